@@ -1,0 +1,36 @@
+"""Keys of the labels and annotations that say which gang a pod is in and how to place it.
+
+Most were defined by other projects and are kept letter by letter, so that manifests written for
+those work unchanged. Keys of our own have the prefix `py-gang-scheduler.io/`.
+"""
+
+from typing import Final
+
+# Labels on a pod that name its PodGroup. The first one found wins, in this order.
+POD_GROUP_LABEL: Final = "pod-group.scheduling.sigs.k8s.io"
+POD_GROUP_LABEL_SCHED_PLUGINS: Final = "scheduling.x-k8s.io/pod-group"
+
+# A gang without a PodGroup: every member carries the name and the quorum.
+GANG_NAME: Final = "gang.scheduling.koordinator.sh/name"
+GANG_MIN_AVAILABLE: Final = "gang.scheduling.koordinator.sh/min-available"
+GANG_NAME_LABEL: Final = "pod-group.scheduling.sigs.k8s.io/name"
+GANG_MIN_AVAILABLE_LABEL: Final = "pod-group.scheduling.sigs.k8s.io/min-available"
+
+# On the pods of a Job: "true" makes one gang of them.
+JOB_GANG_LABEL: Final = "py-gang-scheduler.io/gang"
+
+# How a gang is scheduled. On the PodGroup, or on the pods of a gang without one.
+GANG_GROUPS: Final = "gang.scheduling.koordinator.sh/groups"
+GANG_MODE: Final = "gang.scheduling.koordinator.sh/mode"
+GANG_MATCH_POLICY: Final = "gang.scheduling.koordinator.sh/match-policy"
+GANG_WAITING_TIME: Final = "gang.scheduling.koordinator.sh/waiting-time"
+GANG_TOTAL_NUMBER: Final = "gang.scheduling.koordinator.sh/total-number"
+
+# Where a gang is placed, and which rank a pod has in it.
+NETWORK_TOPOLOGY_SPEC: Final = "gang.scheduling.koordinator.sh/network-topology-spec"
+NETWORK_TOPOLOGY_INDEX: Final = "gang.scheduling.koordinator.sh/network-topology-index"
+
+# Written by us with a binding. After a crash they tell a gang that was bound by half from one that
+# lost a member.
+PLAN_ID: Final = "py-gang-scheduler.io/plan-id"
+PLAN_SIZE: Final = "py-gang-scheduler.io/plan-size"

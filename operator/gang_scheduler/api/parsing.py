@@ -1,0 +1,111 @@
+"""Reads a stored object into its model, or says which field is wrong.
+
+The API server checks most objects against our CRD. Not all: a CRD of the same name that another
+product installed may check less, and files given to `simulate` are checked by nobody.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar, cast
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from gang_scheduler.api.meta import ApiModel, CustomResource
+
+Kind = TypeVar("Kind", bound=CustomResource)
+
+LONGEST_SHOWN_VALUE: Final = 100
+
+# pydantic's error types in words that follow the name of a field.
+PROBLEMS: Final = {
+    "missing": "is required",
+    "int_type": "must be a whole number",
+    "string_type": "must be a string",
+    "dict_type": "must be an object",
+    "model_type": "must be an object",
+    "tuple_type": "must be a list",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than_equal": "must be at most {le}",
+    "string_too_short": "must not be empty",
+    "string_too_long": "must have at most {max_length} characters",
+    "too_long": "must have at most {max_length} entries",
+}
+
+
+@dataclass(eq=False)
+class InvalidField(ValueError):  # noqa: N818 - names what is wrong, like the reasons users see
+    """A field of a user's object that cannot be read, with its value and what is wrong with it."""
+
+    field: str
+    value: object
+    problem: str
+
+    def __str__(self) -> str:
+        """Return a sentence for a condition or an Event, of bounded length."""
+        if self.value is None:
+            return f"{self.field} {self.problem}"
+        shown = json.dumps(self.value, default=str, ensure_ascii=False)
+        if len(shown) > LONGEST_SHOWN_VALUE:
+            shown = shown[:LONGEST_SHOWN_VALUE] + "..."
+        return f"{self.field} {self.problem}, not {shown}"
+
+
+def parse_spec(kind_model: type[Kind], obj: Mapping[str, Any]) -> Kind:
+    """Return the object as its model, or raise `InvalidField` for its first bad field.
+
+    The status never makes an object invalid: the parts of it that cannot be read are left out.
+    """
+    document = _without_nulls(obj)
+    status = document.pop("status", {})
+    try:
+        parsed = kind_model.model_validate(document)
+    except ValidationError as error:
+        raise _invalid_field(error.errors()[0]) from error
+    status_model = cast("type[ApiModel]", kind_model.model_fields["status"].annotation)
+    return parsed.model_copy(update={"status": _readable_status(status_model, status)})
+
+
+def _readable_status(status_model: type[ApiModel], status: object) -> ApiModel:
+    """Return the status without the fields that cannot be read."""
+    if not isinstance(status, Mapping):
+        return status_model()
+    try:
+        return status_model.model_validate(status)
+    except ValidationError as error:
+        unreadable = {problem["loc"][0] for problem in error.errors()}
+        return status_model.model_validate(
+            {name: value for name, value in status.items() if name not in unreadable}
+        )
+
+
+def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the JSON value without fields that are null: to Kubernetes those are absent."""
+    if isinstance(value, Mapping):
+        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+    if isinstance(value, list):
+        return [_without_nulls(item) for item in value]
+    return value
+
+
+def _invalid_field(error: ErrorDetails) -> InvalidField:
+    """Return pydantic's error in our words."""
+    words = PROBLEMS.get(error["type"], error["msg"])
+    problem = words.format_map(error.get("ctx", {})) if error["type"] in PROBLEMS else words
+    # pydantic reports the object around a missing field as its value.
+    value = None if error["type"] == "missing" else error["input"]
+    return InvalidField(field=_path(error["loc"]), value=value, problem=problem)
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    """Return the way to a field as the API server writes it: `spec.minResources[a.b/gpu]`."""
+    path = ""
+    for step in location:
+        if step == "[key]":
+            continue  # pydantic's mark for the key of a map; the key itself came before it
+        if isinstance(step, int) or not step.isidentifier():
+            path += f"[{step}]"
+        else:
+            path += f".{step}"
+    return path.removeprefix(".")

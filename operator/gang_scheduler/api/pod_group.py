@@ -1,0 +1,108 @@
+"""PodGroup: a gang of pods of one namespace that start together or not at all."""
+
+import enum
+from typing import ClassVar, Final
+
+from pydantic import Field
+
+from gang_scheduler.api.meta import (
+    CONDITIONS_BY_TYPE,
+    ApiModel,
+    Condition,
+    CustomResource,
+    Int32,
+    Quantity,
+    Text,
+    Time,
+)
+
+# The same kind as scheduler-plugins installs it. It is read with the same models.
+SCHED_PLUGINS_GROUP: Final = "scheduling.x-k8s.io"
+
+
+class Phase(enum.StrEnum):
+    """How far a gang has come."""
+
+    PENDING = "Pending"
+    PRE_SCHEDULING = "PreScheduling"
+    SCHEDULING = "Scheduling"
+    SCHEDULED = "Scheduled"
+    RUNNING = "Running"
+    FINISHED = "Finished"
+    FAILED = "Failed"
+
+
+class PodGroupSpec(ApiModel):
+    """What the gang needs."""
+
+    min_member: Int32 = Field(
+        ge=1,
+        description="How many members must find a place together. Fewer are never started.",
+        json_schema_extra={
+            "x-kubernetes-validations": [
+                {"rule": "self >= 1", "message": "minMember must be at least 1"}
+            ]
+        },
+    )
+    min_resources: dict[str, Quantity] | None = Field(
+        default=None,
+        description=(
+            "The gang is not tried while the cluster has less than this, counting what is free and "
+            "what is held by pods that the gang may preempt."
+        ),
+    )
+    schedule_timeout_seconds: Int32 | None = Field(
+        default=None,
+        ge=1,
+        description=(
+            "After this time the gang is reported as late. It stays in the queue. The clock starts "
+            "when minMember members exist. The default is a setting of the scheduler."
+        ),
+        json_schema_extra={
+            "x-kubernetes-validations": [
+                {"rule": "self > 0", "message": "scheduleTimeoutSeconds must be more than 0"}
+            ]
+        },
+    )
+
+
+class PodGroupStatus(ApiModel):
+    """What became of the gang. Written by the scheduler."""
+
+    phase: Phase | None = Field(default=None, description="How far the gang has come.")
+    members: Int32 = Field(default=0, ge=0, description="Pods that belong to the gang now.")
+    scheduled: Int32 = Field(default=0, ge=0, description="Members that have a node.")
+    running: Int32 = Field(default=0, ge=0, description="Members that run.")
+    succeeded: Int32 = Field(default=0, ge=0, description="Members that ended well.")
+    failed: Int32 = Field(default=0, ge=0, description="Members that ended in failure.")
+    domain: Text | None = Field(
+        default=None, description="The lowest topology domain that holds the whole gang."
+    )
+    occupied_by: Text | None = Field(
+        default=None, description="The owner of the gang's pods, as namespace/name."
+    )
+    schedule_start_time: Time | None = Field(
+        default=None, description="When minMember members existed for the first time."
+    )
+    conditions: tuple[Condition, ...] = Field(
+        default=(),
+        description="What to know about the gang, one entry for each type.",
+        json_schema_extra=CONDITIONS_BY_TYPE,
+    )
+
+
+class PodGroup(CustomResource):
+    """A gang: pods that start together, close to each other, or not at all."""
+
+    GROUP: ClassVar[str] = "scheduling.sigs.k8s.io"
+    PLURAL: ClassVar[str] = "podgroups"
+
+    api_version: Text = Field(
+        default="scheduling.sigs.k8s.io/v1alpha1",
+        description="The group and version that the object is written in.",
+    )
+    kind: Text = Field(default="PodGroup", description="The kind of the object: PodGroup.")
+    spec: PodGroupSpec = Field(description="What the gang needs.")
+    status: PodGroupStatus = Field(
+        default=PodGroupStatus(), description="What became of the gang. Written by the scheduler."
+    )

@@ -1,0 +1,149 @@
+"""The cluster as last seen, and as we know it will be: our own binds count at once.
+
+Plain synchronous code. Handlers and the binder change it, the loop takes snapshots of it, and
+status reads it; all on one event loop, so nothing here needs a lock.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from gang_scheduler.cluster import sources
+from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.cluster.gangs import Gangs
+from gang_scheduler.cluster.room import Room
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A pod and where it is counted: its gang (None for other schedulers') and its node."""
+
+    pod: Pod
+    gang: GangKey | None
+    node: str
+
+
+class Cache:
+    """Everything that the scheduler knows. `on_change` is called when a cycle may be worth it."""
+
+    def __init__(self, schedulers: Iterable[str], on_change: Callable[[], None]) -> None:
+        self.schedulers = frozenset(schedulers)
+        self.room = Room()
+        self.gangs = Gangs(self.schedulers)
+        self._entries: dict[str, _Entry] = {}
+        self._assumed: dict[str, str] = {}
+        self._on_change = on_change
+
+    def pod_seen(self, pod: Pod) -> None:
+        """Take in a pod as the API server shows it."""
+        if pod.node:
+            self._assumed.pop(pod.uid, None)
+        elif pod.uid in self._assumed:
+            # An older state than our own bind, whose echo is still on its way.
+            pod = replace(pod, node=self._assumed[pod.uid])
+        self._replace(pod.uid, pod)
+
+    def pod_gone(self, uid: str) -> None:
+        """Forget a pod whose object is gone."""
+        self._assumed.pop(uid, None)
+        self._replace(uid, None)
+
+    def node_seen(self, node: Node) -> None:
+        """Take in a node."""
+        if self.room.node_seen(node):
+            self._freed()
+
+    def node_gone(self, name: str) -> None:
+        """Forget a node."""
+        self.room.node_gone(name)
+
+    def pod_group_seen(self, declaration: Declaration) -> None:
+        """Take in an object that describes a gang."""
+        self.gangs.declared(declaration)
+        self._on_change()
+
+    def pod_group_gone(self, key: GangKey, api_group: str) -> None:
+        """Forget an object that described a gang."""
+        self.gangs.undeclared(key, api_group)
+        self._on_change()
+
+    def assume(self, bind: Bind) -> None:
+        """Count a pod on a node before the API server has confirmed it."""
+        self._assumed[bind.pod.uid] = bind.node
+        self._replace(bind.pod.uid, replace(bind.pod, node=bind.node))
+
+    def forget(self, uid: str) -> None:
+        """Take an assumed bind back: it did not happen."""
+        entry = self._entries.get(uid)
+        if self._assumed.pop(uid, None) is not None and entry is not None:
+            self._replace(uid, replace(entry.pod, node=""))
+
+    def snapshot(self, now: int) -> Snapshot:
+        """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
+        return Snapshot(
+            taken_at=now,
+            nodes=self.room.table(),
+            free=self.room.free(),
+            host_ports=self.room.host_ports(),
+            gangs=self.gangs.take_due(now),
+        )
+
+    def pod(self, uid: str) -> Pod | None:
+        """Return a pod with the node it is counted on."""
+        entry = self._entries.get(uid)
+        return entry.pod if entry else None
+
+    def pods(self) -> Iterable[Pod]:
+        """Return all pods."""
+        return (entry.pod for entry in self._entries.values())
+
+    def is_assumed(self, uid: str) -> bool:
+        """Tell whether a bind of ours has not been confirmed yet."""
+        return uid in self._assumed
+
+    def _replace(self, uid: str, pod: Pod | None) -> None:
+        before = self._entries.get(uid)
+        if pod is None:
+            self._entries.pop(uid, None)
+        else:
+            if before is not None and before.pod == pod:
+                return
+            self._entries[uid] = _Entry(pod, self._gang_of(pod), _counted_on(pod))
+        self._count(uid, before, self._entries.get(uid))
+        self._join(uid, before, self._entries.get(uid))
+
+    def _count(self, uid: str, before: _Entry | None, after: _Entry | None) -> None:
+        """Move the pod's usage."""
+        if before and before.node and (after is None or after.node != before.node):
+            self.room.remove(uid, before.node)
+            self._freed()
+        if after and after.node and (before is None or before.node != after.node):
+            self.room.add(uid, after.pod.ask, after.node)
+        elif before and after and after.node and after.pod.ask != before.pod.ask:
+            self.room.add(uid, after.pod.ask, after.node)
+            self._freed()
+
+    def _join(self, uid: str, before: _Entry | None, after: _Entry | None) -> None:
+        """Move the pod between gangs."""
+        if before and before.gang and (after is None or after.gang != before.gang):
+            self.gangs.member_gone(before.gang, uid)
+            self._on_change()
+        if after and after.gang:
+            self.gangs.member_seen(after.gang, after.pod)
+            self._on_change()
+
+    def _gang_of(self, pod: Pod) -> GangKey | None:
+        return sources.gang_of(pod) if pod.scheduler in self.schedulers else None
+
+    def _freed(self) -> None:
+        self.gangs.room_freed()
+        self._on_change()
+
+
+def _counted_on(pod: Pod) -> str:
+    """Return the node whose room the pod uses: ended pods use none."""
+    return "" if pod.terminal else pod.node

@@ -1,0 +1,195 @@
+"""From the wire to the model: the only place that knows both."""
+
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.cluster import wire
+from gang_scheduler.cluster.pod_requests import amounts, pod_requests
+from gang_scheduler.model.nodes import Node, Taint
+from gang_scheduler.model.pods import Ask, HostPort, NodeTerm, Pod, Requirement, Toleration
+
+T = TypeVar("T")
+
+KNOWN_ANNOTATIONS = ("gang.scheduling.koordinator.sh/", "py-gang-scheduler.io/")
+TOLERATION_OPERATORS = frozenset({"Exists", "Equal", ""})
+
+_PATH_STEP = re.compile(r"\.(?P<key>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
+_EXPECTED = re.compile(r"Expected `(?P<kinds>[^`]+)`")
+_KINDS = {
+    "str": "a string",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "null": "absent",
+}
+
+
+def pod(body: Mapping[str, Any]) -> Pod:
+    """Return the pod. Raises InvalidField that names the field and the value."""
+    return pod_from_wire(read(body, wire.Pod))
+
+
+def pod_from_wire(source: wire.Pod) -> Pod:
+    """Return the pod of a decoded struct. Raises InvalidField for nonsense quantities."""
+    metadata, spec = source.metadata, source.spec
+    return Pod(
+        uid=metadata.uid,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        ask=_interned(_ask(source)),
+        scheduler=spec.scheduler_name,
+        node=spec.node_name,
+        priority=spec.priority or 0,
+        created_at=timestamp(metadata.creation_timestamp),
+        phase=source.status.phase,
+        deleting=bool(metadata.deletion_timestamp),
+        gated=bool(spec.scheduling_gates),
+        owner=_controller(metadata),
+        labels=metadata.labels,
+        annotations=_known(metadata.annotations),
+    )
+
+
+def node(body: Mapping[str, Any]) -> Node:
+    """Return the node. Raises InvalidField that names the field and the value."""
+    source = read(body, wire.Node)
+    offered = amounts(source.status.allocatable or source.status.capacity, "status.allocatable")
+    # A node that has not reported its condition yet has nothing allocatable either.
+    ready = (each.status == "True" for each in source.status.conditions if each.type == "Ready")
+    return Node(
+        name=source.metadata.name,
+        uid=source.metadata.uid,
+        labels=source.metadata.labels,
+        taints=tuple(Taint(each.key, each.value, each.effect) for each in source.spec.taints),
+        unschedulable=source.spec.unschedulable,
+        ready=next(ready, True),
+        allocatable=tuple(sorted(offered.items())),
+    )
+
+
+def read(body: Mapping[str, Any], struct: type[T]) -> T:
+    """Return `body` as a wire struct. Raises InvalidField naming the field and the value."""
+    try:
+        return msgspec.convert(body, struct)
+    except msgspec.ValidationError as error:
+        text, _, path = str(error).partition(" - at `$")
+        field, value = _locate(body, path.removesuffix("`"))
+        raise InvalidField(field or "the object", value, _in_words(text)) from error
+
+
+def timestamp(text: str) -> int:
+    """Return an RFC 3339 time in seconds since the epoch; 0 for none."""
+    return int(datetime.fromisoformat(text).timestamp()) if text else 0
+
+
+@functools.lru_cache(maxsize=8192)
+def _interned(ask: Ask) -> Ask:
+    """Return the first equal ask: pods of one class share one object."""
+    return ask
+
+
+def _ask(source: wire.Pod) -> Ask:
+    spec = source.spec
+    containers = (*spec.containers, *spec.init_containers)
+    return Ask(
+        requests=tuple(sorted(pod_requests(source).items())),
+        node_selector=tuple(sorted(spec.node_selector.items())),
+        affinity=_affinity(spec.affinity.node_affinity.required),
+        tolerations=tuple(
+            Toleration(each.key, each.operator or "Equal", each.value, each.effect)
+            for each in spec.tolerations
+        ),
+        host_ports=tuple(_host_ports(containers)),
+        unsupported=tuple(_unsupported(spec)),
+    )
+
+
+def _affinity(required: wire.NodeSelector | None) -> tuple[NodeTerm, ...] | None:
+    if required is None:
+        return None
+    return tuple(
+        tuple(
+            Requirement(each.key, each.operator, tuple(each.values), on_field)
+            for on_field, expressions in (
+                (False, term.match_expressions),
+                (True, term.match_fields),
+            )
+            for each in expressions
+        )
+        for term in required.node_selector_terms
+    )
+
+
+def _host_ports(containers: Iterable[wire.Container]) -> Iterable[HostPort]:
+    ports = {
+        HostPort(port.host_port, port.protocol or "TCP", port.host_ip or "0.0.0.0")  # noqa: S104
+        for container in containers
+        for port in container.ports
+        if port.host_port
+    }
+    return sorted(ports, key=lambda port: (port.port, port.protocol, port.ip))
+
+
+def _unsupported(spec: wire.PodSpec) -> Iterable[str]:
+    """Name what must not be ignored and is not built yet."""
+    present = {
+        "spec.affinity.podAffinity": spec.affinity.pod_affinity.required,
+        "spec.affinity.podAntiAffinity": spec.affinity.pod_anti_affinity.required,
+        "spec.resourceClaims": spec.resource_claims,
+        "spec.schedulingGroup": spec.scheduling_group is not None,
+    }
+    yield from (field for field, found in present.items() if found)
+    for i, constraint in enumerate(spec.topology_spread_constraints):
+        if constraint.when_unsatisfiable is wire.WhenUnsatisfiable.DO_NOT_SCHEDULE:
+            yield f"spec.topologySpreadConstraints[{i}]"
+    for i, volume in enumerate(spec.volumes):
+        if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
+            yield f"spec.volumes[{i}]"
+    for i, toleration in enumerate(spec.tolerations):
+        if toleration.operator not in TOLERATION_OPERATORS:
+            yield f"spec.tolerations[{i}].operator"
+
+
+def _controller(metadata: wire.Metadata) -> str:
+    owners = (owner.name for owner in metadata.owner_references if owner.controller)
+    name = next(owners, "")
+    return f"{metadata.namespace}/{name}" if name else ""
+
+
+def _known(annotations: Mapping[str, str]) -> Mapping[str, str]:
+    return {key: text for key, text in annotations.items() if key.startswith(KNOWN_ANNOTATIONS)}
+
+
+def _locate(body: Any, path: str) -> tuple[str, object]:  # noqa: ANN401 - any JSON value.
+    """Follow msgspec's path to the value that it did not accept."""
+    field = ""
+    for step in _PATH_STEP.finditer(path):
+        if step["any"]:
+            key = min(body, key=lambda name: _plainness(body[name]))
+            field, body = f"{field}[{key}]", body[key]
+        elif step["key"]:
+            field, body = f"{field}.{step['key']}", body.get(step["key"])
+        else:
+            field, body = f"{field}{step.group()}", body[int(step["index"])]
+    return field.removeprefix("."), body
+
+
+def _in_words(problem: str) -> str:
+    expected = _EXPECTED.match(problem)
+    if expected is None:
+        return f"is wrong ({problem})"
+    kinds = [each.strip() for each in expected["kinds"].split("|")]
+    return "must be " + " or ".join(_KINDS.get(kind, kind) for kind in kinds)
+
+
+def _plainness(value: object) -> int:
+    """Rank values of a map, where msgspec does not say which is wrong: the oddest is."""
+    return 2 if isinstance(value, str) else int(isinstance(value, int | float))

@@ -1,0 +1,97 @@
+"""Nodes, and what every pod in the cluster uses on them, whoever scheduled it."""
+
+from collections import Counter
+from collections.abc import Mapping
+
+import numpy as np
+
+from gang_scheduler.model.nodes import IntArray, Node, NodeTable
+from gang_scheduler.model.pods import Ask, HostPort
+
+
+class Room:
+    """Usage a node, kept up to date pod by pod. Looking at it costs one copy of a matrix.
+
+    The node table is rebuilt when a node changed in a way that matters to scheduling, which is
+    linear in nodes; the pods are not counted again for that.
+    """
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, Node] = {}
+        self._asks: dict[str, dict[str, Ask]] = {}
+        self._table = NodeTable(())
+        self._used = np.zeros((0, 0), dtype=np.int64)
+        self._ports: dict[str, Counter[HostPort]] = {}
+        self._stale = False
+
+    def node_seen(self, node: Node) -> bool:
+        """Add or replace a node; tell whether anything that matters changed."""
+        if self._nodes.get(node.name) == node:
+            return False
+        self._nodes[node.name] = node
+        self._stale = True
+        return True
+
+    def node_gone(self, name: str) -> None:
+        """Forget a node. Pods on it are remembered: it may come back before they are gone."""
+        if self._nodes.pop(name, None) is not None:
+            self._stale = True
+
+    def node_names(self) -> set[str]:
+        """Return the names of all nodes."""
+        return set(self._nodes)
+
+    def add(self, uid: str, ask: Ask, node: str) -> None:
+        """Count a pod on a node. A pod that is counted there already is replaced."""
+        self.remove(uid, node)
+        self._asks.setdefault(node, {})[uid] = ask
+        self._count(node, ask, 1)
+
+    def remove(self, uid: str, node: str) -> None:
+        """Stop counting a pod on a node."""
+        asks = self._asks.get(node, {})
+        ask = asks.pop(uid, None)
+        if ask is not None:
+            self._count(node, ask, -1)
+        if not asks:
+            self._asks.pop(node, None)
+
+    def table(self) -> NodeTable:
+        """Return the nodes as columns; the same object for as long as no node changes."""
+        if self._stale:
+            self._rebuild()
+        return self._table
+
+    def free(self) -> IntArray:
+        """Return allocatable less used, nodes by resources, as a copy that will not change."""
+        free: IntArray = self.table().allocatable - self._used
+        free.flags.writeable = False
+        return free
+
+    def host_ports(self) -> Mapping[int, frozenset[HostPort]]:
+        """Return the taken ports of each row that has any."""
+        rows = self.table().rows
+        return {rows[node]: frozenset(p) for node, p in self._ports.items() if p and node in rows}
+
+    def _count(self, node: str, ask: Ask, sign: int) -> None:
+        row = self._table.rows.get(node)
+        # A stale table is counted from scratch anyway where it has to be: see _rebuild.
+        if row is not None:
+            self._used[row] += sign * self._table.vector(ask.requests)
+        if ask.host_ports:
+            ports = self._ports.setdefault(node, Counter())
+            ports.update(dict.fromkeys(ask.host_ports, sign))
+            self._ports[node] = +ports
+
+    def _rebuild(self) -> None:
+        old, used = self._table, self._used
+        self._table = table = NodeTable(self._nodes.values())
+        self._used = np.zeros((len(table), len(table.resources)), dtype=np.int64)
+        self._stale = False
+        same_axis = table.resources == old.resources
+        for row, node in enumerate(table.nodes):
+            if same_axis and node.name in old.rows:
+                self._used[row] = used[old.rows[node.name]]
+            else:
+                for ask in self._asks.get(node.name, {}).values():
+                    self._used[row] += table.vector(ask.requests)

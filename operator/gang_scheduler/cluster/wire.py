@@ -1,0 +1,225 @@
+"""What is read of pods and nodes, as the API server sends it. Everything else is skipped.
+
+msgspec checks the types and names the path of what is wrong. The same structs decode the bytes
+of a watch and the dicts that Kopf hands out.
+"""
+
+from enum import StrEnum
+
+from msgspec import Struct, field
+
+from gang_scheduler.model.pods import Operator, PodPhase
+
+Quantity = str | int | float
+Quantities = dict[str, Quantity]
+
+
+class Wire(Struct, rename="camel", frozen=True, gc=False):
+    """Base of all structs here: camelCase on the wire, and invisible to the garbage collector."""
+
+
+class OwnerReference(Wire, frozen=True):
+    """`metadata.ownerReferences[]`."""
+
+    kind: str = ""
+    name: str = ""
+    controller: bool = False
+
+
+class Metadata(Wire, frozen=True):
+    """`metadata`."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    labels: dict[str, str] = field(default_factory=dict)
+    annotations: dict[str, str] = field(default_factory=dict)
+    creation_timestamp: str = ""
+    deletion_timestamp: str = ""
+    owner_references: list[OwnerReference] = field(default_factory=list)
+
+
+class ResourceRequirements(Wire, frozen=True):
+    """`resources` of a container or a pod."""
+
+    requests: Quantities = field(default_factory=dict)
+    limits: Quantities = field(default_factory=dict)
+
+
+class ContainerPort(Wire, frozen=True):
+    """`spec.containers[].ports[]`."""
+
+    host_port: int = 0
+    protocol: str = "TCP"
+    host_ip: str = field(default="", name="hostIP")
+
+
+class Container(Wire, frozen=True):
+    """`spec.containers[]` and `spec.initContainers[]`."""
+
+    name: str = ""
+    resources: ResourceRequirements = ResourceRequirements()
+    ports: list[ContainerPort] = field(default_factory=list)
+    restart_policy: str = ""
+
+
+class Toleration(Wire, frozen=True):
+    """`spec.tolerations[]`."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+
+class NodeSelectorRequirement(Wire, frozen=True):
+    """An expression of a node selector term."""
+
+    key: str
+    operator: Operator
+    values: list[str] = field(default_factory=list)
+
+
+class NodeSelectorTerm(Wire, frozen=True):
+    """One of the alternatives of a node selector."""
+
+    match_expressions: list[NodeSelectorRequirement] = field(default_factory=list)
+    match_fields: list[NodeSelectorRequirement] = field(default_factory=list)
+
+
+class NodeSelector(Wire, frozen=True):
+    """Required node affinity."""
+
+    node_selector_terms: list[NodeSelectorTerm] = field(default_factory=list)
+
+
+class NodeAffinity(Wire, frozen=True):
+    """`spec.affinity.nodeAffinity`."""
+
+    required: NodeSelector | None = field(
+        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class PodAffinity(Wire, frozen=True):
+    """`spec.affinity.podAffinity` and `podAntiAffinity`: only whether something is required."""
+
+    required: list[dict[str, object]] = field(
+        default_factory=list, name="requiredDuringSchedulingIgnoredDuringExecution"
+    )
+
+
+class Affinity(Wire, frozen=True):
+    """`spec.affinity`."""
+
+    node_affinity: NodeAffinity = NodeAffinity()
+    pod_affinity: PodAffinity = PodAffinity()
+    pod_anti_affinity: PodAffinity = PodAffinity()
+
+
+class WhenUnsatisfiable(StrEnum):
+    """`spec.topologySpreadConstraints[].whenUnsatisfiable`."""
+
+    DO_NOT_SCHEDULE = "DoNotSchedule"
+    SCHEDULE_ANYWAY = "ScheduleAnyway"
+
+
+class SpreadConstraint(Wire, frozen=True):
+    """`spec.topologySpreadConstraints[]`: only whether it is hard."""
+
+    when_unsatisfiable: WhenUnsatisfiable = WhenUnsatisfiable.DO_NOT_SCHEDULE
+
+
+class Volume(Wire, frozen=True):
+    """`spec.volumes[]`: only whether it needs a claim."""
+
+    persistent_volume_claim: dict[str, object] | None = None
+    ephemeral: dict[str, object] | None = None
+
+
+class PodSpec(Wire, frozen=True):
+    """`spec` of a pod."""
+
+    node_name: str = ""
+    scheduler_name: str = ""
+    priority: int | None = None
+    priority_class_name: str = ""
+    node_selector: dict[str, str] = field(default_factory=dict)
+    affinity: Affinity = Affinity()
+    tolerations: list[Toleration] = field(default_factory=list)
+    containers: list[Container] = field(default_factory=list)
+    init_containers: list[Container] = field(default_factory=list)
+    resources: ResourceRequirements = ResourceRequirements()
+    overhead: Quantities = field(default_factory=dict)
+    scheduling_gates: list[dict[str, object]] = field(default_factory=list)
+    topology_spread_constraints: list[SpreadConstraint] = field(default_factory=list)
+    volumes: list[Volume] = field(default_factory=list)
+    resource_claims: list[dict[str, object]] = field(default_factory=list)
+    scheduling_group: dict[str, object] | None = None
+    host_network: bool = False
+
+
+class Condition(Wire, frozen=True):
+    """A condition of a pod or a node."""
+
+    type: str
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+
+
+class ContainerStatus(Wire, frozen=True):
+    """`status.containerStatuses[]`: what the kubelet has allocated during an in-place resize."""
+
+    name: str = ""
+    resources: ResourceRequirements | None = None
+    allocated_resources: Quantities = field(default_factory=dict)
+
+
+class PodStatus(Wire, frozen=True):
+    """`status` of a pod."""
+
+    phase: PodPhase = PodPhase.PENDING
+    conditions: list[Condition] = field(default_factory=list)
+    container_statuses: list[ContainerStatus] = field(default_factory=list)
+    init_container_statuses: list[ContainerStatus] = field(default_factory=list)
+
+
+class Pod(Wire, frozen=True):
+    """A pod."""
+
+    metadata: Metadata
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+class Taint(Wire, frozen=True):
+    """`spec.taints[]`."""
+
+    key: str
+    value: str = ""
+    effect: str = "NoSchedule"
+
+
+class NodeSpec(Wire, frozen=True):
+    """`spec` of a node."""
+
+    unschedulable: bool = False
+    taints: list[Taint] = field(default_factory=list)
+
+
+class NodeStatus(Wire, frozen=True):
+    """`status` of a node."""
+
+    allocatable: Quantities = field(default_factory=dict)
+    capacity: Quantities = field(default_factory=dict)
+    conditions: list[Condition] = field(default_factory=list)
+
+
+class Node(Wire, frozen=True):
+    """A node."""
+
+    metadata: Metadata
+    spec: NodeSpec = NodeSpec()
+    status: NodeStatus = NodeStatus()

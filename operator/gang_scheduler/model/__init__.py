@@ -1,0 +1,1 @@
+"""Frozen nouns that the scheduler decides on. No I/O, no clock, integers only."""

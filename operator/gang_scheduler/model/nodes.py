@@ -1,0 +1,121 @@
+"""A node, and all nodes of a snapshot as columns."""
+
+import functools
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gang_scheduler.model.names import natural_key
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+T = TypeVar("T")
+
+ABSENT = -1
+"""The code of a label that a node does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A taint of a node."""
+
+    key: str
+    value: str = ""
+    effect: str = "NoSchedule"
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """What the scheduler reads of a node. `allocatable` is sorted by resource name."""
+
+    name: str
+    uid: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    taints: tuple[Taint, ...] = ()
+    unschedulable: bool = False
+    ready: bool = True
+    allocatable: tuple[tuple[str, int], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class LabelColumn:
+    """The values of one label as small integers, a row a node; ABSENT where there is none."""
+
+    codes: IntArray
+    values: tuple[str, ...]
+
+    def matches(self, wanted: Iterable[str]) -> BoolArray:
+        """Return the nodes whose value is one of `wanted`."""
+        chosen = set(wanted)
+        return np.isin(self.codes, [i for i, value in enumerate(self.values) if value in chosen])
+
+
+class NodeTable:
+    """Nodes in natural order of their names, with their properties as numpy columns.
+
+    Immutable. `resources` is the axis of every request vector: all resources that a node offers.
+    What a filter derives from the table is kept in the table (`derive`), so that pods of one
+    class are filtered once for as long as no node changes.
+    """
+
+    def __init__(self, nodes: Iterable[Node]) -> None:
+        self.nodes = tuple(sorted(nodes, key=lambda node: natural_key(node.name)))
+        self.rows = {node.name: row for row, node in enumerate(self.nodes)}
+        self.resources = tuple(
+            sorted({name for node in self.nodes for name, _ in node.allocatable})
+        )
+        self.axis = {name: column for column, name in enumerate(self.resources)}
+        self.allocatable = self._allocatable()
+        self.ready = np.array([node.ready for node in self.nodes], dtype=np.bool_)
+        self.unschedulable = np.array([node.unschedulable for node in self.nodes], dtype=np.bool_)
+        self._derived: dict[Hashable, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self.nodes)
+
+    def _allocatable(self) -> IntArray:
+        table = np.zeros((len(self.nodes), len(self.resources)), dtype=np.int64)
+        for row, node in enumerate(self.nodes):
+            for name, amount in node.allocatable:
+                table[row, self.axis[name]] = amount
+        table.flags.writeable = False
+        return table
+
+    def vector(self, amounts: Iterable[tuple[str, int]]) -> IntArray:
+        """Return amounts along the resource axis; what no node offers is left out."""
+        vector = np.zeros(len(self.resources), dtype=np.int64)
+        for name, amount in amounts:
+            if name in self.axis:
+                vector[self.axis[name]] = amount
+        return vector
+
+    def derive(self, key: Hashable, compute: Callable[[], T]) -> T:
+        """Return what `compute` gives, computed once for this table and key."""
+        if key not in self._derived:
+            self._derived[key] = compute()
+        derived: T = self._derived[key]
+        return derived
+
+    def label(self, key: str) -> LabelColumn:
+        """Return the column of one label."""
+        return self.derive(("label", key), functools.partial(self._label, key))
+
+    def _label(self, key: str) -> LabelColumn:
+        codes: dict[str, int] = {}
+        column = [
+            codes.setdefault(node.labels[key], len(codes)) if key in node.labels else ABSENT
+            for node in self.nodes
+        ]
+        return LabelColumn(np.array(column, dtype=np.int64), tuple(codes))
+
+    def taint_sets(self) -> tuple[IntArray, tuple[tuple[Taint, ...], ...]]:
+        """Return each node's set of taints as a code, and the sets."""
+        return self.derive("taint sets", self._taint_sets)
+
+    def _taint_sets(self) -> tuple[IntArray, tuple[tuple[Taint, ...], ...]]:
+        codes: dict[tuple[Taint, ...], int] = {}
+        column = [codes.setdefault(node.taints, len(codes)) for node in self.nodes]
+        return np.array(column, dtype=np.int64), tuple(codes)

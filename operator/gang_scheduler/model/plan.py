@@ -1,0 +1,56 @@
+"""What a cycle decided: commands for the cluster, and a reason for every gang."""
+
+from dataclasses import dataclass
+
+from gang_scheduler.model.gangs import Gang, Reason
+from gang_scheduler.model.pods import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class Bind:
+    """Bind one pod to one node."""
+
+    pod: Pod
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """Members of a gang that go to nodes together, in rank order."""
+
+    gang: Gang
+    binds: tuple[Bind, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """Why members found no place.
+
+    `rejections` are (reason in kube-scheduler's words, number of nodes), most nodes first.
+    `fits` of `needs` members found room before the next one did not.
+    """
+
+    nodes: int
+    fits: int
+    needs: int
+    rejections: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A gang that stays pending, wholly or (`left_over`) with members beyond its quorum."""
+
+    gang: Gang
+    reason: Reason
+    pods: tuple[Pod, ...]
+    misfit: Misfit | None = None
+    detail: str = ""
+    left_over: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Decisions in the order in which they were made. Gangs are whole in it or absent."""
+
+    placed: tuple[Placed, ...] = ()
+    refused: tuple[Refused, ...] = ()

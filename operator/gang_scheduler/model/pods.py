@@ -1,0 +1,137 @@
+"""A pod, and what it asks of a node."""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+class Operator(enum.StrEnum):
+    """Operators of node selector requirements."""
+
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"
+    GT = "Gt"
+    LT = "Lt"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One expression of a node selector term, over a label or (`on_field`) `metadata.name`."""
+
+    key: str
+    operator: Operator
+    values: tuple[str, ...] = ()
+    on_field: bool = False
+
+
+NodeTerm = tuple[Requirement, ...]
+"""Requirements that must all hold. An empty term matches no node, as in Kubernetes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """A toleration; an empty key, operator value or effect means what it means to Kubernetes."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HostPort:
+    """A port of the host that a container claims."""
+
+    port: int
+    protocol: str = "TCP"
+    ip: str = "0.0.0.0"  # noqa: S104 - Kubernetes' word for "all addresses"; nothing is opened here.
+
+    def conflicts(self, other: "HostPort") -> bool:
+        """Tell whether both cannot be on one node (rule of kube-scheduler's NodePorts)."""
+        if (self.port, self.protocol) != (other.port, other.protocol):
+            return False
+        return self.ip == other.ip or "0.0.0.0" in (self.ip, other.ip)  # noqa: S104 - as above.
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a pod asks of a node. Pods with equal asks form one class.
+
+    `requests` are what the kubelet counts, sorted by name, with `pods: 1`; `unsupported` names
+    the fields that this scheduler cannot honour yet. The hash is kept, since asks are keys of
+    every hot dictionary.
+    """
+
+    requests: tuple[tuple[str, int], ...] = ()
+    node_selector: tuple[tuple[str, str], ...] = ()
+    affinity: tuple[NodeTerm, ...] | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    host_ports: tuple[HostPort, ...] = ()
+    unsupported: tuple[str, ...] = ()
+    digest: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Keep the hash."""
+        identity = (
+            self.requests,
+            self.node_selector,
+            self.affinity,
+            self.tolerations,
+            self.host_ports,
+            self.unsupported,
+        )
+        object.__setattr__(self, "digest", hash(identity))
+
+    def __hash__(self) -> int:
+        return self.digest
+
+
+class PodPhase(enum.StrEnum):
+    """`status.phase` of a pod."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+    UNKNOWN = "Unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """What the scheduler reads of a pod.
+
+    `created_at` is in seconds since the epoch; `labels` are all of the pod's, `annotations` only
+    those of the prefixes that the scheduler knows; `owner` is `namespace/name` of the controller.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    ask: Ask
+    scheduler: str = ""
+    node: str = ""
+    priority: int = 0
+    created_at: int = 0
+    phase: PodPhase = PodPhase.PENDING
+    deleting: bool = False
+    gated: bool = False
+    owner: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, as people write it."""
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def terminal(self) -> bool:
+        """Succeeded or failed: it uses nothing any more."""
+        return self.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
+
+    @property
+    def living(self) -> bool:
+        """Can be a member of a gang: neither ended, nor being deleted, nor gated."""
+        return not (self.terminal or self.deleting or self.gated)

@@ -1,0 +1,79 @@
+"""Quantities and request vectors: integers in milli-CPU, bytes and counts.
+
+The grammar and the rounding (always up) are those of apimachinery's `resource.Quantity`.
+"""
+
+import functools
+import re
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+
+CPU = "cpu"
+MEMORY = "memory"
+PODS = "pods"
+
+Amounts = Mapping[str, int]
+"""Resource name to amount: milli-CPU for `cpu`, else bytes or a count."""
+
+_MAX_INT64 = 2**63 - 1
+_QUANTITY = re.compile(
+    r"(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+))"
+    r"(?:(?P<binary>[KMGTPE]i)|(?P<decimal>[numkMGTPE])|[eE](?P<exponent>[+-]?\d{1,3}))?"
+)
+_BINARY = {suffix: 1024 ** (i + 1) for i, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))}
+_DECIMAL: dict[str, int | Fraction] = {
+    "n": Fraction(1, 10**9),
+    "u": Fraction(1, 10**6),
+    "m": Fraction(1, 1000),
+    "k": 10**3,
+    "M": 10**6,
+    "G": 10**9,
+    "T": 10**12,
+    "P": 10**15,
+    "E": 10**18,
+}
+
+
+@functools.lru_cache(maxsize=4096)
+def parse_quantity(text: str | float, scale: int = 1) -> int:
+    """Return `text` times `scale` as an integer, rounded up.
+
+    Raises ValueError for what is no Kubernetes quantity or does not fit 64 bits.
+    """
+    match = _QUANTITY.fullmatch(str(text)) if not isinstance(text, bool) else None
+    if match is None:
+        raise ValueError(f"{text!r} is not a quantity")
+    amount = Fraction(match["number"]) * scale
+    if match["binary"]:
+        amount *= _BINARY[match["binary"]]
+    elif match["decimal"]:
+        amount *= _DECIMAL[match["decimal"]]
+    elif match["exponent"]:
+        amount *= Fraction(f"1e{match['exponent']}")
+    rounded = -(-amount.numerator // amount.denominator)
+    if abs(rounded) > _MAX_INT64:
+        raise ValueError(f"{text!r} does not fit 64 bits")
+    return rounded
+
+
+def amount_of(resource: str, text: str | float) -> int:
+    """Return a quantity in the unit of its resource: milli for `cpu`, else one."""
+    return parse_quantity(text, 1000 if resource == CPU else 1)
+
+
+def add(left: Amounts, right: Amounts) -> dict[str, int]:
+    """Return the sum, resource by resource."""
+    return {key: left.get(key, 0) + right.get(key, 0) for key in (*left, *right)}
+
+
+def maximum(left: Amounts, right: Amounts) -> dict[str, int]:
+    """Return the larger of both, resource by resource."""
+    return {key: max(left.get(key, 0), right.get(key, 0)) for key in (*left, *right)}
+
+
+def total(amounts: Iterable[Amounts]) -> dict[str, int]:
+    """Return the sum of all."""
+    result: dict[str, int] = {}
+    for each in amounts:
+        result = add(result, each)
+    return result

@@ -1,0 +1,24 @@
+"""The cluster at one moment, as the scheduler sees it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.nodes import IntArray, NodeTable
+from gang_scheduler.model.pods import HostPort
+
+
+@dataclass(frozen=True, eq=False)
+class Snapshot:
+    """What one cycle decides on.
+
+    `taken_at` is in seconds since the epoch. `free` is nodes by resources, in the order of
+    `nodes` and of its resource axis, and may be negative where a node is over-committed.
+    `host_ports` has a row only where a port is taken. `gangs` are those worth a try now.
+    """
+
+    taken_at: int
+    nodes: NodeTable
+    free: IntArray
+    host_ports: Mapping[int, frozenset[HostPort]] = field(default_factory=dict)
+    gangs: tuple[Gang, ...] = ()

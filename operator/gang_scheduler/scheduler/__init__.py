@@ -1,0 +1,1 @@
+"""Pure verbs: a snapshot in, a plan out. Open `cycle.py` first."""

@@ -1,0 +1,35 @@
+"""Ports of the host are claimed by one pod a node.
+
+Semantics of kube-scheduler's NodePorts; members of one gang see each other's ports.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.model.pods import Ask, HostPort
+from gang_scheduler.scheduler.trial import Trial
+
+UNLIMITED = np.iinfo(np.int64).max
+
+
+def slots(ask: Ask, trial: Trial) -> IntArray:
+    """Return 1 where all ports are free and 0 where one is taken; no limit without ports."""
+    if not ask.host_ports:
+        return np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
+    room = np.ones(len(trial.nodes), dtype=np.int64)
+    for row, taken in trial.host_ports.items():
+        if any(_conflicts(port, taken) for port in ask.host_ports):
+            room[row] = 0
+    return room
+
+
+def reasons(_ask: Ask, _trial: Trial, rejected: BoolArray) -> Counter[str]:
+    """One reason for all."""
+    words = "node(s) didn't have free ports for the requested pod ports"
+    return Counter({words: int(rejected.sum())})
+
+
+def _conflicts(port: HostPort, taken: frozenset[HostPort]) -> bool:
+    return any(port.conflicts(other) for other in taken)

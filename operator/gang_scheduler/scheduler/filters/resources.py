@@ -1,0 +1,43 @@
+"""Requests must fit what is free.
+
+Semantics of kube-scheduler's NodeResourcesFit: what is not asked for is not looked at, so a pod
+that asks for no memory fits on a node whose memory is over-committed.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.resources import PODS
+from gang_scheduler.scheduler.trial import Trial
+
+UNLIMITED = np.iinfo(np.int64).max
+
+
+def slots(ask: Ask, trial: Trial) -> IntArray:
+    """Return how many pods of this class fit on each node. One vector operation a resource."""
+    room = np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
+    for name, amount in ask.requests:
+        if amount > 0:
+            np.minimum(room, _free(name, trial) // amount, out=room)
+    return np.maximum(room, 0, out=room)
+
+
+def reasons(ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
+    """Count the nodes a missing resource; a node that lacks two counts for both."""
+    counts: Counter[str] = Counter()
+    for name, amount in ask.requests:
+        lacking = int((_free(name, trial)[rejected] < amount).sum()) if amount > 0 else 0
+        if lacking:
+            counts["Too many pods" if name == PODS else f"Insufficient {name}"] = lacking
+    return counts
+
+
+def _free(name: str, trial: Trial) -> IntArray:
+    column = trial.nodes.axis.get(name)
+    if column is None:
+        return np.zeros(len(trial.nodes), dtype=np.int64)
+    free: IntArray = trial.free[:, column]
+    return free

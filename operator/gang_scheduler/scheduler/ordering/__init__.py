@@ -1,0 +1,1 @@
+"""Which gang comes first. One policy a file."""

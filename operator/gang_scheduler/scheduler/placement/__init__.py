@@ -1,0 +1,1 @@
+"""Where members go. `gangs.py` places a gang; `binpack.py` and `spread.py` choose nodes."""

@@ -1,0 +1,127 @@
+"""Place members of one gang: all that are needed together, or none.
+
+Members that ask for the same thing form a class. A class is filtered once, and its members are
+placed in one vector operation, so the cost is per class and not per pod.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.model.plan import Bind, Misfit
+from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.trial import Share, Trial
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """Room taken in a trial for some members; `binds` are in rank order."""
+
+    binds: tuple[Bind, ...]
+    shares: tuple[Share, ...]
+
+
+def place(
+    members: Sequence[Pod], at_least: int, trial: Trial, profile: Profile
+) -> Placement | Misfit:
+    """Take room for as many members as fit, if those are `at_least`; else change nothing.
+
+    `members` are in rank order. Neighbours in rank get neighbouring nodes within their class.
+    """
+    with trial.all_or_nothing() as attempt:
+        shares, unplaced = _take_by_class(members, trial, profile)
+        placed = sum(int(share.counts.sum()) for share in shares)
+        if placed >= at_least:
+            attempt.keep()
+            return Placement(_binds(members, shares, trial), tuple(shares))
+        rejections = diagnosis.diagnose(unplaced[0], trial, profile)
+    return Misfit(len(trial.nodes), fits=placed, needs=at_least, rejections=rejections)
+
+
+def give_back(placement: Placement, trial: Trial) -> None:
+    """Free the room that a placement took."""
+    for share in placement.shares:
+        trial.give_back(share)
+
+
+def retake(placement: Placement, trial: Trial) -> None:
+    """Take the room of a placement again, after `give_back`."""
+    for share in placement.shares:
+        trial.take(share)
+
+
+def offer_slots(ask: Ask, trial: Trial, profile: Profile) -> IntArray:
+    """Return how many pods of a class each node could take beside what is assumed there."""
+    slots = profile.room_filters[0].slots(ask, trial)
+    for each in profile.room_filters[1:]:
+        slots = np.minimum(slots, each.slots(ask, trial))
+    allowed: IntArray = np.where(_allowed(ask, trial, profile), slots, 0)
+    return allowed
+
+
+def _allowed(ask: Ask, trial: Trial, profile: Profile) -> BoolArray:
+    def compute() -> BoolArray:
+        verdicts = [each.passes(ask, trial.nodes) for each in profile.node_filters]
+        allowed: BoolArray = np.logical_and.reduce(verdicts)
+        return allowed
+
+    return trial.nodes.derive(("allowed", ask), compute)
+
+
+def _take_by_class(
+    members: Sequence[Pod], trial: Trial, profile: Profile
+) -> tuple[list[Share], list[Ask]]:
+    """Take what fits of each class; return the shares and the classes that did not wholly fit."""
+    sizes: dict[Ask, int] = {}
+    for pod in members:
+        sizes[pod.ask] = sizes.get(pod.ask, 0) + 1
+    shares, unplaced = [], []
+    for ask in _hardest_first(sizes, trial, profile):
+        slots = offer_slots(ask, trial, profile)
+        count = min(sizes[ask], _total(slots, sizes[ask]))
+        if count < sizes[ask]:
+            unplaced.append(ask)
+        if count:
+            share = profile.fill(ask, slots, count, trial)
+            trial.take(share)
+            shares.append(share)
+    return shares, unplaced
+
+
+def _hardest_first(sizes: dict[Ask, int], trial: Trial, profile: Profile) -> list[Ask]:
+    """Order classes by how few of their pods fit anywhere: those have the least choice."""
+    if len(sizes) == 1:
+        return list(sizes)
+    room = {ask: _total(offer_slots(ask, trial, profile), _slot_limit(trial)) for ask in sizes}
+    return sorted(sizes, key=lambda ask: (room[ask], ask.requests, repr(ask)))
+
+
+def _slot_limit(trial: Trial) -> int:
+    """Return a bound on slots a node that keeps sums inside 64 bits."""
+    return int(np.iinfo(np.int64).max) // max(len(trial.nodes), 1)
+
+
+def _total(slots: IntArray, limit: int) -> int:
+    # A pod that asks for nothing has 2**63-1 slots a node: clip before the sum.
+    return int(slots.clip(max=limit).sum())
+
+
+def _binds(members: Sequence[Pod], shares: Sequence[Share], trial: Trial) -> tuple[Bind, ...]:
+    """Hand each class's nodes, in order, to its members in rank order."""
+    nodes = {share.ask: iter(_rows_in_order(share)) for share in shares}
+    binds = []
+    for pod in members:
+        row = next(nodes[pod.ask], None) if pod.ask in nodes else None
+        if row is not None:
+            binds.append(Bind(pod, trial.nodes.nodes[row].name))
+    return tuple(binds)
+
+
+def _rows_in_order(share: Share) -> list[int]:
+    order = np.argsort(share.rows, kind="stable")
+    rows: list[int] = np.repeat(share.rows[order], share.counts[order]).tolist()
+    return rows

@@ -1,0 +1,80 @@
+"""The only reader of the environment and of flags: one frozen Settings."""
+
+import enum
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Strategy(enum.StrEnum):
+    """How nodes are scored where a gang has no topology."""
+
+    BINPACK = "binpack"
+    SPREAD = "spread"
+
+
+class LogFormat(enum.StrEnum):
+    """How log lines look."""
+
+    JSON = "json"
+    CONSOLE = "console"
+
+
+class Settings(BaseSettings):
+    """Every setting of `run`: field `like_this` is flag `--like-this` and `PGS_LIKE_THIS`."""
+
+    model_config = SettingsConfigDict(env_prefix="PGS_", frozen=True, extra="forbid")
+
+    scheduler_names: tuple[str, ...] = Field(
+        default=("py-gang-scheduler",),
+        min_length=1,
+        description="Values of spec.schedulerName that are ours (a JSON list in the environment).",
+    )
+    strategy: Strategy = Field(
+        default=Strategy.BINPACK, description="Fullest nodes first, or emptiest first."
+    )
+    schedule_timeout_seconds: int = Field(
+        default=600,
+        gt=0,
+        description="After how long a complete gang that was not bound is reported as late.",
+    )
+    bind_concurrency: int = Field(
+        default=64, ge=1, le=1024, description="Bindings in flight at once."
+    )
+    batch_milliseconds: int = Field(
+        default=20,
+        ge=0,
+        description="How long a cycle waits after the first change for others to come with it.",
+    )
+    status_interval_milliseconds: int = Field(
+        default=500,
+        ge=50,
+        description="The least time between two status writes to one PodGroup.",
+    )
+    status_concurrency: int = Field(
+        default=8, ge=1, le=256, description="Status and Event writes in flight at once."
+    )
+    sweep_seconds: int = Field(
+        default=300,
+        ge=5,
+        description="How often the cache is compared with a list, to notice missed deletions.",
+    )
+    http_host: str = Field(
+        default="0.0.0.0",  # noqa: S104 - a pod's probes and scrapes come from outside of it.
+        description="Address of /metrics, /healthz and /readyz.",
+    )
+    http_port: int = Field(
+        default=8080, ge=0, le=65535, description="Port of these; 0 picks a free one."
+    )
+    leader_elect: bool = Field(
+        default=True, description="Hold a Lease while scheduling, so that replicas take turns."
+    )
+    lease_name: str = Field(default="py-gang-scheduler", description="Name of the Lease.")
+    lease_namespace: str = Field(
+        default="", description="Namespace of the Lease; empty: the pod's own, else kube-system."
+    )
+    kubeconfig: str = Field(
+        default="", description="Path of a kubeconfig; empty: in-cluster, else the usual places."
+    )
+    log_format: LogFormat = Field(default=LogFormat.JSON, description="json or console.")
+    log_level: str = Field(default="info", description="debug, info, warning or error.")
