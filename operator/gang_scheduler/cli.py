@@ -1,5 +1,171 @@
-"""The command line."""
+"""The command line: parse, call, print."""
+
+import enum
+import json
+import sys
+import typing
+from collections.abc import Callable, Iterable
+from typing import Any, NoReturn
+
+import click
+import yaml
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_settings import SettingsError
+
+import gang_scheduler
+from gang_scheduler.settings import Settings, Strategy
+from gang_scheduler.simulation import documents, objects, report, tables
+from gang_scheduler.simulation.objects import Objects, UnreadableInput
+from gang_scheduler.simulation.run import Options, Outcome, simulate
+
+Command = Callable[..., None]
+OUTPUTS = ("table", "json", "yaml")
 
 
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _env(name: str) -> str:
+    return f"{Settings.model_config['env_prefix']}{name.upper()}"
+
+
+def _help(name: str, field: FieldInfo) -> str:
+    default = field.default
+    if isinstance(default, tuple):
+        default = json.dumps(default)
+    elif isinstance(default, bool):
+        default = str(default).lower()
+    return f"{field.description} [{_env(name)}; default: {'empty' if default == '' else default}]"
+
+
+def _metavar(field: FieldInfo) -> str | None:
+    if field.annotation is bool:
+        return None
+    if isinstance(field.annotation, type) and issubclass(field.annotation, enum.Enum):
+        return "|".join(field.annotation)
+    return "N" if field.annotation is int else "TEXT"
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(gang_scheduler.__version__, prog_name="py-gang-scheduler")
 def main() -> None:
-    """Placeholder until the commands exist."""
+    """Schedule gangs of pods on Kubernetes: all of them start, close together, or none does."""
+
+
+def _settings_options(command: Command) -> Command:
+    """Add an option for each setting. Pydantic reads the environment and checks the values."""
+    for name, field in reversed(Settings.model_fields.items()):
+        flags = _flag(name)
+        given: dict[str, Any] = {"default": None}
+        if field.annotation is bool:
+            flags = f"{flags}/--no-{flags.removeprefix('--')}"
+        elif typing.get_origin(field.annotation) is tuple:
+            given = {"multiple": True}
+        option = click.option(
+            flags, name, help=_help(name, field), metavar=_metavar(field), **given
+        )
+        command = option(command)
+    return command
+
+
+@main.command("run")
+@_settings_options
+def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
+    """Run the operator. A flag wins over the environment, and that over the default."""
+    # Options that were not given: None, and () for those that may be repeated.
+    settings = _settings({name: value for name, value in flags.items() if value not in (None, ())})
+    # Here, since no other command needs a Kubernetes client.
+    from gang_scheduler import app  # noqa: PLC0415
+
+    app.run(settings)
+
+
+@main.command("simulate")
+@click.option(
+    "-f",
+    "--filename",
+    "filenames",
+    multiple=True,
+    required=True,
+    metavar="FILE|DIR|-",
+    help="Manifests: a file, the files of a directory, or - for standard input. Repeatable.",
+)
+@click.option("-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True)
+@click.option("--until-settled", is_flag=True, help="Go on until a cycle changes nothing.")
+@click.option(
+    "--strategy",
+    type=click.Choice([each.value for each in Strategy]),
+    default=Strategy.BINPACK.value,
+    show_default=True,
+    help="Fullest nodes first, or emptiest first.",
+)
+@click.option(
+    "--scheduler-name",
+    "schedulers",
+    multiple=True,
+    default=Settings.model_fields["scheduler_names"].default,
+    show_default=True,
+    help="A schedulerName that is ours; pods without one get the first. Repeatable.",
+)
+@click.option("--fail-on-unschedulable", is_flag=True, help="Exit with 1 when a gang waits.")
+def simulate_command(
+    *,
+    filenames: tuple[str, ...],
+    output: str,
+    until_settled: bool,
+    strategy: str,
+    schedulers: tuple[str, ...],
+    fail_on_unschedulable: bool,
+) -> None:
+    """Schedule manifests without a cluster, and show the decisions.
+
+    Exits with 0 whatever the outcome, and with 2 when the input cannot be read.
+    """
+    found = _read(filenames, schedulers[0])
+    outcome = simulate(found, Options(schedulers, strategy, until_settled))
+    click.echo(_rendered(outcome, output), nl=False)
+    if fail_on_unschedulable and outcome.refused:
+        sys.exit(1)
+
+
+def _read(filenames: tuple[str, ...], scheduler: str) -> Objects:
+    try:
+        found = objects.load(documents.read(filenames), scheduler)
+    except UnreadableInput as error:
+        _refuse(error.lines)
+    for note in found.notes:
+        click.echo(note, err=True)
+    return found
+
+
+def _rendered(outcome: Outcome, output: str) -> str:
+    document = report.document(outcome)
+    if output == "json":
+        return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    if output == "yaml":
+        return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
+    return tables.render(document, outcome.cache.room, terminal=sys.stdout.isatty())
+
+
+def _settings(given: dict[str, Any]) -> Settings:
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        _refuse(_invalid(each["loc"], each["input"], each["msg"], given) for each in error.errors())
+    except SettingsError as error:
+        named = [name for name in Settings.model_fields if f'"{name}"' in str(error)]
+        _refuse(f'{_env(name)} must be a JSON list such as ["a", "b"]' for name in named)
+
+
+def _invalid(location: tuple[int | str, ...], value: object, problem: str, given: Any) -> str:  # noqa: ANN401
+    name = str(location[0])
+    where = _flag(name) if name in given else _env(name)
+    return f"{where}: {problem[:1].lower()}{problem[1:]}, not {json.dumps(value, default=str)}"
+
+
+def _refuse(lines: Iterable[str]) -> NoReturn:
+    for line in lines:
+        click.echo(line, err=True)
+    sys.exit(2)

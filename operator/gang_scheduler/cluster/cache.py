@@ -4,12 +4,13 @@ Plain synchronous code. Handlers and the binder change it, the loop takes snapsh
 status reads it; all on one event loop, so nothing here needs a lock.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from gang_scheduler.cluster import sources
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.gangs import Gangs
+from gang_scheduler.cluster.ports import NODES, PODS, Resource
 from gang_scheduler.cluster.room import Room
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.nodes import Node
@@ -30,10 +31,15 @@ class _Entry:
 class Cache:
     """Everything that the scheduler knows. `on_change` is called when a cycle may be worth it."""
 
-    def __init__(self, schedulers: Iterable[str], on_change: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        schedulers: Iterable[str],
+        on_change: Callable[[], None] = lambda: None,
+        timeout_seconds: int = 600,
+    ) -> None:
         self.schedulers = frozenset(schedulers)
         self.room = Room()
-        self.gangs = Gangs(self.schedulers)
+        self.gangs = Gangs(self.schedulers, timeout_seconds)
         self._entries: dict[str, _Entry] = {}
         self._assumed: dict[str, str] = {}
         self._on_change = on_change
@@ -44,7 +50,7 @@ class Cache:
             self._assumed.pop(pod.uid, None)
         elif pod.uid in self._assumed:
             # An older state than our own bind, whose echo is still on its way.
-            pod = replace(pod, node=self._assumed[pod.uid])
+            pod = replace(pod, node=self._assumed[pod.uid], assumed=True)
         self._replace(pod.uid, pod)
 
     def pod_gone(self, uid: str) -> None:
@@ -74,13 +80,13 @@ class Cache:
     def assume(self, bind: Bind) -> None:
         """Count a pod on a node before the API server has confirmed it."""
         self._assumed[bind.pod.uid] = bind.node
-        self._replace(bind.pod.uid, replace(bind.pod, node=bind.node))
+        self._replace(bind.pod.uid, replace(bind.pod, node=bind.node, assumed=True))
 
     def forget(self, uid: str) -> None:
         """Take an assumed bind back: it did not happen."""
         entry = self._entries.get(uid)
         if self._assumed.pop(uid, None) is not None and entry is not None:
-            self._replace(uid, replace(entry.pod, node=""))
+            self._replace(uid, replace(entry.pod, node="", assumed=False))
 
     def snapshot(self, now: int) -> Snapshot:
         """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
@@ -101,18 +107,31 @@ class Cache:
         """Return all pods."""
         return (entry.pod for entry in self._entries.values())
 
-    def is_assumed(self, uid: str) -> bool:
-        """Tell whether a bind of ours has not been confirmed yet."""
-        return uid in self._assumed
+    def uids(self, resource: Resource) -> Collection[str]:
+        """Return the uids of all known objects of a kind."""
+        if resource == PODS:
+            return self._entries.keys()
+        if resource == NODES:
+            return self.room.uids.keys()
+        return self.gangs.declared_uids(resource.group)
+
+    def uid_gone(self, resource: Resource, uid: str) -> None:
+        """Forget an object of which only the uid is known."""
+        if resource == PODS:
+            self.pod_gone(uid)
+        elif resource == NODES:
+            self.node_gone(self.room.uids[uid])
+        else:
+            self.pod_group_gone(self.gangs.declared_uids(resource.group)[uid], resource.group)
 
     def _replace(self, uid: str, pod: Pod | None) -> None:
         before = self._entries.get(uid)
         if pod is None:
             self._entries.pop(uid, None)
         else:
+            self._entries[uid] = _Entry(pod, self._gang_of(pod), _counted_on(pod))
             if before is not None and before.pod == pod:
                 return
-            self._entries[uid] = _Entry(pod, self._gang_of(pod), _counted_on(pod))
         self._count(uid, before, self._entries.get(uid))
         self._join(uid, before, self._entries.get(uid))
 

@@ -1,7 +1,7 @@
 """What a PodGroup object says of its gang, valid or not."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gang_scheduler.api import annotations
@@ -23,7 +23,8 @@ NOT_YET = (
 class Declaration:
     """A PodGroup as read. With a `problem` the gang waits; `min_member` is then 1.
 
-    `was_scheduled` is what its own status says: the gang was whole once.
+    `status` is what is written on the object now, and `was_scheduled` what it says of the gang:
+    it was whole once. We write both, so `status` makes no declaration differ from another.
     """
 
     key: GangKey
@@ -33,8 +34,9 @@ class Declaration:
     created_at: int = 0
     min_member: int = 1
     timeout_seconds: int | None = None
-    was_scheduled: bool = False
+    was_scheduled: bool = field(default=False, compare=False)
     problem: Problem | None = None
+    status: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
 def read(body: Mapping[str, Any]) -> Declaration:
@@ -46,6 +48,7 @@ def read(body: Mapping[str, Any]) -> Declaration:
         uid=metadata.get("uid", ""),
         generation=metadata.get("generation", 0),
         created_at=decode.timestamp(metadata.get("creationTimestamp") or ""),
+        status=body.get("status") or {},
     )
     try:
         parsed = parse_spec(PodGroup, body)

@@ -52,9 +52,10 @@ def pod_from_wire(source: wire.Pod) -> Pod:
         phase=source.status.phase,
         deleting=bool(metadata.deletion_timestamp),
         gated=bool(spec.scheduling_gates),
-        owner=_controller(metadata),
+        owner=_owners(metadata),
         labels=metadata.labels,
         annotations=_known(metadata.annotations),
+        unscheduled=_unscheduled(source.status),
     )
 
 
@@ -158,10 +159,17 @@ def _unsupported(spec: wire.PodSpec) -> Iterable[str]:
             yield f"spec.tolerations[{i}].operator"
 
 
-def _controller(metadata: wire.Metadata) -> str:
-    owners = (owner.name for owner in metadata.owner_references if owner.controller)
-    name = next(owners, "")
-    return f"{metadata.namespace}/{name}" if name else ""
+def _owners(metadata: wire.Metadata) -> str:
+    return ",".join(
+        sorted(f"{metadata.namespace}/{each.name}" for each in metadata.owner_references)
+    )
+
+
+def _unscheduled(status: wire.PodStatus) -> tuple[str, str] | None:
+    for each in status.conditions:
+        if each.type == "PodScheduled" and each.status == "False":
+            return each.reason, each.message
+    return None
 
 
 def _known(annotations: Mapping[str, str]) -> Mapping[str, str]:

@@ -2,7 +2,7 @@
 
 import heapq
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from gang_scheduler.cluster import sources
 from gang_scheduler.cluster.declarations import Declaration
@@ -110,8 +110,9 @@ class Gangs:
     room, and after a backoff as a safety net. So a cycle costs what changed, not what waits.
     """
 
-    def __init__(self, schedulers: Iterable[str]) -> None:
+    def __init__(self, schedulers: Iterable[str], timeout_seconds: int = 600) -> None:
         self.schedulers = frozenset(schedulers)
+        self._timeout_seconds = timeout_seconds
         self.records: dict[GangKey, Record] = {}
         self.changed: set[GangKey] = set()
         self._to_try: set[GangKey] = set()
@@ -133,20 +134,25 @@ class Gangs:
         """Add or replace the object that describes a gang."""
         record = self._record(declaration.key)
         before = record.declarations.get(declaration.api_group)
-        if (
-            before is not None
-            and replace(before, was_scheduled=declaration.was_scheduled) == declaration
-        ):
-            return  # Only its status changed, and we wrote that.
         record.declarations[declaration.api_group] = declaration
-        record.whole_once |= declaration.was_scheduled
-        self._touched(declaration.key)
+        if before is None:
+            record.whole_once |= declaration.was_scheduled
+        if before != declaration:
+            self._touched(declaration.key)
 
     def undeclared(self, key: GangKey, api_group: str) -> None:
         """Forget the object that described a gang."""
         record = self.records.get(key)
         if record is not None and record.declarations.pop(api_group, None) is not None:
             self._touched(key)
+
+    def declared_uids(self, api_group: str) -> dict[str, GangKey]:
+        """Return the gang of each object of an API group, by the object's uid."""
+        return {
+            record.declarations[api_group].uid: key
+            for key, record in self.records.items()
+            if api_group in record.declarations
+        }
 
     def room_freed(self) -> None:
         """Try again all gangs that were short of room."""
@@ -185,10 +191,31 @@ class Gangs:
         record = self._judged(refusal.gang.key, refusal)
         if refusal.reason is Reason.UNSCHEDULABLE:
             self._short_of_room.add(record.key)
-            wait = min(FIRST_RETRY_SECONDS << record.retries, LAST_RETRY_SECONDS)
-            record.retries = min(record.retries + 1, LAST_RETRY_SECONDS.bit_length())
-            record.retry_at = now + wait
-            heapq.heappush(self._retries, (record.retry_at, record.key))
+            self._retry_later(record, now)
+
+    def postpone(self, key: GangKey, now: int) -> None:
+        """Do not try a gang again at once, whatever has just changed about it."""
+        record = self.records.get(key)
+        if record is not None:
+            self._to_try.discard(key)
+            self._retry_later(record, now)
+
+    def deadline(self, record: Record) -> int | None:
+        """Return when the schedule timeout ends, in seconds since the epoch; None: not running."""
+        if record.quorum_since is None:
+            return None
+        own = record.declaration.timeout_seconds if record.declaration else None
+        return record.quorum_since + (own or self._timeout_seconds)
+
+    def _retry_later(self, record: Record, now: int) -> None:
+        """Double the wait each time; but never sleep past the schedule timeout."""
+        wait = min(FIRST_RETRY_SECONDS << record.retries, LAST_RETRY_SECONDS)
+        record.retries = min(record.retries + 1, LAST_RETRY_SECONDS.bit_length())
+        record.retry_at = now + wait
+        deadline = self.deadline(record)
+        if deadline is not None and now < deadline < record.retry_at:
+            record.retry_at = deadline
+        heapq.heappush(self._retries, (record.retry_at, record.key))
 
     def _judged(self, key: GangKey, refusal: Refused | None) -> Record:
         record = self._record(key)

@@ -37,9 +37,10 @@ class Room:
         if self._nodes.pop(name, None) is not None:
             self._stale = True
 
-    def node_names(self) -> set[str]:
-        """Return the names of all nodes."""
-        return set(self._nodes)
+    @property
+    def uids(self) -> dict[str, str]:
+        """The names of all nodes by uid."""
+        return {node.uid: node.name for node in self._nodes.values()}
 
     def add(self, uid: str, ask: Ask, node: str) -> None:
         """Count a pod on a node. A pod that is counted there already is replaced."""

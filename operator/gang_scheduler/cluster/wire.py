@@ -21,9 +21,7 @@ class Wire(Struct, rename="camel", frozen=True, gc=False):
 class OwnerReference(Wire, frozen=True):
     """`metadata.ownerReferences[]`."""
 
-    kind: str = ""
     name: str = ""
-    controller: bool = False
 
 
 class Metadata(Wire, frozen=True):
@@ -223,3 +221,22 @@ class Node(Wire, frozen=True):
     metadata: Metadata
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()
+
+
+class ListMetadata(Wire, frozen=True):
+    """`metadata` of a list: where the next page begins."""
+
+    continue_: str = field(default="", name="continue")
+
+
+class MetadataOnly(Wire, frozen=True):
+    """An object of which only the metadata was asked for."""
+
+    metadata: Metadata
+
+
+class MetadataList(Wire, frozen=True):
+    """A page of them."""
+
+    items: list[MetadataOnly] = field(default_factory=list)
+    metadata: ListMetadata = ListMetadata()

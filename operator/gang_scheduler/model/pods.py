@@ -102,8 +102,11 @@ class PodPhase(enum.StrEnum):
 class Pod:
     """What the scheduler reads of a pod.
 
+    `assumed`: the node is from a bind of ours that the API server has not shown yet.
     `created_at` is in seconds since the epoch; `labels` are all of the pod's, `annotations` only
-    those of the prefixes that the scheduler knows; `owner` is `namespace/name` of the controller.
+    those of the prefixes that the scheduler knows; `owner` is `namespace/name` of each owner,
+    sorted, with commas between. `unscheduled` is the reason and message of a PodScheduled
+    condition that is false: we write it, so it makes no pod differ from another.
     """
 
     uid: str
@@ -112,6 +115,7 @@ class Pod:
     ask: Ask
     scheduler: str = ""
     node: str = ""
+    assumed: bool = False
     priority: int = 0
     created_at: int = 0
     phase: PodPhase = PodPhase.PENDING
@@ -120,6 +124,7 @@ class Pod:
     owner: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    unscheduled: tuple[str, str] | None = field(default=None, compare=False)
 
     @property
     def key(self) -> str:

@@ -1,0 +1,154 @@
+"""The composition root: builds the parts, joins them, and owns the one task group."""
+
+import asyncio
+import gc
+import os
+import signal
+import socket
+from pathlib import Path
+from secrets import token_hex
+
+import anyio
+import structlog
+import uvloop
+
+from gang_scheduler import __version__, telemetry
+from gang_scheduler.cluster import connection
+from gang_scheduler.cluster.binder import Binder
+from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.connection import Connection
+from gang_scheduler.cluster.events import Events
+from gang_scheduler.cluster.intake import Intake
+from gang_scheduler.cluster.kopf_source import KopfSource
+from gang_scheduler.cluster.kubernetes import KubernetesApi
+from gang_scheduler.cluster.leader import LeaderElector
+from gang_scheduler.cluster.reports import Reports
+from gang_scheduler.cluster.status import StatusWriter
+from gang_scheduler.cluster.sweep import Sweep
+from gang_scheduler.loop import Loop, Wake
+from gang_scheduler.probes import Probes
+from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.settings import Settings
+
+NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+SPARE_CONNECTIONS = 32
+DRAIN_SECONDS = 10
+
+log = structlog.get_logger()
+
+
+def run(settings: Settings) -> None:
+    """Run the operator until SIGTERM or SIGINT. Raises when it can no longer do its work."""
+    telemetry.configure(settings)
+    uvloop.run(main(settings))
+
+
+async def main(settings: Settings) -> None:
+    """Run the operator on the current event loop, until it is told to stop."""
+    log.info("starting", version=__version__, **settings.model_dump(mode="json"))
+    configuration = await connection.load(settings.kubeconfig)
+    limit = settings.bind_concurrency + settings.status_concurrency + SPARE_CONNECTIONS
+    async with Connection(configuration, limit) as open_connection:
+        await App(settings, open_connection).run()
+    log.info("stopped")
+
+
+class App:
+    """The parts of the operator, joined."""
+
+    def __init__(self, settings: Settings, open_connection: Connection) -> None:
+        self._settings = settings
+        self._stop = asyncio.Event()
+        self._deciding = anyio.CancelScope()
+        self._complete = False
+        api = KubernetesApi(open_connection)
+        self._elector = LeaderElector(api, _namespace(settings), settings.lease_name, _identity())
+        wake = Wake()
+        self._cache = Cache(settings.scheduler_names, wake, settings.schedule_timeout_seconds)
+        self._events = Events(api, self._may_write)
+        reports = Reports(self._cache, self._events)
+        self._binder = Binder(api, self._cache, settings.bind_concurrency, self._may_write)
+        self._loop = Loop(
+            self._cache,
+            self._binder,
+            reports,
+            profile=PROFILES[settings.strategy],
+            wake=wake,
+            batch_seconds=settings.batch_milliseconds / 1000,
+        )
+        self._status = StatusWriter(
+            api,
+            self._cache,
+            interval_seconds=settings.status_interval_milliseconds / 1000,
+            concurrency=settings.status_concurrency,
+            may_write=self._may_write,
+        )
+        intake = Intake(self._cache, reports.broken)
+        self._sweep = Sweep(api, self._cache, intake.broken, settings.sweep_seconds)
+        intake.on_listed = self._sweep.ask
+        self._source = KopfSource(open_connection, intake, after_start=self._catch_signals)
+
+    async def run(self) -> None:
+        """Run until a signal; end with an error when a part cannot go on."""
+        self._catch_signals()
+        settings = self._settings
+        probes = Probes(
+            settings.http_host, settings.http_port, healthy=lambda: "", ready=self._not_ready
+        )
+        async with probes, anyio.create_task_group() as group:
+            group.start_soon(self._stop_when_asked, group.cancel_scope)
+            # 1. See the cluster. 2. Lead. 3. Only then decide and write.
+            group.start_soon(self._source.run)
+            if settings.leader_elect:
+                group.start_soon(self._elector.run)
+            await self._sweep.wait_until_complete()
+            self._complete = True
+            _calm_the_garbage_collector()
+            if settings.leader_elect:
+                log.info("waiting_for_lease", lease=settings.lease_name)
+                await self._elector.acquired.wait()
+            telemetry.LEADER.set(1)
+            log.info("scheduling", nodes=len(self._cache.room.table()))
+            for part in (self._sweep, self._binder, self._status, self._events):
+                group.start_soon(part.run)
+            with self._deciding:
+                await self._loop.run()
+
+    async def _stop_when_asked(self, everything: anyio.CancelScope) -> None:
+        """Decide nothing more, finish the gangs that are being bound, and end."""
+        await self._stop.wait()
+        log.info("stopping")
+        self._deciding.cancel()
+        with anyio.move_on_after(DRAIN_SECONDS):
+            await self._binder.drain()
+        everything.cancel()
+
+    def _catch_signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        for each in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(each, self._stop.set)
+
+    def _may_write(self) -> bool:
+        return not self._settings.leader_elect or self._elector.is_leader()
+
+    def _not_ready(self) -> str:
+        # A replica that waits for the Lease is ready to take over: ready.
+        return "" if self._complete else "the first lists are not complete"
+
+
+def _calm_the_garbage_collector() -> None:
+    """Keep the cache out of the collector's sight: its pauses are the tail of every latency."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 1000)
+
+
+def _namespace(settings: Settings) -> str:
+    if settings.lease_namespace:
+        return settings.lease_namespace
+    return NAMESPACE_FILE.read_text().strip() if NAMESPACE_FILE.exists() else "kube-system"
+
+
+def _identity() -> str:
+    # A restarted container keeps its host name, and is another process all the same.
+    return f"{os.environ.get('HOSTNAME') or socket.gethostname()}_{token_hex(8)}"

@@ -1,0 +1,163 @@
+"""Binds placed gangs, and settles what an answer left open.
+
+A fixed number of workers takes bindings from one queue, gang after gang, so that gangs complete
+one by one and no task is made per pod. A binding ends in one of three ways: the pod is on its
+node; the pod is gone or somebody else's; or the API server refuses. Whatever is not bound is
+forgotten in the cache, and the gang's rest is planned again.
+"""
+
+import asyncio
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from gang_scheduler.api import annotations
+from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.errors import ApiError, Kind
+from gang_scheduler.cluster.ports import Api, PodRef
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.plan import Bind, Placed
+
+FIRST_DELAY = 0.1
+LAST_DELAY = 5.0
+GIVE_UP_SECONDS = 120.0
+"""After this the room is better planned anew: the node may be gone as well."""
+
+
+class Outcome(enum.StrEnum):
+    """How one binding ended."""
+
+    BOUND = "bound"
+    GONE = "gone"
+    LOST = "lost"
+    """The pod is on another node: somebody else bound it."""
+    REFUSED = "refused"
+    GAVE_UP = "gave_up"
+
+
+@dataclass(slots=True, eq=False)
+class GangBinding:
+    """A gang whose members are being bound. `outcomes` fills up by pod uid."""
+
+    placed: Placed
+    plan_id: str
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    problem: str = ""
+
+    @property
+    def gang(self) -> Gang:
+        """The gang."""
+        return self.placed.gang
+
+    @property
+    def done(self) -> bool:
+        """Every member has its outcome."""
+        return len(self.outcomes) == len(self.placed.binds)
+
+    @property
+    def failed(self) -> int:
+        """How many members were not bound by us."""
+        return sum(outcome is not Outcome.BOUND for outcome in self.outcomes.values())
+
+
+class Binder:
+    """Binds with bounded concurrency, and only while `may_write()` says that we are the leader.
+
+    `finished` is called for every gang whose members all have an outcome.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        cache: Cache,
+        concurrency: int,
+        may_write: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self.finished: Callable[[GangBinding], None] = lambda _: None
+        self._api = api
+        self._cache = cache
+        self._concurrency = concurrency
+        self._may_write = may_write
+        self._queue: asyncio.Queue[tuple[GangBinding, Bind]] = asyncio.Queue()
+
+    @property
+    def waiting(self) -> int:
+        """How many bindings wait for a worker."""
+        return self._queue.qsize()
+
+    def submit(self, placed: Placed, plan_id: str) -> None:
+        """Assume the members on their nodes and queue their bindings."""
+        gang_binding = GangBinding(placed, plan_id)
+        for bind in placed.binds:
+            self._cache.assume(bind)
+        for bind in placed.binds:
+            self._queue.put_nowait((gang_binding, bind))
+
+    async def run(self) -> None:
+        """Bind what is submitted, until cancelled."""
+        async with asyncio.TaskGroup() as workers:
+            for number in range(self._concurrency):
+                workers.create_task(self._work(), name=f"binder {number}")
+
+    async def drain(self) -> None:
+        """Return when everything submitted has its outcome."""
+        await self._queue.join()
+
+    async def _work(self) -> None:
+        while True:
+            gang_binding, bind = await self._queue.get()
+            outcome = await self._bind(gang_binding, bind)
+            self._settle(gang_binding, bind, outcome)
+            self._queue.task_done()
+
+    def _settle(self, gang_binding: GangBinding, bind: Bind, outcome: Outcome) -> None:
+        gang_binding.outcomes[bind.pod.uid] = outcome
+        if outcome is not Outcome.BOUND:
+            self._cache.forget(bind.pod.uid)
+        if gang_binding.done:
+            self.finished(gang_binding)
+
+    async def _bind(self, gang_binding: GangBinding, bind: Bind) -> Outcome:
+        pod = PodRef(bind.pod.namespace, bind.pod.name, bind.pod.uid)
+        marks = {
+            annotations.PLAN_ID: gang_binding.plan_id,
+            annotations.PLAN_SIZE: str(len(gang_binding.placed.binds)),
+        }
+        delay = FIRST_DELAY
+        deadline = asyncio.get_running_loop().time() + GIVE_UP_SECONDS
+        while asyncio.get_running_loop().time() < deadline and self._may_write():
+            try:
+                await self._api.bind(pod, bind.node, marks)
+            except ApiError as error:
+                gang_binding.problem = str(error)
+                outcome = await self._judge(pod, bind.node, error)
+                if outcome is not None:
+                    return outcome
+                await asyncio.sleep(max(delay, error.retry_after))
+                delay = min(delay * 2, LAST_DELAY)
+            else:
+                return Outcome.BOUND
+        return Outcome.GAVE_UP
+
+    async def _judge(self, pod: PodRef, node: str, error: ApiError) -> Outcome | None:
+        """Return the outcome that an error means; None to try again."""
+        match error.kind:
+            case Kind.GONE:
+                return Outcome.GONE
+            case Kind.REFUSED:
+                return Outcome.REFUSED
+            case Kind.THROTTLED:
+                return None
+            case Kind.CONFLICT | Kind.UNKNOWN:
+                return await self._read_back(pod, node, error)
+
+    async def _read_back(self, pod: PodRef, node: str, error: ApiError) -> Outcome | None:
+        """Look where the pod is: an unanswered binding may have happened."""
+        try:
+            bound_to = await self._api.bound_node(pod)
+        except ApiError as unread:
+            return Outcome.GONE if unread.kind is Kind.GONE else None
+        if bound_to:
+            return Outcome.BOUND if bound_to == node else Outcome.LOST
+        # A conflict on a pod without a node: it is being deleted, or has got a gate.
+        return Outcome.REFUSED if error.kind is Kind.CONFLICT else None

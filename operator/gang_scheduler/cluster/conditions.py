@@ -1,0 +1,48 @@
+"""Conditions as lists of dicts: merging keeps the moment of the last change."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What is to be said under one condition type now. `status` false with a reason: not so."""
+
+    type: str
+    status: bool
+    reason: str
+    message: str = ""
+
+
+def rfc3339(seconds: int) -> str:
+    """Return a moment as Kubernetes writes it."""
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def merged(
+    present: Iterable[Mapping[str, Any]],
+    findings: Iterable[Finding],
+    generation: int,
+    now: int,
+) -> list[dict[str, Any]]:
+    """Return the conditions to write: ours as found, those of others untouched, sorted by type.
+
+    `lastTransitionTime` moves only when the status does, as the API conventions ask.
+    """
+    before = {str(each.get("type")): dict(each) for each in present}
+    after = dict(before)
+    for finding in findings:
+        old = before.get(finding.type, {})
+        status = "True" if finding.status else "False"
+        same = old.get("status") == status
+        after[finding.type] = {
+            "type": finding.type,
+            "status": status,
+            "reason": finding.reason,
+            "message": finding.message,
+            "observedGeneration": generation,
+            "lastTransitionTime": old.get("lastTransitionTime") if same else rfc3339(now),
+        }
+    return [after[name] for name in sorted(after)]

@@ -1,0 +1,126 @@
+"""Events for people: aggregated a gang, rate-limited, never in the way of scheduling."""
+
+import asyncio
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from gang_scheduler import telemetry
+from gang_scheduler.cluster.errors import ApiError
+from gang_scheduler.cluster.ports import Api
+
+CONTROLLER = "py-gang-scheduler"
+LONGEST_NOTE = 1024
+REPEAT_SECONDS = 300
+REWORD_SECONDS = 30
+QUEUE_LENGTH = 2000
+PER_SECOND = 25.0
+BURST = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What an Event is about."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+
+class Events:
+    """Takes Events at once and sends them as fast as the rate allows.
+
+    The same Event about the same object is not repeated for some minutes, and one that says the
+    same in other numbers not for half a minute. When the queue is full, the newest is dropped:
+    conditions tell the state, Events only how it came to be.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        may_write: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._api = api
+        self._may_write = may_write
+        self._clock = clock
+        self._queue: asyncio.Queue[tuple[str, dict[str, Any]]] = asyncio.Queue(QUEUE_LENGTH)
+        self._last: dict[tuple[str, str], tuple[str, float]] = {}
+        self._instance = f"{CONTROLLER}-{os.environ.get('HOSTNAME') or socket.gethostname()}"
+
+    def record(self, about: About, reason: str, note: str, *, warning: bool = False) -> None:
+        """Queue an Event, unless it was just said."""
+        now = self._clock()
+        note = note[:LONGEST_NOTE]
+        if self._said_lately(about.uid, reason, note, now):
+            return
+        self._last[about.uid, reason] = (note, now)
+        namespace = about.namespace or "default"
+        try:
+            self._queue.put_nowait(
+                (namespace, self._event(about, reason, note, now, warning=warning))
+            )
+        except asyncio.QueueFull:
+            telemetry.WRITES.labels("event", "dropped").inc()
+
+    async def run(self) -> None:
+        """Send until cancelled, at PER_SECOND on average and BURST at once."""
+        loop = asyncio.get_running_loop()
+        allowance, at = BURST, loop.time()
+        while True:
+            namespace, event = await self._queue.get()
+            allowance, at = min(BURST, allowance + (loop.time() - at) * PER_SECOND), loop.time()
+            if allowance < 1:
+                await asyncio.sleep((1 - allowance) / PER_SECOND)
+            allowance -= 1
+            if self._may_write():
+                await self._send(namespace, event)
+
+    async def _send(self, namespace: str, event: dict[str, Any]) -> None:
+        try:
+            await self._api.create_event(namespace, event)
+        except ApiError as error:
+            # Not tried again: its namespace may be gone, and it would only delay the next ones.
+            telemetry.WRITES.labels("event", error.kind.value).inc()
+        else:
+            telemetry.WRITES.labels("event", "written").inc()
+
+    def _said_lately(self, uid: str, reason: str, note: str, now: float) -> bool:
+        if len(self._last) > 4 * QUEUE_LENGTH:
+            self._last = {k: v for k, v in self._last.items() if now - v[1] < REPEAT_SECONDS}
+        last_note, at = self._last.get((uid, reason), ("", float("-inf")))
+        return now - at < (REPEAT_SECONDS if note == last_note else REWORD_SECONDS)
+
+    def _event(
+        self, about: About, reason: str, note: str, now: float, *, warning: bool
+    ) -> dict[str, Any]:
+        moment = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {
+                "name": f"{about.name[:230]}.{secrets.token_hex(8)}",
+                "namespace": about.namespace or "default",
+            },
+            "eventTime": moment,
+            "reportingController": CONTROLLER,
+            "reportingInstance": self._instance[:128],
+            "action": "Scheduling",
+            "reason": reason,
+            "note": note,
+            "type": "Warning" if warning else "Normal",
+            "regarding": {
+                "apiVersion": about.api_version,
+                "kind": about.kind,
+                "namespace": about.namespace,
+                "name": about.name,
+                "uid": about.uid,
+            },
+        }

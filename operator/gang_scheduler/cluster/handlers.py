@@ -1,0 +1,31 @@
+"""Every Kopf decorator. Each body hands the event on; nothing is ever written back through Kopf.
+
+Only `on.event`: the other kinds of handlers put finalizers and annotations on users' objects.
+Kinds whose CRD is absent cost nothing, and are watched from the moment it appears.
+"""
+
+import kopf
+
+from gang_scheduler.cluster.connection import Connection
+from gang_scheduler.cluster.intake import Intake
+
+
+def register(registry: kopf.OperatorRegistry, intake: Intake, connection: Connection) -> None:
+    """Put all handlers into a registry."""
+
+    @kopf.on.login(registry=registry)
+    async def login(**_: object) -> kopf.ConnectionInfo:
+        return await connection.kopf_login()
+
+    @kopf.on.event("", "v1", "pods", registry=registry)
+    async def pod(event: kopf.RawEvent, **_: object) -> None:
+        intake.pod(event)
+
+    @kopf.on.event("", "v1", "nodes", registry=registry)
+    async def node(event: kopf.RawEvent, **_: object) -> None:
+        intake.node(event)
+
+    @kopf.on.event("scheduling.sigs.k8s.io", "v1alpha1", "podgroups", registry=registry)
+    @kopf.on.event("scheduling.x-k8s.io", "v1alpha1", "podgroups", registry=registry)
+    async def pod_group(event: kopf.RawEvent, **_: object) -> None:
+        intake.pod_group(event)

@@ -1,0 +1,114 @@
+"""Runs Kopf inside our task group, and starts it again when it ends.
+
+Kopf ends on what an informer would survive: a watch answered with an error other than 410, half a
+line at the end of a stream, an outage longer than its backoffs. The cache outlives it, and the
+sweep finds what was deleted in between.
+
+`kopf.operator()` would cancel every task of the event loop that is younger than itself, the
+binder's requests included. So its tasks are spawned here and watched by us.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import cast
+
+import kopf
+import structlog
+
+from gang_scheduler import telemetry
+from gang_scheduler.cluster import handlers
+from gang_scheduler.cluster.connection import Connection
+from gang_scheduler.cluster.intake import Intake
+
+FIRST_PAUSE = 1.0
+LAST_PAUSE = 30.0
+HEALTHY_SECONDS = 60.0
+
+log = structlog.get_logger()
+
+
+class KopfSource:
+    """The default source of pods, nodes and PodGroups.
+
+    Kopf takes over the process's signal handlers when it starts: `after_start` puts ours back.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        intake: Intake,
+        after_start: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._connection = connection
+        self._intake = intake
+        self._after_start = after_start
+
+    async def run(self) -> None:
+        """Run until cancelled. Whatever ends Kopf, it is started again after a pause."""
+        pause = FIRST_PAUSE
+        loop = asyncio.get_running_loop()
+        while True:
+            started = loop.time()
+            error = await self._run_once()
+            telemetry.SOURCE_RESTARTS.inc()
+            if loop.time() - started > HEALTHY_SECONDS:
+                pause = FIRST_PAUSE
+            log.warning("watching_ended", error=error, next_start_in_seconds=pause)
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, LAST_PAUSE)
+
+    async def _run_once(self) -> str:
+        """Run Kopf until it ends; return why it did."""
+        registry = kopf.OperatorRegistry()
+        handlers.register(registry, self._intake, self._connection)
+        tasks = await kopf.spawn_tasks(
+            registry=registry,
+            settings=operator_settings(),
+            clusterwide=True,
+            standalone=True,
+        )
+        self._after_start()
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        errors = (task.exception() for task in done if not task.cancelled())
+        return next((repr(error) for error in errors if error is not None), "ended by itself")
+
+
+class _NoDiff(kopf.AnnotationsDiffBaseStorage):
+    """Kopf keeps a deep copy of every object to find changes; `on.event` never looks at it."""
+
+    def build(self, **_: object) -> kopf.BodyEssence:
+        return cast("kopf.BodyEssence", {})
+
+    def fetch(self, **_: object) -> kopf.BodyEssence | None:
+        return None
+
+
+class _Forever:
+    """Pauses between attempts of one request: doubling up to half a minute, without an end."""
+
+    def __iter__(self) -> Iterator[float]:
+        pause = 1.0
+        while True:
+            yield pause
+            pause = min(pause * 2, LAST_PAUSE)
+
+
+def operator_settings() -> kopf.OperatorSettings:
+    """Return Kopf's settings: nothing written to the cluster, little kept, outages waited out."""
+    settings = kopf.OperatorSettings()
+    settings.posting.enabled = False
+    settings.persistence.diffbase_storage = _NoDiff()
+    # A worker task and a queue stay for every object that had an event lately.
+    settings.queueing.idle_timeout = 1.0
+    settings.watching.chunk_size = 500
+    settings.watching.server_timeout = 300
+    settings.watching.client_timeout = 330
+    settings.networking.error_backoffs = _Forever()
+    # Kopf would kill the process ten minutes after it ended, although we have started it again.
+    settings.process.ultimate_exiting_timeout = None
+    return settings

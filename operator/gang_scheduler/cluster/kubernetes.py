@@ -1,0 +1,121 @@
+"""The Api port on a real API server."""
+
+from collections.abc import Mapping
+
+import msgspec
+import orjson
+
+from gang_scheduler.cluster import wire
+from gang_scheduler.cluster.connection import Connection
+from gang_scheduler.cluster.errors import ApiError, Kind
+from gang_scheduler.cluster.ports import PODS, Body, PodRef, Resource
+
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+PAGE = 5000
+
+
+class KubernetesApi:
+    """Raw requests: what is sent is built here, and of the answers only what is needed is read."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        # Custom resources whose CRD turned out to have no status subresource.
+        self._without_status: set[Resource] = set()
+
+    async def bind(self, pod: PodRef, node: str, annotations: Mapping[str, str]) -> None:
+        """Bind the pod, if it still has this uid, and add the annotations in the same write."""
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {
+                "name": pod.name,
+                "namespace": pod.namespace,
+                "uid": pod.uid,
+                "annotations": annotations,
+            },
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+        }
+        path = _path(PODS, pod.namespace, pod.name) + "/binding"
+        await self._connection.request("POST", path, orjson.dumps(binding))
+
+    async def bound_node(self, pod: PodRef) -> str:
+        """Return the node of the pod, "" while it has none; GONE if the uid is another."""
+        answer = await self._connection.request("GET", _path(PODS, pod.namespace, pod.name))
+        found = msgspec.json.decode(answer, type=wire.Pod)
+        if found.metadata.uid != pod.uid:
+            raise ApiError(404, f"pod {pod.namespace}/{pod.name} is another one now")
+        return found.spec.node_name
+
+    async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
+        """Set one condition of a pod."""
+        # The uid makes the API server refuse the patch if the pod is another one by now.
+        patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}}
+        path = _path(PODS, pod.namespace, pod.name) + "/status"
+        await self._connection.request("PATCH", path, orjson.dumps(patch), STRATEGIC_PATCH)
+
+    async def patch_status(
+        self, resource: Resource, namespace: str, name: str, status: Body
+    ) -> None:
+        """Merge into the status of a custom resource, by the way its CRD allows."""
+        path = _path(resource, namespace, name)
+        patch = orjson.dumps({"status": status})
+        if resource not in self._without_status:
+            try:
+                await self._connection.request("PATCH", path + "/status", patch, MERGE_PATCH)
+            except ApiError as error:
+                if error.kind is not Kind.GONE:
+                    raise
+            else:
+                return
+        # Either the object is gone, or its CRD (another product's) has no status subresource.
+        await self._connection.request("PATCH", path, patch, MERGE_PATCH)
+        self._without_status.add(resource)
+
+    async def create_event(self, namespace: str, event: Body) -> None:
+        """Create an Event of events.k8s.io/v1."""
+        path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
+        await self._connection.request("POST", path, orjson.dumps(event))
+
+    async def uids(self, resource: Resource) -> Mapping[str, PodRef]:
+        """List all objects of a kind by uid. GONE if the kind is not served."""
+        found: dict[str, PodRef] = {}
+        following: str | None = ""
+        while following is not None:
+            path = f"{_path(resource)}?limit={PAGE}&continue={following}"
+            answer = await self._connection.request("GET", path, accept=METADATA_ONLY)
+            page = msgspec.json.decode(answer, type=wire.MetadataList)
+            for item in page.items:
+                each = item.metadata
+                found[each.uid] = PodRef(each.namespace, each.name, each.uid)
+            following = page.metadata.continue_ or None
+        return found
+
+    async def get_lease(self, namespace: str, name: str) -> Body:
+        """Return a Lease."""
+        answer = await self._connection.request("GET", _path(_LEASES, namespace, name))
+        return _document(answer)
+
+    async def put_lease(self, namespace: str, name: str, lease: Body) -> Body:
+        """Create a Lease without a resourceVersion, or replace the one of that version."""
+        body = orjson.dumps(lease)
+        if lease["metadata"].get("resourceVersion"):
+            path = _path(_LEASES, namespace, name)
+            return _document(await self._connection.request("PUT", path, body))
+        return _document(await self._connection.request("POST", _path(_LEASES, namespace), body))
+
+
+_LEASES = Resource("coordination.k8s.io", "v1", "leases")
+
+
+def _path(resource: Resource, namespace: str = "", name: str = "") -> str:
+    group, version, plural = resource
+    path = f"/apis/{group}/{version}" if group else f"/api/{version}"
+    path += f"/namespaces/{namespace}" if namespace else ""
+    return f"{path}/{plural}" + (f"/{name}" if name else "")
+
+
+def _document(answer: bytes) -> Body:
+    document: Body = orjson.loads(answer)
+    return document

@@ -1,0 +1,65 @@
+"""How far a gang has come, as a table. Status and `simulate` both read it here."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.cluster.gangs import Record
+from gang_scheduler.model.gangs import Reason
+from gang_scheduler.model.pods import PodPhase
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a phase depends on.
+
+    `members`, `scheduled` (with a node) and `running` count living members, `succeeded` and
+    `failed` those that ended. `tried`: the scheduler looked for room.
+    """
+
+    min_member: int
+    members: int = 0
+    scheduled: int = 0
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    tried: bool = False
+
+
+PHASES: tuple[tuple[Phase, Callable[[Counts], bool]], ...] = (
+    (Phase.PENDING, lambda n: n.members + n.succeeded + n.failed == 0),
+    (Phase.FINISHED, lambda n: n.succeeded >= n.min_member),
+    (Phase.RUNNING, lambda n: n.running + n.succeeded >= n.min_member),
+    (Phase.FAILED, lambda n: n.failed > 0 and n.members + n.succeeded < n.min_member),
+    (Phase.SCHEDULED, lambda n: n.scheduled >= n.min_member),
+    (Phase.SCHEDULING, lambda n: n.members >= n.min_member and n.tried),
+    (Phase.PRE_SCHEDULING, lambda n: n.members >= n.min_member),
+    (Phase.PENDING, lambda _: True),
+)
+"""The first that holds is the phase."""
+
+
+def phase_of(counts: Counts) -> Phase:
+    """Return the phase."""
+    return next(phase for phase, holds in PHASES if holds(counts))
+
+
+def counts_of(record: Record) -> Counts:
+    """Count the members of a gang. Linear in members."""
+    living = list(record.living())
+    ended = Counter(pod.phase for pod in record.members.values() if pod.terminal)
+    return Counts(
+        min_member=record.min_member,
+        members=len(living),
+        scheduled=sum(1 for pod in living if pod.node and not pod.assumed),
+        running=sum(1 for pod in living if pod.phase is PodPhase.RUNNING),
+        succeeded=ended[PodPhase.SUCCEEDED],
+        failed=ended[PodPhase.FAILED],
+        tried=record.tried and _was_placeable(record),
+    )
+
+
+def _was_placeable(record: Record) -> bool:
+    """Tell a gang that was short of room from one that could not even be tried."""
+    return record.refusal is None or record.refusal.reason is Reason.UNSCHEDULABLE

@@ -1,0 +1,92 @@
+"""What the status of a PodGroup should say now. Pure: a record in, a dict out."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gang_scheduler.cluster import conditions
+from gang_scheduler.cluster.conditions import Finding
+from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.cluster.gangs import Record
+from gang_scheduler.cluster.phases import Counts, counts_of, phase_of
+from gang_scheduler.model.gangs import Reason
+from gang_scheduler.scheduler.diagnosis import describe
+
+
+def status_of(
+    record: Record,
+    declaration: Declaration,
+    written: Mapping[str, Any],
+    now: int,
+    deadline: int | None,
+) -> dict[str, Any]:
+    """Return the status; null removes a key in a merge patch.
+
+    `written` is what the object says already. `deadline` is when the schedule timeout ends, in
+    seconds since the epoch; None while it does not run.
+    """
+    counts = counts_of(record)
+    present = written.get("conditions") or []
+    known = {each.get("type") for each in present}
+    findings = [
+        finding
+        for finding in _findings(record, counts, now, deadline)
+        # What is not so, and was never said to be so, needs no words.
+        if finding.status or finding.type in known or finding.type == "Scheduled"
+    ]
+    return {
+        "phase": phase_of(counts).value,
+        "members": counts.members,
+        "scheduled": counts.scheduled,
+        "running": counts.running,
+        "succeeded": counts.succeeded,
+        "failed": counts.failed,
+        "occupiedBy": _owners(record) or None,
+        "scheduleStartTime": _start_time(record, written),
+        "conditions": conditions.merged(present, findings, declaration.generation, now),
+    }
+
+
+def _findings(record: Record, counts: Counts, now: int, deadline: int | None) -> Iterator[Finding]:
+    yield _scheduled(record, counts)
+    refusal = record.refusal if counts.scheduled < counts.min_member else None
+    words = describe(refusal) if refusal else ""
+    if refusal is not None and refusal.reason is Reason.INVALID_SPEC:
+        yield Finding("InvalidSpec", status=True, reason=refusal.reason, message=words)
+    else:
+        yield Finding("InvalidSpec", status=False, reason="Valid")
+    if refusal is not None and deadline is not None and now >= deadline:
+        yield Finding("SchedulingTimeout", status=True, reason=refusal.reason, message=words)
+    else:
+        yield Finding("SchedulingTimeout", status=False, reason="InTime")
+    if refusal is not None and counts.scheduled > 0 and not record.whole_once:
+        bound = f"{counts.scheduled} of {counts.min_member} members are bound"
+        yield Finding("PartiallyBound", status=True, reason=refusal.reason, message=bound)
+    else:
+        yield Finding("PartiallyBound", status=False, reason="NotPartial")
+
+
+def _scheduled(record: Record, counts: Counts) -> Finding:
+    if counts.scheduled >= counts.min_member:
+        bound = f"{counts.scheduled} members have a node"
+        return Finding("Scheduled", status=True, reason="Scheduled", message=bound)
+    if record.refusal is not None:
+        words = describe(record.refusal)
+        return Finding("Scheduled", status=False, reason=record.refusal.reason, message=words)
+    if counts.members < counts.min_member:
+        words = f"{counts.members} of minMember {counts.min_member} members exist"
+        return Finding("Scheduled", status=False, reason=Reason.WAITING_FOR_MEMBERS, message=words)
+    return Finding(
+        "Scheduled", status=False, reason="Scheduling", message="members are being bound"
+    )
+
+
+def _owners(record: Record) -> str:
+    owners = {owner for pod in record.members.values() for owner in pod.owner.split(",") if owner}
+    return ",".join(sorted(owners))
+
+
+def _start_time(record: Record, written: Mapping[str, Any]) -> str | None:
+    if record.quorum_since is None:
+        return None
+    # Set once for as long as the quorum lasts; after a restart the written one is older and right.
+    return written.get("scheduleStartTime") or conditions.rfc3339(record.quorum_since)

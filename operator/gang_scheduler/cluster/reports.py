@@ -1,0 +1,82 @@
+"""Tells people what was decided and done: Events on gangs, metrics and warnings."""
+
+from collections import Counter
+
+import structlog
+
+from gang_scheduler import telemetry
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.cluster.binder import GangBinding
+from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.events import About, Events
+from gang_scheduler.cluster.intake import Object
+from gang_scheduler.model.gangs import Gang, Reason
+from gang_scheduler.model.plan import Plan, Refused
+from gang_scheduler.scheduler.diagnosis import describe
+
+# A gang whose members or object are still on their way is not worth an Event.
+SILENT = frozenset({Reason.WAITING_FOR_MEMBERS})
+INVALID = frozenset({Reason.INVALID_SPEC, Reason.UNSUPPORTED_FEATURE})
+
+log = structlog.get_logger()
+
+
+class Reports:
+    """What a user can read of a decision, beside the statuses."""
+
+    def __init__(self, cache: Cache, events: Events) -> None:
+        self._cache = cache
+        self._events = events
+
+    def planned(self, plan: Plan) -> None:
+        """Tell why gangs wait."""
+        for refused in plan.refused:
+            if refused.reason not in SILENT:
+                self._refused(refused)
+
+    def bound(self, binding: GangBinding) -> None:
+        """Tell that a gang was bound, or what kept it from being bound wholly."""
+        counts = Counter(outcome.value for outcome in binding.outcomes.values())
+        for outcome, number in counts.items():
+            telemetry.BINDINGS.labels(outcome).inc(number)
+        about = self._about(binding.gang)
+        if not binding.failed:
+            telemetry.GANGS_BOUND.inc()
+            self._events.record(about, "Scheduled", _where(binding))
+            return
+        note = f"{dict(counts)} of {len(binding.outcomes)} bindings: {binding.problem}"
+        log.warning("gang_bound_in_part", gang=str(binding.gang.key), note=note)
+        self._events.record(about, "FailedScheduling", note, warning=True)
+
+    def broken(self, kind: str, obj: Object, why: InvalidField) -> None:
+        """Tell that an object was left out because it cannot be read."""
+        metadata = obj.get("metadata", {})
+        names = {each: metadata.get(each, "") for each in ("namespace", "name")}
+        log.warning("object_left_out", kind=kind, **names, why=str(why))
+        about = About(obj.get("apiVersion", "v1"), kind, **names, uid=metadata.get("uid", ""))
+        self._events.record(about, "FailedScheduling", f"left out: {why}", warning=True)
+
+    def _refused(self, refused: Refused) -> None:
+        reason = "InvalidGang" if refused.reason in INVALID else "FailedScheduling"
+        about = self._about(refused.gang)
+        self._events.record(about, reason, describe(refused), warning=True)
+
+    def _about(self, gang: Gang) -> About:
+        """Return the PodGroup, or the first pod of a gang without one."""
+        record = self._cache.gangs.records.get(gang.key)
+        declaration = record.declaration if record else None
+        if declaration is not None:
+            version = f"{declaration.api_group}/v1alpha1"
+            _, namespace, name = gang.key
+            return About(version, "PodGroup", namespace, name, declaration.uid)
+        pod = gang.pending[0]
+        return About("v1", "Pod", pod.namespace, pod.name, pod.uid)
+
+
+def _where(binding: GangBinding) -> str:
+    binds = binding.placed.binds
+    if len(binds) == 1:
+        return f"Successfully assigned {binds[0].pod.key} to {binds[0].node}"
+    nodes = list(dict.fromkeys(bind.node for bind in binds))
+    shown = ", ".join(nodes[:10]) + (f" and {len(nodes) - 10} more" if len(nodes) > 10 else "")
+    return f"Successfully assigned {len(binds)} members to {len(nodes)} nodes: {shown}"

@@ -1,0 +1,193 @@
+"""Writes what users see: the status of PodGroups and the PodScheduled condition of pods.
+
+Coalesced: changed gangs are looked at once an interval, and only what differs from what was
+written last is sent. So ten thousand pods that change at once cost a write a gang, not a pod.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from gang_scheduler import telemetry
+from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.conditions import rfc3339
+from gang_scheduler.cluster.errors import ApiError, Kind
+from gang_scheduler.cluster.gangs import Record
+from gang_scheduler.cluster.pod_group_status import status_of
+from gang_scheduler.cluster.ports import POD_GROUPS, SCHED_PLUGINS_POD_GROUPS, Api, PodRef
+from gang_scheduler.model.gangs import GangKey, Reason
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.scheduler.diagnosis import describe
+
+RESOURCES = {each.group: each for each in (POD_GROUPS, SCHED_PLUGINS_POD_GROUPS)}
+QUIET_SECONDS = 5
+"""A pod whose members arrive one by one is not told of each: only what lasts is written."""
+REWORD_SECONDS = 30
+"""The counts in a message change with every pod that starts or ends elsewhere."""
+
+log = structlog.get_logger()
+Write = Callable[[], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class _Told:
+    """What was last written of a gang, and since when it waits for the same reason."""
+
+    status: Mapping[str, Any] = field(default_factory=dict)
+    reason: Reason | None = None
+    since: int = 0
+
+
+class StatusWriter:
+    """Keeps statuses current, while `may_write()` says that we are the leader."""
+
+    def __init__(
+        self,
+        api: Api,
+        cache: Cache,
+        *,
+        interval_seconds: float,
+        concurrency: int,
+        may_write: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._api = api
+        self._cache = cache
+        self._interval = interval_seconds
+        self._concurrency = concurrency
+        self._may_write = may_write
+        self._clock = clock
+        self._told: dict[GangKey, _Told] = {}
+        self._reworded: dict[str, int] = {}
+        self._look_again: set[GangKey] = set()
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        while True:
+            await asyncio.sleep(self._interval)
+            if self._may_write():
+                await self.flush()
+
+    async def flush(self) -> None:
+        """Write what has changed since the last time."""
+        keys = self._cache.gangs.changed | self._look_again
+        self._cache.gangs.changed.clear()
+        self._look_again.clear()
+        now = int(self._clock())
+        writes = [write for key in sorted(keys) for write in self._due(key, now)]
+        await _in_parallel(writes, self._concurrency)
+
+    def _due(self, key: GangKey, now: int) -> Iterator[Write]:
+        record = self._cache.gangs.records.get(key)
+        if record is None:
+            self._told.pop(key, None)
+            return
+        record.settle(now)
+        told = self._told.setdefault(key, _Told())
+        yield from self._gang_write(record, told, now)
+        yield from self._pod_writes(record, told, now)
+
+    def _gang_write(self, record: Record, told: _Told, now: int) -> Iterator[Write]:
+        declaration = record.declaration
+        if declaration is None:
+            return
+        deadline = self._cache.gangs.deadline(record)
+        written = told.status or declaration.status
+        status = status_of(record, declaration, written, now, deadline)
+        # A CRD of another product may drop fields: what was sent once is not sent again for that.
+        if status == told.status or _says(declaration.status, status):
+            told.status = status
+            return
+        told.status = status
+        resource = RESOURCES[declaration.api_group]
+        namespace, name = record.key.namespace, record.key.name
+        yield lambda: self._write(
+            "pod_group_status",
+            record.key,
+            self._api.patch_status(resource, namespace, name, status),
+        )
+
+    def _pod_writes(self, record: Record, told: _Told, now: int) -> Iterator[Write]:
+        refusal = record.refusal
+        reason = refusal.reason if refusal else None
+        if reason is not told.reason:
+            told.reason, told.since = reason, now
+        if refusal is None:
+            return
+        loud = refusal.reason is Reason.UNSCHEDULABLE
+        if not loud and now - told.since < QUIET_SECONDS:
+            self._look_again.add(record.key)
+            return
+        message = describe(refusal) if loud else _without_counts(refusal)
+        for pod in self._waiting(refusal):
+            if self._worth_saying(record.key, pod, refusal.reason, message, now):
+                yield self._pod_write(record.key, pod, refusal.reason, message, now)
+
+    def _waiting(self, refusal: Refused) -> Iterator[Pod]:
+        current = (self._cache.pod(pod.uid) for pod in refusal.pods)
+        return (pod for pod in current if pod is not None and pod.living and not pod.node)
+
+    def _worth_saying(self, key: GangKey, pod: Pod, reason: Reason, message: str, now: int) -> bool:
+        if pod.unscheduled == (reason, message):
+            return False
+        told_before = pod.unscheduled is not None and pod.unscheduled[0] == reason
+        if told_before and now - self._reworded.get(pod.uid, 0) < REWORD_SECONDS:
+            self._look_again.add(key)
+            return False
+        return True
+
+    def _pod_write(self, key: GangKey, pod: Pod, reason: Reason, message: str, now: int) -> Write:
+        self._reworded[pod.uid] = now
+        condition = {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": reason.value,
+            "message": message,
+        }
+        if pod.unscheduled is None:
+            condition["lastTransitionTime"] = rfc3339(now)
+        target = PodRef(pod.namespace, pod.name, pod.uid)
+        return lambda: self._write(
+            "pod_condition", key, self._api.patch_pod_condition(target, condition)
+        )
+
+    async def _write(self, what: str, key: GangKey, request: Awaitable[None]) -> None:
+        try:
+            await request
+        except ApiError as error:
+            telemetry.WRITES.labels(what, error.kind.value).inc()
+            if error.kind in (Kind.UNKNOWN, Kind.THROTTLED):
+                self._told.pop(key, None)
+                self._look_again.add(key)
+            elif error.kind is Kind.REFUSED:
+                log.warning("status_refused", what=what, gang=str(key), error=str(error))
+        else:
+            telemetry.WRITES.labels(what, "written").inc()
+
+
+def _says(present: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
+    return all(present.get(key) == wanted for key, wanted in status.items())
+
+
+def _without_counts(refusal: Refused) -> str:
+    if refusal.reason is Reason.WAITING_FOR_MEMBERS:
+        return f"gang {refusal.gang.key} does not have minMember members yet"
+    return describe(refusal)
+
+
+async def _in_parallel(writes: Iterable[Write], concurrency: int) -> None:
+    """Run all, some at once. One task a connection, not one a write."""
+    remaining = iter(writes)
+
+    async def work() -> None:
+        for write in remaining:
+            await write()
+
+    async with asyncio.TaskGroup() as workers:
+        for _ in range(concurrency):
+            workers.create_task(work())

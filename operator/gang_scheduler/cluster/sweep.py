@@ -1,0 +1,98 @@
+"""Compares the cache with a list: nothing that was deleted stays, and we know when all is there.
+
+A watch that had to start anew tells nothing of what was deleted in between, and Kopf has no word
+for "the first list is complete". Both are answered by the uids that the API server lists.
+"""
+
+import asyncio
+from collections.abc import Mapping
+
+import structlog
+
+from gang_scheduler import telemetry
+from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.errors import ApiError, Kind
+from gang_scheduler.cluster.ports import (
+    NODES,
+    POD_GROUPS,
+    PODS,
+    SCHED_PLUGINS_POD_GROUPS,
+    Api,
+    PodRef,
+    Resource,
+)
+
+KINDS = (NODES, PODS, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS)
+AFTER_LIST_SECONDS = 2.0
+"""A watch's own list takes a moment to come in: look after it."""
+LOOK_SECONDS = 0.05
+LIST_AGAIN_SECONDS = 5.0
+
+log = structlog.get_logger()
+
+
+class Sweep:
+    """Sweeps when asked to, and now and then in any case. `broken`: uids left out on purpose."""
+
+    def __init__(self, api: Api, cache: Cache, broken: set[str], interval_seconds: float) -> None:
+        self._api = api
+        self._cache = cache
+        self._broken = broken
+        self._interval = interval_seconds
+        self._asked = asyncio.Event()
+
+    def ask(self) -> None:
+        """Sweep soon: a watch has listed anew."""
+        self._asked.set()
+
+    async def wait_until_complete(self) -> None:
+        """Return when the cache has everything that the API server listed."""
+        clock = asyncio.get_running_loop().time
+        missing = dict.fromkeys(KINDS, 1)
+        while any(missing.values()):
+            listed = {resource: await self._uids(resource) for resource in KINDS}
+            until = clock() + LIST_AGAIN_SECONDS
+            while any(missing.values()) and clock() < until:
+                missing = {each: self._missing(each, listed[each]) for each in KINDS}
+                await asyncio.sleep(LOOK_SECONDS)
+            log.info("cache_filling", missing={k.plural: n for k, n in missing.items() if n})
+
+    async def run(self) -> None:
+        """Sweep until cancelled."""
+        while True:
+            try:
+                await asyncio.wait_for(self._asked.wait(), self._interval)
+                await asyncio.sleep(AFTER_LIST_SECONDS)
+            except TimeoutError:
+                pass
+            self._asked.clear()
+            for resource in KINDS:
+                await self.sweep(resource)
+
+    async def sweep(self, resource: Resource) -> None:
+        """Drop the objects of one kind that are in the cache and not on the API server."""
+        # Only what was known before the list was asked for can be missing from it by deletion.
+        known = set(self._cache.uids(resource))
+        try:
+            listed = await self._uids(resource)
+        except ApiError as error:
+            log.warning("sweep_failed", kind=resource.plural, error=str(error))
+            return
+        gone = known - set(listed)
+        for uid in gone:
+            self._cache.uid_gone(resource, uid)
+        if gone:
+            telemetry.SWEPT.labels(resource.plural).inc(len(gone))
+            log.info("swept", kind=resource.plural, gone=len(gone))
+
+    def _missing(self, resource: Resource, listed: Mapping[str, PodRef]) -> int:
+        known = self._cache.uids(resource)
+        return sum(uid not in known and uid not in self._broken for uid in listed)
+
+    async def _uids(self, resource: Resource) -> Mapping[str, PodRef]:
+        try:
+            return await self._api.uids(resource)
+        except ApiError as error:
+            if error.kind is Kind.GONE:
+                return {}  # The kind is not served: its CRD is not installed.
+            raise

@@ -1,0 +1,109 @@
+"""The scheduling loop: five numbered steps."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from secrets import token_hex
+
+import structlog
+
+from gang_scheduler import telemetry
+from gang_scheduler.cluster.binder import Binder, GangBinding
+from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.reports import Reports
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import Profile
+
+log = structlog.get_logger()
+
+
+class Wake:
+    """Wakes the loop. Plain, so that the cache can be used without an event loop."""
+
+    def __init__(self) -> None:
+        self.event = asyncio.Event()
+
+    def __call__(self) -> None:
+        """Ask for a cycle."""
+        self.event.set()
+
+
+class Loop:
+    """Turns changes into plans and plans into bindings, a batch at a time."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        binder: Binder,
+        reports: Reports,
+        *,
+        profile: Profile,
+        wake: Wake,
+        batch_seconds: float,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._cache = cache
+        self._binder = binder
+        self._reports = reports
+        self._profile = profile
+        self._wake = wake
+        self._batch_seconds = batch_seconds
+        self._clock = clock
+        self._run_id = token_hex(4)
+        binder.finished = self._bound
+        self._cycle = 0
+
+    async def run(self) -> None:
+        """Schedule until cancelled."""
+        while True:
+            # 1. Wait for a change that could help somebody.
+            await self._changed()
+            started = time.perf_counter()
+            # 2. Take a snapshot.
+            snapshot = self._cache.snapshot(int(self._clock()))
+            # 3. Decide.
+            plan = schedule(snapshot, self._profile)
+            # 4. Apply: assumed at once, written in the background.
+            self._apply(plan, snapshot.taken_at)
+            # 5. Report.
+            self._report(plan, time.perf_counter() - started)
+
+    async def _changed(self) -> None:
+        """Return some milliseconds after a change, so that what comes together is one batch."""
+        retry = self._cache.gangs.next_retry()
+        wait = None if retry is None else max(retry - self._clock(), 0)
+        try:
+            await asyncio.wait_for(self._wake.event.wait(), wait)
+        except TimeoutError:
+            return
+        await asyncio.sleep(self._batch_seconds)
+        self._wake.event.clear()
+
+    def _apply(self, plan: Plan, now: int) -> None:
+        self._cycle += 1
+        for number, placed in enumerate(plan.placed):
+            self._cache.gangs.placed(placed.gang.key)
+            self._binder.submit(placed, plan_id=f"{self._run_id}-{self._cycle}-{number}")
+        for refused in plan.refused:
+            self._cache.gangs.refused(refused, now)
+
+    def _report(self, plan: Plan, seconds: float) -> None:
+        self._reports.planned(plan)
+        telemetry.CYCLES.observe(seconds)
+        telemetry.BINDINGS_WAITING.set(self._binder.waiting)
+        if plan.placed or plan.refused:
+            log.info(
+                "cycle_done",
+                cycle=self._cycle,
+                placed=len(plan.placed),
+                pods=sum(len(placed.binds) for placed in plan.placed),
+                refused=len(plan.refused),
+                seconds=round(seconds, 6),
+            )
+
+    def _bound(self, binding: GangBinding) -> None:
+        self._reports.bound(binding)
+        if binding.failed:
+            # What was not bound is planned again; not at once, or a lasting refusal would spin.
+            self._cache.gangs.postpone(binding.gang.key, int(self._clock()))

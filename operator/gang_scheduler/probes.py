@@ -1,0 +1,48 @@
+"""/healthz, /readyz and /metrics."""
+
+from collections.abc import Awaitable, Callable
+from typing import Self
+
+import structlog
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
+
+log = structlog.get_logger()
+
+
+class Probes:
+    """A small HTTP server. `healthy` and `ready` give "" or what is wrong. Use as a context."""
+
+    def __init__(
+        self, host: str, port: int, *, healthy: Callable[[], str], ready: Callable[[], str]
+    ) -> None:
+        self._host = host
+        self._port = port
+        application = web.Application()
+        application.router.add_get("/healthz", _answering(healthy))
+        application.router.add_get("/readyz", _answering(ready))
+        application.router.add_get("/metrics", _metrics)
+        self._runner = web.AppRunner(application, access_log=None)
+
+    async def __aenter__(self) -> Self:
+        await self._runner.setup()
+        await web.TCPSite(self._runner, self._host, self._port).start()
+        log.info(
+            "listening", addresses=[f"{host}:{port}" for host, port, *_ in self._runner.addresses]
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._runner.cleanup()
+
+
+def _answering(problem: Callable[[], str]) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def answer(_request: web.Request) -> web.Response:
+        wrong = problem()
+        return web.Response(text=wrong or "ok", status=503 if wrong else 200)
+
+    return answer
+
+
+async def _metrics(_request: web.Request) -> web.Response:
+    return web.Response(body=generate_latest(), headers={"Content-Type": CONTENT_TYPE_LATEST})

@@ -1,0 +1,13 @@
+"""The scheduler without a cluster: manifests in, decisions out, by the code that `run` calls.
+
+| module     | promise                                                                    |
+|------------|----------------------------------------------------------------------------|
+| syntax     | text to JSON values, YAML read as kubectl reads it                         |
+| documents  | FILE, DIR or - to documents that know where they came from                 |
+| kinds      | which kinds and versions are known, and which spelling is a mistake        |
+| objects    | the table kind -> loader: documents to nodes, pods and gang declarations   |
+| defaults   | what an API server would have filled in: names, uids, times, schedulerName |
+| priorities | PriorityClasses                                                            |
+| run        | fills a cache, decides, applies, decides again                             |
+| report     | the output document; `tables` is the same for people                       |
+"""

@@ -1,0 +1,82 @@
+"""What an API server would have filled in, made from the order of the documents alone."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.cluster import decode, wire
+from gang_scheduler.simulation.kinds import Kind
+
+RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
+
+
+class Metadata(wire.Metadata, frozen=True):
+    """What every object has."""
+
+    generate_name: str = ""
+    generation: int = 0
+
+
+class Identified(wire.Wire, frozen=True):
+    """An object of any kind."""
+
+    metadata: Metadata = Metadata()
+
+
+def with_identity(body: Mapping[str, Any], kind: Kind, sequence: int) -> Mapping[str, Any]:
+    """Return the object with name, namespace and uid.
+
+    `sequence` is the place of the object in the input. Raises InvalidField for metadata that
+    cannot be read.
+    """
+    given = decode.read(body, Identified).metadata
+    for field, text in (
+        ("creationTimestamp", given.creation_timestamp),
+        ("deletionTimestamp", given.deletion_timestamp),
+    ):
+        _check_time(f"metadata.{field}", text)
+    identity = {
+        "name": given.name or _generated(given.generate_name, sequence),
+        "namespace": (given.namespace or "default") if kind.namespaced else "",
+        "uid": given.uid or f"00000000-0000-0000-0000-{sequence:012d}",
+    }
+    return {**body, "metadata": {**body.get("metadata", {}), **identity}}
+
+
+def with_pod_defaults(body: Mapping[str, Any], scheduler: str) -> Mapping[str, Any]:
+    """Return a pod with a schedulerName, running if it has a node and does not say otherwise."""
+    spec, status = body.get("spec", {}), body.get("status", {})
+    if not isinstance(spec, Mapping) or not isinstance(status, Mapping):
+        return body  # Decoding says what is wrong.
+    phase = "Running" if spec.get("nodeName") else "Pending"
+    return {
+        **body,
+        "spec": {**spec, "schedulerName": spec.get("schedulerName") or scheduler},
+        "status": {**status, "phase": status.get("phase") or phase},
+    }
+
+
+def creation_time(body: Mapping[str, Any]) -> int | None:
+    """Return the time that the object gives, in seconds since the epoch."""
+    text = body["metadata"].get("creationTimestamp")
+    return decode.timestamp(text) if text else None
+
+
+def _generated(prefix: str, sequence: int) -> str:
+    if not prefix:
+        raise InvalidField("metadata.name", None, "is required")
+    return f"{prefix}{sequence:05d}"
+
+
+def _check_time(field: str, text: str) -> None:
+    if text and not _is_time(text):
+        raise InvalidField(field, text, "must be a time such as 2024-05-01T12:00:00Z")
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return bool(RFC_3339.fullmatch(text) and datetime.fromisoformat(text))
+    except ValueError:
+        return False

@@ -1,0 +1,135 @@
+"""Documents of FILE, DIR or -, each with the place where it stands."""
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.simulation import syntax
+
+STDIN = "-"
+SUFFIXES = frozenset({".yaml", ".yml", ".json"})
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """An object of the input. `number` counts from 1 in its file; `path` leads into a List."""
+
+    file: str
+    number: int
+    body: Mapping[str, Any]
+    path: str = ""
+
+    @property
+    def place(self) -> str:
+        """Where it stands, for people."""
+        inside = f", {self.path}" if self.path else ""
+        return f"{self.file}: document {self.number}{inside}"
+
+    def problem(self, error: InvalidField) -> "Problem":
+        """Return the problem that this document has."""
+        return Problem(f"{self.place}: {error}")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something in the input that cannot be read, in one line."""
+
+    text: str
+
+
+def read(names: Iterable[str]) -> Iterator[Document | Problem]:
+    """Yield the objects of files, of directories (not of those inside them) and of `-`."""
+    for name in names:
+        for file in _files(name):
+            if isinstance(file, Problem):
+                yield file
+            else:
+                yield from _read_file(file)
+
+
+def parse(file: str, text: str) -> Iterator[Document | Problem]:
+    """Yield the objects of a text. What follows a broken document is not read."""
+    number = 0
+    try:
+        for number, value in enumerate(syntax.values(text), start=1):
+            if value is not None:
+                yield from _objects(Document(file, number, value))
+    except syntax.UnreadableText as error:
+        yield Problem(f"{file}: document {number + 1}: is neither YAML nor JSON: {error}")
+
+
+def _files(name: str) -> Iterator[str | Problem]:
+    path = Path(name)
+    if name == STDIN or not name or not path.is_dir():
+        yield name
+        return
+    found = sorted(each for each in path.iterdir() if each.suffix in SUFFIXES and each.is_file())
+    yield from (str(each) for each in found)
+    if not found:
+        yield Problem(f"{name}: has no file that ends in {', '.join(sorted(SUFFIXES))}")
+
+
+def _read_file(name: str) -> Iterator[Document | Problem]:
+    shown = "<stdin>" if name == STDIN else name or '""'
+    try:
+        raw = sys.stdin.buffer.read() if name == STDIN else _bytes(name)
+        yield from parse(shown, raw.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        yield Problem(f"{shown}: is not UTF-8 text: {error.reason} at byte {error.start}")
+    except OSError as error:
+        yield Problem(f"{shown}: cannot be read: {error.strerror}")
+
+
+def _bytes(name: str) -> bytes:
+    with open(name, "rb") as file:  # noqa: PTH123 - Path("") would be the working directory.
+        return file.read()
+
+
+def _objects(document: Document) -> Iterator[Document | Problem]:
+    """Yield the document, or the items of a List."""
+    try:
+        items = _items(document.body)
+    except InvalidField as error:
+        yield document.problem(error)
+        return
+    if items is None:
+        yield document
+        return
+    for i, item in enumerate(items):
+        path = f"{document.path}.items[{i}]".removeprefix(".")
+        yield from _objects(Document(document.file, document.number, item, path))
+
+
+def _items(body: object) -> list[Any] | None:
+    """Return the items of a List, each with kind and apiVersion; None for any other object."""
+    if not isinstance(body, Mapping):
+        raise InvalidField("the document", body, "must be an object")
+    if not _is_list(body):
+        return None
+    items = body.get("items", [])
+    if not isinstance(items, list):
+        raise InvalidField("items", items, "must be a list")
+    return [_item(body, item) for item in items]
+
+
+def _is_list(body: Mapping[str, Any]) -> bool:
+    kind = body.get("kind")
+    if not isinstance(kind, str):
+        return False
+    if kind != "List" and kind.lower() == "list":
+        raise InvalidField("kind", kind, "must be List")
+    return kind == "List" or (kind.endswith("List") and "items" in body)
+
+
+def _item(body: Mapping[str, Any], item: Any) -> Any:  # noqa: ANN401 - any JSON value.
+    """Return the item of a list; those of a PodList do not say that they are Pods."""
+    if not isinstance(item, Mapping) or body["kind"] == "List":
+        return item
+    return {
+        "kind": body["kind"].removesuffix("List"),
+        "apiVersion": body.get("apiVersion", ""),
+        **item,
+    }

@@ -1,0 +1,95 @@
+"""Which kinds and versions are known, and which spelling of one is a mistake."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gang_scheduler.api.parsing import InvalidField
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of object, in the versions in which it is read."""
+
+    name: str
+    api_versions: tuple[str, ...]
+    namespaced: bool = True
+
+    @property
+    def groups(self) -> set[str]:
+        """The API groups of these versions; the core group is the empty string."""
+        return {group_of(each) for each in self.api_versions}
+
+
+NODE = Kind("Node", ("v1",), namespaced=False)
+POD = Kind("Pod", ("v1",))
+POD_GROUP = Kind("PodGroup", ("scheduling.sigs.k8s.io/v1alpha1", "scheduling.x-k8s.io/v1alpha1"))
+PRIORITY_CLASS = Kind("PriorityClass", ("scheduling.k8s.io/v1",), namespaced=False)
+
+# Read by a later version. What depends on them is refused by name where it would matter.
+LATER = (
+    Kind("PodGroup", tuple(f"scheduling.k8s.io/{v}" for v in ("v1beta1", "v1alpha3", "v1alpha2"))),
+    Kind("Job", ("batch/v1",)),
+    Kind("JobSet", ("jobset.x-k8s.io/v1alpha2",)),
+    Kind("Topology", tuple(f"kueue.x-k8s.io/{v}" for v in ("v1beta2", "v1beta1", "v1alpha1"))),
+    Kind("PodDisruptionBudget", ("policy/v1",)),
+    Kind("PersistentVolume", ("v1",)),
+    Kind("PersistentVolumeClaim", ("v1",)),
+    Kind("StorageClass", ("storage.k8s.io/v1",)),
+    Kind("CSINode", ("storage.k8s.io/v1",)),
+)
+SILENT = (
+    Kind("Namespace", ("v1",), namespaced=False),
+    Kind("ClusterNetworkTopology", ("scheduling.koordinator.sh/v1alpha1",), namespaced=False),
+)
+READ = (NODE, POD, POD_GROUP, PRIORITY_CLASS)
+ALL = (*READ, *LATER, *SILENT)
+
+
+def kind_of(body: Mapping[str, Any]) -> Kind | None:
+    """Return the kind of an object, None for one that is not known.
+
+    Raises InvalidField for a misspelt kind and for a version that does not exist. The same name
+    in a product's own API group is another kind, and not a mistake.
+    """
+    name, api_version = _text(body, "kind"), _text(body, "apiVersion")
+    alike = [each for each in ALL if _plain(each.name) == _plain(name)]
+    group = group_of(api_version)
+    if not alike or not (is_builtin(group) or any(group in each.groups for each in alike)):
+        return None
+    exact = (each for each in alike if each.name == name and api_version in each.api_versions)
+    found = next(exact, None)
+    if found is None:
+        raise _misspelt(name, api_version, alike)
+    return found
+
+
+def group_of(api_version: str) -> str:
+    """Return the API group of an apiVersion."""
+    return api_version.rpartition("/")[0]
+
+
+def is_builtin(group: str) -> bool:
+    """Tell a group of Kubernetes from that of another product."""
+    return "." not in group or group.endswith(".k8s.io")
+
+
+def _plain(name: str) -> str:
+    return name.lower().rstrip("s")
+
+
+def _misspelt(name: str, api_version: str, alike: Iterable[Kind]) -> InvalidField:
+    right = next(iter(alike)).name
+    if name != right:
+        return InvalidField("kind", name, f"must be {right}")
+    versions = " or ".join(version for each in alike for version in each.api_versions)
+    return InvalidField("apiVersion", api_version, f"must be {versions} for a {name}")
+
+
+def _text(body: Mapping[str, Any], field: str) -> str:
+    value = body.get(field)
+    if value is None or value == "":
+        raise InvalidField(field, None, "is required")
+    if not isinstance(value, str):
+        raise InvalidField(field, value, "must be a string")
+    return value

@@ -1,0 +1,190 @@
+"""From documents to what a cache takes in: the table kind -> loader, and the checks around it."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from msgspec import field
+
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.cluster import declarations, decode, wire
+from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.cluster.pod_requests import amounts
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.simulation import defaults, kinds, priorities
+from gang_scheduler.simulation.documents import Document, Problem
+from gang_scheduler.simulation.kinds import Kind
+from gang_scheduler.simulation.priorities import Priorities
+
+Loaded = Node | Pod | Declaration
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    """What the input says, in its order.
+
+    `read_at` is later than everything in it, in seconds since the epoch. `notes` are lines for
+    people on what was left out.
+    """
+
+    loaded: tuple[Loaded, ...]
+    read_at: int
+    notes: tuple[str, ...] = ()
+
+
+class UnreadableInput(Exception):  # noqa: N818 - names what is wrong, like InvalidField
+    """The input has problems; nothing was decided."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        super().__init__(*(problem.text for problem in problems))
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """A line for each problem."""
+        return self.args
+
+
+@dataclass(frozen=True, slots=True)
+class _Object:
+    """An object that has a name and an identity; its body may still be wrong."""
+
+    document: Document
+    kind: Kind
+    body: Mapping[str, Any]
+
+    @property
+    def key(self) -> tuple[str, str, str, str]:
+        metadata = self.body["metadata"]
+        group = kinds.group_of(self.body["apiVersion"])
+        return self.kind.name, group, metadata["namespace"], metadata["name"]
+
+
+def load(documents: Iterable[Document | Problem], scheduler: str) -> Objects:
+    """Return the objects of the documents. Raises UnreadableInput with everything found wrong.
+
+    `scheduler` is the schedulerName of pods that have none.
+    """
+    read = _Reading()
+    for each in documents:
+        read.take(each)
+    loaded = read.load(scheduler)
+    if read.problems:
+        raise UnreadableInput(read.problems)
+    return Objects(loaded, read.latest + len(read.objects) + 1, tuple(read.notes))
+
+
+class _Reading:
+    """The objects found so far, in order, and what was wrong with others."""
+
+    def __init__(self) -> None:
+        self.objects: dict[tuple[str, str, str, str], _Object] = {}
+        self.uids: dict[str, _Object] = {}
+        self.problems: list[Problem] = []
+        self.notes: list[str] = []
+        self.latest = 0
+        self._sequence = 0
+
+    def take(self, document: Document | Problem) -> None:
+        """Take in a document of a known kind; note one that is skipped."""
+        if isinstance(document, Problem):
+            self.problems.append(document)
+            return
+        self._sequence += 1
+        try:
+            kind = kinds.kind_of(document.body)
+            if kind in kinds.READ:
+                body = defaults.with_identity(document.body, kind, self._sequence)
+                self._add(_Object(document, kind, body))
+            elif kind not in kinds.SILENT:
+                self.notes.append(_skipped(document, known=kind is not None))
+        except InvalidField as error:
+            self.problems.append(document.problem(error))
+
+    def load(self, scheduler: str) -> tuple[Loaded, ...]:
+        """Return what can be read, in order; note what is wrong with the rest."""
+        classes = [self._try(each, priorities.read) for each in self._of(kinds.PRIORITY_CLASS)]
+        known = priorities.of(each for each in classes if each is not None)
+        loaders = _loaders(scheduler, known)
+        found = []
+        for age, each in enumerate(self.objects.values(), start=1):
+            if each.kind in loaders:
+                loaded = self._try(each, loaders[each.kind])
+                found.append(_aged(loaded, each.body, self.latest + age))
+        return tuple(each for each in found if each is not None)
+
+    def _of(self, kind: Kind) -> Iterable[_Object]:
+        return (each for each in self.objects.values() if each.kind is kind)
+
+    def _try(self, each: _Object, loader: Callable[[Mapping[str, Any]], T]) -> T | None:
+        try:
+            return loader(each.body)
+        except InvalidField as error:
+            self.problems.append(each.document.problem(error))
+            return None
+
+    def _add(self, found: _Object) -> None:
+        before = self.objects.get(found.key)
+        if before is not None:
+            self._refuse_second(before, found)
+            return
+        same_uid = self.uids.setdefault(found.body["metadata"]["uid"], found)
+        if same_uid is not found:
+            uid = found.body["metadata"]["uid"]
+            other = f"must differ from that of {same_uid.document.place}"
+            raise InvalidField("metadata.uid", uid, other)
+        self.objects[found.key] = found
+        self.latest = max(self.latest, defaults.creation_time(found.body) or 0)
+
+    def _refuse_second(self, before: _Object, found: _Object) -> None:
+        if before.document.body != found.document.body:
+            kind, _, namespace, name = found.key
+            named = f"{kind} {namespace}/{name}" if namespace else f"{kind} {name}"
+            text = f"{found.document.place}: {named} is in {before.document.place} already"
+            self.problems.append(Problem(f"{text}, and they differ"))
+
+
+def _loaders(
+    scheduler: str, known: Priorities
+) -> Mapping[Kind, Callable[[Mapping[str, Any]], Loaded]]:
+    """Return the table. A new kind is its line here and in `kinds`."""
+    return {
+        kinds.NODE: decode.node,
+        kinds.POD: lambda body: _pod(defaults.with_pod_defaults(body, scheduler), known),
+        kinds.POD_GROUP: _pod_group,
+    }
+
+
+def _pod(body: Mapping[str, Any], known: Priorities) -> Pod:
+    return decode.pod({**body, "spec": known.spec(body["spec"])})
+
+
+class _PodGroupSpec(wire.Wire, frozen=True):
+    """The types in a PodGroup. Whether the values make sense is the gang's own problem."""
+
+    min_member: int = 1
+    min_resources: wire.Quantities = field(default_factory=dict)
+    schedule_timeout_seconds: int = 1
+
+
+class _PodGroup(wire.Wire, frozen=True):
+    spec: _PodGroupSpec = _PodGroupSpec()
+
+
+def _pod_group(body: Mapping[str, Any]) -> Declaration:
+    amounts(decode.read(body, _PodGroup).spec.min_resources, "spec.minResources")
+    return declarations.read(body)
+
+
+def _aged(loaded: Loaded | None, body: Mapping[str, Any], created_at: int) -> Loaded | None:
+    """Return the object with an age: one without a time is younger than all that have one."""
+    if loaded is None or isinstance(loaded, Node) or defaults.creation_time(body) is not None:
+        return loaded
+    return replace(loaded, created_at=created_at)
+
+
+def _skipped(document: Document, *, known: bool) -> str:
+    name = f"{document.body['kind']} ({document.body['apiVersion']})"
+    why = "is not read yet" if known else "is not a kind that matters here"
+    return f"{document.place}: {name} {why}; skipped"

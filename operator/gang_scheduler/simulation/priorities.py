@@ -1,0 +1,69 @@
+"""PriorityClasses, as the admission of an API server applies them to pods."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.cluster import decode, wire
+
+
+class PreemptionPolicy(StrEnum):
+    """Whether pods of the class may evict others."""
+
+    PREEMPT = "PreemptLowerPriority"
+    NEVER = "Never"
+
+
+class PriorityClass(wire.Wire, frozen=True):
+    """A PriorityClass."""
+
+    value: int
+    metadata: wire.Metadata = wire.Metadata()
+    global_default: bool = False
+    preemption_policy: PreemptionPolicy = PreemptionPolicy.PREEMPT
+
+
+@dataclass(frozen=True, slots=True)
+class Priorities:
+    """All classes by name, and the one for pods that name none."""
+
+    by_name: Mapping[str, PriorityClass] = field(default_factory=dict)
+    default: PriorityClass | None = None
+
+    def spec(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a pod's spec with its priority. Raises InvalidField for an unknown class."""
+        name = spec.get("priorityClassName")
+        if "priority" in spec or not isinstance(name, str | None):
+            return spec
+        if name and name not in self.by_name:
+            raise InvalidField("spec.priorityClassName", name, "must name a PriorityClass")
+        found = self.by_name[name] if name else self.default
+        if found is None:
+            return spec
+        policy = spec.get("preemptionPolicy", found.preemption_policy.value)
+        return {**spec, "priority": found.value, "preemptionPolicy": policy}
+
+
+SYSTEM = tuple(
+    PriorityClass(value=value, metadata=wire.Metadata(name=name))
+    for name, value in (
+        ("system-cluster-critical", 2_000_000_000),
+        ("system-node-critical", 2_000_001_000),
+    )
+)
+"""Exist in every cluster."""
+
+
+def read(body: Mapping[str, Any]) -> PriorityClass:
+    """Return the class. Raises InvalidField that names the field and the value."""
+    return decode.read(body, PriorityClass)
+
+
+def of(classes: Iterable[PriorityClass]) -> Priorities:
+    """Return the classes of a cluster. Of several global defaults the lowest one counts."""
+    every = (*SYSTEM, *classes)
+    defaults = (each for each in every if each.global_default)
+    lowest = min(defaults, key=lambda each: (each.value, each.metadata.name), default=None)
+    return Priorities({each.metadata.name: each for each in every}, lowest)

@@ -1,0 +1,53 @@
+"""The output document of `simulate`."""
+
+from typing import Any
+
+from gang_scheduler.cluster import phases
+from gang_scheduler.cluster.gangs import Record
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.simulation.run import Outcome
+
+Json = dict[str, Any]
+
+
+def document(outcome: Outcome) -> Json:
+    """Return the decisions as JSON values, in their order."""
+    return {
+        "apiVersion": "py-gang-scheduler.io/v1alpha1",
+        "kind": "Simulation",
+        "bindings": _bindings(outcome),
+        "nominations": [],
+        "victims": [],
+        "unschedulable": [_waiting(each) for each in outcome.refused],
+        "gangs": [_gang(each) for each in outcome.cache.gangs.records.values()],
+    }
+
+
+def _bindings(outcome: Outcome) -> list[Json]:
+    return [
+        {"pod": bind.pod.key, "node": bind.node, "gang": str(placed.gang.key)}
+        for placed in outcome.placed
+        for bind in placed.binds
+    ]
+
+
+def _waiting(refused: Refused) -> Json:
+    return {
+        "gang": str(refused.gang.key),
+        "pods": [pod.key for pod in refused.pods],
+        "reason": refused.reason.value,
+        "message": diagnosis.describe(refused),
+    }
+
+
+def _gang(record: Record) -> Json:
+    counts = phases.counts_of(record)
+    return {
+        "gang": str(record.key),
+        "phase": phases.phase_of(counts).value,
+        "minMember": counts.min_member,
+        "members": counts.members,
+        "scheduled": counts.scheduled,
+        "domain": None,
+    }

@@ -1,0 +1,69 @@
+"""Logs and metrics: set up here, written by the loop and the cluster package, never by the core."""
+
+import logging
+
+import structlog
+from prometheus_client import Counter, Gauge, Histogram
+
+from gang_scheduler.settings import LogFormat, Settings
+
+CYCLES = Histogram(
+    "pgs_cycle_seconds",
+    "Time to decide one cycle: the snapshot and the plan.",
+    buckets=(0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5),
+)
+BINDINGS = Counter("pgs_bindings_total", "Bindings by how they ended.", ["outcome"])
+BINDINGS_WAITING = Gauge("pgs_bindings_waiting", "Bindings that wait for a worker.")
+GANGS_BOUND = Counter("pgs_gangs_bound_total", "Gangs and single pods of which a plan was bound.")
+GANG_SECONDS = Histogram(
+    "pgs_gang_bind_seconds",
+    "Time from a gang's plan to its last binding.",
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
+)
+GANGS_WAITING = Gauge("pgs_gangs_waiting", "Gangs that wait, by reason.", ["reason"])
+OBJECTS_SEEN = Counter("pgs_objects_seen_total", "Watch events taken in, by kind.", ["kind"])
+OBJECTS_BROKEN = Counter(
+    "pgs_objects_broken_total", "Objects left out because they cannot be read.", ["kind"]
+)
+SOURCE_RESTARTS = Counter("pgs_source_restarts_total", "How often the watching had to start anew.")
+SWEPT = Counter("pgs_swept_total", "Objects whose deletion no watch had told.", ["kind"])
+WRITES = Counter(
+    "pgs_writes_total", "Status and Event writes by what and outcome.", ["what", "outcome"]
+)
+LEADER = Gauge("pgs_leader", "1 while this replica schedules.")
+
+
+def configure(settings: Settings) -> None:
+    """Send our log lines, and the libraries' warnings, to stderr in the chosen format."""
+    level = logging.getLevelNamesMapping()[settings.log_level.upper()]
+    shared: list[structlog.typing.Processor] = [
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    renderer: structlog.typing.Processor = structlog.processors.JSONRenderer()
+    if settings.log_format is LogFormat.CONSOLE:
+        renderer = structlog.dev.ConsoleRenderer(colors=False)
+    structlog.configure(
+        processors=[*shared, structlog.processors.format_exc_info, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.WriteLoggerFactory(),
+        cache_logger_on_first_use=True,
+    )
+    _route_standard_logging(level, shared, renderer)
+
+
+def _route_standard_logging(
+    level: int,
+    shared: list[structlog.typing.Processor],
+    renderer: structlog.typing.Processor,
+) -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared,
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+        )
+    )
+    logging.basicConfig(level=max(level, logging.WARNING), handlers=[handler], force=True)
+    # Kopf logs every handled event at INFO, and every watch that ends and is opened again.
+    logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
