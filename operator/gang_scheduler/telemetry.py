@@ -1,6 +1,7 @@
 """Logs and metrics: set up here, written by the loop and the cluster package, never by the core."""
 
 import logging
+import sys
 
 import structlog
 from prometheus_client import Counter, Gauge, Histogram
@@ -46,7 +47,7 @@ def configure(settings: Settings) -> None:
     structlog.configure(
         processors=[*shared, structlog.processors.format_exc_info, renderer],
         wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.WriteLoggerFactory(),
+        logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
     _route_standard_logging(level, shared, renderer)

@@ -186,8 +186,7 @@ class FakeApi:
         seen = {"uid": pod.uid, "node": node, "annotations": dict(annotations)}
         async with self._call("bind", pod.namespace, pod.name, seen):
             with self.cluster.changing(PODS, pod.namespace, pod.name) as found:
-                _require_uid(found, pod.uid)
-                _require_unbound(found)
+                _require_unbound(found, pod.uid)
                 found.setdefault("spec", {})["nodeName"] = node
                 found["metadata"].setdefault("annotations", {}).update(annotations)
                 _set_condition(found, {"type": "PodScheduled", "status": "True"})
@@ -205,7 +204,9 @@ class FakeApi:
         seen = {"uid": pod.uid, "condition": dict(condition)}
         async with self._call("patch_pod_condition", pod.namespace, pod.name, seen):
             with self.cluster.changing(PODS, pod.namespace, pod.name) as found:
-                _require_uid(found, pod.uid)
+                if _uid(found) != pod.uid:
+                    # Not a failed precondition to the API server, but an attempt to change it.
+                    raise ApiError(422, f'Pod "{pod.name}" is invalid: metadata.uid: immutable')
                 _set_condition(found, condition)
 
     async def patch_status(
@@ -278,12 +279,9 @@ class FakeApi:
             raise ApiError(409, f'{resource.plural} "{name}" already exists')
 
 
-def _require_uid(found: Document, uid: str) -> None:
+def _require_unbound(found: Document, uid: str) -> None:
     if _uid(found) != uid:
         raise ApiError(409, f"the UID in the precondition ({uid}) is not {_uid(found)}")
-
-
-def _require_unbound(found: Document) -> None:
     name, spec = found["metadata"]["name"], found.get("spec", {})
     if "deletionTimestamp" in found["metadata"]:
         raise ApiError(409, f"pod {name} is being deleted, cannot be assigned to a host")

@@ -86,7 +86,7 @@ class KubernetesApi:
             path = f"{_path(resource)}?limit={PAGE}&continue={following}"
             answer = await self._connection.request("GET", path, accept=METADATA_ONLY)
             page = msgspec.json.decode(answer, type=wire.MetadataList)
-            for item in page.items:
+            for item in page.items or ():
                 each = item.metadata
                 found[each.uid] = PodRef(each.namespace, each.name, each.uid)
             following = page.metadata.continue_ or None

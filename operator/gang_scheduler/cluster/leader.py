@@ -168,8 +168,7 @@ class LeaderElector:
                 "leaseDurationSeconds": seconds,
                 "acquireTime": spec.get("acquireTime") or now if same else now,
                 "renewTime": now,
-                "leaseTransitions": (spec.get("leaseTransitions") or 0)
-                + (not same and holder != ""),
+                "leaseTransitions": (spec.get("leaseTransitions") or 0) + follows,
             },
         }
         async with asyncio.timeout(self._request_seconds):

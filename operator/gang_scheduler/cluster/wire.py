@@ -236,7 +236,7 @@ class MetadataOnly(Wire, frozen=True):
 
 
 class MetadataList(Wire, frozen=True):
-    """A page of them."""
+    """A page of them. An empty one comes as null."""
 
-    items: list[MetadataOnly] = field(default_factory=list)
+    items: list[MetadataOnly] | None = None
     metadata: ListMetadata = ListMetadata()

@@ -48,8 +48,6 @@ def with_identity(body: Mapping[str, Any], kind: Kind, sequence: int) -> Mapping
 def with_pod_defaults(body: Mapping[str, Any], scheduler: str) -> Mapping[str, Any]:
     """Return a pod with a schedulerName, running if it has a node and does not say otherwise."""
     spec, status = body.get("spec", {}), body.get("status", {})
-    if not isinstance(spec, Mapping) or not isinstance(status, Mapping):
-        return body  # Decoding says what is wrong.
     phase = "Running" if spec.get("nodeName") else "Pending"
     return {
         **body,

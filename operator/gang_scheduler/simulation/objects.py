@@ -151,13 +151,15 @@ def _loaders(
     """Return the table. A new kind is its line here and in `kinds`."""
     return {
         kinds.NODE: decode.node,
-        kinds.POD: lambda body: _pod(defaults.with_pod_defaults(body, scheduler), known),
+        kinds.POD: lambda body: _pod(body, scheduler, known),
         kinds.POD_GROUP: _pod_group,
     }
 
 
-def _pod(body: Mapping[str, Any], known: Priorities) -> Pod:
-    return decode.pod({**body, "spec": known.spec(body["spec"])})
+def _pod(body: Mapping[str, Any], scheduler: str, known: Priorities) -> Pod:
+    decode.read(body, wire.Pod)  # What is filled in next relies on the types.
+    filled = defaults.with_pod_defaults(body, scheduler)
+    return decode.pod({**filled, "spec": known.spec(filled["spec"])})
 
 
 class _PodGroupSpec(wire.Wire, frozen=True):

@@ -35,7 +35,7 @@ class Priorities:
     def spec(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return a pod's spec with its priority. Raises InvalidField for an unknown class."""
         name = spec.get("priorityClassName")
-        if "priority" in spec or not isinstance(name, str | None):
+        if "priority" in spec:
             return spec
         if name and name not in self.by_name:
             raise InvalidField("spec.priorityClassName", name, "must name a PriorityClass")
