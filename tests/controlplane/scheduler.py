@@ -76,7 +76,7 @@ class Scheduler:
     def get(self, path: str) -> str | None:
         """Return the body of a successful answer of its HTTP port, else None."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:  # noqa: S310 - our own process.
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
                 return str(answer.read().decode())
         except (urllib.error.URLError, OSError):
             return None

@@ -1,0 +1,74 @@
+{{/* The name of the chart, or the one that the user chose. */}}
+{{- define "py-gang-scheduler.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{/* The name of every object: short when the release is named after the chart. */}}
+{{- define "py-gang-scheduler.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 63 | trimSuffix "-" }}
+{{- else }}
+{{- $name := include "py-gang-scheduler.name" . }}
+{{- ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) | trunc 63 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{/* The name of objects without a namespace: two releases of one name do not meet. */}}
+{{- define "py-gang-scheduler.clusterName" -}}
+{{- printf "%s:%s" .Release.Namespace (include "py-gang-scheduler.fullname" .) }}
+{{- end }}
+
+{{/* Labels that select the pods. They can never change in a release. */}}
+{{- define "py-gang-scheduler.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "py-gang-scheduler.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{/* Labels of every object. */}}
+{{- define "py-gang-scheduler.labels" -}}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{ include "py-gang-scheduler.selectorLabels" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- end }}
+
+{{- define "py-gang-scheduler.serviceAccountName" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "py-gang-scheduler.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- default "default" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{/* Settings as environment variables: strings as they are, everything else as JSON. */}}
+{{- define "py-gang-scheduler.settings" -}}
+{{- range $name, $value := .Values.settings }}
+{{- if not (kindIs "invalid" $value) }}
+- name: PGS_{{ snakecase $name | upper }}
+  value: {{ ternary $value (toJson $value) (kindIs "string" $value) | quote }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* Whether a CRD is ours to install: nobody has it yet, or this release installed it. */}}
+{{- define "py-gang-scheduler.ownsCrd" -}}
+{{- $installed := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" .name }}
+{{- $annotations := dig "metadata" "annotations" dict $installed }}
+{{- $name := get $annotations "meta.helm.sh/release-name" }}
+{{- $namespace := get $annotations "meta.helm.sh/release-namespace" }}
+{{- if or (not $installed) (and (eq $name .release.Name) (eq $namespace .release.Namespace)) }}true{{ end }}
+{{- end }}
+
+{{/* The environment: the lease that the Role allows, then the settings, then what the user adds. */}}
+{{- define "py-gang-scheduler.env" -}}
+- name: PGS_LEASE_NAME
+  value: {{ include "py-gang-scheduler.fullname" . }}
+- name: PGS_LEASE_NAMESPACE
+  valueFrom:
+    fieldRef:
+      fieldPath: metadata.namespace
+{{- include "py-gang-scheduler.settings" . }}
+{{- with .Values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
