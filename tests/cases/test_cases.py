@@ -1,0 +1,127 @@
+"""Cases as data: manifests in, decisions out, by the code of `simulate`.
+
+A file beside this one is a list of cases:
+
+    - id: what-the-case-says
+      manifests: [...]        # Kubernetes objects; see below what may be left out
+      strategy: spread        # else binpack
+      settled: true           # as with --until-settled; else one cycle
+      schedulers: [a, b]      # as with --scheduler-name
+      expect: {...}           # what is not named here is not compared
+
+Manifests are as kubectl takes them, but short: `apiVersion` may be left out; `name` stands for
+`metadata.name`; `copies: 3` makes three, NAME-0 to NAME-2. A Node has `allocatable`, and room for
+110 pods; a Pod has `gang` (the label of its PodGroup) and `requests` (of its one container); a
+PodGroup has `minMember`.
+
+`expect` may name (the namespace `default` is left out in all of them):
+
+    bindings: [pod node, ...]                   # all of them, in the order of the decisions
+    bound: {gang: number of pods}               # where it does not matter which node
+    unschedulable: [{gang, pods, reason, message}, ...]
+    gangs: {gang: {phase, minMember, members, scheduled}}
+    problems: [line, ...]                       # the input is refused
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gang_scheduler.simulation import documents, objects, report
+from gang_scheduler.simulation.objects import UnreadableInput
+from gang_scheduler.simulation.run import Options, simulate
+
+Case = dict[str, Any]
+
+API_VERSIONS = {
+    "PodGroup": "scheduling.sigs.k8s.io/v1alpha1",
+    "PriorityClass": "scheduling.k8s.io/v1",
+}
+OURS = ("py-gang-scheduler",)
+
+
+def cases() -> Iterator[Any]:
+    for file in sorted(Path(__file__).parent.glob("*.yaml")):
+        for case in yaml.safe_load(file.read_text()):
+            yield pytest.param(case, id=f"{file.stem}-{case['id']}")
+
+
+@pytest.mark.parametrize("case", [*cases()])
+def test_case(case: Case) -> None:
+    expected = case["expect"]
+
+    assert expected == like(expected, decided(case))
+
+
+def decided(case: Case) -> Case:
+    """Return the decisions in the words of a case."""
+    text = yaml.safe_dump_all(expanded(case["manifests"]))
+    schedulers = tuple(case.get("schedulers", OURS))
+    options = Options(schedulers, case.get("strategy", "binpack"), case.get("settled", False))
+    try:
+        found = objects.load(documents.parse("case", text), schedulers[0])
+    except UnreadableInput as error:
+        return {"problems": list(error.lines)}
+    return in_short(report.document(simulate(found, options)))
+
+
+def in_short(document: Case) -> Case:
+    document = without_default(document)
+    return {
+        "bindings": [f"{each['pod']} {each['node']}" for each in document["bindings"]],
+        "bound": dict(Counter(each["gang"] for each in document["bindings"])),
+        "unschedulable": document["unschedulable"],
+        "gangs": {each["gang"]: each for each in document["gangs"]},
+    }
+
+
+def without_default(value: Any) -> Any:
+    """Return the JSON value with names of the namespace default written short."""
+    if isinstance(value, dict):
+        return {key: without_default(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [without_default(item) for item in value]
+    return value.removeprefix("default/") if isinstance(value, str) else value
+
+
+def like(expected: Any, actual: Any, inside: str = "") -> Any:
+    """Return `actual` with only those keys that `expected` has. `bound` is compared whole."""
+    if isinstance(expected, dict) and isinstance(actual, dict) and inside != "bound":
+        return {key: like(expected[key], actual.get(key), key) for key in expected}
+    if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        return [like(one, other) for one, other in zip(expected, actual, strict=True)]
+    return actual
+
+
+def expanded(manifests: Iterable[Case]) -> Iterator[Case]:
+    """Write short manifests out."""
+    for short in manifests:
+        copies = short.get("copies")
+        if copies is None:
+            yield long(short)
+        for i in range(copies or 0):
+            yield long({**short, "name": f"{short['name']}-{i}"})
+
+
+def long(short: Case) -> Case:
+    body = {"apiVersion": API_VERSIONS.get(short["kind"], "v1"), **short}
+    body.pop("copies", None)
+    metadata = {**body.get("metadata", {})}
+    if "name" in body:
+        metadata["name"] = body.pop("name")
+    if "gang" in body:
+        label = {"pod-group.scheduling.sigs.k8s.io": body.pop("gang")}
+        metadata["labels"] = {**label, **metadata.get("labels", {})}
+    if "requests" in body:
+        container = {"resources": {"requests": body.pop("requests")}}
+        body["spec"] = {"containers": [container], **body.get("spec", {})}
+    if "allocatable" in body:
+        offered = {"pods": 110, **body.pop("allocatable")}
+        body["status"] = {"allocatable": offered, **body.get("status", {})}
+    if "minMember" in body:
+        body["spec"] = {"minMember": body.pop("minMember"), **body.get("spec", {})}
+    return {**body, "metadata": metadata}

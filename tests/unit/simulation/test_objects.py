@@ -1,0 +1,99 @@
+"""Objects get what an API server would have given them."""
+
+import pytest
+
+from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.simulation import documents, objects
+from gang_scheduler.simulation.objects import Objects, UnreadableInput
+
+
+def loaded(text: str) -> Objects:
+    return objects.load(documents.parse("f", text), "ours")
+
+
+def test_a_bare_pod_is_ours_and_has_an_identity() -> None:
+    (pod,) = loaded("{kind: Pod, apiVersion: v1, metadata: {name: a}}").loaded
+
+    expected = ("00000000-0000-0000-0000-000000000001", "default", "a", "ours", 1)
+    assert isinstance(pod, Pod)
+    assert expected == (pod.uid, pod.namespace, pod.name, pod.scheduler, pod.created_at)
+
+
+def test_what_is_given_is_kept() -> None:
+    (pod,) = loaded(
+        "{kind: Pod, apiVersion: v1, spec: {schedulerName: other}, metadata: "
+        "{name: a, namespace: team, uid: u, creationTimestamp: 1970-01-01T00:01:40Z}}"
+    ).loaded
+
+    assert isinstance(pod, Pod)
+    assert ("u", "team", "other", 100) == (pod.uid, pod.namespace, pod.scheduler, pod.created_at)
+
+
+def test_objects_keep_their_order_and_are_older_than_the_reading() -> None:
+    found = loaded(
+        "{kind: Pod, apiVersion: v1, metadata: {name: a}}\n---\n"
+        "{kind: PodGroup, apiVersion: scheduling.sigs.k8s.io/v1alpha1, metadata: {name: g}}\n---\n"
+        "{kind: Node, apiVersion: v1, metadata: {name: n}}\n"
+    )
+
+    assert [Pod, Declaration, Node] == [type(each) for each in found.loaded]
+    assert 4 == found.read_at
+
+
+def test_what_is_left_out_is_noted() -> None:
+    found = loaded(
+        "{kind: Job, apiVersion: batch/v1}\n---\n"
+        "{kind: Deployment, apiVersion: apps/v1}\n---\n"
+        "{kind: ClusterNetworkTopology, apiVersion: scheduling.koordinator.sh/v1alpha1}\n"
+    )
+
+    expected = (
+        "f: document 1: Job (batch/v1) is not read yet; skipped",
+        "f: document 2: Deployment (apps/v1) is not a kind that matters here; skipped",
+    )
+    assert expected == found.notes
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a: 1", "kind is required"),
+        ("kind: Pod", "apiVersion is required"),
+        ("{kind: 3, apiVersion: v1}", "kind must be a string, not 3"),
+        ("{kind: Pod, apiVersion: v1}", "metadata.name is required"),
+        ("{kind: Pod, apiVersion: v1, metadata: a}", 'metadata must be an object, not "a"'),
+        (
+            "{kind: Pod, apiVersion: v1, metadata: {name: a}, spec: 3}",
+            "spec must be an object, not 3",
+        ),
+        ("{kind: Pod, apiVersion: apps/v1}", 'apiVersion must be v1 for a Pod, not "apps/v1"'),
+        (
+            (
+                "{kind: PodGroup, apiVersion: scheduling.sigs.k8s.io/v1alpha1, "
+                "metadata: {name: a}, spec: {minMember: 1, minResources: {cpu: many}}}"
+            ),
+            'spec.minResources.cpu must be a quantity, not "many"',
+        ),
+        (
+            (
+                "{kind: PriorityClass, apiVersion: scheduling.k8s.io/v1, "
+                "metadata: {name: a}, value: high}"
+            ),
+            'value must be a whole number, not "high"',
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_refused_by_field(text: str, problem: str) -> None:
+    with pytest.raises(UnreadableInput) as caught:
+        loaded(text)
+
+    assert (f"f: document 1: {problem}",) == caught.value.lines
+
+
+def test_all_problems_are_reported_at_once() -> None:
+    with pytest.raises(UnreadableInput) as caught:
+        loaded("kind: 3\n---\nhello\n---\n{kind: Pod, apiVersion: v1}")
+
+    assert 3 == len(caught.value.lines)

@@ -1,0 +1,84 @@
+"""The phase of a gang follows from the counts of its members.
+
+The table is `podgroup-phase-table` of the conformance data (from Koordinator, Apache-2.0), without
+its row on gangs that are too old to be looked at.
+"""
+
+import pytest
+
+import builders
+from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.cluster import phases
+from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.cluster.gangs import Record
+from gang_scheduler.cluster.phases import Counts
+from gang_scheduler.model.gangs import Reason
+from gang_scheduler.model.plan import Refused
+
+TABLE = """
+minMember pods podPhase  podNextPhase previous   phase
+2         2    Running   -            Scheduled  Running
+2         2    Failed    -            Scheduled  Failed
+2         2    Succeeded -            Scheduled  Finished
+2         2    Pending   -            Scheduling Scheduled
+2         2    Pending   Succeeded    Scheduling Finished
+2         2    Pending   Succeeded    Pending    Finished
+3         2    Pending   -            Pending    Pending
+2         0    -         -            Running    Pending
+4         4    Running   -            Scheduling Running
+"""
+ROWS = [line.split() for line in TABLE.strip().splitlines()[1:]]
+
+
+def record(min_member: int, *, pods: int, phase: str, node: str) -> Record:
+    key = builders.gang_key("a")
+    declaration = Declaration(key, "scheduling.sigs.k8s.io", uid="u", min_member=min_member)
+    made = [builders.pod(f"a-{i}", gang="a", node=node, phase=phase) for i in range(pods)]
+    return Record(key, {pod.uid: pod for pod in made}, {declaration.api_group: declaration})
+
+
+@pytest.mark.parametrize("row", ROWS, ids=" ".join)
+def test_the_phase_is_that_of_the_conformance_table(row: list[str]) -> None:
+    min_member, pods, now, following, previous, expected = row
+    phase = following if following != "-" else now
+    # A gang that was being scheduled, or was, has its pods on nodes.
+    node = "" if previous == "Pending" and phase == "Pending" else "n"
+    gang = record(
+        int(min_member), pods=int(pods), phase=phase if phase != "-" else "Running", node=node
+    )
+
+    assert expected == phases.phase_of(phases.counts_of(gang))
+
+
+@pytest.mark.parametrize(
+    ("counts", "phase"),
+    [
+        (Counts(2), Phase.PENDING),
+        (Counts(2, members=1), Phase.PENDING),
+        (Counts(2, members=1, tried=True), Phase.PENDING),
+        (Counts(2, members=2), Phase.PRE_SCHEDULING),
+        (Counts(2, members=2, tried=True), Phase.SCHEDULING),
+        (Counts(2, members=2, scheduled=1, tried=True), Phase.SCHEDULING),
+        (Counts(2, members=3, scheduled=2, tried=True), Phase.SCHEDULED),
+        (Counts(2, members=2, scheduled=2, running=1), Phase.SCHEDULED),
+        (Counts(2, members=2, scheduled=2, running=2), Phase.RUNNING),
+        (Counts(2, members=1, scheduled=1, running=1, succeeded=1), Phase.RUNNING),
+        (Counts(2, succeeded=2), Phase.FINISHED),
+        (Counts(2, members=1, scheduled=1, running=1, failed=1), Phase.FAILED),
+        # The failed member was replaced: the gang is complete again.
+        (Counts(2, members=2, scheduled=1, running=1, failed=1, tried=True), Phase.SCHEDULING),
+    ],
+)
+def test_the_first_row_that_holds_is_the_phase(counts: Counts, phase: Phase) -> None:
+    assert phase == phases.phase_of(counts)
+
+
+@pytest.mark.parametrize(
+    ("reason", "tried"), [(Reason.UNSCHEDULABLE, True), (Reason.INVALID_SPEC, False)]
+)
+def test_only_a_gang_that_lacked_room_was_tried(reason: Reason, *, tried: bool) -> None:
+    gang = record(2, pods=2, phase="Pending", node="")
+    gang.tried = True
+    gang.refusal = Refused(builders.gang("a"), reason, ())
+
+    assert tried == phases.counts_of(gang).tried

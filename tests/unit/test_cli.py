@@ -1,0 +1,212 @@
+"""The command line: exit statuses, output and errors as users see them."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import click
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+import gang_scheduler
+from gang_scheduler.cli import main
+from gang_scheduler.settings import LogFormat, Settings, Strategy
+
+MANIFESTS = """
+{kind: Node, apiVersion: v1, metadata: {name: n}, status: {allocatable: {cpu: 2, pods: 10}}}
+---
+{kind: Pod, apiVersion: v1, metadata: {name: b},
+ spec: {containers: [{resources: {requests: {cpu: 2}}}]}}
+---
+{kind: Pod, apiVersion: v1, metadata: {name: a},
+ spec: {containers: [{resources: {requests: {cpu: 2}}}]}}
+"""
+
+DOCUMENT = {
+    "apiVersion": "py-gang-scheduler.io/v1alpha1",
+    "kind": "Simulation",
+    "bindings": [{"pod": "default/b", "node": "n", "gang": "default/b"}],
+    "nominations": [],
+    "victims": [],
+    "unschedulable": [
+        {
+            "gang": "default/a",
+            "pods": ["default/a"],
+            "reason": "Unschedulable",
+            "message": "0/1 nodes are available: 1 Insufficient cpu.",
+        }
+    ],
+    "gangs": [
+        {
+            "gang": "default/b",
+            "phase": "Scheduled",
+            "minMember": 1,
+            "members": 1,
+            "scheduled": 1,
+            "domain": None,
+        },
+        {
+            "gang": "default/a",
+            "phase": "Scheduling",
+            "minMember": 1,
+            "members": 1,
+            "scheduled": 0,
+            "domain": None,
+        },
+    ],
+}
+
+
+def simulated(*options: str, text: str = MANIFESTS) -> Result:
+    return CliRunner().invoke(main, ["simulate", "-f", "-", *options], input=text)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[Settings]:
+    """Collect the settings that `run` would start the operator with."""
+    found: list[Settings] = []
+    monkeypatch.setattr(gang_scheduler, "app", SimpleNamespace(run=found.append), raising=False)
+    return found
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    result = CliRunner().invoke(main, ["--version"])
+
+    assert f"py-gang-scheduler, version {gang_scheduler.__version__}\n" == result.output
+
+
+def test_json_is_the_document_with_lists_in_the_order_of_decisions() -> None:
+    result = simulated("-o", "json")
+
+    assert (0, DOCUMENT) == (result.exit_code, json.loads(result.stdout))
+    assert list(DOCUMENT) == list(json.loads(result.stdout))
+
+
+def test_yaml_is_the_same_document() -> None:
+    assert DOCUMENT == yaml.safe_load(simulated("-o", "yaml").stdout)
+
+
+def test_the_default_is_a_table() -> None:
+    assert "GANG        PHASE" in simulated().stdout
+
+
+def test_the_same_input_gives_the_same_bytes() -> None:
+    assert simulated("-o", "json").stdout_bytes == simulated("-o", "json").stdout_bytes
+
+
+def test_waiting_gangs_fail_the_command_only_on_demand() -> None:
+    options: list[list[str]] = [[], ["--fail-on-unschedulable"]]
+
+    assert [0, 1] == [simulated(*each).exit_code for each in options]
+
+
+def test_unreadable_input_is_status_2_and_a_line_a_problem(tmp_path: Path) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text("{kind: pod, apiVersion: v1}\n---\nhello\n")
+    result = CliRunner().invoke(main, ["simulate", "-f", str(file)])
+
+    lines = (
+        f'{file}: document 1: kind must be Pod, not "pod"',
+        f'{file}: document 2: the document must be an object, not "hello"',
+    )
+    assert (2, "", lines) == (result.exit_code, result.stdout, tuple(result.stderr.splitlines()))
+
+
+def test_what_is_skipped_is_said_on_stderr_only() -> None:
+    result = simulated("-o", "json", text="{kind: Secret, apiVersion: v1}")
+
+    line = "<stdin>: document 1: Secret (v1) is not a kind that matters here; skipped\n"
+    assert (0, line) == (result.exit_code, result.stderr)
+
+
+def test_other_scheduler_names_can_be_adopted() -> None:
+    text = MANIFESTS.replace("spec: {", "spec: {schedulerName: volcano, ")
+
+    bound = [
+        len(json.loads(simulated("-o", "json", *options, text=text).stdout)["bindings"])
+        for options in ([], ["--scheduler-name", "volcano"])
+    ]
+    assert [0, 1] == bound
+
+
+def test_several_files_are_one_input(tmp_path: Path) -> None:
+    node, *pods = MANIFESTS.split("---")
+    (tmp_path / "node.yaml").write_text(node)
+    (tmp_path / "pods.yaml").write_text("---".join(pods))
+    files = ["-f", str(tmp_path / "pods.yaml"), "-f", str(tmp_path / "node.yaml")]
+    result = CliRunner().invoke(main, ["simulate", "-o", "json", *files])
+
+    assert DOCUMENT == json.loads(result.stdout)
+
+
+def test_run_starts_with_the_defaults(started: list[Settings]) -> None:
+    CliRunner().invoke(main, ["run"])
+
+    assert [Settings()] == started
+
+
+def test_a_flag_wins_over_the_environment_and_that_over_the_default(
+    started: list[Settings],
+) -> None:
+    flags = ["--strategy", "spread", "--no-leader-elect", "--http-port", "1"]
+    names = ["--scheduler-names", "a", "--scheduler-names", "b"]
+    environment = {"PGS_STRATEGY": "binpack", "PGS_HTTP_PORT": "2", "PGS_LOG_FORMAT": "console"}
+    CliRunner().invoke(main, ["run", *flags, *names], env=environment)
+
+    expected = Settings(
+        strategy=Strategy.SPREAD,
+        leader_elect=False,
+        http_port=1,
+        scheduler_names=("a", "b"),
+        log_format=LogFormat.CONSOLE,
+    )
+    assert [expected] == started
+
+
+@pytest.mark.parametrize(
+    ("flags", "environment", "line"),
+    [
+        (
+            ["--http-port", "99999"],
+            {},
+            '--http-port: input should be less than or equal to 65535, not "99999"',
+        ),
+        (
+            ["--strategy", "tight"],
+            {},
+            "--strategy: input should be 'binpack' or 'spread', not \"tight\"",
+        ),
+        (
+            [],
+            {"PGS_BIND_CONCURRENCY": "many"},
+            (
+                "PGS_BIND_CONCURRENCY: input should be a valid integer, unable to parse string as "
+                'an integer, not "many"'
+            ),
+        ),
+        (
+            [],
+            {"PGS_SCHEDULER_NAMES": "a,b"},
+            'PGS_SCHEDULER_NAMES must be a JSON list such as ["a", "b"]',
+        ),
+    ],
+)
+def test_a_setting_that_is_wrong_is_named_with_its_value(
+    started: list[Settings], flags: list[str], environment: dict[str, str], line: str
+) -> None:
+    result = CliRunner().invoke(main, ["run", *flags], env=environment)
+
+    assert (2, f"{line}\n", []) == (result.exit_code, result.stderr, started)
+
+
+def test_help_shows_every_setting_with_its_variable_and_default() -> None:
+    command = main.commands["run"]
+    options = {each.name: each for each in command.params if isinstance(each, click.Option)}
+
+    missing = [
+        name
+        for name in Settings.model_fields
+        if f"[PGS_{name.upper()}; default: " not in str(options[name].help)
+    ]
+    assert [] == missing
