@@ -1,0 +1,291 @@
+"""Builders of model nouns and of API objects. A test names only what it is about.
+
+`node`, `pod`, `gang` and `snapshot` build the model; `pod_body`, `node_body` and `pod_group_body`
+build the same things as the API server sends them. Amounts are written as in manifests.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from gang_scheduler.model.gangs import Gang, GangKey, Problem
+from gang_scheduler.model.nodes import Node, NodeTable, Taint
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.pods import (
+    Ask,
+    HostPort,
+    NodeTerm,
+    Operator,
+    Pod,
+    PodPhase,
+    Requirement,
+    Toleration,
+)
+from gang_scheduler.model.resources import amount_of
+from gang_scheduler.model.snapshot import Snapshot
+
+SCHEDULER = "py-gang-scheduler"
+NAMESPACE = "default"
+GPU = "nvidia.com/gpu"
+POD_GROUP_LABEL = "pod-group.scheduling.sigs.k8s.io"
+
+Amount = int | str
+Text = Mapping[str, str]
+
+
+def amounts(
+    *,
+    cpu: Amount = 0,
+    memory: Amount = 0,
+    gpu: Amount = 0,
+    pods: Amount = 0,
+    extra: Mapping[str, Amount] | None = None,
+) -> tuple[tuple[str, int], ...]:
+    """Return amounts as the model writes them; what is zero is left out."""
+    named = {"cpu": cpu, "memory": memory, GPU: gpu, "pods": pods, **(extra or {})}
+    parsed = {name: amount_of(name, amount) for name, amount in named.items()}
+    return tuple(sorted((name, amount) for name, amount in parsed.items() if amount))
+
+
+def taint(text: str) -> Taint:
+    """Return the taint that kubectl writes like this: `key=value:Effect` or `key:Effect`."""
+    name, _, effect = text.partition(":")
+    key, _, value = name.partition("=")
+    return Taint(key, value, effect)
+
+
+def node(
+    name: str,
+    *,
+    cpu: Amount = 8,
+    memory: Amount = "32Gi",
+    gpu: Amount = 0,
+    pods: Amount = 110,
+    extra: Mapping[str, Amount] | None = None,
+    labels: Text | None = None,
+    taints: Iterable[str] = (),
+    ready: bool = True,
+    unschedulable: bool = False,
+) -> Node:
+    """Return a node with room for many small pods."""
+    return Node(
+        name=name,
+        uid=f"uid-{name}",
+        labels=dict(labels or {}),
+        taints=tuple(taint(each) for each in taints),
+        unschedulable=unschedulable,
+        ready=ready,
+        allocatable=amounts(cpu=cpu, memory=memory, gpu=gpu, pods=pods, extra=extra),
+    )
+
+
+def requirement(key: str, operator: str, *values: str, on_field: bool = False) -> Requirement:
+    """Return one expression of a node selector term."""
+    return Requirement(key, Operator(operator), values, on_field)
+
+
+def ask(
+    *,
+    cpu: Amount = 1,
+    memory: Amount = 0,
+    gpu: Amount = 0,
+    pods: Amount = 1,
+    extra: Mapping[str, Amount] | None = None,
+    selector: Text | None = None,
+    affinity: tuple[NodeTerm, ...] | None = None,
+    tolerations: Sequence[Toleration] = (),
+    ports: Sequence[HostPort] = (),
+    unsupported: Sequence[str] = (),
+) -> Ask:
+    """Return what a pod asks for: one CPU, unless told otherwise."""
+    return Ask(
+        requests=amounts(cpu=cpu, memory=memory, gpu=gpu, pods=pods, extra=extra),
+        node_selector=tuple(sorted((selector or {}).items())),
+        affinity=affinity,
+        tolerations=tuple(tolerations),
+        host_ports=tuple(ports),
+        unsupported=tuple(unsupported),
+    )
+
+
+def pod(
+    name: str,
+    *,
+    gang: str = "",
+    node: str = "",
+    uid: str = "",
+    namespace: str = NAMESPACE,
+    scheduler: str = SCHEDULER,
+    priority: int = 0,
+    created_at: int = 0,
+    phase: str = "Pending",
+    deleting: bool = False,
+    gated: bool = False,
+    labels: Text | None = None,
+    **asks: Any,
+) -> Pod:
+    """Return a pod, of the PodGroup `gang` if given. `asks` are the arguments of `ask`."""
+    return Pod(
+        uid=uid or f"uid-{name}",
+        namespace=namespace,
+        name=name,
+        ask=ask(**asks),
+        scheduler=scheduler,
+        node=node,
+        priority=priority,
+        created_at=created_at,
+        phase=PodPhase(phase),
+        deleting=deleting,
+        gated=gated,
+        labels={**({POD_GROUP_LABEL: gang} if gang else {}), **(labels or {})},
+    )
+
+
+def gang_key(name: str) -> GangKey:
+    """Return the key of the gang that the PodGroup `name` describes."""
+    return GangKey("PodGroup", NAMESPACE, name)
+
+
+def gang(
+    name: str,
+    *,
+    pods: int = 1,
+    members: Sequence[Pod] = (),
+    min_member: int | None = None,
+    priority: int = 0,
+    created_at: int = 0,
+    uid: str = "",
+    bound: int = 0,
+    satisfied: bool = False,
+    problem: Problem | None = None,
+    **asks: Any,
+) -> Gang:
+    """Return a waiting gang of `pods` equal members `<name>-<i>`, or of `members` as given.
+
+    Without `min_member` the gang is rigid: all of it is the quorum.
+    """
+    pending = tuple(members) or tuple(
+        pod(f"{name}-{i}", gang=name, priority=priority, **asks) for i in range(pods)
+    )
+    return Gang(
+        key=gang_key(name),
+        uid=uid or f"uid-{name}",
+        created_at=created_at,
+        priority=priority,
+        min_member=len(pending) + bound if min_member is None else min_member,
+        pending=pending,
+        bound=bound,
+        satisfied=satisfied,
+        problem=problem,
+    )
+
+
+def snapshot(
+    nodes: Iterable[Node], gangs: Iterable[Gang] = (), bound: Iterable[Pod] = ()
+) -> Snapshot:
+    """Return a snapshot in which the pods `bound` use room on their nodes."""
+    table = NodeTable(nodes)
+    free = table.allocatable.copy()
+    ports: dict[int, frozenset[HostPort]] = {}
+    for each in bound:
+        row = table.rows[each.node]
+        free[row] -= table.vector(each.ask.requests)
+        if each.ask.host_ports:
+            ports[row] = ports.get(row, frozenset()) | set(each.ask.host_ports)
+    free = np.asarray(free, dtype=np.int64)
+    return Snapshot(taken_at=0, nodes=table, free=free, host_ports=ports, gangs=tuple(gangs))
+
+
+def nodes_of(plan: Plan) -> dict[str, str]:
+    """Return pod name to node name for everything that a plan binds, in its order."""
+    return {bind.pod.name: bind.node for placed in plan.placed for bind in placed.binds}
+
+
+def gangs_placed(plan: Plan) -> list[str]:
+    """Return the names of the gangs that a plan places, in its order."""
+    return [placed.gang.key.name for placed in plan.placed]
+
+
+def reasons(plan: Plan) -> dict[str, str]:
+    """Return gang name to reason for everything that a plan refuses."""
+    return {refused.gang.key.name: refused.reason.value for refused in plan.refused}
+
+
+def container(
+    name: str = "main",
+    *,
+    requests: Mapping[str, Amount] | None = None,
+    limits: Mapping[str, Amount] | None = None,
+    **others: Any,
+) -> dict[str, Any]:
+    """Return a container of a pod body; `others` are its fields as the API server writes them."""
+    named = {"requests": requests, "limits": limits}
+    resources = {key: dict(each) for key, each in named.items() if each}
+    return {"name": name, "image": "pause", "resources": resources, **others}
+
+
+def pod_body(
+    name: str = "a-0",
+    *,
+    gang: str = "",
+    metadata: Mapping[str, Any] | None = None,
+    status: Mapping[str, Any] | None = None,
+    containers: Sequence[Any] | None = None,
+    **spec: Any,
+) -> dict[str, Any]:
+    """Return a pod as the API server sends it; `spec` are further fields of its spec."""
+    labels = {POD_GROUP_LABEL: gang} if gang else {}
+    own = {"name": name, "namespace": NAMESPACE, "uid": f"uid-{name}", "labels": labels}
+    one = [container(requests={"cpu": "1"})]
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {**own, **(metadata or {})},
+        "spec": {
+            "schedulerName": SCHEDULER,
+            "containers": one if containers is None else list(containers),
+            **spec,
+        },
+        "status": {"phase": "Pending", **(status or {})},
+    }
+
+
+def node_body(
+    name: str = "n1",
+    *,
+    allocatable: Mapping[str, Amount] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    status: Mapping[str, Any] | None = None,
+    **spec: Any,
+) -> dict[str, Any]:
+    """Return a ready node as the API server sends it; `spec` are fields of its spec."""
+    offered = allocatable or {"cpu": "8", "memory": "32Gi", "pods": "110"}
+    ready = [{"type": "Ready", "status": "True"}]
+    return {
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {"name": name, "uid": f"uid-{name}", **(metadata or {})},
+        "spec": spec,
+        "status": {"allocatable": dict(offered), "conditions": ready, **(status or {})},
+    }
+
+
+def pod_group_body(
+    name: str = "a",
+    *,
+    min_member: Any = 1,
+    api_version: str = "scheduling.sigs.k8s.io/v1alpha1",
+    metadata: Mapping[str, Any] | None = None,
+    status: Mapping[str, Any] | None = None,
+    **spec: Any,
+) -> dict[str, Any]:
+    """Return a PodGroup as the API server sends it; `spec` are further fields of its spec."""
+    own = {"name": name, "namespace": NAMESPACE, "uid": f"uid-{name}"}
+    return {
+        "apiVersion": api_version,
+        "kind": "PodGroup",
+        "metadata": {**own, **(metadata or {})},
+        "spec": {"minMember": min_member, **spec},
+        "status": dict(status or {}),
+    }

@@ -1,0 +1,50 @@
+"""Law: who was seen first does not matter."""
+
+from collections.abc import Callable
+from functools import partial
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from builders import SCHEDULER
+from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES
+from property.worlds import STRATEGIES, World, worlds
+
+
+@given(st.data(), worlds(), STRATEGIES)
+def test_nodes_and_gangs_may_come_in_any_order(
+    data: st.DataObject, world: World, strategy: str
+) -> None:
+    shuffled = World(
+        nodes=tuple(data.draw(st.permutations(world.nodes))),
+        bound=tuple(data.draw(st.permutations(world.bound))),
+        gangs=tuple(data.draw(st.permutations(world.gangs))),
+    )
+
+    assert world.plan(strategy) == shuffled.plan(strategy)
+
+
+def plan_of_cache(world: World, order: list[int]) -> Plan:
+    """Return the plan of a cache that saw everything in this order."""
+    cache = Cache([SCHEDULER], lambda: None)
+    waiting = [pod for each in world.gangs for pod in each.pending]
+    declared = [
+        Declaration(each.key, "g", each.uid, min_member=each.min_member) for each in world.gangs
+    ]
+    seen: list[Callable[[], None]] = [
+        *(partial(cache.node_seen, each) for each in world.nodes),
+        *(partial(cache.pod_seen, each) for each in (*waiting, *world.bound)),
+        *(partial(cache.pod_group_seen, each) for each in declared),
+    ]
+    for i in sorted(range(len(seen)), key=lambda i: (order[i % len(order)], i)):
+        seen[i]()
+    return schedule(cache.snapshot(0), PROFILES["binpack"])
+
+
+@given(worlds(), st.lists(st.integers(0, 99), min_size=1, max_size=30))
+def test_events_may_come_in_any_order(world: World, order: list[int]) -> None:
+    assert plan_of_cache(world, [0]) == plan_of_cache(world, order)

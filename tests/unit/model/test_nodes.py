@@ -1,0 +1,93 @@
+"""Nodes as columns: in natural order, over all resources, and derived from once."""
+
+from builders import GPU, node, taint
+from gang_scheduler.model.nodes import ABSENT, NodeTable
+
+
+def test_nodes_are_in_natural_order() -> None:
+    table = NodeTable([node("n10"), node("n9"), node("n1")])
+
+    assert ["n1", "n9", "n10"] == [each.name for each in table.nodes]
+    assert {"n1": 0, "n9": 1, "n10": 2} == table.rows
+
+
+def test_the_axis_is_every_resource_that_any_node_offers() -> None:
+    table = NodeTable([node("n1", memory=0), node("n2", gpu=8, cpu=4)])
+
+    assert ("cpu", "memory", GPU, "pods") == table.resources
+    assert [[8000, 0, 0, 110], [4000, 32 * 2**30, 8, 110]] == table.allocatable.tolist()
+
+
+def test_the_allocatable_amounts_cannot_be_written() -> None:
+    assert not NodeTable([node("n1")]).allocatable.flags.writeable
+
+
+def test_a_vector_leaves_out_what_no_node_offers() -> None:
+    table = NodeTable([node("n1", memory=0)])
+
+    assert [500, 1] == table.vector([("cpu", 500), (GPU, 4), ("pods", 1)]).tolist()
+
+
+def test_states_are_columns() -> None:
+    table = NodeTable([node("n1", ready=False), node("n2", unschedulable=True)])
+
+    assert [False, True] == table.ready.tolist()
+    assert [False, True] == table.unschedulable.tolist()
+
+
+def test_a_label_is_a_column_of_codes() -> None:
+    table = NodeTable(
+        [node("n1", labels={"zone": "b"}), node("n2"), node("n3", labels={"zone": ""})]
+    )
+
+    column = table.label("zone")
+
+    assert ("b", "") == column.values
+    assert [0, ABSENT, 1] == column.codes.tolist()
+
+
+def test_a_label_matches_any_of_the_wanted_values() -> None:
+    table = NodeTable([node(f"n{i}", labels={"zone": zone}) for i, zone in enumerate("abca")])
+
+    assert [True, False, True, True] == table.label("zone").matches(["c", "a", "x"]).tolist()
+
+
+def test_a_label_that_no_node_has_matches_nothing() -> None:
+    table = NodeTable([node("n1"), node("n2")])
+
+    assert [False, False] == table.label("zone").matches(["", "a"]).tolist()
+
+
+def test_nodes_with_equal_taints_share_a_code() -> None:
+    infra = ["dedicated=infra:NoSchedule"]
+    table = NodeTable([node("n1", taints=infra), node("n2"), node("n3", taints=infra)])
+
+    codes, sets = table.taint_sets()
+
+    assert [0, 1, 0] == codes.tolist()
+    assert ((taint(infra[0]),), ()) == sets
+
+
+def test_what_is_derived_is_computed_once() -> None:
+    table = NodeTable([node("n1")])
+    answers = iter(["first", "second"])
+
+    found = [table.derive("key", lambda: next(answers)) for _ in range(2)]
+
+    assert ["first", "first"] == found
+
+
+def test_a_derived_nothing_is_computed_once_too() -> None:
+    table = NodeTable([node("n1")])
+    answers = iter([None, "second"])
+
+    found = [table.derive("key", lambda: next(answers)) for _ in range(2)]
+
+    assert [None, None] == found
+
+
+def test_a_table_of_no_nodes_has_no_rows() -> None:
+    table = NodeTable([])
+
+    assert (0, (), (0, 0)) == (len(table), table.resources, table.allocatable.shape)
+    assert [] == table.label("zone").codes.tolist()

@@ -1,0 +1,108 @@
+"""Quantities are read as apimachinery reads them, and always rounded up."""
+
+import pytest
+
+from gang_scheduler.model import resources
+from gang_scheduler.model.resources import amount_of, parse_quantity
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [
+        ("0", 0),
+        ("4", 4),
+        ("+4", 4),
+        ("-4", -4),
+        ("4.", 4),
+        ("1Ki", 1024),
+        ("1Mi", 1024**2),
+        ("1.5Gi", 3 * 1024**3 // 2),
+        ("1Ti", 1024**4),
+        ("1Pi", 1024**5),
+        ("1Ei", 1024**6),
+        ("1k", 1000),
+        ("1M", 10**6),
+        ("1G", 10**9),
+        ("1T", 10**12),
+        ("1P", 10**15),
+        ("1E", 10**18),
+        ("1e3", 1000),
+        ("1E3", 1000),
+        ("2.5e+1", 25),
+        ("5e-1", 1),
+        (3, 3),
+        (0.5, 1),
+        (1e22 / 1e19, 1000),
+    ],
+)
+def test_a_quantity_is_read_in_every_spelling(text: str | float, amount: int) -> None:
+    assert amount == parse_quantity(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "amount"),
+    [("1n", 1), ("1u", 1), ("1m", 1), ("1001m", 2), (".1", 1), ("0.1Ki", 103), ("-1500m", -1)],
+)
+def test_a_fraction_is_rounded_up(text: str, amount: int) -> None:
+    assert amount == parse_quantity(text)
+
+
+@pytest.mark.parametrize(
+    "junk",
+    ["", " ", ".", "four", "4 ", " 4", "4\n", "4gi", "4KI", "Ki", "1K", "1Kim", "1.2.3", "1e"],
+)
+def test_junk_is_no_quantity(junk: str) -> None:
+    with pytest.raises(ValueError, match="is not a quantity"):
+        parse_quantity(junk)
+
+
+@pytest.mark.parametrize("junk", ["--1", "1,5", "0x10", "1_000", "nan", "inf"])
+def test_a_number_of_another_language_is_no_quantity(junk: str) -> None:
+    with pytest.raises(ValueError, match="is not a quantity"):
+        parse_quantity(junk)
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_a_boolean_is_no_quantity(value: bool) -> None:  # noqa: FBT001 - it is what is tested.
+    with pytest.raises(ValueError, match="is not a quantity"):
+        parse_quantity(value)
+
+
+def test_the_largest_amount_fits_64_bits() -> None:
+    assert 2**63 - 1 == parse_quantity("9223372036854775807")
+
+
+@pytest.mark.parametrize("text", ["9223372036854775808", "8Ei", "10E", "1e19", "1e999"])
+def test_more_than_64_bits_is_an_error_that_names_the_value(text: str) -> None:
+    with pytest.raises(ValueError, match=f"'{text}' does not fit 64 bits"):
+        parse_quantity(text)
+
+
+@pytest.mark.parametrize(("text", "milli"), [("1", 1000), ("100m", 100), ("0.0001", 1), (2, 2000)])
+def test_cpu_is_counted_in_milli(text: str | int, milli: int) -> None:
+    assert milli == amount_of("cpu", text)
+
+
+@pytest.mark.parametrize("resource", ["memory", "nvidia.com/gpu", "requests.cpu"])
+def test_everything_else_is_counted_in_ones(resource: str) -> None:
+    assert 2 == amount_of(resource, "2")
+
+
+def test_amounts_are_added_by_resource() -> None:
+    expected = {"cpu": 3, "memory": 5, "gpu": 1}
+
+    assert expected == resources.add({"cpu": 1, "memory": 5}, {"cpu": 2, "gpu": 1})
+
+
+def test_the_maximum_is_taken_by_resource() -> None:
+    expected = {"cpu": 2, "memory": 5, "gpu": 1}
+
+    assert expected == resources.maximum({"cpu": 1, "memory": 5}, {"cpu": 2, "gpu": 1})
+
+
+def test_the_total_of_nothing_is_nothing() -> None:
+    assert {} == resources.total([])
+
+
+def test_the_total_adds_all() -> None:
+    assert {"cpu": 6} == resources.total([{"cpu": 1}, {"cpu": 2}, {"cpu": 3}])

@@ -1,0 +1,92 @@
+"""Hard taints must be tolerated."""
+
+import numpy as np
+import pytest
+
+from builders import ask, node, taint
+from gang_scheduler.model.nodes import NodeTable
+from gang_scheduler.model.pods import Toleration
+from gang_scheduler.scheduler.filters import taints
+
+INFRA = "dedicated=infra:NoSchedule"
+
+
+@pytest.mark.parametrize(
+    ("toleration", "tolerated"),
+    [
+        (Toleration("dedicated", "Equal", "infra", "NoSchedule"), True),
+        (Toleration("dedicated", "Equal", "infra"), True),
+        (Toleration("dedicated", "Equal", "other"), False),
+        (Toleration("dedicated", "Equal"), False),
+        (Toleration("dedicated", "Exists"), True),
+        (Toleration("dedicated", "Exists", "", "NoExecute"), False),
+        (Toleration("other", "Exists"), False),
+        (Toleration("", "Exists"), True),
+        (Toleration("", "Exists", "", "NoSchedule"), True),
+        (Toleration("", "Exists", "", "NoExecute"), False),
+    ],
+)
+def test_a_toleration_means_what_it_means_to_kubernetes(
+    toleration: Toleration, *, tolerated: bool
+) -> None:
+    assert tolerated == taints.tolerated([toleration], taint(INFRA))
+
+
+def test_a_taint_without_value_is_tolerated_by_an_equal_without_value() -> None:
+    assert taints.tolerated([Toleration("spot")], taint("spot:NoSchedule"))
+
+
+def test_one_of_several_tolerations_is_enough() -> None:
+    asked = [Toleration("other", "Exists"), Toleration("dedicated", "Exists")]
+
+    assert taints.tolerated(asked, taint(INFRA))
+
+
+@pytest.mark.parametrize(
+    ("node_taints", "passes"),
+    [
+        ([], True),
+        ([INFRA], False),
+        (["dedicated=infra:NoExecute"], False),
+        (["dedicated=infra:PreferNoSchedule"], True),
+        (["dedicated=infra:PreferNoSchedule", "spot:NoExecute"], False),
+    ],
+)
+def test_only_hard_taints_refuse(node_taints: list[str], *, passes: bool) -> None:
+    table = NodeTable([node("n1", taints=node_taints)])
+
+    assert [passes] == taints.passes(ask(), table).tolist()
+
+
+def test_every_hard_taint_must_be_tolerated() -> None:
+    table = NodeTable([node("n1", taints=[INFRA]), node("n2", taints=[INFRA, "spot:NoExecute"])])
+    asked = ask(tolerations=[Toleration("dedicated", "Exists")])
+
+    assert [True, False] == taints.passes(asked, table).tolist()
+
+
+def test_no_nodes_pass_where_there_are_none() -> None:
+    assert [] == taints.passes(ask(), NodeTable([])).tolist()
+
+
+def test_the_reason_names_the_first_untolerated_taint() -> None:
+    tainted = ["soft:PreferNoSchedule", INFRA, "spot:NoExecute"]
+    table = NodeTable(
+        [node("n1", taints=tainted), node("n2", taints=[INFRA]), node("n3", taints=tainted[2:])]
+    )
+
+    found = taints.reasons(ask(), table, np.array([True, True, True]))
+
+    expected = {
+        "node(s) had untolerated taint {dedicated: infra}": 2,
+        "node(s) had untolerated taint {spot: }": 1,
+    }
+    assert expected == found
+
+
+def test_only_rejected_nodes_are_counted() -> None:
+    table = NodeTable([node("n1", taints=[INFRA]), node("n2", taints=[INFRA])])
+
+    found = taints.reasons(ask(), table, np.array([False, True]))
+
+    assert {"node(s) had untolerated taint {dedicated: infra}": 1} == found

@@ -1,0 +1,119 @@
+"""Why a gang did not fit, in kube-scheduler's words."""
+
+from typing import Any
+
+import pytest
+
+from builders import GPU, gang, node, pod, snapshot
+from gang_scheduler.model.gangs import Gang, Problem, Reason
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.pods import HostPort, Pod
+from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.scheduler.trial import Trial
+
+BINPACK = PROFILES["binpack"]
+
+
+def message(nodes: list[Node], refused: Gang, bound: list[Pod] | None = None) -> str:
+    plan = schedule(snapshot(nodes, [refused], bound or []), BINPACK)
+    return diagnosis.describe(plan.refused[0])
+
+
+def test_a_pod_without_gang_gets_kube_schedulers_message() -> None:
+    nodes = [node(f"n{i}", cpu=1) for i in range(3)]
+
+    expected = "0/3 nodes are available: 3 Insufficient cpu."
+    assert expected == message(nodes, gang("a", cpu=2))
+
+
+def test_a_gang_is_told_what_it_is_short_of() -> None:
+    expected = (
+        f"0/2 nodes are available: 2 Insufficient {GPU}. "
+        "Gang default/a needs room for 4 members at once and there is room for 2."
+    )
+    assert expected == message([node("n1", gpu=1), node("n2", gpu=1)], gang("a", pods=4, gpu=1))
+
+
+def test_a_running_gang_is_told_how_many_wait() -> None:
+    expected = (
+        f"0/1 nodes are available: 1 Insufficient {GPU}. "
+        "The gang runs; 2 more member(s) wait for room."
+    )
+    assert expected == message([node("n1", gpu=2)], gang("a", pods=4, min_member=1, gpu=1))
+
+
+def test_a_cluster_without_nodes_says_so() -> None:
+    assert "no nodes available to schedule pods." == message([], gang("a"))
+
+
+def test_a_gang_that_was_not_tried_gets_the_detail() -> None:
+    problem = Problem(Reason.POD_GROUP_NOT_FOUND, 'PodGroup "default/a" does not exist')
+
+    assert problem.message == message([node("n1")], gang("a", problem=problem))
+
+
+@pytest.mark.parametrize(
+    ("only", "asks", "words"),
+    [
+        (node("n1", unschedulable=True), {}, "node(s) were unschedulable"),
+        (node("n1", ready=False), {}, "node(s) were not ready"),
+        (
+            node("n1", taints=["dedicated=infra:NoSchedule"]),
+            {},
+            "node(s) had untolerated taint {dedicated: infra}",
+        ),
+        (
+            node("n1"),
+            {"selector": {"zone": "a"}},
+            "node(s) didn't match Pod's node affinity/selector",
+        ),
+        (node("n1", pods=0), {}, "Too many pods"),
+        (node("n1"), {"gpu": 1}, f"Insufficient {GPU}"),
+        (node("n1"), {"memory": "33Gi"}, "Insufficient memory"),
+    ],
+)
+def test_every_filter_has_its_words(only: Node, asks: dict[str, Any], words: str) -> None:
+    assert f"0/1 nodes are available: 1 {words}." == message([only], gang("a", **asks))
+
+
+def test_taken_ports_have_their_words() -> None:
+    holder = pod("x", node="n1", ports=[HostPort(80)])
+
+    words = "node(s) didn't have free ports for the requested pod ports"
+    found = message([node("n1")], gang("a", ports=[HostPort(80)]), [holder])
+    assert f"0/1 nodes are available: 1 {words}." == found
+
+
+def test_the_first_filter_to_reject_a_node_gives_the_reason() -> None:
+    nodes = [
+        node("n1", cpu=1, unschedulable=True, ready=False, taints=["a=b:NoSchedule"]),
+        node("n2", cpu=1, ready=False, taints=["a=b:NoSchedule"]),
+        node("n3", cpu=1, taints=["a=b:NoSchedule"]),
+        node("n4", cpu=1),
+    ]
+
+    found = diagnosis.diagnose(pod("a-0", cpu=2).ask, Trial(snapshot(nodes)), BINPACK)
+
+    expected = {
+        "node(s) were unschedulable": 1,
+        "node(s) were not ready": 1,
+        "node(s) had untolerated taint {a: b}": 1,
+        "Insufficient cpu": 1,
+    }
+    assert expected == dict(found)
+
+
+def test_a_node_that_lacks_two_resources_is_counted_twice() -> None:
+    expected = f"0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient {GPU}."
+
+    assert expected == message([node("n1", cpu=1)], gang("a", cpu=2, gpu=1))
+
+
+def test_a_node_with_room_has_no_reason() -> None:
+    nodes = [node("n1", cpu=1), node("n2", cpu=2)]
+
+    found = diagnosis.diagnose(pod("a-0", cpu=2).ask, Trial(snapshot(nodes)), BINPACK)
+
+    assert (("Insufficient cpu", 1),) == found
