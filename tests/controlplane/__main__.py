@@ -33,7 +33,7 @@ def _up(arguments: argparse.Namespace) -> int:
 
 def _hold(arguments: argparse.Namespace) -> int:
     switches = {name: getattr(arguments, name) for name in SWITCHES}
-    background.hold(Options(**switches), arguments.nodes)
+    background.hold(Options(**switches), lambda plane: plane.nodes(arguments.nodes))
     return 0
 
 

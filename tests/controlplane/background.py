@@ -44,8 +44,13 @@ def status() -> Running | None:
     return running if _is_alive(running) else None
 
 
-def up(arguments: list[str], say: builds.Say = builds.say_on_stderr) -> Running:
-    """Start one in the background, unless it runs already, and return it when it is ready."""
+def up(
+    arguments: list[str], say: builds.Say = builds.say_on_stderr, *, program: str = "controlplane"
+) -> Running:
+    """Start one in the background, unless it runs already, and return it when it is ready.
+
+    The holder is `python -m PROGRAM hold ARGUMENTS`, which has to call `hold`.
+    """
     if running := status():
         say(f"already running at {running.url}")
         return running
@@ -53,7 +58,7 @@ def up(arguments: list[str], say: builds.Say = builds.say_on_stderr) -> Running:
     STATE.unlink(missing_ok=True)
     with HOLDER_LOG.open("w") as log:
         holder = subprocess.Popen(
-            [sys.executable, "-m", "controlplane", "hold", *arguments],
+            [sys.executable, "-m", program, "hold", *arguments],
             env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[1])},
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -68,11 +73,14 @@ def up(arguments: list[str], say: builds.Say = builds.say_on_stderr) -> Running:
         raise
 
 
-def hold(options: Options, nodes: int) -> None:
-    """Own a control plane until SIGTERM: the body of the process that `up` starts."""
+def hold(options: Options, furnish: Callable[[plane.ControlPlane], object]) -> None:
+    """Own a control plane until SIGTERM: the body of the process that `up` starts.
+
+    It counts as ready when `furnish` has returned.
+    """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with plane.start(options) as running_plane:
-        running_plane.nodes(nodes)
+        furnish(running_plane)
         _write_state(running_plane)
         while True:
             running_plane.processes.check()

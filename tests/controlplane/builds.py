@@ -20,7 +20,7 @@ from pathlib import Path
 from controlplane import errors
 
 MODULES = Path(__file__).parent / "binaries"
-HEARTBEAT_SECONDS = 10.0
+HEARTBEAT_SECONDS = 5.0
 Say = Callable[[str], None]
 
 

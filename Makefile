@@ -1,0 +1,112 @@
+# All that a developer does. Needs Python 3.11 or newer, and Go 1.26 or newer for the first build of
+# the local control plane; everything else is installed into .venv and ~/.cache/py-gang-scheduler.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python3.14; do \
+	$$python -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' \
+	2>/dev/null && echo $$python && break; done)
+VENV_PYTHON := .venv/bin/python
+WITH_TESTS := PYTHONPATH=tests $(VENV_PYTHON)
+# Replaced whenever the lock file is newer.
+INSTALLED := .venv/installed
+# What the local control plane consists of, in the order in which a build is fastest.
+BINARIES := kube-apiserver kube-controller-manager kubectl etcd kwok
+CRD_DIRECTORIES := crds charts/py-gang-scheduler/files/crds
+COMPILE_LOCK := pip compile --quiet --universal --generate-hashes --no-emit-index-url \
+	--python-version 3.11 --custom-compile-command "make lock" pyproject.toml
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+# $(call watched,doing what,command): while a command runs that says little, say so now and then.
+# The watcher ends with the command, with Ctrl-C and, by kill -0, with a shell that was killed.
+define watched
+@(seconds=0; while sleep 4 > /dev/null 2>&1 && kill -0 $$$$ 2> /dev/null; do \
+	seconds=$$((seconds + 4)); echo "    still $(1): $$seconds s"; done) & \
+	trap "kill $$! 2> /dev/null" EXIT; trap "exit 130" INT TERM; $(2)
+endef
+
+.PHONY: help
+help: ## Say what there is (the default)
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|' \
+		2>/dev/null || sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: binaries ## Watch gangs being scheduled on a local control plane (~10 min the first time, then 15 s)
+	@$(WITH_TESTS) -m demo run
+
+.PHONY: up
+up: binaries ## Start the demo's cluster and leave it running; says how to use it
+	@$(WITH_TESTS) -m demo up
+
+.PHONY: down
+down: setup ## End what `make up` started
+	@$(WITH_TESTS) -m demo down
+
+.PHONY: test
+test: BINARIES += helm
+test: binaries ## Run all tests: unit, property, cases, cluster, then end to end
+	@echo "==> unit, property, cases, cluster: about a minute"
+	@$(VENV_PYTHON) -m pytest --durations=5 tests/unit tests/property tests/cases tests/cluster
+	@echo "==> end to end, on a local control plane: some minutes"
+	@$(VENV_PYTHON) -m pytest --durations=10 --verbose tests/e2e
+
+.PHONY: lint
+lint: setup ## Check style, types, layers, and that generated files are up to date
+	@echo "==> ruff check"
+	@$(VENV_PYTHON) -m ruff check
+	@echo "==> ruff format --check"
+	@$(VENV_PYTHON) -m ruff format --check
+	@echo "==> mypy: half a minute the first time"
+	$(call watched,checking types,$(VENV_PYTHON) -m mypy)
+	@echo "==> lint-imports"
+	@.venv/bin/lint-imports
+	@echo "==> CRDs"
+	@$(VENV_PYTHON) -m gang_scheduler.api.crds --check $(CRD_DIRECTORIES)
+
+.PHONY: format
+format: setup ## Put the code into shape
+	@$(VENV_PYTHON) -m ruff check --fix-only
+	@$(VENV_PYTHON) -m ruff format
+
+.PHONY: bench
+bench: binaries ## Measure speed and quality; figures only, it never fails on time
+	@$(WITH_TESTS) -m bench
+
+.PHONY: crds
+crds: setup ## Write the CRDs again from the models in api/
+	@$(VENV_PYTHON) -m gang_scheduler.api.crds $(CRD_DIRECTORIES)
+
+.PHONY: lock
+lock: ## Write both lock files again: keeps versions where pyproject.toml allows them
+	@directory=$$(mktemp -d) && trap 'rm -rf "$$directory"' EXIT && \
+	echo "==> uv, in a directory of its own" && \
+	$(PYTHON) -m venv "$$directory" && "$$directory/bin/python" -m pip install --quiet uv && \
+	echo "==> requirements.lock" && \
+	"$$directory/bin/uv" $(COMPILE_LOCK) --output-file requirements.lock > /dev/null && \
+	echo "==> requirements-dev.lock" && \
+	"$$directory/bin/uv" $(COMPILE_LOCK) --group dev --output-file requirements-dev.lock > /dev/null
+
+.PHONY: setup
+setup: $(INSTALLED) ## Install Python packages into .venv; once, and again when the lock changes
+
+$(INSTALLED): requirements-dev.lock
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer, with venv, is not on PATH" >&2; exit 1; }
+	@echo "==> Python packages into .venv: about a minute the first time"
+	$(call watched,making .venv,$(PYTHON) -m venv --clear .venv)
+	$(call watched,installing,$(VENV_PYTHON) -m pip install \
+		--require-hashes --requirement requirements-dev.lock)
+	@echo "==> this package into .venv, editable"
+	$(call watched,installing,$(VENV_PYTHON) -m pip install --no-deps --editable .)
+	@touch $@
+
+.PHONY: binaries
+binaries: setup ## Find or build the programs of the local control plane
+	@echo "==> control plane: found at once, or built with Go: about 10 minutes the first time"
+	@$(WITH_TESTS) -m controlplane build $(BINARIES)
+
+.PHONY: clean
+clean: ## Remove .venv and what tools left in the tree; built programs stay in ~/.cache
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist
+	@find operator tests -name __pycache__ -type d -prune -exec rm -rf {} +

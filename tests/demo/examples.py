@@ -1,0 +1,102 @@
+"""The directories of examples/, and the outcome that each declares in its expected.toml.
+
+    [bound]             # pods that have a node, by gang; a pod without a gang counts as its own
+    llama-pretrain = 4
+
+    [waiting.vision]    # PodGroups that wait: reason, and a part of the message, of the condition
+    reason = "Unschedulable"     # Scheduled; there is an Event with the same words
+    message = "nvidia.com/gpu"
+
+    [then]              # optional: what comes of it when one of the manifests is deleted
+    delete = "1-in-the-way.yaml"
+    bound = { vision = 7 }       # and `waiting`, as above
+
+TOML, because `kubectl apply -f DIRECTORY` takes every YAML file for a manifest.
+"""
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXPECTED = "expected.toml"
+
+
+class InvalidExample(ValueError):  # noqa: N818 - reads as what it is.
+    """An example that does not say what is expected of it, or in a way that nobody reads."""
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """Why a gang waits."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How things stand once all that can start has started."""
+
+    bound: Mapping[str, int]
+    waiting: Mapping[str, Waiting]
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """A manifest that is deleted in the end, and what comes of it."""
+
+    manifest: Path
+    outcome: Outcome
+
+
+@dataclass(frozen=True)
+class Example:
+    """One directory of examples/."""
+
+    directory: Path
+    title: str
+    outcome: Outcome
+    then: Deletion | None
+
+
+def directories() -> list[Path]:
+    """Return the directories of all examples, in order."""
+    return sorted(each for each in EXAMPLES.iterdir() if each.is_dir())
+
+
+def load(directory: Path) -> Example:
+    """Return an example; InvalidExample where its README or expectation is missing or wrong."""
+    for name in ("README.md", EXPECTED):
+        if not (directory / name).is_file():
+            raise InvalidExample(f"{directory.name} has no {name}")
+    title = (directory / "README.md").read_text().partition("\n")[0].removeprefix("# ")
+    expected = tomllib.loads((directory / EXPECTED).read_text())
+    try:
+        then = expected.pop("then", None)
+        outcome = _outcome(expected)
+        return Example(directory, title, outcome, _deletion(directory, then) if then else None)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InvalidExample(f"{directory.name}/{EXPECTED}: {error!r}") from error
+
+
+def manifests(directory: Path) -> Iterator[Path]:
+    """Yield the files that `kubectl apply -f DIRECTORY` reads."""
+    yield from sorted(each for each in directory.iterdir() if each.suffix == ".yaml")
+
+
+def _deletion(directory: Path, then: dict[str, Any]) -> Deletion:
+    manifest = directory / then.pop("delete")
+    if not manifest.is_file():
+        raise ValueError(f"there is no {manifest.name}")
+    return Deletion(manifest, _outcome(then))
+
+
+def _outcome(table: dict[str, Any]) -> Outcome:
+    bound = {gang: int(count) for gang, count in table.pop("bound").items()}
+    waiting = {gang: Waiting(**why) for gang, why in table.pop("waiting", {}).items()}
+    if table:
+        raise ValueError(f"unknown: {', '.join(table)}")
+    return Outcome(bound, waiting)
