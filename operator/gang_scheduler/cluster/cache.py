@@ -116,13 +116,17 @@ class Cache:
         return self.gangs.declared_uids(resource.group)
 
     def uid_gone(self, resource: Resource, uid: str) -> None:
-        """Forget an object of which only the uid is known."""
+        """Forget an object of which only the uid is known, unless that has happened already."""
         if resource == PODS:
             self.pod_gone(uid)
         elif resource == NODES:
-            self.node_gone(self.room.uids[uid])
+            name = self.room.uids.get(uid)
+            if name is not None:
+                self.node_gone(name)
         else:
-            self.pod_group_gone(self.gangs.declared_uids(resource.group)[uid], resource.group)
+            key = self.gangs.declared_uids(resource.group).get(uid)
+            if key is not None:
+                self.pod_group_gone(key, resource.group)
 
     def _replace(self, uid: str, pod: Pod | None) -> None:
         before = self._entries.get(uid)

@@ -24,13 +24,15 @@ class Declaration:
     """A PodGroup as read. With a `problem` the gang waits; `min_member` is then 1.
 
     `status` is what is written on the object now, and `was_scheduled` what it says of the gang:
-    it was whole once. We write both, so `status` makes no declaration differ from another.
+    it was whole once. We write both, so `status` makes no declaration differ from another. Nor does
+    `generation`: where a CRD has no status subresource, every write of ours makes a new one, and
+    would be answered by another write.
     """
 
     key: GangKey
     api_group: str
     uid: str
-    generation: int = 0
+    generation: int = field(default=0, compare=False)
     created_at: int = 0
     min_member: int = 1
     timeout_seconds: int | None = None
@@ -48,7 +50,7 @@ def read(body: Mapping[str, Any]) -> Declaration:
         uid=metadata.get("uid", ""),
         generation=metadata.get("generation", 0),
         created_at=decode.timestamp(metadata.get("creationTimestamp") or ""),
-        status=body.get("status") or {},
+        status=_readable(body.get("status")),
     )
     try:
         parsed = parse_spec(PodGroup, body)
@@ -68,6 +70,20 @@ def key_of(body: Mapping[str, Any]) -> GangKey:
     """Return the key of the gang that a PodGroup object describes."""
     metadata = body.get("metadata") or {}
     return GangKey(POD_GROUP.name, metadata.get("namespace", ""), metadata.get("name", ""))
+
+
+def _readable(status: object) -> Mapping[str, Any]:
+    """Return a status without what cannot be read: another product's CRD lets anything in."""
+    if not isinstance(status, Mapping):
+        return {}
+    conditions = status.get("conditions") or []
+    if isinstance(conditions, list) and all(_is_condition(each) for each in conditions):
+        return status
+    return {**status, "conditions": []}
+
+
+def _is_condition(found: object) -> bool:
+    return isinstance(found, Mapping) and isinstance(found.get("type"), str)
 
 
 def _not_yet(present: Mapping[str, Any]) -> Problem | None:

@@ -1,0 +1,138 @@
+"""Bad input: refused at once, or it waits with a reason that names field and value; others go on.
+
+Of a node with nonsense quantities the API server stores only those that are numbers, but larger
+than any machine. What it refuses (words, negative amounts) is left to the unit tests of decode.
+"""
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+import controlplane
+from controlplane import nodes
+from e2e import manifests
+from e2e.manifests import gang, members, pod
+from e2e.namespaces import Namespace
+from e2e.waiting import eventually, until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
+
+TERM = {"labelSelector": {"matchLabels": {"a": "b"}}, "topologyKey": "kubernetes.io/hostname"}
+REQUIRED = {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}
+SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+UNSUPPORTED: dict[str, dict[str, Any]] = {
+    "spec.volumes[0]": {
+        "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+    },
+    "spec.resourceClaims": {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]},
+    "spec.affinity.podAffinity": {"affinity": {"podAffinity": REQUIRED}},
+    "spec.affinity.podAntiAffinity": {"affinity": {"podAntiAffinity": REQUIRED}},
+    "spec.topologySpreadConstraints[0]": {"topologySpreadConstraints": [SPREAD]},
+}
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        ({"minMember": 0}, "spec.minMember"),
+        ({"minMember": -1}, "spec.minMember"),
+        ({"minMember": "three"}, "spec.minMember"),
+        ({}, "spec.minMember"),
+        ({"minMember": 1, "scheduleTimeoutSeconds": 0}, "spec.scheduleTimeoutSeconds"),
+        ({"minMember": 1, "minResources": {"cpu": "lots"}}, "spec.minResources.cpu"),
+    ],
+    ids=str,
+)
+def test_the_api_server_refuses(namespace: Namespace, spec: dict[str, Any], words: str) -> None:
+    group = manifests.pod_group("a", 1) | {"spec": spec}
+
+    with pytest.raises(controlplane.ControlPlaneError, match=words):
+        namespace.create(group)
+
+
+def test_the_api_server_says_why_it_refuses_min_member_0(namespace: Namespace) -> None:
+    with pytest.raises(controlplane.ControlPlaneError, match="minMember must be at least 1"):
+        namespace.create(manifests.pod_group("a", 0))
+
+
+def test_pods_of_a_pod_group_that_does_not_exist_say_so_after_5_seconds(
+    namespace: Namespace,
+) -> None:
+    namespace.create(*members("nowhere", 2))
+    with namespace.watch() as watcher:
+        eventually(
+            "PodGroupNotFound", lambda: namespace.condition_of_pod("nowhere-0").get("reason")
+        )
+        seen_at = [e.received_at for e in watcher.history if e.name == "nowhere-0"]
+
+        # From the first list on; the pod may have been there a moment earlier.
+        assert 4 < seen_at[-1] - seen_at[0]
+        condition = namespace.condition_of_pod("nowhere-0")
+        assert "False" == condition["status"]
+        assert f'PodGroup "{namespace.name}/nowhere" does not exist' == condition["message"]
+        assert set() == watcher.ever_bound("nowhere")
+
+    namespace.create(manifests.pod_group("nowhere", 2))
+    eventually(2, lambda: len(namespace.bound("nowhere")))
+
+
+def test_an_unsupported_feature_is_named_and_its_gang_waits(namespace: Namespace) -> None:
+    for number, fields in enumerate(UNSUPPORTED.values()):
+        group, first, second = gang(f"g{number}", 2)
+        second["spec"].update(fields)
+        namespace.create(group, first, second)
+    namespace.create(*gang("good", 2))
+
+    eventually("Running", lambda: namespace.phase("good"))
+    for number, field in enumerate(UNSUPPORTED):
+        name = f"g{number}"
+        why = f"pod {namespace.name}/{name}-1: {field} cannot be honoured by this scheduler yet"
+        expected = ("UnsupportedFeature", why)
+        eventually(expected, partial(said_of_gang, namespace, name))
+        eventually(expected, partial(said_of_pod, namespace, f"{name}-0"))
+        assert [why] == until(partial(namespace.notes, name, "InvalidGang"))
+        assert {} == namespace.bound(name)
+
+
+@pytest.mark.parametrize("cpu", ["9E", "1e30"])
+def test_a_node_with_an_impossible_amount_is_left_out_and_others_go_on(
+    namespace: Namespace, cpu: str
+) -> None:
+    name = f"{namespace.name}-impossible"
+    room = {"cpu": cpu, "memory": "1Gi", "pods": "10"}
+    nodes.create(namespace.cluster.access, [nodes.manifest(name, namespace.here, room)])
+    try:
+        good = namespace.own_nodes(2)
+        namespace.create(*gang("a", 2, cpu=20, on=namespace.here))
+
+        eventually(set(good), lambda: set(namespace.bound("a").values()))
+        events = "/apis/events.k8s.io/v1/namespaces/default/events"
+        found = namespace.cluster.request("GET", events)["items"]
+        (note,) = (each["note"] for each in found if each["regarding"]["name"] == name)
+        assert "left out: status.allocatable.cpu" in note
+        assert f'"{cpu}"' in note
+    finally:
+        namespace.cluster.request("DELETE", f"/api/v1/nodes/{name}")
+
+
+def test_a_pod_that_asks_for_an_impossible_amount_waits_and_others_go_on(
+    namespace: Namespace,
+) -> None:
+    namespace.create(pod("impossible", cpu="9E"), pod("good"))
+
+    until(lambda: namespace.node_of("good"))
+    (note,) = until(lambda: namespace.notes("impossible", "FailedScheduling"))
+    assert "spec.containers[0].resources.requests.cpu" in note
+    assert '"9E"' in note
+    assert namespace.node_of("impossible") is None
+
+
+def said_of_gang(namespace: Namespace, name: str) -> tuple[str | None, str | None]:
+    condition = namespace.condition_of_gang(name, "Scheduled")
+    return condition.get("reason"), condition.get("message")
+
+
+def said_of_pod(namespace: Namespace, name: str) -> tuple[str | None, str | None]:
+    condition = namespace.condition_of_pod(name)
+    return condition.get("reason"), condition.get("message")

@@ -1,0 +1,234 @@
+"""The Helm chart, installed: its objects, its security, and that its RBAC is enough and no more."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+import controlplane
+from controlplane import access, audit, binaries, credentials
+from e2e import operators
+from e2e.manifests import gang, pod
+from e2e.namespaces import Namespace
+from e2e.waiting import eventually, until
+
+pytestmark = pytest.mark.e2e
+
+CHART = Path(__file__).parents[2] / "charts" / "py-gang-scheduler"
+RELEASE = "py-gang-scheduler"
+HOME = "gang-system"
+LEASE_SECONDS = 15.0
+# The next leader looks every two seconds.
+TAKEOVER_SECONDS = LEASE_SECONDS + 5.0
+GANGS, SIZE = 50, 4
+# Every request of the ServiceAccount.
+AUDIT_POLICY = f"""\
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived, ResponseStarted, Panic]
+rules:
+- level: Metadata
+  users: ["system:serviceaccount:{HOME}:{RELEASE}"]
+- level: None
+"""
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[controlplane.ControlPlane]:
+    """Give a control plane with the chart installed in a namespace of the restricted level."""
+    policy = tmp_path_factory.mktemp("audit") / "policy.yaml"
+    policy.write_text(AUDIT_POLICY)
+    options = controlplane.Options(
+        audit=True,
+        service_account_admission=True,
+        extra_args={"kube-apiserver": (f"--audit-policy-file={policy}",)},
+    )
+    with controlplane.start(options) as started:
+        started.nodes(8, allocatable={"cpu": "32", "memory": "64Gi", "pods": "110"})
+        labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+        home = {"metadata": {"name": HOME, "labels": labels}}
+        started.request("POST", "/api/v1/namespaces", home)
+        helm(started, "install", RELEASE, str(CHART))
+        until(lambda: started.kubectl("get", "podgroups", "--all-namespaces", check=False) == "")
+        yield started
+
+
+@pytest.fixture(scope="module")
+def kubeconfig(plane: controlplane.ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a kubeconfig that holds a token of the chart's ServiceAccount."""
+    token = plane.kubectl("create", "token", RELEASE, f"--namespace={HOME}").strip()
+    path = tmp_path_factory.mktemp("account") / "kubeconfig"
+    credentials.write_kubeconfig(path, access.Access(plane.url, plane.ca_file, token))
+    return path
+
+
+@pytest.fixture
+def flags(plane: controlplane.ControlPlane) -> list[str]:
+    """Return the settings that the Deployment passes, as flags."""
+    (container,) = template(plane)["spec"]["containers"]
+    environment = {each["name"]: each.get("value") for each in container["env"]}
+    assert "metadata.namespace" in str(container["env"])
+    lease = environment["PGS_LEASE_NAME"]
+    return ["--leader-elect", f"--lease-name={lease}", f"--lease-namespace={HOME}"]
+
+
+def test_the_chart_installs_its_objects(plane: controlplane.ControlPlane) -> None:
+    kinds = "deployment,serviceaccount,service,poddisruptionbudget,role,rolebinding"
+    found = plane.kubectl("get", kinds, f"--namespace={HOME}", "--output=name").split()
+    assert {
+        "deployment.apps",
+        "serviceaccount",
+        "service",
+        "poddisruptionbudget.policy",
+        "role.rbac.authorization.k8s.io",
+        "rolebinding.rbac.authorization.k8s.io",
+    } == {name.partition("/")[0] for name in found if name.endswith(f"/{RELEASE}")}
+    assert f"{HOME}:{RELEASE}" in plane.kubectl("get", "clusterrole,clusterrolebinding")
+
+
+def test_the_crds_stay_when_the_release_goes(plane: controlplane.ControlPlane) -> None:
+    crds = json.loads(plane.kubectl("get", "crds", "--output=json"))["items"]
+
+    assert {
+        "podgroups.scheduling.sigs.k8s.io",
+        "clusternetworktopologies.scheduling.koordinator.sh",
+    } == {each["metadata"]["name"] for each in crds}
+    assert {"keep"} == {each["metadata"]["annotations"]["helm.sh/resource-policy"] for each in crds}
+
+
+def test_an_upgrade_with_the_same_values_changes_nothing(plane: controlplane.ControlPlane) -> None:
+    before = template(plane)
+
+    helm(plane, "upgrade", RELEASE, str(CHART))
+
+    assert before == template(plane)
+
+
+def test_its_pods_pass_the_restricted_level(plane: controlplane.ControlPlane) -> None:
+    # The controller manager has made them, in a namespace that enforces the level...
+    pods = f"/api/v1/namespaces/{HOME}/pods"
+    eventually(2, lambda: len(plane.request("GET", pods)["items"]))
+    # ... which is not for lack of enforcement: one setting less, and the same pod is refused.
+    made = {"metadata": {"name": "dry"}, "spec": template(plane)["spec"]}
+    assert plane.request("POST", f"{pods}?dryRun=All", made)
+    del made["spec"]["containers"][0]["securityContext"]["allowPrivilegeEscalation"]
+    with pytest.raises(controlplane.ControlPlaneError, match="violates PodSecurity"):
+        plane.request("POST", f"{pods}?dryRun=All", made)
+
+
+def test_the_role_is_enough_for_a_gang_with_status_and_events(
+    plane: controlplane.ControlPlane, namespace: Namespace, kubeconfig: Path, flags: list[str]
+) -> None:
+    offset = audit.end(plane.audit_log)
+    with controlplane.Scheduler(plane, *flags, kubeconfig=kubeconfig) as scheduler:
+        namespace.create(*gang("a", 3), *gang("huge", 2, cpu=1000), pod("alone"))
+
+        eventually("Running", lambda: namespace.phase("a"))
+        until(lambda: namespace.notes("a", "Scheduled"))
+        until(lambda: namespace.node_of("alone"))
+        eventually("Scheduling", lambda: namespace.phase("huge"))
+        eventually("Unschedulable", lambda: namespace.condition_of_pod("huge-0").get("reason"))
+        until(lambda: namespace.notes("huge", "FailedScheduling"))
+        assert 0 < len(requests(plane, offset))
+        assert [] == [each for each in requests(plane, offset) if each[0] in {401, 403}]
+        assert [] == operators.tracebacks(scheduler)
+        assert not [line for line in scheduler.log.read_text().splitlines() if "orbidden" in line]
+        assert RELEASE in plane.kubectl("get", "leases", f"--namespace={HOME}")
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "get secrets",
+        "list configmaps",
+        "create pods",
+        "delete pods",
+        "patch pods",
+        "create pods --subresource=eviction",
+        "create pods --subresource=exec",
+        "patch nodes",
+        "patch nodes --subresource=status",
+        "delete podgroups.scheduling.sigs.k8s.io",
+        "create podgroups.scheduling.sigs.k8s.io",
+        "patch customresourcedefinitions.apiextensions.k8s.io",
+        "get leases.coordination.k8s.io --namespace=kube-system",
+        "create leases.coordination.k8s.io --namespace=kube-system",
+        f"get leases.coordination.k8s.io/somebody-else --namespace={HOME}",
+        f"update leases.coordination.k8s.io/somebody-else --namespace={HOME}",
+        f"get secrets --namespace={HOME}",
+        "escalate clusterroles.rbac.authorization.k8s.io",
+        "impersonate users",
+        "* *",
+    ],
+)
+def test_the_role_does_not_allow_to(plane: controlplane.ControlPlane, question: str) -> None:
+    assert "no" == may(plane, question)
+
+
+def test_the_role_allows_what_the_answers_above_would_hide(
+    plane: controlplane.ControlPlane,
+) -> None:
+    assert "yes" == may(plane, "list pods --all-namespaces")
+    assert "yes" == may(plane, "create pods --subresource=binding")
+    assert "yes" == may(plane, f"update leases.coordination.k8s.io/{RELEASE} --namespace={HOME}")
+
+
+def test_the_other_replica_takes_over_when_the_leader_is_killed(
+    plane: controlplane.ControlPlane, namespace: Namespace, kubeconfig: Path, flags: list[str]
+) -> None:
+    slowly = [*flags, "--bind-concurrency=1"]
+    leader, other = (
+        controlplane.Scheduler(plane, *slowly, name=f"replica-{letter}", kubeconfig=kubeconfig)
+        for letter in "ab"
+    )
+    gangs = {f"g{number}": SIZE for number in range(GANGS)}
+    with leader, namespace.watch() as watcher:
+        eventually(1.0, lambda: leader.metric("pgs_leader"))
+        with other:
+            assert ("ok", 0) == (other.get("/readyz"), other.metric("pgs_leader"))
+            namespace.create(*(doc for name in gangs for doc in gang(name, SIZE)))
+            watcher.wait_until(lambda seen: bound(seen) >= GANGS * SIZE * 0.3)
+            leader.kill()
+            assert 0 < len(namespace.bound()) < GANGS * SIZE
+
+            eventually(1.0, lambda: other.metric("pgs_leader"), TAKEOVER_SECONDS)
+            watcher.wait_until(lambda seen: bound(seen) == GANGS * SIZE)
+            assert [] == watcher.partial_gangs(gangs, TAKEOVER_SECONDS)
+            assert [] == operators.tracebacks(other)
+
+
+def bound(seen: controlplane.Watcher) -> int:
+    return sum(1 for each in seen.states.values() if each.node)
+
+
+def template(plane: controlplane.ControlPlane) -> dict[str, Any]:
+    path = f"/apis/apps/v1/namespaces/{HOME}/deployments/{RELEASE}"
+    found: dict[str, Any] = plane.request("GET", path)["spec"]["template"]
+    return found
+
+
+def helm(plane: controlplane.ControlPlane, *arguments: str) -> None:
+    environment = [f"--kubeconfig={plane.kubeconfig}", f"--namespace={HOME}"]
+    done = subprocess.run(
+        [binaries.find("helm"), *arguments, *environment],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def may(plane: controlplane.ControlPlane, question: str) -> str:
+    account = f"--as=system:serviceaccount:{HOME}:{RELEASE}"
+    # It says no by its exit status as well.
+    return plane.kubectl("auth", "can-i", *question.split(), account, check=False).strip()
+
+
+def requests(plane: controlplane.ControlPlane, offset: int) -> list[tuple[int, str, str]]:
+    lines = plane.audit_log.read_bytes()[offset:].split(b"\n")[:-1]
+    events = [orjson.loads(line) for line in lines]
+    return [(e["responseStatus"]["code"], e["verb"], e["requestURI"]) for e in events]

@@ -1,0 +1,66 @@
+"""Three gangs, room for two: two run whole, the third waits, says why, and runs when it can."""
+
+import pytest
+
+import controlplane
+from e2e.manifests import gang
+from e2e.namespaces import Namespace
+from e2e.waiting import eventually, until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
+
+EIGHT_NODES_EACH = {"pods": 8, "cpu": 20}
+WITHIN_SECONDS = 2.0
+WHY = (
+    "0/16 nodes are available: 16 Insufficient cpu. "
+    "Gang {gang} needs room for 8 members at once and there is room for 0."
+)
+
+
+def test_two_of_three_run_and_the_third_follows_within_2_seconds_of_a_deletion(
+    namespace: Namespace,
+) -> None:
+    everyone = dict.fromkeys("abc", 8)
+    with namespace.watch() as watcher:
+        for name in everyone:
+            namespace.create(*gang(name, **EIGHT_NODES_EACH))
+        watcher.wait_until(lambda seen: len(running(seen)) == 16)
+
+        (third,) = (name for name in everyone if not watcher.ever_bound(name))
+        why = WHY.format(gang=f"{namespace.name}/{third}")
+        first = min(set(everyone) - {third})
+        eventually(("Scheduling", "Unschedulable"), lambda: shown_by_kubectl(namespace, third))
+        eventually(why, lambda: namespace.condition_of_gang(third, "Scheduled").get("message"))
+        assert [why] == until(lambda: namespace.notes(third, "FailedScheduling"))
+        assert set() == watcher.ever_bound(third)
+
+        namespace.delete("podgroups", first)
+        namespace.delete("pods", *(f"{first}-{i}" for i in range(8)))
+        watcher.wait_until(lambda seen: len(seen.bound(third)) == 8)
+
+        assert [] == watcher.partial_gangs({name: 8 for name in everyone if name != first})
+        freed_at = max(e.received_at for e in watcher.history if e.gang == first and e.gone)
+        assert when_bound(watcher, third) - freed_at < WITHIN_SECONDS
+    eventually("Running", lambda: namespace.phase(third))
+
+
+def running(seen: controlplane.Watcher) -> list[str]:
+    return [pod.name for pod in seen.states.values() if pod.phase == "Running"]
+
+
+def shown_by_kubectl(namespace: Namespace, gang_name: str) -> tuple[str, str]:
+    heading, row = namespace.kubectl("get", "podgroups", gang_name).splitlines()
+    # Cells may be empty, so they are cut where their headings begin.
+    return cell(heading, row, "PHASE"), cell(heading, row, "REASON")
+
+
+def cell(heading: str, row: str, column: str) -> str:
+    return row[heading.index(column) :].split(maxsplit=1)[0]
+
+
+def when_bound(watcher: controlplane.Watcher, gang_name: str) -> float:
+    first_seen: dict[str, float] = {}
+    for event in watcher.history:
+        if event.gang == gang_name and event.bound:
+            first_seen.setdefault(event.name, event.received_at)
+    return max(first_seen.values())
