@@ -22,6 +22,7 @@ class Figures:
     bindings: int
     seconds: float  # from the first binding to the last
     waits: tuple[float, ...]  # from creation to binding, ascending
+    last_at: float = 0.0  # when the last binding ended, since the epoch
 
     @property
     def bindings_per_second(self) -> float:
@@ -59,7 +60,8 @@ def figures(log: Path, offset: int = 0) -> Figures:
     creations = sorted(_creations(_complete_lines(log, offset)), key=lambda creation: creation.at)
     bound_at = [creation.at for creation in creations if creation.is_binding]
     seconds = bound_at[-1] - bound_at[0] if bound_at else 0.0
-    return Figures(len(bound_at), seconds, tuple(sorted(_waits(creations))))
+    last_at = bound_at[-1] if bound_at else 0.0
+    return Figures(len(bound_at), seconds, tuple(sorted(_waits(creations))), last_at)
 
 
 def percentile(ascending: Sequence[float], percent: float) -> float:
