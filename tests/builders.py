@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from gang_scheduler.model.gangs import Gang, GangKey, Problem
-from gang_scheduler.model.nodes import Node, NodeTable, Taint
+from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.cluster.gang_options import GangOptions
+from gang_scheduler.cluster.ports import POD_GROUPS, Resource
+from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, MatchPolicy, Problem
+from gang_scheduler.model.nodes import IntArray, Node, NodeTable, Taint
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import (
     Ask,
@@ -122,7 +125,11 @@ def pod(
     phase: str = "Pending",
     deleting: bool = False,
     gated: bool = False,
+    owner: str = "",
+    job: str = "",
+    scheduling_group: str = "",
     labels: Text | None = None,
+    annotations: Text | None = None,
     **asks: Any,
 ) -> Pod:
     """Return a pod, of the PodGroup `gang` if given. `asks` are the arguments of `ask`."""
@@ -138,13 +145,44 @@ def pod(
         phase=PodPhase(phase),
         deleting=deleting,
         gated=gated,
+        owner=owner,
+        job=job,
+        scheduling_group=scheduling_group,
+        annotations=dict(annotations or {}),
         labels={**({POD_GROUP_LABEL: gang} if gang else {}), **(labels or {})},
     )
 
 
-def gang_key(name: str) -> GangKey:
+def gang_key(name: str, namespace: str = NAMESPACE) -> GangKey:
     """Return the key of the gang that the PodGroup `name` describes."""
-    return GangKey("PodGroup", NAMESPACE, name)
+    return GangKey("PodGroup", namespace, name)
+
+
+def declaration(
+    name: str = "a",
+    min_member: int = 1,
+    *,
+    namespace: str = NAMESPACE,
+    resource: Resource = POD_GROUPS,
+    uid: str = "",
+    created_at: int = 5,
+    problem: Problem | None = None,
+    was_scheduled: bool = False,
+    min_resources: tuple[tuple[str, int], ...] = (),
+    **options: Any,
+) -> Declaration:
+    """Return what a PodGroup says. `options` are fields of GangOptions."""
+    return Declaration(
+        key=gang_key(name, namespace),
+        uid=uid or f"uid-{name}",
+        resource=resource,
+        created_at=created_at,
+        min_member=min_member,
+        problem=problem,
+        was_scheduled=was_scheduled,
+        min_resources=min_resources,
+        options=GangOptions(**options),
+    )
 
 
 def gang(
@@ -158,6 +196,9 @@ def gang(
     uid: str = "",
     bound: int = 0,
     satisfied: bool = False,
+    strict: bool = True,
+    match_policy: str = "once-satisfied",
+    min_resources: tuple[tuple[str, int], ...] = (),
     problem: Problem | None = None,
     **asks: Any,
 ) -> Gang:
@@ -177,24 +218,38 @@ def gang(
         pending=pending,
         bound=bound,
         satisfied=satisfied,
+        strict=strict,
+        match_policy=MatchPolicy(match_policy),
+        min_resources=min_resources,
         problem=problem,
     )
 
 
+def group(*gangs: Gang, problem: Problem | None = None) -> GangGroup:
+    """Return gangs that start together."""
+    return GangGroup(tuple(sorted(gangs, key=lambda each: each.key)), problem)
+
+
 def snapshot(
-    nodes: Iterable[Node], gangs: Iterable[Gang] = (), bound: Iterable[Pod] = ()
+    nodes: Iterable[Node],
+    gangs: Iterable[Gang | GangGroup] = (),
+    bound: Iterable[Pod] = (),
 ) -> Snapshot:
-    """Return a snapshot in which the pods `bound` use room on their nodes."""
+    """Return a snapshot in which the pods `bound` use room; a gang is a group of its own."""
     table = NodeTable(nodes)
     free = table.allocatable.copy()
     ports: dict[int, frozenset[HostPort]] = {}
+    held: dict[int, IntArray] = {}
     for each in bound:
         row = table.rows[each.node]
-        free[row] -= table.vector(each.ask.requests)
+        used = table.vector(each.ask.requests)
+        free[row] -= used
+        held[each.priority] = held.get(each.priority, 0) + used
         if each.ask.host_ports:
             ports[row] = ports.get(row, frozenset()) | set(each.ask.host_ports)
     free = np.asarray(free, dtype=np.int64)
-    return Snapshot(taken_at=0, nodes=table, free=free, host_ports=ports, gangs=tuple(gangs))
+    groups = tuple(each if isinstance(each, GangGroup) else group(each) for each in gangs)
+    return Snapshot(0, table, free, ports, held, groups)
 
 
 def nodes_of(plan: Plan) -> dict[str, str]:

@@ -4,6 +4,10 @@ Property tests draw the same examples every time (profile `ci`), so that a red b
 on another machine. `--hypothesis-profile=search` looks for new examples instead.
 """
 
+import asyncio
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
 
 settings.register_profile(
@@ -11,3 +15,17 @@ settings.register_profile(
 )
 settings.register_profile("search", deadline=None, max_examples=2000)
 settings.load_profile("ci")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def event_loop_of_the_thread() -> Iterator[None]:
+    """Have a loop that is closed in the end.
+
+    pytest-asyncio asks for the current loop before it sets its own. Without one, asyncio would
+    make it, and nobody close it: a warning in whichever test the garbage collector runs.
+    """
+    loop = asyncio.new_event_loop()
+    asyncio.set_event_loop(loop)
+    yield
+    asyncio.set_event_loop(None)
+    loop.close()

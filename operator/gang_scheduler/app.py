@@ -5,8 +5,10 @@ import gc
 import os
 import signal
 import socket
+from collections.abc import Iterator
 from pathlib import Path
 from secrets import token_hex
+from typing import Protocol
 
 import anyio
 import structlog
@@ -22,13 +24,15 @@ from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.kopf_source import KopfSource
 from gang_scheduler.cluster.kubernetes import KubernetesApi
 from gang_scheduler.cluster.leader import LeaderElector
+from gang_scheduler.cluster.release import Releaser
 from gang_scheduler.cluster.reports import Reports
 from gang_scheduler.cluster.status import StatusWriter
 from gang_scheduler.cluster.sweep import Sweep
+from gang_scheduler.cluster.topology_writer import TopologyWriter
 from gang_scheduler.loop import Loop, Wake
 from gang_scheduler.probes import Probes
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.settings import Settings
+from gang_scheduler.settings import OnPartialGang, Settings
 
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 SPARE_CONNECTIONS = 32
@@ -53,6 +57,13 @@ async def main(settings: Settings) -> None:
     log.info("stopped")
 
 
+class Runs(Protocol):
+    """A part of the operator."""
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+
+
 class App:
     """The parts of the operator, joined."""
 
@@ -68,10 +79,14 @@ class App:
         self._events = Events(api, self._may_write)
         reports = Reports(self._cache, self._events)
         self._binder = Binder(api, self._cache, settings.bind_concurrency, self._may_write)
+        self._releaser = None
+        if settings.on_partial_gang is OnPartialGang.RELEASE:
+            self._releaser = Releaser(api, self._cache, self._may_write)
         self._loop = Loop(
             self._cache,
             self._binder,
             reports,
+            self._releaser,
             profile=PROFILES[settings.strategy],
             wake=wake,
             batch_seconds=settings.batch_milliseconds / 1000,
@@ -83,6 +98,7 @@ class App:
             concurrency=settings.status_concurrency,
             may_write=self._may_write,
         )
+        self._topologies = TopologyWriter(api, self._cache, self._events, may_write=self._may_write)
         intake = Intake(self._cache, reports.broken)
         self._sweep = Sweep(api, self._cache, intake.broken, settings.sweep_seconds)
         intake.on_listed = self._sweep.ask
@@ -99,20 +115,25 @@ class App:
             group.start_soon(self._stop_when_asked, group.cancel_scope)
             # 1. See the cluster. 2. Lead. 3. Only then decide and write.
             group.start_soon(self._source.run)
-            if settings.leader_elect:
-                group.start_soon(self._elector.run)
             await self._sweep.wait_until_complete()
             self._complete = True
             _calm_the_garbage_collector()
             if settings.leader_elect:
                 log.info("waiting_for_lease", lease=settings.lease_name)
+                group.start_soon(self._elector.run)
                 await self._elector.acquired.wait()
             telemetry.LEADER.set(1)
             log.info("scheduling", nodes=len(self._cache.room.table()))
-            for part in (self._sweep, self._binder, self._status, self._events):
+            for part in self._writers():
                 group.start_soon(part.run)
             with self._deciding:
                 await self._loop.run()
+
+    def _writers(self) -> Iterator[Runs]:
+        """Yield all that works beside the loop and writes."""
+        yield from (self._sweep, self._binder, self._status, self._topologies, self._events)
+        if self._releaser is not None:
+            yield self._releaser
 
     async def _stop_when_asked(self, everything: anyio.CancelScope) -> None:
         """Decide nothing more, finish the gangs that are being bound, and end."""

@@ -10,7 +10,9 @@ import structlog
 from gang_scheduler import telemetry
 from gang_scheduler.cluster.binder import Binder, GangBinding
 from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.release import Releaser
 from gang_scheduler.cluster.reports import Reports
+from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import Profile
@@ -37,6 +39,7 @@ class Loop:
         cache: Cache,
         binder: Binder,
         reports: Reports,
+        releaser: Releaser | None = None,
         *,
         profile: Profile,
         wake: Wake,
@@ -46,6 +49,7 @@ class Loop:
         self._cache = cache
         self._binder = binder
         self._reports = reports
+        self._releaser = releaser
         self._profile = profile
         self._wake = wake
         self._batch_seconds = batch_seconds
@@ -87,11 +91,15 @@ class Loop:
             self._binder.submit(placed, plan_id=f"{self._run_id}-{self._cycle}-{number}")
         for refused in plan.refused:
             self._cache.gangs.refused(refused, now)
+        if self._releaser is not None:
+            self._releaser.consider(plan.refused, now)
 
     def _report(self, plan: Plan, seconds: float) -> None:
         self._reports.planned(plan)
         telemetry.CYCLES.observe(seconds)
         telemetry.BINDINGS_WAITING.set(self._binder.waiting)
+        for reason in Reason:
+            telemetry.GANGS_WAITING.labels(reason.value).set(self._cache.gangs.waiting[reason])
         if plan.placed or plan.refused:
             log.info(
                 "cycle_done",
@@ -105,5 +113,6 @@ class Loop:
     def _bound(self, binding: GangBinding) -> None:
         self._reports.bound(binding)
         if binding.failed:
-            # What was not bound is planned again; not at once, or a lasting refusal would spin.
-            self._cache.gangs.postpone(binding.gang.key, int(self._clock()))
+            self._cache.gangs.bind_failed(binding.gang.key, int(self._clock()))
+        else:
+            self._cache.gangs.bound(binding.gang.key)

@@ -13,6 +13,13 @@ class Strategy(enum.StrEnum):
     SPREAD = "spread"
 
 
+class OnPartialGang(enum.StrEnum):
+    """What becomes of the bound members of a gang whose rest finds no room in time."""
+
+    HOLD = "Hold"
+    RELEASE = "Release"
+
+
 class LogFormat(enum.StrEnum):
     """How log lines look."""
 
@@ -37,6 +44,13 @@ class Settings(BaseSettings):
         default=600,
         gt=0,
         description="After how long a complete gang that was not bound is reported as late.",
+    )
+    on_partial_gang: OnPartialGang = Field(
+        default=OnPartialGang.HOLD,
+        description=(
+            "When a crash left a gang bound in part and its rest finds no room until the schedule "
+            "timeout: Hold keeps the bound members, Release deletes them."
+        ),
     )
     bind_concurrency: int = Field(
         default=64, ge=1, le=1024, description="Bindings in flight at once."

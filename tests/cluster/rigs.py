@@ -139,7 +139,9 @@ class Rig:
         self.finished.append(binding)
         if binding.failed:
             now = int(asyncio.get_running_loop().time())
-            self.cache.gangs.postpone(binding.gang.key, now)
+            self.cache.gangs.bind_failed(binding.gang.key, now)
+        else:
+            self.cache.gangs.bound(binding.gang.key)
 
     def _count(self, resource: Resource, change: Change, body: Document) -> None:
         """Keep count at the very moment of a write, apart from what the cache counts later."""
@@ -172,4 +174,5 @@ class Rig:
         elif resource == NODES:
             self.cache.node_seen(decode.node(body))
         elif resource == POD_GROUPS:
-            self.cache.pod_group_seen(declarations.read(body))
+            said = declarations.pod_group(body)
+            self.cache.described(POD_GROUPS.group, said.uid, [said])

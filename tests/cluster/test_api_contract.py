@@ -252,6 +252,22 @@ async def test_status_is_merged_whether_or_not_the_crd_has_the_subresource(
     assert {"minMember": 2} == found["spec"]
 
 
+@pytest.mark.parametrize(
+    ("resource", "expected"), [(POD_GROUPS, True), (SCHED_PLUGINS_POD_GROUPS, False)]
+)
+async def test_a_status_write_says_whether_it_went_through_the_subresource(
+    server: Server, resource: Resource, *, expected: bool
+) -> None:
+    await pod_group(server, resource)
+
+    for members in (1, 2):
+        found = await server.api.patch_status(
+            resource, server.namespace, "train", {"members": members}
+        )
+
+        assert expected is found
+
+
 @pytest.mark.parametrize(("resource", "expected"), [(POD_GROUPS, 1), (SCHED_PLUGINS_POD_GROUPS, 2)])
 async def test_without_the_subresource_a_status_write_counts_as_a_generation(
     server: Server, resource: Resource, expected: int
@@ -283,6 +299,36 @@ async def test_an_event_is_created_once(server: Server) -> None:
 
     assert Kind.CONFLICT is refused.value.kind
     assert "3 members were bound" == (await server.get(EVENTS, "train.1"))["note"]
+
+
+# Deletion.
+
+
+async def test_a_pod_is_deleted(server: Server) -> None:
+    ref = await pod(server, "w-0")
+
+    await server.api.delete_pod(ref)
+
+    with pytest.raises(ApiError) as gone:
+        await server.api.bound_node(ref)
+    assert Kind.GONE is gone.value.kind
+
+
+async def test_another_pod_of_the_same_name_is_not_deleted(server: Server) -> None:
+    ref = await pod(server, "w-0")
+
+    with pytest.raises(ApiError) as refused:
+        await server.api.delete_pod(ref._replace(uid="another"))
+
+    assert 409 == refused.value.status
+    assert "" == await server.api.bound_node(ref)
+
+
+async def test_deleting_a_pod_that_is_not_there_is_gone(server: Server) -> None:
+    with pytest.raises(ApiError) as refused:
+        await server.api.delete_pod(PodRef(server.namespace, "w-0", "u1"))
+
+    assert Kind.GONE is refused.value.kind
 
 
 # Lists.

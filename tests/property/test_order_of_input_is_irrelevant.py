@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from builders import SCHEDULER
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.cluster.ports import POD_GROUPS
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
@@ -33,12 +34,13 @@ def plan_of_cache(world: World, order: list[int]) -> Plan:
     cache = Cache([SCHEDULER], lambda: None)
     waiting = [pod for each in world.gangs for pod in each.pending]
     declared = [
-        Declaration(each.key, "g", each.uid, min_member=each.min_member) for each in world.gangs
+        Declaration(each.key, each.uid, POD_GROUPS, min_member=each.min_member)
+        for each in world.gangs
     ]
     seen: list[Callable[[], None]] = [
         *(partial(cache.node_seen, each) for each in world.nodes),
         *(partial(cache.pod_seen, each) for each in (*waiting, *world.bound)),
-        *(partial(cache.pod_group_seen, each) for each in declared),
+        *(partial(cache.described, POD_GROUPS.group, each.uid, [each]) for each in declared),
     ]
     for i in sorted(range(len(seen)), key=lambda i: (order[i % len(order)], i)):
         seen[i]()

@@ -37,9 +37,13 @@ def unknown_keys(given: dict[str, Any], schema: dict[str, Any], path: str = "") 
             yield from unknown_keys(value, known[key], f"{path}.{key}")
 
 
+ON_DEMAND = re.compile(r"^ +\{\{- if (.*?)\}\}\n(.*?)^ +\{\{- end \}\}\n", re.DOTALL | re.MULTILINE)
+
+
 def rules(template: str) -> list[dict[str, list[str]]]:
-    """Return the rules of the roles in a template. Only a name is to be rendered in them."""
-    text = re.sub(r"\{\{.*?\}\}", "RENDERED", (CHART / "templates" / template).read_text())
+    """Return the rules of the roles in a template that every installation has."""
+    text = ON_DEMAND.sub("", (CHART / "templates" / template).read_text())
+    text = re.sub(r"\{\{.*?\}\}", "RENDERED", text)
     blocks = re.findall(r"^rules:\n(.*?)(?=^---|^RENDERED|\Z)", text, re.DOTALL | re.MULTILINE)
     return [rule for block in blocks for rule in yaml.safe_load(block)]
 
@@ -98,7 +102,6 @@ def test_the_scheduler_may_bind_pods_and_report() -> None:
         ("create", "pods/binding"),
         ("patch", "pods/status"),
         ("patch", "podgroups/status"),
-        ("patch", "clusternetworktopologies/status"),
         ("create", "events"),
     }
 
@@ -116,3 +119,14 @@ def test_the_pod_passes_the_restricted_security_standard() -> None:
     ]
 
     assert [] == [line for line in needed if line not in deployment]
+
+
+def test_only_a_setting_lets_the_scheduler_delete_pods() -> None:
+    text = (CHART / "templates" / "clusterrole.yaml").read_text()
+    (condition, block), *others = ON_DEMAND.findall(text)
+
+    assert [] == others
+    assert "onPartialGang" in condition
+    assert [{"apiGroups": [""], "resources": ["pods"], "verbs": ["delete"]}] == yaml.safe_load(
+        block
+    )

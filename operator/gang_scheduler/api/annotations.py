@@ -34,3 +34,11 @@ NETWORK_TOPOLOGY_INDEX: Final = "gang.scheduling.koordinator.sh/network-topology
 # lost a member.
 PLAN_ID: Final = "py-gang-scheduler.io/plan-id"
 PLAN_SIZE: Final = "py-gang-scheduler.io/plan-size"
+
+# Kueue's annotations on a pod template: how its pods are to be placed together.
+KUEUE_PODSET_PREFIX: Final = "kueue.x-k8s.io/podset-"
+
+
+def asks_for_topology(key: str) -> bool:
+    """Tell whether an annotation asks for members to be placed close together."""
+    return key == NETWORK_TOPOLOGY_SPEC or key.startswith(KUEUE_PODSET_PREFIX)

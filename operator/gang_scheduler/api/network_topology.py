@@ -18,8 +18,6 @@ from gang_scheduler.api.meta import (
     Text,
 )
 
-NODE_LAYER: Final = "NodeTopologyLayer"
-CLUSTER_LAYER: Final = "ClusterTopologyLayer"
 DEFAULT_NAME: Final = "default"
 
 LabelKey = Annotated[Text, Field(min_length=1, max_length=317)]

@@ -7,6 +7,7 @@
 | wire, decode  | what is read of a pod and a node, and its translation into the model        |
 | sources       | the table of ways in which a pod says what gang it belongs to               |
 | cache         | the cluster as last seen; `room` holds nodes and usage, `gangs` membership  |
+| topologies    | the tree of ClusterNetworkTopology `default`; `topology_writer` its status  |
 | sweep         | finds objects that were deleted while no watch was looking                  |
 | ports         | the protocols between the parts; `kubernetes` and `fake` implement the API  |
 | binder        | binds a placed gang and settles what an answer left open                    |

@@ -37,10 +37,14 @@ class Outcome(enum.StrEnum):
 
 @dataclass(slots=True, eq=False)
 class GangBinding:
-    """A gang whose members are being bound. `outcomes` fills up by pod uid."""
+    """A gang whose members are being bound. `outcomes` fills up by pod uid.
+
+    `submitted_at` is the event loop's time, in seconds.
+    """
 
     placed: Placed
     plan_id: str
+    submitted_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     problem: str = ""
 
@@ -123,41 +127,60 @@ class Binder:
             annotations.PLAN_ID: gang_binding.plan_id,
             annotations.PLAN_SIZE: str(len(gang_binding.placed.binds)),
         }
-        delay = FIRST_DELAY
-        deadline = asyncio.get_running_loop().time() + GIVE_UP_SECONDS
-        while asyncio.get_running_loop().time() < deadline and self._may_write():
+        clock = asyncio.get_running_loop().time
+        delay, deadline = FIRST_DELAY, clock() + GIVE_UP_SECONDS
+        while self._may_write():
             try:
                 await self._api.bind(pod, bind.node, marks)
             except ApiError as error:
                 gang_binding.problem = str(error)
-                outcome = await self._judge(pod, bind.node, error)
+                outcome, is_open = await self._judge(pod, bind.node, error)
                 if outcome is not None:
                     return outcome
-                await asyncio.sleep(max(delay, error.retry_after))
+                if clock() >= deadline:
+                    return await self._find_out(pod, bind.node) if is_open else Outcome.GAVE_UP
+                left = deadline - clock()
+                await asyncio.sleep(min(max(delay, error.retry_after), left))
                 delay = min(delay * 2, LAST_DELAY)
             else:
                 return Outcome.BOUND
         return Outcome.GAVE_UP
 
-    async def _judge(self, pod: PodRef, node: str, error: ApiError) -> Outcome | None:
-        """Return the outcome that an error means; None to try again."""
+    async def _judge(self, pod: PodRef, node: str, error: ApiError) -> tuple[Outcome | None, bool]:
+        """Return the outcome that an error means, None to try again; and whether it is open."""
         match error.kind:
             case Kind.GONE:
-                return Outcome.GONE
+                return Outcome.GONE, False
             case Kind.REFUSED:
-                return Outcome.REFUSED
+                return Outcome.REFUSED, False
             case Kind.THROTTLED:
-                return None
-            case Kind.CONFLICT | Kind.UNKNOWN:
-                return await self._read_back(pod, node, error)
+                return None, False
+        try:
+            outcome = await self._read_back(pod, node)
+        except ApiError:
+            return None, True
+        if outcome is None and error.kind is Kind.CONFLICT:
+            # A conflict on a pod without a node: it is being deleted, or has got a gate.
+            return Outcome.REFUSED, False
+        return outcome, False
 
-    async def _read_back(self, pod: PodRef, node: str, error: ApiError) -> Outcome | None:
-        """Look where the pod is: an unanswered binding may have happened."""
+    async def _find_out(self, pod: PodRef, node: str) -> Outcome:
+        """Ask until there is an answer: the pod may be on its node, and the room with it."""
+        while self._may_write():
+            try:
+                return await self._read_back(pod, node) or Outcome.GAVE_UP
+            except ApiError:
+                await asyncio.sleep(LAST_DELAY)
+        return Outcome.GAVE_UP
+
+    async def _read_back(self, pod: PodRef, node: str) -> Outcome | None:
+        """Look where the pod is; None while it has no node. Raises ApiError without an answer."""
         try:
             bound_to = await self._api.bound_node(pod)
-        except ApiError as unread:
-            return Outcome.GONE if unread.kind is Kind.GONE else None
-        if bound_to:
-            return Outcome.BOUND if bound_to == node else Outcome.LOST
-        # A conflict on a pod without a node: it is being deleted, or has got a gate.
-        return Outcome.REFUSED if error.kind is Kind.CONFLICT else None
+        except ApiError as error:
+            if error.kind is Kind.GONE:
+                return Outcome.GONE
+            raise
+        if not bound_to:
+            return None
+        return Outcome.BOUND if bound_to == node else Outcome.LOST

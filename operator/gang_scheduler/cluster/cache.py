@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from gang_scheduler.cluster import sources
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.gangs import Gangs
-from gang_scheduler.cluster.ports import NODES, PODS, Resource
+from gang_scheduler.cluster.ports import CLUSTER_NETWORK_TOPOLOGIES, NODES, PODS, JobPods, Resource
 from gang_scheduler.cluster.room import Room
+from gang_scheduler.cluster.topologies import DeclaredTopology, Topologies
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Bind
@@ -40,6 +41,7 @@ class Cache:
         self.schedulers = frozenset(schedulers)
         self.room = Room()
         self.gangs = Gangs(self.schedulers, timeout_seconds)
+        self.topologies = Topologies()
         self._entries: dict[str, _Entry] = {}
         self._assumed: dict[str, str] = {}
         self._on_change = on_change
@@ -61,21 +63,36 @@ class Cache:
     def node_seen(self, node: Node) -> None:
         """Take in a node."""
         if self.room.node_seen(node):
+            self.topologies.nodes_changed()
             self._freed()
 
     def node_gone(self, name: str) -> None:
         """Forget a node."""
         self.room.node_gone(name)
+        self.topologies.nodes_changed()
 
-    def pod_group_seen(self, declaration: Declaration) -> None:
-        """Take in an object that describes a gang."""
-        self.gangs.declared(declaration)
+    def described(self, api_group: str, uid: str, declared: Iterable[Declaration]) -> None:
+        """Take in what an object says of gangs."""
+        self.gangs.described(api_group, uid, declared)
         self._on_change()
 
-    def pod_group_gone(self, key: GangKey, api_group: str) -> None:
-        """Forget an object that described a gang."""
-        self.gangs.undeclared(key, api_group)
+    def undescribed(self, api_group: str, uid: str) -> None:
+        """Forget an object that described gangs."""
+        self.gangs.undescribed(api_group, uid)
         self._on_change()
+
+    def job_seen(self, uid: str, pods: JobPods | None) -> None:
+        """Note how many pods a Job can have; None forgets it."""
+        self.gangs.job_seen(uid, pods)
+        self._on_change()
+
+    def topology_seen(self, declared: DeclaredTopology) -> None:
+        """Take in a ClusterNetworkTopology."""
+        self.topologies.seen(declared)
+
+    def topology_gone(self, uid: str) -> None:
+        """Forget a ClusterNetworkTopology."""
+        self.topologies.gone(uid)
 
     def assume(self, bind: Bind) -> None:
         """Count a pod on a node before the API server has confirmed it."""
@@ -90,12 +107,15 @@ class Cache:
 
     def snapshot(self, now: int) -> Snapshot:
         """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
+        groups = self.gangs.take_due(now)
+        gated = any(gang.min_resources for group in groups for gang in group.gangs)
         return Snapshot(
             taken_at=now,
             nodes=self.room.table(),
             free=self.room.free(),
             host_ports=self.room.host_ports(),
-            gangs=self.gangs.take_due(now),
+            held=self.room.held() if gated else {},
+            groups=groups,
         )
 
     def pod(self, uid: str) -> Pod | None:
@@ -113,20 +133,20 @@ class Cache:
             return self._entries.keys()
         if resource == NODES:
             return self.room.uids.keys()
-        return self.gangs.declared_uids(resource.group)
+        if resource == CLUSTER_NETWORK_TOPOLOGIES:
+            return self.topologies.uids
+        return self.gangs.objects(resource.group).keys()
 
     def uid_gone(self, resource: Resource, uid: str) -> None:
-        """Forget an object of which only the uid is known, unless that has happened already."""
+        """Forget an object of which only the uid is known."""
         if resource == PODS:
             self.pod_gone(uid)
         elif resource == NODES:
-            name = self.room.uids.get(uid)
-            if name is not None:
-                self.node_gone(name)
+            self.node_gone(self.room.uids.get(uid, ""))
+        elif resource == CLUSTER_NETWORK_TOPOLOGIES:
+            self.topology_gone(uid)
         else:
-            key = self.gangs.declared_uids(resource.group).get(uid)
-            if key is not None:
-                self.pod_group_gone(key, resource.group)
+            self.undescribed(resource.group, uid)
 
     def _replace(self, uid: str, pod: Pod | None) -> None:
         before = self._entries.get(uid)
@@ -145,9 +165,9 @@ class Cache:
             self.room.remove(uid, before.node)
             self._freed()
         if after and after.node and (before is None or before.node != after.node):
-            self.room.add(uid, after.pod.ask, after.node)
+            self.room.add(after.pod, after.node)
         elif before and after and after.node and after.pod.ask != before.pod.ask:
-            self.room.add(uid, after.pod.ask, after.node)
+            self.room.add(after.pod, after.node)
             self._freed()
 
     def _join(self, uid: str, before: _Entry | None, after: _Entry | None) -> None:

@@ -50,8 +50,7 @@ class Connection:
 
     async def __aenter__(self) -> Self:
         connector = aiohttp.TCPConnector(limit=self.limit, ssl=self._ssl_context())
-        timeout = aiohttp.ClientTimeout(total=REQUEST_SECONDS, connect=CONNECT_SECONDS)
-        self._session = aiohttp.ClientSession(connector=connector, timeout=timeout)
+        self._session = aiohttp.ClientSession(connector=connector)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -75,13 +74,19 @@ class Connection:
         path: str,
         body: bytes | None = None,
         content_type: str = "application/json",
+        *,
         accept: str = "application/json",
+        timeout_seconds: float = REQUEST_SECONDS,
     ) -> bytes:
         """Return the body of a successful answer. Raises ApiError for every other outcome."""
-        headers = {"Content-Type": content_type, "Accept": accept, **await self._authorization()}
+        headers = {"Content-Type": content_type, "Accept": accept}
         url = self._host + path
+        timeout = aiohttp.ClientTimeout(total=timeout_seconds, connect=CONNECT_SECONDS)
         try:
-            async with self.session.request(method, url, data=body, headers=headers) as answer:
+            headers |= await self._authorization()
+            async with self.session.request(
+                method, url, data=body, headers=headers, timeout=timeout
+            ) as answer:
                 content = await answer.read()
                 if answer.status < 400:
                     return content

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cluster import wire
 from gang_scheduler.cluster.pod_requests import amounts, pod_requests
@@ -16,7 +17,12 @@ from gang_scheduler.model.pods import Ask, HostPort, NodeTerm, Pod, Requirement,
 
 T = TypeVar("T")
 
-KNOWN_ANNOTATIONS = ("gang.scheduling.koordinator.sh/", "py-gang-scheduler.io/")
+KNOWN_ANNOTATIONS = (
+    "gang.scheduling.koordinator.sh/",
+    "py-gang-scheduler.io/",
+    "kueue.x-k8s.io/",
+    "batch.kubernetes.io/",
+)
 TOLERATION_OPERATORS = frozenset({"Exists", "Equal", ""})
 
 _PATH_STEP = re.compile(r"\.(?P<key>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
@@ -40,6 +46,7 @@ def pod(body: Mapping[str, Any]) -> Pod:
 def pod_from_wire(source: wire.Pod) -> Pod:
     """Return the pod of a decoded struct. Raises InvalidField for nonsense quantities."""
     metadata, spec = source.metadata, source.spec
+    job = _job(metadata)
     return Pod(
         uid=metadata.uid,
         namespace=metadata.namespace,
@@ -53,9 +60,13 @@ def pod_from_wire(source: wire.Pod) -> Pod:
         deleting=bool(metadata.deletion_timestamp),
         gated=bool(spec.scheduling_gates),
         owner=_owners(metadata),
+        job=job.name,
+        job_uid=job.uid,
+        scheduling_group=spec.scheduling_group.pod_group_name,
         labels=metadata.labels,
         annotations=_known(metadata.annotations),
         unscheduled=_unscheduled(source.status),
+        scheduled_at=_scheduled_at(source.status),
     )
 
 
@@ -87,8 +98,11 @@ def read(body: Mapping[str, Any], struct: type[T]) -> T:
 
 
 def timestamp(text: str) -> int:
-    """Return an RFC 3339 time in seconds since the epoch; 0 for none."""
-    return int(datetime.fromisoformat(text).timestamp()) if text else 0
+    """Return an RFC 3339 time in seconds since the epoch; 0 for none. Raises InvalidField."""
+    try:
+        return int(datetime.fromisoformat(text).timestamp()) if text else 0
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InvalidField("metadata.creationTimestamp", text, "must be a time") from error
 
 
 @functools.lru_cache(maxsize=8192)
@@ -99,7 +113,7 @@ def _interned(ask: Ask) -> Ask:
 
 def _ask(source: wire.Pod) -> Ask:
     spec = source.spec
-    containers = (*spec.containers, *spec.init_containers)
+    restartable = (each for each in spec.init_containers if each.restart_policy == "Always")
     return Ask(
         requests=tuple(sorted(pod_requests(source).items())),
         node_selector=tuple(sorted(spec.node_selector.items())),
@@ -108,8 +122,8 @@ def _ask(source: wire.Pod) -> Ask:
             Toleration(each.key, each.operator or "Equal", each.value, each.effect)
             for each in spec.tolerations
         ),
-        host_ports=tuple(_host_ports(containers)),
-        unsupported=tuple(_unsupported(spec)),
+        host_ports=tuple(_host_ports((*spec.containers, *restartable), on_host=spec.host_network)),
+        unsupported=tuple(_unsupported(source)),
     )
 
 
@@ -129,23 +143,27 @@ def _affinity(required: wire.NodeSelector | None) -> tuple[NodeTerm, ...] | None
     )
 
 
-def _host_ports(containers: Iterable[wire.Container]) -> Iterable[HostPort]:
+def _host_ports(containers: Iterable[wire.Container], *, on_host: bool) -> Iterable[HostPort]:
+    # On the host's network every port is one of the host. The API server writes that down.
     ports = {
-        HostPort(port.host_port, port.protocol or "TCP", port.host_ip or "0.0.0.0")  # noqa: S104
+        HostPort(number, port.protocol or "TCP", port.host_ip or "0.0.0.0")  # noqa: S104 - as there.
         for container in containers
         for port in container.ports
-        if port.host_port
+        if (number := port.host_port or (port.container_port if on_host else 0))
     }
     return sorted(ports, key=lambda port: (port.port, port.protocol, port.ip))
 
 
-def _unsupported(spec: wire.PodSpec) -> Iterable[str]:
+def _unsupported(source: wire.Pod) -> Iterable[str]:
     """Name what must not be ignored and is not built yet."""
+    spec = source.spec
+    for key in sorted(source.metadata.annotations):
+        if annotations.asks_for_topology(key):
+            yield f"metadata.annotations[{key}]"
     present = {
         "spec.affinity.podAffinity": spec.affinity.pod_affinity.required,
         "spec.affinity.podAntiAffinity": spec.affinity.pod_anti_affinity.required,
         "spec.resourceClaims": spec.resource_claims,
-        "spec.schedulingGroup": spec.scheduling_group is not None,
     }
     yield from (field for field, found in present.items() if found)
     for i, constraint in enumerate(spec.topology_spread_constraints):
@@ -165,11 +183,23 @@ def _owners(metadata: wire.Metadata) -> str:
     )
 
 
+def _job(metadata: wire.Metadata) -> wire.OwnerReference:
+    jobs = (each for each in metadata.owner_references if each.kind == "Job" and each.controller)
+    return next(jobs, wire.NO_OWNER)
+
+
 def _unscheduled(status: wire.PodStatus) -> tuple[str, str] | None:
     for each in status.conditions:
         if each.type == "PodScheduled" and each.status == "False":
             return each.reason, each.message
     return None
+
+
+def _scheduled_at(status: wire.PodStatus) -> int:
+    for each in status.conditions:
+        if each.type == "PodScheduled" and each.status == "True":
+            return timestamp(each.last_transition_time or "")
+    return 0
 
 
 def _known(annotations: Mapping[str, str]) -> Mapping[str, str]:

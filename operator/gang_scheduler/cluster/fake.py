@@ -15,6 +15,10 @@ from typing import Any, Literal, NamedTuple
 
 from gang_scheduler.cluster.errors import ApiError
 from gang_scheduler.cluster.ports import (
+    CLUSTER_NETWORK_TOPOLOGIES,
+    JOB_SETS,
+    JOBS,
+    NATIVE_POD_GROUPS,
     NODES,
     POD_GROUPS,
     PODS,
@@ -26,7 +30,11 @@ from gang_scheduler.cluster.ports import (
 
 LEASES = Resource("coordination.k8s.io", "v1", "leases")
 EVENTS = Resource("events.k8s.io", "v1", "events")
-SERVED = (PODS, NODES, LEASES, EVENTS, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS)
+SERVED = (
+    *(PODS, NODES, LEASES, EVENTS),
+    *(POD_GROUPS, SCHED_PLUGINS_POD_GROUPS, NATIVE_POD_GROUPS[0]),
+    *(JOBS, JOB_SETS, CLUSTER_NETWORK_TOPOLOGIES),
+)
 
 Document = dict[str, Any]
 Change = Literal["ADDED", "MODIFIED", "DELETED"]
@@ -199,6 +207,14 @@ class FakeApi:
                 raise ApiError(404, f"pod {pod.namespace}/{pod.name} is another one now")
             return str(found.get("spec", {}).get("nodeName", ""))
 
+    async def delete_pod(self, pod: PodRef) -> None:
+        """Delete the pod, if it still has this uid, with its own grace period."""
+        async with self._call("delete_pod", pod.namespace, pod.name, {"uid": pod.uid}):
+            found = self.cluster.get(PODS, pod.namespace, pod.name)
+            if _uid(found) != pod.uid:
+                raise ApiError(409, f"the UID in the precondition ({pod.uid}) is not {_uid(found)}")
+            self.cluster.delete(PODS, pod.namespace, pod.name)
+
     async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
         """Set one condition of a pod."""
         seen = {"uid": pod.uid, "condition": dict(condition)}
@@ -211,8 +227,8 @@ class FakeApi:
 
     async def patch_status(
         self, resource: Resource, namespace: str, name: str, status: Body
-    ) -> None:
-        """Merge into the status of a custom resource, by the way its CRD allows."""
+    ) -> bool:
+        """Merge into the status by the way the CRD allows; tell whether that was a subresource."""
         seen = {"resource": resource, "status": dict(status)}
         async with self._call("patch_status", namespace, name, seen):
             with self.cluster.changing(resource, namespace, name) as found:
@@ -220,6 +236,7 @@ class FakeApi:
                 if resource in self.cluster.without_status and merged != found.get("status"):
                     found["metadata"]["generation"] += 1
                 found["status"] = merged
+        return resource not in self.cluster.without_status
 
     async def create_event(self, namespace: str, event: Body) -> None:
         """Create an Event of events.k8s.io/v1."""

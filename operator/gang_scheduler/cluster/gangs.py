@@ -1,174 +1,183 @@
 """Who is in which gang, and which gangs are worth a try."""
 
 import heapq
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from gang_scheduler.cluster import sources
 from gang_scheduler.cluster.declarations import Declaration
-from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
-from gang_scheduler.model.names import natural_key
+from gang_scheduler.cluster.groups import GroupGraph
+from gang_scheduler.cluster.ports import JobPods
+from gang_scheduler.cluster.records import Record
+from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, GangName, Problem, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 
 FIRST_RETRY_SECONDS = 1
 LAST_RETRY_SECONDS = 60
-
-
-@dataclass(slots=True, eq=False)
-class Record:
-    """What is known of one gang.
-
-    `members` are all its pods by uid, ended ones included; those with a node have it, also when
-    the binding is only assumed. `whole_once` lasts while any member that has a node lives.
-    `quorum_since` is when a quorum of living members was first seen, in seconds.
-    """
-
-    key: GangKey
-    members: dict[str, Pod] = field(default_factory=dict)
-    declarations: dict[str, Declaration] = field(default_factory=dict)
-    whole_once: bool = False
-    tried: bool = False
-    quorum_since: int | None = None
-    refusal: Refused | None = None
-    retries: int = 0
-    retry_at: int | None = None
-
-    @property
-    def declaration(self) -> Declaration | None:
-        """The object that describes the gang; of several, the first by API group."""
-        return min(self.declarations.values(), key=lambda each: each.api_group, default=None)
-
-    @property
-    def min_member(self) -> int:
-        """The quorum; 1 for a gang that nobody described."""
-        return self.declaration.min_member if self.declaration else 1
-
-    @property
-    def empty(self) -> bool:
-        """Nothing is known of the gang any more."""
-        return not self.members and not self.declarations
-
-    def living(self) -> Iterator[Pod]:
-        """Return the members that count: not ended, not being deleted, not gated."""
-        return (pod for pod in self.members.values() if pod.living)
-
-    def bound(self) -> int:
-        """Return how many living members have a node."""
-        return sum(1 for pod in self.living() if pod.node)
-
-    def settle(self, now: int) -> None:
-        """Bring what the record remembers in line with its members. Linear in members."""
-        living = sum(1 for _ in self.living())
-        bound = self.bound()
-        if living < self.min_member:
-            self.quorum_since = None
-        elif self.quorum_since is None:
-            self.quorum_since = now
-        if bound == 0:
-            self.whole_once = False
-        elif bound >= self.min_member and self.declaration is not None:
-            self.whole_once = True
-
-    def as_gang(self, schedulers: frozenset[str]) -> Gang | None:
-        """Return the gang as the scheduler sees it; None when no member of ours waits."""
-        pending = [pod for pod in self.living() if not pod.node and pod.scheduler in schedulers]
-        if not pending:
-            return None
-        declared = self.declaration
-        oldest = min(pending, key=lambda pod: (pod.created_at, pod.uid))
-        bound = self.bound()
-        return Gang(
-            key=self.key,
-            uid=declared.uid if declared else oldest.uid,
-            created_at=declared.created_at if declared else oldest.created_at,
-            priority=min(pod.priority for pod in pending),
-            min_member=self.min_member,
-            pending=tuple(sorted(pending, key=lambda pod: natural_key(pod.name))),
-            bound=bound,
-            satisfied=self.whole_once,
-            problem=self._problem(),
-        )
-
-    def _problem(self) -> Problem | None:
-        if not sources.BY_NAME[self.key.source].declared:
-            return None
-        if self.declaration is None:
-            return Problem(Reason.POD_GROUP_NOT_FOUND, f'PodGroup "{self.key}" does not exist')
-        if len(self.declarations) > 1:
-            groups = " and ".join(sorted(self.declarations))
-            return Problem(
-                Reason.INVALID_SPEC, f'PodGroup "{self.key}" exists twice, in {groups}: delete one'
-            )
-        return self.declaration.problem
+TOTAL_SECONDS = 2
+"""How long a complete quorum waits for the expected rest, so that all are placed together."""
+PATIENCE_SECONDS = 10
+"""How long more Jobs of a gang are waited for before it is called impossible."""
+OWNERS = frozenset({sources.JOB.name, sources.JOB_SET.name})
 
 
 class Gangs:
     """All gangs, and the set of those to try in the next cycle.
 
-    A gang is tried when something about itself changed, when room was freed and it was short of
-    room, and after a backoff as a safety net. So a cycle costs what changed, not what waits.
+    A gang is tried when something about itself or its group changed, when room was freed and it
+    was short of room, and after a backoff as a safety net. So a cycle costs what changed, not
+    what waits.
     """
 
     def __init__(self, schedulers: Iterable[str], timeout_seconds: int = 600) -> None:
         self.schedulers = frozenset(schedulers)
-        self._timeout_seconds = timeout_seconds
         self.records: dict[GangKey, Record] = {}
         self.changed: set[GangKey] = set()
+        self.waiting: Counter[Reason] = Counter()
+        """How many gangs wait, by reason."""
+        # The pods of each Job by its uid, and the gangs that asked before it was seen.
+        self._jobs: dict[str, JobPods] = {}
+        self._asking: dict[str, set[GangKey]] = {}
+        self._timeout_seconds = timeout_seconds
+        self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
+        self._graph = GroupGraph(self._resolve)
         self._to_try: set[GangKey] = set()
         self._short_of_room: set[GangKey] = set()
         self._retries: list[tuple[int, GangKey]] = []
 
+    # What is seen.
+
     def member_seen(self, key: GangKey, pod: Pod) -> None:
         """Add or replace a member."""
-        self._record(key).members[pod.uid] = pod
+        self._record(key).take(pod)
         self._touched(key)
 
     def member_gone(self, key: GangKey, uid: str) -> None:
         """Forget a member whose object is gone."""
         record = self.records.get(key)
-        if record is not None and record.members.pop(uid, None) is not None:
+        if record is not None and record.drop(uid):
             self._touched(key)
 
-    def declared(self, declaration: Declaration) -> None:
-        """Add or replace the object that describes a gang."""
-        record = self._record(declaration.key)
-        before = record.declarations.get(declaration.api_group)
-        record.declarations[declaration.api_group] = declaration
-        if before is None:
-            record.whole_once |= declaration.was_scheduled
-        if before != declaration:
-            self._touched(declaration.key)
+    def described(self, api_group: str, uid: str, declared: Iterable[Declaration]) -> None:
+        """Add or replace what an object says of its gangs."""
+        declared = tuple(declared)
+        known = self._objects.setdefault(api_group, {})
+        for key in set(known.get(uid, ())) - {each.key for each in declared}:
+            self._unsaid(key, uid)
+        known[uid] = tuple(each.key for each in declared)
+        for each in declared:
+            self._said(each)
 
-    def undeclared(self, key: GangKey, api_group: str) -> None:
-        """Forget the object that described a gang."""
-        record = self.records.get(key)
-        if record is not None and record.declarations.pop(api_group, None) is not None:
-            self._touched(key)
+    def undescribed(self, api_group: str, uid: str) -> None:
+        """Forget an object that described gangs."""
+        for key in self._objects.get(api_group, {}).pop(uid, ()):
+            self._unsaid(key, uid)
 
-    def declared_uids(self, api_group: str) -> dict[str, GangKey]:
-        """Return the gang of each object of an API group, by the object's uid."""
-        return {
-            record.declarations[api_group].uid: key
-            for key, record in self.records.items()
-            if api_group in record.declarations
-        }
+    def objects(self, api_group: str) -> Mapping[str, tuple[GangKey, ...]]:
+        """Return the objects of an API group that describe gangs, by uid."""
+        return self._objects.get(api_group, {})
+
+    def job_seen(self, uid: str, pods: JobPods | None) -> None:
+        """Note how many pods a Job can have; None forgets it."""
+        if pods is None:
+            self._jobs.pop(uid, None)
+            return
+        self._jobs[uid] = pods
+        self._to_try |= self._asking.pop(uid, set()) & self.records.keys()
 
     def room_freed(self) -> None:
         """Try again all gangs that were short of room."""
         self._to_try |= self._short_of_room
 
-    def take_due(self, now: int) -> tuple[Gang, ...]:
-        """Return the gangs to try now, and expect a verdict on each."""
+    # What is to be tried.
+
+    def take_due(self, now: int) -> tuple[GangGroup, ...]:
+        """Return the groups to try now, and expect a verdict on each of their waiting gangs."""
         self._collect_retries(now)
-        due = []
-        for key in self._to_try:
-            record = self.records.get(key)
-            if record is not None:
-                record.settle(now)
-                due.append(record.as_gang(self.schedulers))
+        for key in list(self._to_try):
+            self._listen(key)
+        groups: dict[tuple[GangKey, ...], GangGroup] = {}
+        for key in sorted(self._to_try):
+            keys, problem = self._group_of(key, now)
+            if keys not in groups and not self._expects_more(keys, now):
+                groups[keys] = self._as_group(keys, problem, now)
         self._to_try.clear()
-        return tuple(gang for gang in due if gang is not None)
+        for gang in (gang for group in groups.values() for gang in group.gangs):
+            if not gang.pending:
+                self._set_refusal(self.records[gang.key], None)
+        return tuple(group for group in groups.values() if group.waiting)
+
+    def next_retry(self) -> int | None:
+        """Return when the first backoff ends, in seconds since the epoch."""
+        return self._retries[0][0] if self._retries else None
+
+    def deadline(self, record: Record) -> int | None:
+        """Return when the schedule timeout ends, in seconds since the epoch; None: not running."""
+        if record.quorum_since is None:
+            return None
+        said = record.declaration
+        own = said.options.timeout_seconds if said else None
+        return record.quorum_since + (own or self._timeout_seconds)
+
+    # What came of it.
+
+    def placed(self, key: GangKey) -> None:
+        """Note that the scheduler found room for a gang's quorum."""
+        self._judged(key, None).retry_at = None
+
+    def refused(self, refusal: Refused, now: int) -> None:
+        """Note why a gang waits, and when to try again if nothing happens before."""
+        record = self._judged(refusal.gang.key, refusal)
+        if refusal.reason is Reason.UNSCHEDULABLE:
+            self._short_of_room.add(record.key)
+            self._retry_later(record, now)
+
+    def bound(self, key: GangKey) -> None:
+        """Note that all members of a plan were bound."""
+        record = self.records.get(key)
+        if record is not None:
+            record.failed_binds = 0
+
+    def bind_failed(self, key: GangKey, now: int) -> None:
+        """Do not try a gang again at once: what the API server refused, it may refuse again."""
+        record = self.records.get(key)
+        if record is not None:
+            self._to_try.discard(key)
+            # Forgetting the failed binds has just reset the other count.
+            record.retries = record.failed_binds
+            self._retry_later(record, now)
+            record.failed_binds = record.retries
+
+    def _judged(self, key: GangKey, refusal: Refused | None) -> Record:
+        record = self._record(key)
+        self._set_refusal(record, refusal)
+        record.tried = True
+        self._short_of_room.discard(key)
+        self.changed.add(key)
+        return record
+
+    def _set_refusal(self, record: Record, refusal: Refused | None) -> None:
+        if record.refusal is not None:
+            self.waiting[record.refusal.reason] -= 1
+        if refusal is not None:
+            self.waiting[refusal.reason] += 1
+        record.refusal = refusal
+
+    def _retry_later(self, record: Record, now: int) -> None:
+        """Double the wait each time; but never sleep past the schedule timeout."""
+        wait = min(FIRST_RETRY_SECONDS << record.retries, LAST_RETRY_SECONDS)
+        record.retries = min(record.retries + 1, LAST_RETRY_SECONDS.bit_length())
+        moment = now + wait
+        deadline = self.deadline(record)
+        if deadline is not None and now < deadline < moment:
+            moment = deadline
+        self._retry_at(record, moment)
+
+    def _retry_at(self, record: Record, moment: int) -> None:
+        record.retry_at = moment
+        heapq.heappush(self._retries, (moment, record.key))
 
     def _collect_retries(self, now: int) -> None:
         while self._retries and self._retries[0][0] <= now:
@@ -178,63 +187,123 @@ class Gangs:
             if record is not None and record.retry_at == moment:
                 self._to_try.add(key)
 
-    def next_retry(self) -> int | None:
-        """Return when the first backoff ends, in seconds since the epoch."""
-        return self._retries[0][0] if self._retries else None
+    # Groups.
 
-    def placed(self, key: GangKey) -> None:
-        """Note that the scheduler found room for a gang's quorum."""
-        self._judged(key, None)
+    def _group_of(self, key: GangKey, now: int) -> tuple[tuple[GangKey, ...], Problem | None]:
+        """Return the gangs that must start with this one, itself included."""
+        self._settle(key, now)
+        if self.records[key].whole_once:
+            return (key,), None  # It has started: from now on it is nobody's business.
+        keys, problem = self._graph.group_of(key)
+        for each in keys:
+            self._settle(each, now)
+        return tuple(each for each in keys if not self._is_done(self.records[each])), problem
 
-    def refused(self, refusal: Refused, now: int) -> None:
-        """Note why a gang waits, and when to try again if nothing happens before."""
-        record = self._judged(refusal.gang.key, refusal)
-        if refusal.reason is Reason.UNSCHEDULABLE:
-            self._short_of_room.add(record.key)
-            self._retry_later(record, now)
+    def _settle(self, key: GangKey, now: int) -> None:
+        record = self.records[key]
+        jobs = {pod.job_uid for pod in record.living()} & self._jobs.keys()
+        record.spared = sum(self._jobs[job].at_once - self._jobs[job].left for job in jobs)
+        record.settle(now)
 
-    def postpone(self, key: GangKey, now: int) -> None:
-        """Do not try a gang again at once, whatever has just changed about it."""
+    def _is_done(self, record: Record) -> bool:
+        """Tell whether a group has no more to expect of a gang: it runs, or it has ended well."""
+        return record.whole_once or (not any(record.living()) and record.succeeded_wholly())
+
+    def _expects_more(self, keys: Iterable[GangKey], now: int) -> bool:
+        """Tell whether a quorum waits a moment for the rest of its expected members."""
+        records = [self.records[key] for key in keys]
+        for record in records:
+            said = record.declaration
+            total = said.options.total if said else None
+            if total is None or record.quorum_since is None or record.whole_once:
+                continue
+            until = record.quorum_since + TOTAL_SECONDS
+            if now < until and sum(1 for _ in record.living()) < total:
+                for mate in records:
+                    self._retry_at(mate, until)
+                return True
+        return False
+
+    def _as_group(self, keys: tuple[GangKey, ...], problem: Problem | None, now: int) -> GangGroup:
+        gangs = (self.records[key].as_gang(self.schedulers) for key in keys)
+        return GangGroup(tuple(self._checked(gang, now) for gang in gangs), problem)
+
+    def _checked(self, gang: Gang, now: int) -> Gang:
+        """Tell a gang that can never be complete, because its Jobs make fewer pods at once."""
+        if gang.problem is not None or len(gang.pending) + gang.bound >= gang.min_member:
+            return gang
+        jobs = {pod.job_uid for pod in gang.pending}
+        if gang.key.source in OWNERS or not all(jobs):
+            return gang
+        unseen = jobs - self._jobs.keys()
+        for job in unseen:
+            self._asking.setdefault(job, set()).add(gang.key)
+        if unseen or not jobs:
+            return gang
+        most = sum(self._jobs[job].at_once for job in jobs)
+        if most >= gang.min_member:
+            return gang
+        # Another Job of the gang may be on its way.
+        patience = max(pod.created_at for pod in gang.pending) + PATIENCE_SECONDS
+        if now < patience:
+            self._retry_at(self.records[gang.key], patience)
+            return gang
+        names = ", ".join(sorted({f"{pod.namespace}/{pod.job}" for pod in gang.pending}))
+        message = (
+            f"minMember must be at most {most}, the pods that Job {names} can have at once, "
+            f"not {gang.min_member}"
+        )
+        return replace(gang, problem=Problem(Reason.INVALID_SPEC, message))
+
+    def _resolve(self, name: GangName) -> GangKey | None:
+        """Return the gang that is called so, by the order of sources."""
+        keys = (GangKey(source.name, *name) for source in sources.SOURCES)
+        return next((key for key in keys if key in self.records and self._exists(key)), None)
+
+    def _exists(self, key: GangKey) -> bool:
+        return key.source != sources.SINGLE.name and self.records[key].declaration is not None
+
+    # Records.
+
+    def _said(self, declaration: Declaration) -> None:
+        record = self._record(declaration.key)
+        before = record.said.get(declaration.uid)
+        record.said[declaration.uid] = declaration
+        if before is None:
+            record.whole_once |= declaration.was_scheduled
+        if before != declaration:
+            self._touched(declaration.key)
+
+    def _unsaid(self, key: GangKey, uid: str) -> None:
         record = self.records.get(key)
-        if record is not None:
-            self._to_try.discard(key)
-            self._retry_later(record, now)
-
-    def deadline(self, record: Record) -> int | None:
-        """Return when the schedule timeout ends, in seconds since the epoch; None: not running."""
-        if record.quorum_since is None:
-            return None
-        own = record.declaration.timeout_seconds if record.declaration else None
-        return record.quorum_since + (own or self._timeout_seconds)
-
-    def _retry_later(self, record: Record, now: int) -> None:
-        """Double the wait each time; but never sleep past the schedule timeout."""
-        wait = min(FIRST_RETRY_SECONDS << record.retries, LAST_RETRY_SECONDS)
-        record.retries = min(record.retries + 1, LAST_RETRY_SECONDS.bit_length())
-        record.retry_at = now + wait
-        deadline = self.deadline(record)
-        if deadline is not None and now < deadline < record.retry_at:
-            record.retry_at = deadline
-        heapq.heappush(self._retries, (record.retry_at, record.key))
-
-    def _judged(self, key: GangKey, refusal: Refused | None) -> Record:
-        record = self._record(key)
-        record.refusal = refusal
-        record.retry_at = None
-        record.tried = True
-        self._short_of_room.discard(key)
-        self.changed.add(key)
-        return record
+        if record is not None and record.said.pop(uid, None) is not None:
+            self._touched(key)
 
     def _record(self, key: GangKey) -> Record:
         return self.records.setdefault(key, Record(key))
 
     def _touched(self, key: GangKey) -> None:
         record = self.records[key]
-        self.changed.add(key)
         if record.empty:
-            del self.records[key]
-            self._short_of_room.discard(key)
+            self._forget(key)
             return
         record.retries = 0
+        self.changed.add(key)
         self._to_try.add(key)
+
+    def _listen(self, key: GangKey) -> None:
+        """Take in what a gang says of its group; those that mention it are concerned."""
+        said = self.records[key].declaration
+        left = self._graph.say(key, said.options.groups if said else ())
+        self._to_try |= self._graph.concerned(key.called) | self._all_called(left)
+
+    def _all_called(self, names: Iterable[GangName]) -> set[GangKey]:
+        """Return the gangs of these names. A gang that named them may have held them back."""
+        return {key for key in map(self._resolve, names) if key is not None}
+
+    def _forget(self, key: GangKey) -> None:
+        left = self._graph.say(key, ())
+        self._to_try |= self._graph.concerned(key.called) | self._all_called(left)
+        self._set_refusal(self.records.pop(key), None)
+        for keys in (self.changed, self._to_try, self._short_of_room):
+            keys.discard(key)

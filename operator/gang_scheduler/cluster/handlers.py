@@ -8,6 +8,7 @@ import kopf
 
 from gang_scheduler.cluster.connection import Connection
 from gang_scheduler.cluster.intake import Intake
+from gang_scheduler.cluster.ports import NATIVE_POD_GROUPS
 
 
 def register(registry: kopf.OperatorRegistry, intake: Intake, connection: Connection) -> None:
@@ -29,3 +30,25 @@ def register(registry: kopf.OperatorRegistry, intake: Intake, connection: Connec
     @kopf.on.event("scheduling.x-k8s.io", "v1alpha1", "podgroups", registry=registry)
     async def pod_group(event: kopf.RawEvent, **_: object) -> None:
         intake.pod_group(event)
+
+    # Kopf takes a kind without a version for one of the group's preferred version, which is v1, and
+    # that has no PodGroups.
+    @kopf.on.event(*NATIVE_POD_GROUPS[0], registry=registry)
+    @kopf.on.event(*NATIVE_POD_GROUPS[1], registry=registry)
+    @kopf.on.event(*NATIVE_POD_GROUPS[2], registry=registry)
+    async def native_pod_group(event: kopf.RawEvent, **_: object) -> None:
+        intake.native_pod_group(event)
+
+    @kopf.on.event("batch", "v1", "jobs", registry=registry)
+    async def job(event: kopf.RawEvent, **_: object) -> None:
+        intake.job(event)
+
+    @kopf.on.event("jobset.x-k8s.io", "jobsets", registry=registry)
+    async def job_set(event: kopf.RawEvent, **_: object) -> None:
+        intake.job_set(event)
+
+    @kopf.on.event(
+        "scheduling.koordinator.sh", "v1alpha1", "clusternetworktopologies", registry=registry
+    )
+    async def topology(event: kopf.RawEvent, **_: object) -> None:
+        intake.topology(event)

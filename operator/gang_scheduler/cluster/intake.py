@@ -4,16 +4,18 @@ An exception in a handler would make Kopf drop later events of that object for m
 object that cannot be read is left out with a reason, and told to its owner.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from gang_scheduler import telemetry
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import declarations, decode
-from gang_scheduler.cluster.ports import Sink
+from gang_scheduler.cluster import declarations, decode, owners, topologies
+from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.cluster.ports import NATIVE_POD_GROUPS, Sink
 
 Object = Mapping[str, Any]
 Broken = Callable[[str, Object, InvalidField], None]
+NATIVE_VERSIONS = [resource.version for resource in NATIVE_POD_GROUPS]
 
 
 class Intake:
@@ -33,6 +35,7 @@ class Intake:
         self._on_broken = on_broken
         self.on_listed: Callable[[], None] = lambda: None
         self.broken: set[str] = set()
+        self._native_rank = len(NATIVE_VERSIONS)
 
     def pod(self, event: Object) -> None:
         """Take in an event of a pod."""
@@ -43,8 +46,32 @@ class Intake:
         self._take("Node", event, self._node_seen, self._node_gone)
 
     def pod_group(self, event: Object) -> None:
-        """Take in an event of a PodGroup of either API group."""
-        self._take("PodGroup", event, self._pod_group_seen, self._pod_group_gone)
+        """Take in an event of a PodGroup of the CRDs."""
+        self._described("PodGroup", event, lambda obj: (declarations.pod_group(obj),))
+
+    def native_pod_group(self, event: Object) -> None:
+        """Take in an event of a PodGroup of scheduling.k8s.io.
+
+        A server of several versions shows each object in every one: the best counts.
+        """
+        version = event["object"].get("apiVersion", "").rpartition("/")[2]
+        rank = NATIVE_VERSIONS.index(version) if version in NATIVE_VERSIONS else 0
+        if rank > self._native_rank:
+            return
+        self._native_rank = rank
+        self._described("PodGroup", event, lambda obj: (declarations.native_pod_group(obj),))
+
+    def job_set(self, event: Object) -> None:
+        """Take in an event of a JobSet."""
+        self._described("JobSet", event, owners.job_set)
+
+    def job(self, event: Object) -> None:
+        """Take in an event of a Job."""
+        self._take("Job", event, self._job_seen, self._job_gone)
+
+    def topology(self, event: Object) -> None:
+        """Take in an event of a ClusterNetworkTopology."""
+        self._take("ClusterNetworkTopology", event, self._topology_seen, self._topology_gone)
 
     def _take(
         self,
@@ -83,9 +110,31 @@ class Intake:
     def _node_gone(self, obj: Object) -> None:
         self._sink.node_gone(obj["metadata"]["name"])
 
-    def _pod_group_seen(self, obj: Object) -> None:
-        self._sink.pod_group_seen(declarations.read(obj))
+    def _described(
+        self, kind: str, event: Object, read: Callable[[Object], Iterable[Declaration]]
+    ) -> None:
+        def seen(obj: Object) -> None:
+            self._sink.described(_group(obj), obj["metadata"]["uid"], read(obj))
 
-    def _pod_group_gone(self, obj: Object) -> None:
-        group = obj["apiVersion"].partition("/")[0]
-        self._sink.pod_group_gone(declarations.key_of(obj), group)
+        self._take(kind, event, seen, self._undescribed)
+
+    def _undescribed(self, obj: Object) -> None:
+        self._sink.undescribed(_group(obj), obj["metadata"]["uid"])
+
+    def _job_seen(self, obj: Object) -> None:
+        self._sink.described(_group(obj), obj["metadata"]["uid"], owners.job(obj))
+        self._sink.job_seen(obj["metadata"]["uid"], owners.pods_of(obj))
+
+    def _job_gone(self, obj: Object) -> None:
+        self._undescribed(obj)
+        self._sink.job_seen(obj["metadata"]["uid"], None)
+
+    def _topology_seen(self, obj: Object) -> None:
+        self._sink.topology_seen(topologies.read(obj))
+
+    def _topology_gone(self, obj: Object) -> None:
+        self._sink.topology_gone(obj["metadata"]["uid"])
+
+
+def _group(obj: Object) -> str:
+    return str(obj["apiVersion"].partition("/")[0])

@@ -14,6 +14,8 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 PAGE = 5000
+BIND_SECONDS = 5.0
+"""No longer than a Lease outlasts its renewal deadline: a successor must not meet late bindings."""
 
 
 class KubernetesApi:
@@ -38,7 +40,9 @@ class KubernetesApi:
             "target": {"apiVersion": "v1", "kind": "Node", "name": node},
         }
         path = _path(PODS, pod.namespace, pod.name) + "/binding"
-        await self._connection.request("POST", path, orjson.dumps(binding))
+        await self._connection.request(
+            "POST", path, orjson.dumps(binding), timeout_seconds=BIND_SECONDS
+        )
 
     async def bound_node(self, pod: PodRef) -> str:
         """Return the node of the pod, "" while it has none; GONE if the uid is another."""
@@ -47,6 +51,16 @@ class KubernetesApi:
         if found.metadata.uid != pod.uid:
             raise ApiError(404, f"pod {pod.namespace}/{pod.name} is another one now")
         return found.spec.node_name
+
+    async def delete_pod(self, pod: PodRef) -> None:
+        """Delete the pod, if it still has this uid, with its own grace period."""
+        options = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": {"uid": pod.uid},
+        }
+        path = _path(PODS, pod.namespace, pod.name)
+        await self._connection.request("DELETE", path, orjson.dumps(options))
 
     async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
         """Set one condition of a pod."""
@@ -57,21 +71,29 @@ class KubernetesApi:
 
     async def patch_status(
         self, resource: Resource, namespace: str, name: str, status: Body
-    ) -> None:
-        """Merge into the status of a custom resource, by the way its CRD allows."""
+    ) -> bool:
+        """Merge into the status by the way the CRD allows; tell whether that was a subresource."""
         path = _path(resource, namespace, name)
         patch = orjson.dumps({"status": status})
         if resource not in self._without_status:
             try:
                 await self._connection.request("PATCH", path + "/status", patch, MERGE_PATCH)
             except ApiError as error:
-                if error.kind is not Kind.GONE:
+                if error.kind is not Kind.GONE or await self._has_status(resource):
                     raise
             else:
-                return
-        # Either the object is gone, or its CRD (another product's) has no status subresource.
+                return True
         await self._connection.request("PATCH", path, patch, MERGE_PATCH)
+        return False
+
+    async def _has_status(self, resource: Resource) -> bool:
+        """Ask what the CRD serves: after a 404, the object may as well be gone."""
+        answer = await self._connection.request("GET", f"/apis/{resource.group}/{resource.version}")
+        served = {each["name"] for each in orjson.loads(answer)["resources"]}
+        if f"{resource.plural}/status" in served:
+            return True
         self._without_status.add(resource)
+        return False
 
     async def create_event(self, namespace: str, event: Body) -> None:
         """Create an Event of events.k8s.io/v1."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gang_scheduler.api.pod_group import Phase
-from gang_scheduler.cluster.gangs import Record
+from gang_scheduler.cluster.records import Record
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.pods import PodPhase
 
@@ -48,7 +48,7 @@ def phase_of(counts: Counts) -> Phase:
 def counts_of(record: Record) -> Counts:
     """Count the members of a gang. Linear in members."""
     living = list(record.living())
-    ended = Counter(pod.phase for pod in record.members.values() if pod.terminal)
+    ended = Counter(pod.phase for pod in record.ended())
     return Counts(
         min_member=record.min_member,
         members=len(living),

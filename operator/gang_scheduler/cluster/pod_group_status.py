@@ -6,10 +6,12 @@ from typing import Any
 from gang_scheduler.cluster import conditions
 from gang_scheduler.cluster.conditions import Finding
 from gang_scheduler.cluster.declarations import Declaration
-from gang_scheduler.cluster.gangs import Record
 from gang_scheduler.cluster.phases import Counts, counts_of, phase_of
+from gang_scheduler.cluster.records import Record
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.scheduler.diagnosis import describe
+
+INITIALLY = "PodGroupInitiallyScheduled"
 
 
 def status_of(
@@ -44,6 +46,30 @@ def status_of(
         "scheduleStartTime": _start_time(record, written),
         "conditions": conditions.merged(present, findings, declaration.generation, now),
     }
+
+
+def native_status_of(
+    record: Record,
+    declaration: Declaration,
+    written: Mapping[str, Any],
+    now: int,
+    _deadline: int | None,
+) -> dict[str, Any]:
+    """Return the status of a PodGroup of scheduling.k8s.io, as kube-scheduler writes it.
+
+    One condition. Once true it stays true, whatever becomes of the members.
+    """
+    counts = counts_of(record)
+    present = written.get("conditions") or []
+    refusal = record.refusal
+    findings = []
+    if not record.whole_once and not declaration.was_scheduled and refusal is not None:
+        findings = [
+            Finding(INITIALLY, status=False, reason="Unschedulable", message=describe(refusal))
+        ]
+    elif record.whole_once or counts.scheduled >= counts.min_member:
+        findings = [Finding(INITIALLY, status=True, reason="Scheduled")]
+    return {"conditions": conditions.merged(present, findings, declaration.generation, now)}
 
 
 def _findings(record: Record, counts: Counts, now: int, deadline: int | None) -> Iterator[Finding]:

@@ -17,9 +17,13 @@ from gang_scheduler.model.resources import Amounts
 def pod_requests(pod: wire.Pod) -> dict[str, int]:
     """Return the amounts, `pods: 1` included. Raises InvalidField for what is no quantity."""
     together = _sum_of_containers(pod)
-    own = amounts(_defaulted(pod.spec.resources), "spec.resources.requests")
+    own = amounts(pod.spec.resources.requests, "spec.resources.requests")
+    limits = amounts(pod.spec.resources.limits, "spec.resources.limits")
     overhead = amounts(pod.spec.overhead, "spec.overhead")
-    return {**resources.add({**together, **own}, overhead), resources.PODS: 1}
+    # A limit of the pod is its request only where neither it nor a container says another.
+    needed = resources.add({**limits, **together, **own}, overhead)
+    clamped = {name: min(amount, resources.ENORMOUS) for name, amount in needed.items()}
+    return {**clamped, resources.PODS: 1}
 
 
 def amounts(quantities: wire.Quantities, field: str) -> dict[str, int]:
@@ -27,7 +31,7 @@ def amounts(quantities: wire.Quantities, field: str) -> dict[str, int]:
     result = {}
     for name, quantity in quantities.items():
         try:
-            result[name] = resources.amount_of(name, quantity)
+            result[name] = min(resources.amount_of(name, quantity), resources.ENORMOUS)
         except ValueError as error:
             raise InvalidField(f"{field}.{name}", quantity, "must be a quantity") from error
         if result[name] < 0:
@@ -47,8 +51,11 @@ def _sum_of_containers(pod: wire.Pod) -> Amounts:
     peak: Amounts = {}
     for i, container in enumerate(pod.spec.init_containers):
         field = f"spec.initContainers[{i}]"
-        asks = _of_container(container, init_statuses, field, infeasible=infeasible)
-        if container.restart_policy == "Always":
+        restartable = container.restart_policy == "Always"
+        # Plain init containers are over before anything can be resized.
+        known = init_statuses if restartable else {}
+        asks = _of_container(container, known, field, infeasible=infeasible)
+        if restartable:
             sidecars = resources.add(sidecars, asks)
             asks = {}
         peak = resources.maximum(peak, resources.add(sidecars, asks))

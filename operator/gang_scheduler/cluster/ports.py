@@ -1,12 +1,14 @@
 """The protocols between the cluster package's parts. `kubernetes` and `fake` implement the API."""
 
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from gang_scheduler.cluster.declarations import Declaration
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
+
+if TYPE_CHECKING:
+    from gang_scheduler.cluster.declarations import Declaration  # It imports Resource from here.
+    from gang_scheduler.cluster.topologies import DeclaredTopology
 
 Body = Mapping[str, Any]
 
@@ -17,6 +19,13 @@ class PodRef(NamedTuple):
     namespace: str
     name: str
     uid: str
+
+
+class JobPods(NamedTuple):
+    """How many pods a Job can have at once: when it began, and with what is left to do."""
+
+    at_once: int
+    left: int
 
 
 class Resource(NamedTuple):
@@ -31,6 +40,15 @@ PODS = Resource("", "v1", "pods")
 NODES = Resource("", "v1", "nodes")
 POD_GROUPS = Resource("scheduling.sigs.k8s.io", "v1alpha1", "podgroups")
 SCHED_PLUGINS_POD_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups")
+NATIVE_POD_GROUPS = tuple(
+    Resource("scheduling.k8s.io", version, "podgroups")
+    for version in ("v1beta1", "v1alpha3", "v1alpha2")
+)
+JOBS = Resource("batch", "v1", "jobs")
+JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets")
+CLUSTER_NETWORK_TOPOLOGIES = Resource(
+    "scheduling.koordinator.sh", "v1alpha1", "clusternetworktopologies"
+)
 
 
 class Api(Protocol):
@@ -42,13 +60,16 @@ class Api(Protocol):
     async def bound_node(self, pod: PodRef) -> str:
         """Return the node of the pod, "" while it has none; GONE if the uid is another."""
 
+    async def delete_pod(self, pod: PodRef) -> None:
+        """Delete the pod, if it still has this uid, with its own grace period."""
+
     async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
         """Set one condition of a pod."""
 
     async def patch_status(
         self, resource: Resource, namespace: str, name: str, status: Body
-    ) -> None:
-        """Merge into the status of a custom resource, by the way its CRD allows."""
+    ) -> bool:
+        """Merge into the status by the way the CRD allows; tell whether that was a subresource."""
 
     async def create_event(self, namespace: str, event: Body) -> None:
         """Create an Event of events.k8s.io/v1."""
@@ -78,11 +99,20 @@ class Sink(Protocol):
     def node_gone(self, name: str) -> None:
         """Forget a node."""
 
-    def pod_group_seen(self, declaration: Declaration) -> None:
-        """Take in an object that describes a gang."""
+    def described(self, api_group: str, uid: str, declared: "Iterable[Declaration]") -> None:
+        """Take in what an object says of gangs."""
 
-    def pod_group_gone(self, key: GangKey, api_group: str) -> None:
-        """Forget an object that described a gang."""
+    def undescribed(self, api_group: str, uid: str) -> None:
+        """Forget an object that described gangs."""
+
+    def job_seen(self, uid: str, pods: "JobPods | None") -> None:
+        """Note how many pods a Job can have; None forgets it."""
+
+    def topology_seen(self, declared: "DeclaredTopology") -> None:
+        """Take in a ClusterNetworkTopology."""
+
+    def topology_gone(self, uid: str) -> None:
+        """Forget a ClusterNetworkTopology."""
 
 
 class Source(Protocol):

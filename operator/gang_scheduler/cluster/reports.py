@@ -1,11 +1,13 @@
 """Tells people what was decided and done: Events on gangs, metrics and warnings."""
 
+import asyncio
 from collections import Counter
 
 import structlog
 
 from gang_scheduler import telemetry
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.cluster import sources
 from gang_scheduler.cluster.binder import GangBinding
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.events import About, Events
@@ -15,7 +17,7 @@ from gang_scheduler.model.plan import Plan, Refused
 from gang_scheduler.scheduler.diagnosis import describe
 
 # A gang whose members or object are still on their way is not worth an Event.
-SILENT = frozenset({Reason.WAITING_FOR_MEMBERS})
+SILENT = frozenset({Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS})
 INVALID = frozenset({Reason.INVALID_SPEC, Reason.UNSUPPORTED_FEATURE})
 
 log = structlog.get_logger()
@@ -42,6 +44,8 @@ class Reports:
         about = self._about(binding.gang)
         if not binding.failed:
             telemetry.GANGS_BOUND.inc()
+            seconds = asyncio.get_running_loop().time() - binding.submitted_at
+            telemetry.GANG_SECONDS.observe(seconds)
             self._events.record(about, "Scheduled", _where(binding))
             return
         note = f"{dict(counts)} of {len(binding.outcomes)} bindings: {binding.problem}"
@@ -65,10 +69,13 @@ class Reports:
         """Return the PodGroup, or the first pod of a gang without one."""
         record = self._cache.gangs.records.get(gang.key)
         declaration = record.declaration if record else None
-        if declaration is not None:
-            version = f"{declaration.api_group}/v1alpha1"
+        if declaration is not None and declaration.resource is not None:
+            resource = declaration.resource
             _, namespace, name = gang.key
-            return About(version, "PodGroup", namespace, name, declaration.uid)
+            kind = sources.BY_NAME[gang.key.source].object_kind
+            owner = name.partition("/")[0]  # A JobSet's gang is called after its job, too.
+            version = f"{resource.group}/{resource.version}"
+            return About(version, kind, namespace, owner, declaration.uid)
         pod = gang.pending[0]
         return About("v1", "Pod", pod.namespace, pod.name, pod.uid)
 

@@ -2,11 +2,19 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
 from gang_scheduler.model.nodes import IntArray, Node, NodeTable
-from gang_scheduler.model.pods import Ask, HostPort
+from gang_scheduler.model.pods import Ask, HostPort, Pod
+
+
+class _Use(NamedTuple):
+    """What a pod uses, and with what right."""
+
+    ask: Ask
+    priority: int
 
 
 class Room:
@@ -18,7 +26,8 @@ class Room:
 
     def __init__(self) -> None:
         self._nodes: dict[str, Node] = {}
-        self._asks: dict[str, dict[str, Ask]] = {}
+        self._pods: dict[str, dict[str, _Use]] = {}
+        self._classes: Counter[_Use] = Counter()
         self._table = NodeTable(())
         self._used = np.zeros((0, 0), dtype=np.int64)
         self._ports: dict[str, Counter[HostPort]] = {}
@@ -42,20 +51,21 @@ class Room:
         """The names of all nodes by uid."""
         return {node.uid: node.name for node in self._nodes.values()}
 
-    def add(self, uid: str, ask: Ask, node: str) -> None:
+    def add(self, pod: Pod, node: str) -> None:
         """Count a pod on a node. A pod that is counted there already is replaced."""
-        self.remove(uid, node)
-        self._asks.setdefault(node, {})[uid] = ask
-        self._count(node, ask, 1)
+        self.remove(pod.uid, node)
+        use = _Use(pod.ask, pod.priority)
+        self._pods.setdefault(node, {})[pod.uid] = use
+        self._count(node, use, 1)
 
     def remove(self, uid: str, node: str) -> None:
         """Stop counting a pod on a node."""
-        asks = self._asks.get(node, {})
-        ask = asks.pop(uid, None)
-        if ask is not None:
-            self._count(node, ask, -1)
-        if not asks:
-            self._asks.pop(node, None)
+        pods = self._pods.get(node, {})
+        use = pods.pop(uid, None)
+        if use is not None:
+            self._count(node, use, -1)
+        if not pods:
+            self._pods.pop(node, None)
 
     def table(self) -> NodeTable:
         """Return the nodes as columns; the same object for as long as no node changes."""
@@ -74,7 +84,19 @@ class Room:
         rows = self.table().rows
         return {rows[node]: frozenset(p) for node, p in self._ports.items() if p and node in rows}
 
-    def _count(self, node: str, ask: Ask, sign: int) -> None:
+    def held(self) -> dict[int, IntArray]:
+        """Return what pods of each priority use in all. Linear in classes of pods."""
+        held: dict[int, IntArray] = {}
+        for use, number in self._classes.items():
+            vector = number * self.table().vector(use.ask.requests)
+            held[use.priority] = held.get(use.priority, 0) + vector
+        return held
+
+    def _count(self, node: str, use: _Use, sign: int) -> None:
+        self._classes[use] += sign
+        if not self._classes[use]:
+            del self._classes[use]
+        ask = use.ask
         row = self._table.rows.get(node)
         # A stale table is counted from scratch anyway where it has to be: see _rebuild.
         if row is not None:
@@ -94,5 +116,5 @@ class Room:
             if same_axis and node.name in old.rows:
                 self._used[row] = used[old.rows[node.name]]
             else:
-                for ask in self._asks.get(node.name, {}).values():
-                    self._used[row] += table.vector(ask.requests)
+                for use in self._pods.get(node.name, {}).values():
+                    self._used[row] += table.vector(use.ask.requests)

@@ -10,14 +10,25 @@ from gang_scheduler.api import annotations
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.pods import Pod
 
+JOB_SET_LABEL = "jobset.sigs.k8s.io/jobset-name"
+REPLICATED_JOB_LABEL = "jobset.sigs.k8s.io/replicatedjob-name"
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One way. `gang_of` gives the gang's name or "". `declared`: an object must describe it."""
+    """One way. `gang_of` gives the gang's name or "".
+
+    `object_kind` is the kind of the object that must describe the gang; "" where members do, or
+    nobody need.
+    """
 
     name: str
     gang_of: Callable[[Pod], str]
-    declared: bool
+    object_kind: str = ""
+
+
+def _native(pod: Pod) -> str:
+    return pod.scheduling_group
 
 
 def _pod_group_label(pod: Pod) -> str:
@@ -25,14 +36,44 @@ def _pod_group_label(pod: Pod) -> str:
     return next((pod.labels[key] for key in spellings if pod.labels.get(key)), "")
 
 
+def _annotation(pod: Pod) -> str:
+    own = pod.annotations.get(annotations.GANG_NAME)
+    return own or pod.labels.get(annotations.GANG_NAME_LABEL, "")
+
+
+def _job_set(pod: Pod) -> str:
+    job_set, job = pod.labels.get(JOB_SET_LABEL), pod.labels.get(REPLICATED_JOB_LABEL)
+    return job_set_gang(job_set, job) if job_set and job and asks_for_gang(pod) else ""
+
+
+def _job(pod: Pod) -> str:
+    return pod.job if asks_for_gang(pod) else ""
+
+
 def _itself(pod: Pod) -> str:
     return pod.name
 
 
-POD_GROUP = Source("PodGroup", _pod_group_label, declared=True)
-SINGLE = Source("Pod", _itself, declared=False)
+def asks_for_gang(pod: Pod) -> bool:
+    """Tell whether a pod of a Job wants to be one of a gang: by our label, or by a topology."""
+    return pod.labels.get(annotations.JOB_GANG_LABEL) == "true" or any(
+        annotations.asks_for_topology(key) for key in pod.annotations
+    )
 
-SOURCES = (POD_GROUP, SINGLE)
+
+def job_set_gang(job_set: str, replicated_job: str) -> str:
+    """Return the name of the gang of one replicatedJob. No other pair gives the same."""
+    return f"{job_set}/{replicated_job}"
+
+
+NATIVE = Source("scheduling.k8s.io", _native, "PodGroup")
+POD_GROUP = Source("PodGroup", _pod_group_label, "PodGroup")
+ANNOTATION = Source("annotation", _annotation)
+JOB_SET = Source("JobSet", _job_set, "JobSet")
+JOB = Source("Job", _job, "Job")
+SINGLE = Source("Pod", _itself)
+
+SOURCES = (NATIVE, POD_GROUP, ANNOTATION, JOB_SET, JOB, SINGLE)
 BY_NAME = {source.name: source for source in SOURCES}
 
 

@@ -15,16 +15,29 @@ import structlog
 from gang_scheduler import telemetry
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.conditions import rfc3339
+from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.errors import ApiError, Kind
-from gang_scheduler.cluster.gangs import Record
-from gang_scheduler.cluster.pod_group_status import status_of
-from gang_scheduler.cluster.ports import POD_GROUPS, SCHED_PLUGINS_POD_GROUPS, Api, PodRef
+from gang_scheduler.cluster.pod_group_status import native_status_of, status_of
+from gang_scheduler.cluster.ports import (
+    NATIVE_POD_GROUPS,
+    POD_GROUPS,
+    SCHED_PLUGINS_POD_GROUPS,
+    Api,
+    PodRef,
+    Resource,
+)
+from gang_scheduler.cluster.records import Record
 from gang_scheduler.model.gangs import GangKey, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.diagnosis import describe
 
-RESOURCES = {each.group: each for each in (POD_GROUPS, SCHED_PLUGINS_POD_GROUPS)}
+STATUSES = {
+    POD_GROUPS.group: status_of,
+    SCHED_PLUGINS_POD_GROUPS.group: status_of,
+    NATIVE_POD_GROUPS[0].group: native_status_of,
+}
+"""What the status of a kind says. Other objects that describe gangs get none from us."""
 QUIET_SECONDS = 5
 """A pod whose members arrive one by one is not told of each: only what lasts is written."""
 REWORD_SECONDS = 30
@@ -65,6 +78,7 @@ class StatusWriter:
         self._told: dict[GangKey, _Told] = {}
         self._reworded: dict[str, int] = {}
         self._look_again: set[GangKey] = set()
+        self._without_status: set[Resource] = set()
 
     async def run(self) -> None:
         """Write until cancelled."""
@@ -94,23 +108,36 @@ class StatusWriter:
 
     def _gang_write(self, record: Record, told: _Told, now: int) -> Iterator[Write]:
         declaration = record.declaration
-        if declaration is None:
+        resource = declaration.resource if declaration else None
+        if declaration is None or resource is None or resource.group not in STATUSES:
             return
-        deadline = self._cache.gangs.deadline(record)
         written = told.status or declaration.status
-        status = status_of(record, declaration, written, now, deadline)
-        # A CRD of another product may drop fields: what was sent once is not sent again for that.
-        if status == told.status or _says(declaration.status, status):
-            told.status = status
-            return
+        deadline = self._cache.gangs.deadline(record)
+        status = STATUSES[resource.group](record, declaration, written, now, deadline)
+        if self._is_news(resource, declaration, told, status):
+            yield lambda: self._write_status(resource, record.key, status)
         told.status = status
-        resource = RESOURCES[declaration.api_group]
-        namespace, name = record.key.namespace, record.key.name
-        yield lambda: self._write(
-            "pod_group_status",
-            record.key,
-            self._api.patch_status(resource, namespace, name, status),
-        )
+
+    def _is_news(
+        self, resource: Resource, declaration: Declaration, told: _Told, status: Mapping[str, Any]
+    ) -> bool:
+        """Tell whether a status says more than what was sent or is there."""
+        present = declaration.status
+        if resource in self._without_status:
+            # There every write moves the generation: repeating that would never end.
+            return _undated(status) not in (_undated(told.status), _undated(present))
+        # A CRD of another product may drop fields: what was sent is not sent again for that.
+        return status != told.status and any(present.get(k) != v for k, v in status.items())
+
+    async def _write_status(
+        self, resource: Resource, key: GangKey, status: Mapping[str, Any]
+    ) -> None:
+        async def write() -> None:
+            request = self._api.patch_status(resource, key.namespace, key.name, status)
+            if not await request:
+                self._without_status.add(resource)
+
+        await self._write("pod_group_status", key, write())
 
     def _pod_writes(self, record: Record, told: _Told, now: int) -> Iterator[Write]:
         refusal = record.refusal
@@ -170,13 +197,18 @@ class StatusWriter:
             telemetry.WRITES.labels(what, "written").inc()
 
 
-def _says(present: Mapping[str, Any], status: Mapping[str, Any]) -> bool:
-    return all(present.get(key) == wanted for key, wanted in status.items())
+def _undated(status: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a status without the generations that its conditions were observed at."""
+    conditions = status.get("conditions") or []
+    plain = [{k: v for k, v in each.items() if k != "observedGeneration"} for each in conditions]
+    return {k: v for k, v in {**status, "conditions": plain}.items() if v is not None}
 
 
 def _without_counts(refusal: Refused) -> str:
     if refusal.reason is Reason.WAITING_FOR_MEMBERS:
         return f"gang {refusal.gang.key} does not have minMember members yet"
+    if refusal.reason is Reason.WAITING_FOR_GANGS:
+        return f"gang {refusal.gang.key} waits for the other gangs of its group"
     return describe(refusal)
 
 

@@ -13,6 +13,10 @@ from gang_scheduler import telemetry
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError, Kind
 from gang_scheduler.cluster.ports import (
+    CLUSTER_NETWORK_TOPOLOGIES,
+    JOB_SETS,
+    JOBS,
+    NATIVE_POD_GROUPS,
     NODES,
     POD_GROUPS,
     PODS,
@@ -22,13 +26,25 @@ from gang_scheduler.cluster.ports import (
     Resource,
 )
 
-KINDS = (NODES, PODS, POD_GROUPS, SCHED_PLUGINS_POD_GROUPS)
+KINDS = (
+    (NODES,),
+    (PODS,),
+    (POD_GROUPS,),
+    (SCHED_PLUGINS_POD_GROUPS,),
+    NATIVE_POD_GROUPS,
+    (JOBS,),
+    (JOB_SETS,),
+    (CLUSTER_NETWORK_TOPOLOGIES,),
+)
+"""Each kind in the versions it may be served in, the first that is counts."""
+
 AFTER_LIST_SECONDS = 2.0
 """A watch's own list takes a moment to come in: look after it."""
 LOOK_SECONDS = 0.05
 LIST_AGAIN_SECONDS = 5.0
 
 log = structlog.get_logger()
+Versions = tuple[Resource, ...]
 
 
 class Sweep:
@@ -50,12 +66,17 @@ class Sweep:
         clock = asyncio.get_running_loop().time
         missing = dict.fromkeys(KINDS, 1)
         while any(missing.values()):
-            listed = {resource: await self._uids(resource) for resource in KINDS}
+            try:
+                listed = {versions: await self._uids(versions) for versions in KINDS}
+            except ApiError as error:
+                log.warning("list_failed", error=str(error))
+                await asyncio.sleep(LIST_AGAIN_SECONDS)
+                continue
             until = clock() + LIST_AGAIN_SECONDS
             while any(missing.values()) and clock() < until:
                 missing = {each: self._missing(each, listed[each]) for each in KINDS}
                 await asyncio.sleep(LOOK_SECONDS)
-            log.info("cache_filling", missing={k.plural: n for k, n in missing.items() if n})
+            log.info("cache_filling", missing={k[0].plural: n for k, n in missing.items() if n})
 
     async def run(self) -> None:
         """Sweep until cancelled."""
@@ -66,33 +87,35 @@ class Sweep:
             except TimeoutError:
                 pass
             self._asked.clear()
-            for resource in KINDS:
-                await self.sweep(resource)
+            for versions in KINDS:
+                await self.sweep(versions)
 
-    async def sweep(self, resource: Resource) -> None:
+    async def sweep(self, versions: Versions) -> None:
         """Drop the objects of one kind that are in the cache and not on the API server."""
+        kind = versions[0]
         # Only what was known before the list was asked for can be missing from it by deletion.
-        known = set(self._cache.uids(resource))
+        known = set(self._cache.uids(kind))
         try:
-            listed = await self._uids(resource)
+            listed = await self._uids(versions)
         except ApiError as error:
-            log.warning("sweep_failed", kind=resource.plural, error=str(error))
+            log.warning("sweep_failed", kind=kind.plural, error=str(error))
             return
         gone = known - set(listed)
         for uid in gone:
-            self._cache.uid_gone(resource, uid)
+            self._cache.uid_gone(kind, uid)
         if gone:
-            telemetry.SWEPT.labels(resource.plural).inc(len(gone))
-            log.info("swept", kind=resource.plural, gone=len(gone))
+            telemetry.SWEPT.labels(kind.plural).inc(len(gone))
+            log.info("swept", kind=kind.plural, gone=len(gone))
 
-    def _missing(self, resource: Resource, listed: Mapping[str, PodRef]) -> int:
-        known = self._cache.uids(resource)
+    def _missing(self, versions: Versions, listed: Mapping[str, PodRef]) -> int:
+        known = self._cache.uids(versions[0])
         return sum(uid not in known and uid not in self._broken for uid in listed)
 
-    async def _uids(self, resource: Resource) -> Mapping[str, PodRef]:
-        try:
-            return await self._api.uids(resource)
-        except ApiError as error:
-            if error.kind is Kind.GONE:
-                return {}  # The kind is not served: its CRD is not installed.
-            raise
+    async def _uids(self, versions: Versions) -> Mapping[str, PodRef]:
+        for resource in versions:
+            try:
+                return await self._api.uids(resource)
+            except ApiError as error:
+                if error.kind is not Kind.GONE:
+                    raise
+        return {}  # The kind is not served: its CRD is not installed.

@@ -21,7 +21,13 @@ class Wire(Struct, rename="camel", frozen=True, gc=False):
 class OwnerReference(Wire, frozen=True):
     """`metadata.ownerReferences[]`."""
 
+    kind: str = ""
     name: str = ""
+    uid: str = ""
+    controller: bool = False
+
+
+NO_OWNER = OwnerReference()
 
 
 class Metadata(Wire, frozen=True):
@@ -49,6 +55,7 @@ class ContainerPort(Wire, frozen=True):
     """`spec.containers[].ports[]`."""
 
     host_port: int = 0
+    container_port: int = 0
     protocol: str = "TCP"
     host_ip: str = field(default="", name="hostIP")
 
@@ -136,6 +143,12 @@ class Volume(Wire, frozen=True):
     ephemeral: dict[str, object] | None = None
 
 
+class SchedulingGroup(Wire, frozen=True):
+    """`spec.schedulingGroup`."""
+
+    pod_group_name: str = ""
+
+
 class PodSpec(Wire, frozen=True):
     """`spec` of a pod."""
 
@@ -154,7 +167,7 @@ class PodSpec(Wire, frozen=True):
     topology_spread_constraints: list[SpreadConstraint] = field(default_factory=list)
     volumes: list[Volume] = field(default_factory=list)
     resource_claims: list[dict[str, object]] = field(default_factory=list)
-    scheduling_group: dict[str, object] | None = None
+    scheduling_group: SchedulingGroup = SchedulingGroup()
     host_network: bool = False
 
 
@@ -165,6 +178,7 @@ class Condition(Wire, frozen=True):
     status: str = ""
     reason: str = ""
     message: str = ""
+    last_transition_time: str | None = None
 
 
 class ContainerStatus(Wire, frozen=True):
@@ -240,3 +254,90 @@ class MetadataList(Wire, frozen=True):
 
     items: list[MetadataOnly] | None = None
     metadata: ListMetadata = ListMetadata()
+
+
+class GangPolicy(Wire, frozen=True):
+    """`spec.schedulingPolicy.gang` of a native PodGroup."""
+
+    min_count: int = 1
+
+
+class SchedulingPolicy(Wire, frozen=True):
+    """`spec.schedulingPolicy` of a native PodGroup: gang, or basic where there is none."""
+
+    gang: GangPolicy | None = None
+
+
+class NativePodGroupSpec(Wire, frozen=True):
+    """`spec` of a native PodGroup."""
+
+    scheduling_policy: SchedulingPolicy = SchedulingPolicy()
+    scheduling_constraints: dict[str, object] | None = None
+    resource_claims: list[dict[str, object]] = field(default_factory=list)
+    parent_composite_pod_group_name: str = ""
+    priority: int | None = None
+    priority_class_name: str = ""
+
+
+class NativePodGroup(Wire, frozen=True):
+    """A PodGroup of scheduling.k8s.io."""
+
+    metadata: Metadata
+    spec: NativePodGroupSpec = NativePodGroupSpec()
+
+
+class PodTemplate(Wire, frozen=True):
+    """A pod template: what a pod of it would be."""
+
+    metadata: Metadata = Metadata()
+    spec: PodSpec = PodSpec()
+
+
+class JobSpec(Wire, frozen=True):
+    """`spec` of a Job. Without completions, any one success ends it."""
+
+    template: PodTemplate = PodTemplate()
+    parallelism: int = 1
+    completions: int | None = None
+
+
+class JobStatus(Wire, frozen=True):
+    """`status` of a Job."""
+
+    succeeded: int = 0
+
+
+class Job(Wire, frozen=True):
+    """A Job."""
+
+    metadata: Metadata
+    spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()
+
+
+class JobTemplate(Wire, frozen=True):
+    """The template of a replicatedJob."""
+
+    metadata: Metadata = Metadata()
+    spec: JobSpec = JobSpec()
+
+
+class ReplicatedJob(Wire, frozen=True):
+    """`spec.replicatedJobs[]`."""
+
+    name: str = ""
+    replicas: int = 1
+    template: JobTemplate = JobTemplate()
+
+
+class JobSetSpec(Wire, frozen=True):
+    """`spec` of a JobSet."""
+
+    replicated_jobs: list[ReplicatedJob] = field(default_factory=list)
+
+
+class JobSet(Wire, frozen=True):
+    """A JobSet."""
+
+    metadata: Metadata
+    spec: JobSetSpec = JobSetSpec()

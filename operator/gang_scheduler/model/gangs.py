@@ -7,6 +7,16 @@ from typing import NamedTuple
 from gang_scheduler.model.pods import Pod
 
 
+class GangName(NamedTuple):
+    """How one gang names another."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
 class GangKey(NamedTuple):
     """What tells one gang from another. `source` is the name of a membership source."""
 
@@ -17,15 +27,29 @@ class GangKey(NamedTuple):
     def __str__(self) -> str:
         return f"{self.namespace}/{self.name}"
 
+    @property
+    def called(self) -> GangName:
+        """The name without the source."""
+        return GangName(self.namespace, self.name)
+
 
 class Reason(enum.StrEnum):
-    """Why a gang waits: the closed list of behaviour that conditions and Events use."""
+    """Why a gang waits: the closed list that conditions and Events use."""
 
     UNSCHEDULABLE = "Unschedulable"
     WAITING_FOR_MEMBERS = "WaitingForMembers"
+    WAITING_FOR_GANGS = "WaitingForGangs"
     POD_GROUP_NOT_FOUND = "PodGroupNotFound"
     INVALID_SPEC = "InvalidSpec"
     UNSUPPORTED_FEATURE = "UnsupportedFeature"
+
+
+class MatchPolicy(enum.StrEnum):
+    """What counts towards a quorum."""
+
+    ONLY_WAITING = "only-waiting"
+    WAITING_AND_RUNNING = "waiting-and-running"
+    ONCE_SATISFIED = "once-satisfied"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +62,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Gang:
-    """A gang with at least one pending member.
+    """A gang as one cycle sees it.
 
     `pending` is in rank order; `bound` counts living members that have a node. `satisfied` says
-    that the gang was whole once: from then on every member is placed by itself.
+    that the gang was whole once and has not been empty since. `strict` is the mode. A `rest` is
+    what a crash left of a gang that was being bound: it goes first.
     `created_at` is in seconds since the epoch; `priority` is the lowest of the members'.
     """
 
@@ -53,9 +78,54 @@ class Gang:
     pending: tuple[Pod, ...]
     bound: int = 0
     satisfied: bool = False
+    rest: bool = False
+    strict: bool = True
+    match_policy: MatchPolicy = MatchPolicy.ONCE_SATISFIED
+    min_resources: tuple[tuple[str, int], ...] = ()
     problem: Problem | None = None
 
     @property
     def quorum(self) -> int:
         """How many pending members must be placed together, or none."""
-        return 1 if self.satisfied else max(1, self.min_member - self.bound)
+        if self.satisfied and (not self.strict or self.match_policy is MatchPolicy.ONCE_SATISFIED):
+            return 1
+        if self.match_policy is MatchPolicy.ONLY_WAITING:
+            return self.min_member
+        return max(1, self.min_member - self.bound)
+
+
+@dataclass(frozen=True, slots=True)
+class GangGroup:
+    """Gangs that start together or not at all; a gang by itself is a group of one.
+
+    `gangs` are those that have not been whole yet, in order of their keys, also when one of them
+    has no pending member. At least one has.
+    """
+
+    gangs: tuple[Gang, ...]
+    problem: Problem | None = None
+
+    @property
+    def name(self) -> str:
+        """The group is called after its first gang."""
+        return str(self.gangs[0].key)
+
+    @property
+    def waiting(self) -> tuple[Gang, ...]:
+        """The gangs with pending members."""
+        return tuple(gang for gang in self.gangs if gang.pending)
+
+    @property
+    def priority(self) -> int:
+        """The lowest of its waiting gangs'."""
+        return min(gang.priority for gang in self.waiting)
+
+    @property
+    def created_at(self) -> int:
+        """When its oldest gang was created, in seconds since the epoch."""
+        return min(gang.created_at for gang in self.gangs)
+
+    @property
+    def uid(self) -> str:
+        """The first of its gangs' uids."""
+        return min(gang.uid for gang in self.gangs)

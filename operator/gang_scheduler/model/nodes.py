@@ -14,6 +14,9 @@ IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 T = TypeVar("T")
 
+MOST_DERIVED = 20_000
+"""Pods that are all different must not fill the memory with what was derived for each."""
+
 ABSENT = -1
 """The code of a label that a node does not have."""
 
@@ -94,6 +97,8 @@ class NodeTable:
 
     def derive(self, key: Hashable, compute: Callable[[], T]) -> T:
         """Return what `compute` gives, computed once for this table and key."""
+        if len(self._derived) > MOST_DERIVED:
+            self._derived.clear()
         if key not in self._derived:
             self._derived[key] = compute()
         derived: T = self._derived[key]

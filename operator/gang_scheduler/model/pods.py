@@ -105,8 +105,10 @@ class Pod:
     `assumed`: the node is from a bind of ours that the API server has not shown yet.
     `created_at` is in seconds since the epoch; `labels` are all of the pod's, `annotations` only
     those of the prefixes that the scheduler knows; `owner` is `namespace/name` of each owner,
-    sorted, with commas between. `unscheduled` is the reason and message of a PodScheduled
-    condition that is false: we write it, so it makes no pod differ from another.
+    sorted, with commas between; `job` and `job_uid` tell the Job that controls the pod, and
+    `scheduling_group` names its native PodGroup. `unscheduled` is the reason and message of a
+    PodScheduled condition that is false: we write it, so it makes no pod differ from another.
+    `scheduled_at` is when that condition became true.
     """
 
     uid: str
@@ -122,9 +124,13 @@ class Pod:
     deleting: bool = False
     gated: bool = False
     owner: str = ""
+    job: str = ""
+    job_uid: str = ""
+    scheduling_group: str = ""
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     unscheduled: tuple[str, str] | None = field(default=None, compare=False)
+    scheduled_at: int = field(default=0, compare=False)
 
     @property
     def key(self) -> str:

@@ -15,10 +15,13 @@ PODS = "pods"
 Amounts = Mapping[str, int]
 """Resource name to amount: milli-CPU for `cpu`, else bytes or a count."""
 
+ENORMOUS = 2**50
+"""Amounts beyond this count as this: more than any node has, and sums of them fit 64 bits."""
+
 _MAX_INT64 = 2**63 - 1
 _QUANTITY = re.compile(
-    r"(?P<number>[+-]?(?:\d+(?:\.\d*)?|\.\d+))"
-    r"(?:(?P<binary>[KMGTPE]i)|(?P<decimal>[numkMGTPE])|[eE](?P<exponent>[+-]?\d{1,3}))?"
+    r"(?P<number>[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+))"
+    r"(?:(?P<binary>[KMGTPE]i)|(?P<decimal>[numkMGTPE])|[eE](?P<exponent>[+-]?[0-9]{1,3}))?"
 )
 _BINARY = {suffix: 1024 ** (i + 1) for i, suffix in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"))}
 _DECIMAL: dict[str, int | Fraction] = {
@@ -34,7 +37,7 @@ _DECIMAL: dict[str, int | Fraction] = {
 }
 
 
-@functools.lru_cache(maxsize=4096)
+@functools.lru_cache(maxsize=4096, typed=True)
 def parse_quantity(text: str | float, scale: int = 1) -> int:
     """Return `text` times `scale` as an integer, rounded up.
 

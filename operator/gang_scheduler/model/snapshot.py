@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.pods import HostPort
 
@@ -14,11 +14,13 @@ class Snapshot:
 
     `taken_at` is in seconds since the epoch. `free` is nodes by resources, in the order of
     `nodes` and of its resource axis, and may be negative where a node is over-committed.
-    `host_ports` has a row only where a port is taken. `gangs` are those worth a try now.
+    `host_ports` has a row only where a port is taken. `held` is what pods of each priority use
+    in the whole cluster, along the resource axis. `groups` are those worth a try now.
     """
 
     taken_at: int
     nodes: NodeTable
     free: IntArray
     host_ports: Mapping[int, frozenset[HostPort]] = field(default_factory=dict)
-    gangs: tuple[Gang, ...] = ()
+    held: Mapping[int, IntArray] = field(default_factory=dict)
+    groups: tuple[GangGroup, ...] = ()

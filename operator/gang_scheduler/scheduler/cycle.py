@@ -1,13 +1,21 @@
 """One cycle: many gangs decided on one snapshot. Open this file first."""
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from itertools import groupby
 
-from gang_scheduler.model.gangs import Gang, GangKey, Reason
+from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Reason
 from gang_scheduler.model.plan import Misfit, Placed, Plan, Refused
+from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler.placement.gangs import Placement, give_back, place, retake
+from gang_scheduler.scheduler import admission, diagnosis
+from gang_scheduler.scheduler.placement.gangs import (
+    Placement,
+    give_back,
+    joined,
+    place,
+    retake,
+)
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Trial
 
@@ -16,59 +24,63 @@ Shape = Hashable
 
 
 def schedule(snapshot: Snapshot, profile: Profile) -> Plan:
-    """Decide every gang of the snapshot. Pure: the same snapshot gives the same plan."""
-    cycle = _Cycle(Trial(snapshot), profile)
-    # 1. Order the gangs.
-    ordered = sorted(snapshot.gangs, key=profile.order)
-    for _, level in groupby(ordered, key=lambda gang: gang.priority):
+    """Decide every group of the snapshot. Pure: the same snapshot gives the same plan."""
+    cycle = _Cycle(snapshot, profile)
+    # 1. Order the groups.
+    ordered = sorted(snapshot.groups, key=profile.order)
+    for _, level in groupby(ordered, key=lambda group: group.priority):
         # 2. Set those aside that cannot be tried, each with its reason.
-        ready = [gang for gang in level if cycle.can_be_tried(gang)]
+        ready = [group for group in level if cycle.can_be_tried(group)]
         # 3. At one priority every quorum comes before any surplus.
-        for gang in ready:
-            cycle.place_quorum(gang)
+        for group in ready:
+            cycle.place_quorums(group)
         # 4. Then the surplus of elastic gangs, where room is left.
-        for gang in ready:
-            cycle.place_surplus(gang)
-    # 5. Give the decisions, with a reason for every gang that waits.
+        for group in ready:
+            for gang in group.waiting:
+                cycle.place_surplus(gang)
+        # 5. Where that exchanged nodes, who did not fit may fit now, before any lower priority.
+        for group in ready:
+            cycle.place_again(group)
+    # 6. Give the decisions, with a reason for every gang that waits.
     return cycle.plan()
 
 
 class _Cycle:
     """The decisions made so far, and the trial they were made on."""
 
-    def __init__(self, trial: Trial, profile: Profile) -> None:
-        self.trial = trial
+    def __init__(self, snapshot: Snapshot, profile: Profile) -> None:
+        self.snapshot = snapshot
+        self.trial = Trial(snapshot)
         self.profile = profile
         self.gangs: dict[GangKey, Gang] = {}
         self.placements: dict[GangKey, Placement] = {}
-        self.refused: list[Refused] = []
+        self.refused: dict[GangKey, Refused] = {}
+        self.exchanged = False
         # Room only shrinks during a cycle, so what did not fit once need not be tried again:
         # a thousand equal gangs in a full cluster cost one trial.
         self.failures: dict[Shape, Misfit] = {}
 
-    def can_be_tried(self, gang: Gang) -> bool:
-        """Tell whether the gang is complete and valid; if not, say why."""
-        refusal = _not_ready(gang)
-        if refusal is not None:
-            self.refused.append(refusal)
-        return refusal is None
+    def can_be_tried(self, group: GangGroup) -> bool:
+        """Tell whether the group is complete and valid; if not, say why."""
+        refusals = admission.refusals(group, self.snapshot, self.trial)
+        self.refused.update({each.gang.key: each for each in refusals})
+        return not refusals
 
-    def place_quorum(self, gang: Gang) -> None:
-        """Place the members that must start together: the first in rank, else any that fit."""
-        shape = _shape(gang)
-        known = self.failures.get(shape)
-        if known is not None and known.needs <= gang.quorum:
-            self._refuse(gang, Misfit(known.nodes, known.fits, gang.quorum, known.rejections))
-            return
-        outcome = place(gang.pending[: gang.quorum], gang.quorum, self.trial, self.profile)
-        if isinstance(outcome, Misfit) and len(gang.pending) > gang.quorum:
-            outcome = place(gang.pending, gang.quorum, self.trial, self.profile)
-        if isinstance(outcome, Misfit):
-            self.failures[shape] = outcome
-            self._refuse(gang, outcome)
-        else:
+    def place_quorums(self, group: GangGroup) -> None:
+        """Place the quorum of every gang of the group, or of none."""
+        with self.trial.all_or_nothing() as attempt:
+            placements = {}
+            for gang in group.waiting:
+                outcome = self._quorum(gang, alone=len(group.gangs) == 1)
+                if isinstance(outcome, Misfit):
+                    self._refuse(group, gang, outcome)
+                    return
+                placements[gang.key] = outcome
+            attempt.keep()
+        for gang in group.waiting:
             self.gangs[gang.key] = gang
-            self.placements[gang.key] = outcome
+            self.refused.pop(gang.key, None)
+        self.placements.update(placements)
 
     def place_surplus(self, gang: Gang) -> None:
         """Place the gang anew with all its members; where they do not all fit, as many as do."""
@@ -80,43 +92,66 @@ class _Cycle:
         if isinstance(everyone, Misfit):
             # Placing all at once may pack several classes worse than the quorum alone was.
             retake(quorum, self.trial)
-            everyone = quorum
+            more = place(_without(gang.pending, quorum), 1, self.trial, self.profile)
+            everyone = quorum if isinstance(more, Misfit) else joined(gang.pending, quorum, more)
+        else:
+            self.exchanged = True
         self.placements[gang.key] = everyone
-        # Nodes were exchanged, so a shape that did not fit before might fit now.
-        self.failures.clear()
         self._report_left_over(gang, everyone)
+
+    def place_again(self, group: GangGroup) -> None:
+        """Try a refused group once more, if room was exchanged since."""
+        if self.exchanged and not any(gang.key in self.placements for gang in group.waiting):
+            # Shapes that did not fit before may fit now.
+            self.failures.clear()
+            self.place_quorums(group)
 
     def plan(self) -> Plan:
         """Return the plan."""
-        placed = tuple(Placed(self.gangs[key], each.binds) for key, each in self.placements.items())
-        return Plan(placed, tuple(self.refused))
+        placed = tuple(
+            Placed(self.gangs[key], placement.binds) for key, placement in self.placements.items()
+        )
+        return Plan(placed, tuple(self.refused.values()))
 
-    def _refuse(self, gang: Gang, misfit: Misfit) -> None:
-        self.refused.append(Refused(gang, Reason.UNSCHEDULABLE, gang.pending, misfit))
+    def _quorum(self, gang: Gang, *, alone: bool) -> Placement | Misfit:
+        """Place the members that must start together: the first in rank, else any that fit."""
+        shape = _shape(gang)
+        known = self.failures.get(shape)
+        if known is not None and known.needs <= gang.quorum:
+            return Misfit(known.nodes, known.fits, gang.quorum, known.rejections)
+        outcome = place(gang.pending[: gang.quorum], gang.quorum, self.trial, self.profile)
+        if isinstance(outcome, Misfit) and len(gang.pending) > gang.quorum:
+            outcome = place(gang.pending, gang.quorum, self.trial, self.profile)
+        if isinstance(outcome, Misfit) and alone:
+            # In a group, room that another gang of it took may be given back again.
+            self.failures[shape] = outcome
+        return outcome
+
+    def _refuse(self, group: GangGroup, blamed: Gang, misfit: Misfit) -> None:
+        why = Refused(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit)
+        pod = blamed.pending[min(misfit.fits, len(blamed.pending) - 1)]
+        for_others = (
+            f'GangGroup "{group.name}" gets rejected due to member Pod "{pod.key}" is '
+            f'unschedulable with reason "{diagnosis.describe(why)}"'
+        )
+        for gang in group.waiting:
+            others = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail=for_others)
+            self.refused[gang.key] = why if gang is blamed else others
 
     def _report_left_over(self, gang: Gang, placement: Placement) -> None:
-        bound = {bind.pod.uid for bind in placement.binds}
-        rest = tuple(pod for pod in gang.pending if pod.uid not in bound)
+        rest = _without(gang.pending, placement)
         if rest:
-            why = place(rest[:1], 1, self.trial, self.profile)
-            misfit = why if isinstance(why, Misfit) else None
-            self.refused.append(Refused(gang, Reason.UNSCHEDULABLE, rest, misfit, left_over=True))
+            ask = rest[0].ask
+            reasons = diagnosis.diagnose(ask, self.trial, self.profile)
+            misfit = Misfit(len(self.trial.nodes), fits=0, needs=1, rejections=reasons)
+            self.refused[gang.key] = Refused(
+                gang, Reason.UNSCHEDULABLE, rest, misfit, left_over=True
+            )
 
 
-def _not_ready(gang: Gang) -> Refused | None:
-    if gang.problem is not None:
-        problem = gang.problem
-        return Refused(gang, problem.reason, gang.pending, detail=problem.message)
-    for pod in gang.pending:
-        if pod.ask.unsupported:
-            fields = ", ".join(pod.ask.unsupported)
-            detail = f"pod {pod.key}: {fields} cannot be honoured by this scheduler yet"
-            return Refused(gang, Reason.UNSUPPORTED_FEATURE, gang.pending, detail=detail)
-    if len(gang.pending) < gang.quorum:
-        present = gang.bound + len(gang.pending)
-        detail = f"{present} of minMember {gang.min_member} members exist"
-        return Refused(gang, Reason.WAITING_FOR_MEMBERS, gang.pending, detail=detail)
-    return None
+def _without(members: Sequence[Pod], placement: Placement) -> tuple[Pod, ...]:
+    placed = {bind.pod.uid for bind in placement.binds}
+    return tuple(pod for pod in members if pod.uid not in placed)
 
 
 def _shape(gang: Gang) -> Shape:

@@ -38,7 +38,9 @@ def describe(refused: Refused) -> str:
         return refused.detail
     nodes = _nodes(refused.misfit)
     if refused.left_over:
-        return f"{nodes} The gang runs; {len(refused.pods)} more member(s) wait for room."
+        return f"{nodes} The quorum has a place; {_members(refused)} waits for room."
+    if refused.gang.satisfied:
+        return f"{nodes} Gang {refused.gang.key} has started; {_members(refused)} waits for room."
     if refused.misfit.needs == 1 and len(refused.pods) == 1:
         return nodes
     return f"{nodes} {_shortfall(refused.gang, refused.misfit)}"
@@ -51,8 +53,15 @@ def _nodes(misfit: Misfit) -> str:
     return f"0/{misfit.nodes} nodes are available: {reasons}."
 
 
+def _members(refused: Refused) -> str:
+    number = len(refused.pods)
+    return "1 more member" if number == 1 else f"each of {number} more members"
+
+
 def _shortfall(gang: Gang, misfit: Misfit) -> str:
+    if misfit.fits == 0:
+        return f"Gang {gang.key} needs room for {misfit.needs} members at once."
     return (
-        f"Gang {gang.key} needs room for {misfit.needs} members at once and there is room for "
-        f"{misfit.fits}."
+        f"This is once {misfit.fits} of the {misfit.needs} members that gang {gang.key} needs at "
+        "once have a place."
     )

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.scheduler.filters import (
@@ -52,7 +52,7 @@ class Profile:
     Filters run in this order; the first to reject a node gives the reason.
     """
 
-    order: Callable[[Gang], tuple[Any, ...]]
+    order: Callable[[GangGroup], tuple[Any, ...]]
     node_filters: tuple[NodeFilter, ...]
     room_filters: tuple[RoomFilter, ...]
     fill: Fill

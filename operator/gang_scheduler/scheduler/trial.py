@@ -68,7 +68,10 @@ class Trial:
         claimed = frozenset(share.ask.host_ports)
         for row in share.rows.tolist():
             taken = self.host_ports.get(row, NO_PORTS)
-            self.host_ports[row] = taken | claimed if sign > 0 else taken - claimed
+            left = taken | claimed if sign > 0 else taken - claimed
+            self.host_ports[row] = left
+            if not left:
+                del self.host_ports[row]
 
 
 class Attempt:

@@ -8,6 +8,7 @@
 | objects    | the table kind -> loader: documents to nodes, pods and gang declarations   |
 | defaults   | what an API server would have filled in: names, uids, times, schedulerName |
 | priorities | PriorityClasses                                                            |
+| workloads  | the pods that the controllers of Jobs and JobSets would create             |
 | run        | fills a cache, decides, applies, decides again                             |
 | report     | the output document; `tables` is the same for people                       |
 """

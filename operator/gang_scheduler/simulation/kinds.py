@@ -26,11 +26,14 @@ POD = Kind("Pod", ("v1",))
 POD_GROUP = Kind("PodGroup", ("scheduling.sigs.k8s.io/v1alpha1", "scheduling.x-k8s.io/v1alpha1"))
 PRIORITY_CLASS = Kind("PriorityClass", ("scheduling.k8s.io/v1",), namespaced=False)
 
+NATIVE_POD_GROUP = Kind(
+    "PodGroup", tuple(f"scheduling.k8s.io/{v}" for v in ("v1beta1", "v1alpha3", "v1alpha2"))
+)
+JOB = Kind("Job", ("batch/v1",))
+JOB_SET = Kind("JobSet", ("jobset.x-k8s.io/v1alpha2",))
+
 # Read by a later version. What depends on them is refused by name where it would matter.
 LATER = (
-    Kind("PodGroup", tuple(f"scheduling.k8s.io/{v}" for v in ("v1beta1", "v1alpha3", "v1alpha2"))),
-    Kind("Job", ("batch/v1",)),
-    Kind("JobSet", ("jobset.x-k8s.io/v1alpha2",)),
     Kind("Topology", tuple(f"kueue.x-k8s.io/{v}" for v in ("v1beta2", "v1beta1", "v1alpha1"))),
     Kind("PodDisruptionBudget", ("policy/v1",)),
     Kind("PersistentVolume", ("v1",)),
@@ -42,7 +45,7 @@ SILENT = (
     Kind("Namespace", ("v1",), namespaced=False),
     Kind("ClusterNetworkTopology", ("scheduling.koordinator.sh/v1alpha1",), namespaced=False),
 )
-READ = (NODE, POD, POD_GROUP, PRIORITY_CLASS)
+READ = (NODE, POD, POD_GROUP, NATIVE_POD_GROUP, JOB, JOB_SET, PRIORITY_CLASS)
 ALL = (*READ, *LATER, *SILENT)
 
 

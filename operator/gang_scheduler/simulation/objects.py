@@ -7,17 +7,32 @@ from typing import Any, TypeVar
 from msgspec import field
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import declarations, decode, wire
+from gang_scheduler.cluster import declarations, decode, owners, wire
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.pod_requests import amounts
+from gang_scheduler.cluster.ports import JobPods
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.simulation import defaults, kinds, priorities
+from gang_scheduler.simulation import defaults, kinds, priorities, workloads
 from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.kinds import Kind
 from gang_scheduler.simulation.priorities import Priorities
 
-Loaded = Node | Pod | Declaration
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """An object that describes gangs: none, one, or several that are a group.
+
+    `pods`: of a Job, how many it can have.
+    """
+
+    api_group: str
+    uid: str
+    declarations: tuple[Declaration, ...]
+    pods: JobPods | None = None
+
+
+Loaded = Node | Pod | Described
 T = TypeVar("T")
 
 
@@ -96,7 +111,9 @@ class _Reading:
             kind = kinds.kind_of(document.body)
             if kind in kinds.READ:
                 body = defaults.with_identity(document.body, kind, self._sequence)
+                made = _made_of(kind, body)
                 self._add(_Object(document, kind, body))
+                self._take_made(document, made)
             elif kind not in kinds.SILENT:
                 self.notes.append(_skipped(document, known=kind is not None))
         except InvalidField as error:
@@ -113,6 +130,12 @@ class _Reading:
                 loaded = self._try(each, loaders[each.kind])
                 found.append(_aged(loaded, each.body, self.latest + age))
         return tuple(each for each in found if each is not None)
+
+    def _take_made(self, document: Document, made: Iterable[Mapping[str, Any]]) -> None:
+        """Take in what the controller of a workload creates, as if it stood there, too."""
+        for each in made:
+            path = f"{each['kind']} {each['metadata']['name']}"
+            self.take(replace(document, body=each, path=path))
 
     def _of(self, kind: Kind) -> Iterable[_Object]:
         return (each for each in self.objects.values() if each.kind is kind)
@@ -145,6 +168,13 @@ class _Reading:
             self.problems.append(Problem(f"{text}, and they differ"))
 
 
+def _made_of(kind: Kind, body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return what the controller of this object would create. Raises InvalidField."""
+    if kind is kinds.JOB:
+        return list(workloads.pods_of_job(body))
+    return list(workloads.jobs_of_job_set(body)) if kind is kinds.JOB_SET else []
+
+
 def _loaders(
     scheduler: str, known: Priorities
 ) -> Mapping[Kind, Callable[[Mapping[str, Any]], Loaded]]:
@@ -153,6 +183,9 @@ def _loaders(
         kinds.NODE: decode.node,
         kinds.POD: lambda body: _pod(body, scheduler, known),
         kinds.POD_GROUP: _pod_group,
+        kinds.NATIVE_POD_GROUP: lambda body: _described(body, (_native(body),)),
+        kinds.JOB: lambda body: _described(body, owners.job(body), owners.pods_of(body)),
+        kinds.JOB_SET: lambda body: _described(body, owners.job_set(body)),
     }
 
 
@@ -174,15 +207,30 @@ class _PodGroup(wire.Wire, frozen=True):
     spec: _PodGroupSpec = _PodGroupSpec()
 
 
-def _pod_group(body: Mapping[str, Any]) -> Declaration:
+def _pod_group(body: Mapping[str, Any]) -> Described:
     amounts(decode.read(body, _PodGroup).spec.min_resources, "spec.minResources")
-    return declarations.read(body)
+    return _described(body, (declarations.pod_group(body),))
+
+
+def _native(body: Mapping[str, Any]) -> Declaration:
+    decode.read(body, wire.NativePodGroup)  # A wrong type is unreadable input, not a problem.
+    return declarations.native_pod_group(body)
+
+
+def _described(
+    body: Mapping[str, Any], declared: tuple[Declaration, ...], pods: JobPods | None = None
+) -> Described:
+    uid = body["metadata"]["uid"]
+    return Described(kinds.group_of(body["apiVersion"]), uid, declared, pods)
 
 
 def _aged(loaded: Loaded | None, body: Mapping[str, Any], created_at: int) -> Loaded | None:
     """Return the object with an age: one without a time is younger than all that have one."""
     if loaded is None or isinstance(loaded, Node) or defaults.creation_time(body) is not None:
         return loaded
+    if isinstance(loaded, Described):
+        aged = (replace(each, created_at=created_at) for each in loaded.declarations)
+        return replace(loaded, declarations=tuple(aged))
     return replace(loaded, created_at=created_at)
 
 

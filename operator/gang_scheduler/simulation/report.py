@@ -3,7 +3,7 @@
 from typing import Any
 
 from gang_scheduler.cluster import phases
-from gang_scheduler.cluster.gangs import Record
+from gang_scheduler.cluster.records import Record
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.simulation.run import Outcome

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from itertools import count
 
 from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.gangs import LAST_RETRY_SECONDS
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.nodes import Node
@@ -13,7 +12,7 @@ from gang_scheduler.model.plan import Placed, Plan, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.simulation.objects import Loaded, Objects
+from gang_scheduler.simulation.objects import Described, Loaded, Objects
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +62,9 @@ def _fill(cache: Cache, loaded: Iterable[Loaded]) -> None:
                 cache.node_seen(each)
             case Pod():
                 cache.pod_seen(each)
-            case Declaration():
-                cache.pod_group_seen(each)
+            case Described():
+                cache.described(each.api_group, each.uid, each.declarations)
+                cache.job_seen(each.uid, each.pods)
 
 
 def _apply(cache: Cache, plan: Plan, now: int) -> None:

@@ -4,7 +4,8 @@ import re
 
 from gang_scheduler.api import annotations
 
-KEYS = {name: value for name, value in vars(annotations).items() if name.isupper()}
+NAMES = [name for name in vars(annotations) if name.isupper() and not name.endswith("_PREFIX")]
+KEYS = {name: getattr(annotations, name) for name in NAMES}
 QUALIFIED_NAME = r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 
 

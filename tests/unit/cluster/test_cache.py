@@ -3,6 +3,7 @@
 from builders import (
     NAMESPACE,
     SCHEDULER,
+    declaration,
     gang_key,
     gangs_placed,
     node,
@@ -14,7 +15,7 @@ from builders import (
 )
 from gang_scheduler.cluster import declarations, decode
 from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.cluster.ports import POD_GROUPS
 from gang_scheduler.model.gangs import Gang, GangKey
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
@@ -34,7 +35,7 @@ class Counting:
 def new_cache(on_change: Counting | None = None) -> Cache:
     cache = Cache([SCHEDULER], on_change or Counting())
     cache.node_seen(node("n1", cpu=8, memory=0))
-    cache.pod_group_seen(Declaration(gang_key("a"), "scheduling.sigs.k8s.io", "uid", min_member=2))
+    cache.described(POD_GROUPS.group, "uid-a", [declaration("a", 2)])
     return cache
 
 
@@ -43,7 +44,7 @@ def free_cpu(cache: Cache) -> int:
 
 
 def due(cache: Cache) -> list[Gang]:
-    return list(cache.snapshot(0).gangs)
+    return [gang for group in cache.snapshot(0).groups for gang in group.gangs]
 
 
 def record_members(cache: Cache, name: str = "a") -> list[str]:
@@ -63,13 +64,14 @@ def test_a_snapshot_shows_nodes_room_ports_and_gangs() -> None:
         [each.name for each in shot.nodes.nodes],
         shot.free.tolist(),
     )
-    assert [gang_key("a")] == [each.key for each in shot.gangs]
+    assert [gang_key("a")] == [each.key for group in shot.groups for each in group.gangs]
 
 
 def test_what_the_api_server_sends_can_be_scheduled() -> None:
     cache = Cache([SCHEDULER], Counting())
     cache.node_seen(decode.node(node_body("n1", allocatable={"cpu": "2", "pods": "9"})))
-    cache.pod_group_seen(declarations.read(pod_group_body("a", min_member=2)))
+    said = declarations.pod_group(pod_group_body("a", min_member=2))
+    cache.described(POD_GROUPS.group, said.uid, [said])
     for i in range(2):
         cache.pod_seen(decode.pod(pod_body(f"a-{i}", gang="a")))
 
@@ -178,10 +180,9 @@ def test_a_pod_group_that_comes_late_or_goes_makes_its_gang_worth_a_try() -> Non
     cache.pod_seen(pod("b-0", gang="b"))
     without = due(cache)[0].problem
 
-    declared = Declaration(gang_key("b"), "scheduling.sigs.k8s.io", "uid-b")
-    cache.pod_group_seen(declared)
+    cache.described(POD_GROUPS.group, "uid-b", [declaration("b")])
     with_it = due(cache)[0].problem
-    cache.pod_group_gone(declared.key, declared.api_group)
+    cache.undescribed(POD_GROUPS.group, "uid-b")
 
     assert (True, None) == (without is not None, with_it)
     assert without == due(cache)[0].problem

@@ -2,12 +2,13 @@
 
 from builders import (
     SCHEDULER,
+    declaration,
     gang_key,
     node,
     pod,
 )
 from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.cluster.ports import POD_GROUPS
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind
 
@@ -15,7 +16,7 @@ from gang_scheduler.model.plan import Bind
 def new_cache() -> Cache:
     cache = Cache([SCHEDULER])
     cache.node_seen(node("n1", cpu=8, memory=0))
-    cache.pod_group_seen(Declaration(gang_key("a"), "scheduling.sigs.k8s.io", "uid", min_member=2))
+    cache.described(POD_GROUPS.group, "uid-a", [declaration("a", 2)])
     return cache
 
 
@@ -24,7 +25,7 @@ def free_cpu(cache: Cache) -> int:
 
 
 def due(cache: Cache) -> list[Gang]:
-    return list(cache.snapshot(0).gangs)
+    return [gang for group in cache.snapshot(0).groups for gang in group.gangs]
 
 
 def record_members(cache: Cache, name: str = "a") -> list[str]:

@@ -7,6 +7,8 @@ import pytest
 from builders import gang_key, pod_group_body
 from gang_scheduler.cluster import declarations
 from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.cluster.gang_options import GangOptions
+from gang_scheduler.cluster.ports import POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.model.gangs import Problem, Reason
 
 NOW = "2026-01-02T03:04:05Z"
@@ -26,22 +28,22 @@ def test_a_pod_group_is_read() -> None:
 
     expected = Declaration(
         key=gang_key("a"),
-        api_group="scheduling.sigs.k8s.io",
         uid="uid-a",
+        resource=POD_GROUPS,
         generation=3,
         created_at=1767323045,
         min_member=4,
-        timeout_seconds=60,
+        options=GangOptions(timeout_seconds=60),
     )
-    assert expected == declarations.read(body)
+    assert expected == declarations.pod_group(body)
 
 
 def test_the_api_group_tells_two_pod_groups_of_one_name_apart() -> None:
-    ours = declarations.read(pod_group_body())
-    theirs = declarations.read(pod_group_body(api_version="scheduling.x-k8s.io/v1alpha1"))
+    ours = declarations.pod_group(pod_group_body())
+    theirs = declarations.pod_group(pod_group_body(api_version="scheduling.x-k8s.io/v1alpha1"))
 
     assert ours.key == theirs.key
-    assert "scheduling.x-k8s.io" == theirs.api_group
+    assert (POD_GROUPS, SCHED_PLUGINS_POD_GROUPS) == (ours.resource, theirs.resource)
 
 
 @pytest.mark.parametrize(
@@ -58,12 +60,12 @@ def test_the_status_says_whether_the_gang_was_whole_once(
 ) -> None:
     body = pod_group_body(status={"conditions": conditions})
 
-    assert was_scheduled == declarations.read(body).was_scheduled
+    assert was_scheduled == declarations.pod_group(body).was_scheduled
 
 
 @pytest.mark.parametrize("status", [None, "Running", {"phase": "Odd"}, {"members": "many"}])
 def test_a_status_that_cannot_be_read_is_no_problem(status: Any) -> None:
-    found = declarations.read({**pod_group_body(min_member=2), "status": status})
+    found = declarations.pod_group({**pod_group_body(min_member=2), "status": status})
 
     assert (2, None) == (found.min_member, found.problem)
 
@@ -86,17 +88,17 @@ def test_a_status_that_cannot_be_read_is_no_problem(status: Any) -> None:
     ],
 )
 def test_what_is_invalid_becomes_the_problem(body: dict[str, Any], message: str) -> None:
-    found = declarations.read(body)
+    found = declarations.pod_group(body)
 
     assert Problem(Reason.INVALID_SPEC, message) == found.problem
     assert (gang_key("a"), "uid-a", 1) == (found.key, found.uid, found.min_member)
 
 
-@pytest.mark.parametrize("key", ["groups", "match-policy", "network-topology-spec"])
+@pytest.mark.parametrize("key", ["network-topology-spec"])
 def test_what_is_not_built_yet_is_refused_and_not_ignored(key: str) -> None:
     annotation = f"gang.scheduling.koordinator.sh/{key}"
 
-    found = declarations.read(pod_group_body(metadata={"annotations": {annotation: "x"}}))
+    found = declarations.pod_group(pod_group_body(metadata={"annotations": {annotation: "x"}}))
 
     words = f"metadata.annotations[{annotation}] cannot be honoured by this scheduler yet"
     assert Problem(Reason.UNSUPPORTED_FEATURE, words) == found.problem
@@ -105,8 +107,12 @@ def test_what_is_not_built_yet_is_refused_and_not_ignored(key: str) -> None:
 def test_other_annotations_are_no_problem() -> None:
     annotation = {"gang.scheduling.koordinator.sh/mode": "Strict", "example.com/a": "b"}
 
-    assert declarations.read(pod_group_body(metadata={"annotations": annotation})).problem is None
+    assert (
+        declarations.pod_group(pod_group_body(metadata={"annotations": annotation})).problem is None
+    )
 
 
 def test_the_key_of_a_pod_group_needs_its_metadata_only() -> None:
-    assert gang_key("a") == declarations.key_of({"metadata": pod_group_body()["metadata"]})
+    assert gang_key("a") == declarations.key_of(
+        {"metadata": pod_group_body()["metadata"]}, "PodGroup"
+    )

@@ -160,7 +160,6 @@ def test_host_ports_are_read_once_and_sorted() -> None:
         ({"affinity": {"podAffinity": {REQUIRED: [{}]}}}, "spec.affinity.podAffinity"),
         ({"affinity": {"podAntiAffinity": {REQUIRED: [{}]}}}, "spec.affinity.podAntiAffinity"),
         ({"resourceClaims": [{"name": "x"}]}, "spec.resourceClaims"),
-        ({"schedulingGroup": {"podGroupName": "a"}}, "spec.schedulingGroup"),
         (
             {
                 "topologySpreadConstraints": [

@@ -1,10 +1,9 @@
 """Who is in which gang, and what is known of it."""
 
-from dataclasses import replace
-
-from builders import SCHEDULER, gang_key, pod
+from builders import SCHEDULER, declaration, gang_key, pod
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.gangs import Gangs
+from gang_scheduler.cluster.ports import SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
 
 KEY = gang_key("a")
@@ -12,30 +11,32 @@ ALONE = GangKey("Pod", "default", "alone")
 NOW = 1000
 
 
-def declaration(min_member: int = 1, api_group: str = "scheduling.sigs.k8s.io") -> Declaration:
-    return Declaration(KEY, api_group, "uid-a", created_at=5, min_member=min_member)
+def describe(gangs: Gangs, said: Declaration) -> None:
+    assert said.resource is not None
+    gangs.described(said.resource.group, said.uid, [said])
 
 
 def gangs_of(members: int, min_member: int = 1) -> Gangs:
     gangs = Gangs([SCHEDULER])
-    gangs.declared(declaration(min_member))
+    describe(gangs, declaration("a", min_member))
     for i in range(members):
         gangs.member_seen(KEY, pod(f"a-{i}", gang="a"))
     return gangs
 
 
 def due(gangs: Gangs, now: int = NOW) -> list[str]:
-    return sorted(each.key.name for each in gangs.take_due(now))
+    return sorted(each.key.name for group in gangs.take_due(now) for each in group.gangs)
 
 
 def only(gangs: Gangs, now: int = NOW) -> Gang:
     (found,) = gangs.take_due(now)
-    return found
+    (gang,) = found.gangs
+    return gang
 
 
 def test_a_gang_is_what_its_pod_group_and_its_members_say() -> None:
     gangs = Gangs([SCHEDULER])
-    gangs.declared(declaration(2))
+    describe(gangs, declaration("a", 2))
     for name, priority in (("a-10", 5), ("a-9", 7)):
         gangs.member_seen(KEY, pod(name, gang="a", priority=priority, created_at=9))
 
@@ -100,7 +101,7 @@ def test_after_a_restart_the_status_tells_that_a_gang_was_whole() -> None:
     gangs.member_seen(KEY, pod("a-0", gang="a", node="n1"))
     gangs.member_seen(KEY, pod("a-1", gang="a"))
 
-    gangs.declared(replace(declaration(3), was_scheduled=True))
+    describe(gangs, declaration("a", 3, was_scheduled=True))
 
     assert only(gangs).satisfied
 
@@ -132,7 +133,7 @@ def test_a_gang_whose_pod_group_does_not_exist_says_so() -> None:
 
 def test_a_gang_with_two_pod_groups_says_so() -> None:
     gangs = gangs_of(1)
-    gangs.declared(declaration(1, "scheduling.x-k8s.io"))
+    describe(gangs, declaration("a", resource=SCHED_PLUGINS_POD_GROUPS, uid="other"))
 
     expected = Problem(
         Reason.INVALID_SPEC,
@@ -146,7 +147,7 @@ def test_a_gang_with_an_invalid_pod_group_has_its_problem() -> None:
     gangs = gangs_of(1)
     problem = Problem(Reason.INVALID_SPEC, "spec.minMember is required")
 
-    gangs.declared(replace(declaration(), problem=problem))
+    describe(gangs, declaration("a", problem=problem))
 
     assert problem == only(gangs).problem
 

@@ -1,13 +1,13 @@
 """Which gangs are tried when: after a change, when room was freed, and after a backoff."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from builders import SCHEDULER, gang_key, pod
+from builders import SCHEDULER, declaration, gang_key, pod
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.gangs import Gangs
+from gang_scheduler.cluster.ports import POD_GROUPS
 from gang_scheduler.model.gangs import Gang, GangKey, Reason
 from gang_scheduler.model.plan import Refused
 
@@ -16,30 +16,32 @@ ALONE = GangKey("Pod", "default", "alone")
 NOW = 1000
 
 
-def declaration(min_member: int = 1, api_group: str = "scheduling.sigs.k8s.io") -> Declaration:
-    return Declaration(KEY, api_group, "uid-a", created_at=5, min_member=min_member)
+def describe(gangs: Gangs, said: Declaration) -> None:
+    assert said.resource is not None
+    gangs.described(said.resource.group, said.uid, [said])
 
 
 def gangs_of(members: int, min_member: int = 1) -> Gangs:
     gangs = Gangs([SCHEDULER])
-    gangs.declared(declaration(min_member))
+    describe(gangs, declaration("a", min_member))
     for i in range(members):
         gangs.member_seen(KEY, pod(f"a-{i}", gang="a"))
     return gangs
 
 
 def due(gangs: Gangs, now: int = NOW) -> list[str]:
-    return sorted(each.key.name for each in gangs.take_due(now))
+    return sorted(each.key.name for group in gangs.take_due(now) for each in group.gangs)
 
 
 def only(gangs: Gangs, now: int = NOW) -> Gang:
     (found,) = gangs.take_due(now)
-    return found
+    (gang,) = found.gangs
+    return gang
 
 
 def refuse(gangs: Gangs, now: int = NOW, reason: Reason = Reason.UNSCHEDULABLE) -> None:
     """Take what is due and refuse it, as a cycle does that finds no room."""
-    for each in gangs.take_due(now):
+    for each in (gang for group in gangs.take_due(now) for gang in group.waiting):
         gangs.refused(Refused(each, reason, each.pending), now)
 
 
@@ -71,7 +73,7 @@ def test_a_changed_pod_group_makes_the_gang_worth_a_try() -> None:
     gangs = gangs_of(2, min_member=3)
     due(gangs)
 
-    gangs.declared(declaration(2))
+    describe(gangs, declaration("a", 2))
 
     assert 2 == only(gangs).min_member
 
@@ -80,7 +82,7 @@ def test_a_pod_group_of_which_only_the_status_changed_does_not() -> None:
     gangs = gangs_of(2)
     due(gangs)
 
-    gangs.declared(replace(declaration(1), was_scheduled=True))
+    describe(gangs, declaration("a", 1, was_scheduled=True))
 
     assert [] == due(gangs)
 
@@ -100,7 +102,7 @@ def test_a_gang_whose_objects_are_gone_is_forgotten() -> None:
     gangs = gangs_of(1)
 
     gangs.member_gone(KEY, "uid-a-0")
-    gangs.undeclared(KEY, "scheduling.sigs.k8s.io")
+    gangs.undescribed(POD_GROUPS.group, "uid-a")
 
     assert ([], {}) == (due(gangs), gangs.records)
 
@@ -109,7 +111,7 @@ def test_forgetting_what_was_never_known_changes_nothing() -> None:
     gangs = Gangs([SCHEDULER])
 
     gangs.member_gone(KEY, "uid-a-0")
-    gangs.undeclared(KEY, "scheduling.sigs.k8s.io")
+    gangs.undescribed(POD_GROUPS.group, "uid-a")
     gangs.room_freed()
 
     assert ([], {}, None) == (due(gangs), gangs.records, gangs.next_retry())
@@ -212,6 +214,6 @@ def test_the_backoff_does_not_sleep_past_the_schedule_timeout() -> None:
 def test_a_postponed_gang_is_tried_after_its_backoff() -> None:
     gangs = gangs_of(1)
 
-    gangs.postpone(KEY, NOW)
+    gangs.bind_failed(KEY, NOW)
 
     assert [[], ["a"]] == [due(gangs, NOW), due(gangs, NOW + 1)]

@@ -2,10 +2,11 @@
 
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 
-from builders import GPU, ask, node
+from builders import GPU, ask, node, pod
 from gang_scheduler.cluster.room import Room
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Ask, HostPort
@@ -23,7 +24,7 @@ def test_what_pods_use_is_not_free() -> None:
     room = Room()
     room.node_seen(node("n1", cpu=8, memory=0))
 
-    room.add("a", ask(cpu=3), "n1")
+    room.add(pod("a", cpu=3), "n1")
 
     assert {"n1": {"cpu": 5000, "pods": 109}} == free(room)
 
@@ -32,8 +33,8 @@ def test_what_pods_used_is_free_again() -> None:
     room = Room()
     room.node_seen(node("n1", cpu=8, memory=0))
 
-    room.add("a", ask(cpu=3), "n1")
-    room.remove("a", "n1")
+    room.add(pod("a", cpu=3), "n1")
+    room.remove("uid-a", "n1")
 
     assert {"n1": {"cpu": 8000, "pods": 110}} == free(room)
 
@@ -42,8 +43,8 @@ def test_a_pod_that_is_added_twice_counts_once_as_seen_last() -> None:
     room = Room()
     room.node_seen(node("n1", cpu=8, memory=0))
 
-    room.add("a", ask(cpu=3), "n1")
-    room.add("a", ask(cpu=4), "n1")
+    room.add(pod("a", cpu=3), "n1")
+    room.add(pod("a", cpu=4), "n1")
 
     assert {"n1": {"cpu": 4000, "pods": 109}} == free(room)
 
@@ -52,14 +53,14 @@ def test_removing_a_pod_that_is_not_there_changes_nothing() -> None:
     room = Room()
     room.node_seen(node("n1", cpu=8, memory=0))
 
-    room.remove("a", "n1")
+    room.remove("uid-a", "n1")
 
     assert {"n1": {"cpu": 8000, "pods": 110}} == free(room)
 
 
 def test_pods_seen_before_their_node_count() -> None:
     room = Room()
-    room.add("a", ask(cpu=3, ports=[HostPort(80)]), "n1")
+    room.add(pod("a", cpu=3, ports=[HostPort(80)]), "n1")
 
     room.node_seen(node("n1", cpu=8, memory=0))
 
@@ -70,7 +71,7 @@ def test_pods_seen_before_their_node_count() -> None:
 def test_a_node_that_comes_back_still_has_its_pods() -> None:
     room = Room()
     room.node_seen(node("n1", cpu=8, memory=0))
-    room.add("a", ask(cpu=3), "n1")
+    room.add(pod("a", cpu=3), "n1")
     room.node_gone("n1")
     gone = free(room)
 
@@ -83,7 +84,7 @@ def test_a_node_that_comes_back_still_has_its_pods() -> None:
 def test_a_resource_that_is_offered_later_was_used_all_along() -> None:
     room = Room()
     room.node_seen(node("n1", cpu=8, memory=0))
-    room.add("a", ask(cpu=1, gpu=2), "n1")
+    room.add(pod("a", cpu=1, gpu=2), "n1")
     free(room)
 
     room.node_seen(node("n1", cpu=8, memory=0, gpu=8))
@@ -95,12 +96,12 @@ def test_a_port_is_free_when_its_last_claim_is_gone() -> None:
     room = Room()
     room.node_seen(node("n1"))
     web = ask(ports=[HostPort(80)])
-    room.add("a", web, "n1")
-    room.add("b", web, "n1")
+    room.add(replace(pod("a"), ask=web), "n1")
+    room.add(replace(pod("b"), ask=web), "n1")
 
-    room.remove("a", "n1")
+    room.remove("uid-a", "n1")
     half = room.host_ports()
-    room.remove("b", "n1")
+    room.remove("uid-b", "n1")
 
     assert [{0: frozenset([HostPort(80)])}, {}] == [half, room.host_ports()]
 
@@ -118,7 +119,7 @@ def test_the_table_is_the_same_object_until_a_node_changes() -> None:
     room.node_seen(node("n1"))
     before = room.table()
 
-    room.add("a", ask(), "n1")
+    room.add(pod("a"), "n1")
     room.node_seen(node("n1"))
     same = room.table()
     room.node_gone("n1")
@@ -132,7 +133,7 @@ def test_what_was_handed_out_does_not_change() -> None:
     room.node_seen(node("n1", cpu=8, memory=0))
     handed_out = room.free()
 
-    room.add("a", ask(cpu=3), "n1")
+    room.add(pod("a", cpu=3), "n1")
 
     assert [[8000, 110]] == handed_out.tolist()
     assert not handed_out.flags.writeable
@@ -185,7 +186,7 @@ def random_change(dice: random.Random, room: Room, oracle: Oracle) -> None:
             ports = [HostPort(dice.randint(1, 3))] if dice.random() < 0.4 else []
             asked = ask(cpu=dice.randint(0, 3), gpu=dice.choice([0, 1]), ports=ports)
             oracle.pods[uid] = asked, name
-            room.add(uid, asked, name)
+            room.add(replace(pod("x", uid=uid), ask=asked), name)
         case "remove" if oracle.pods:
             uid = dice.choice(sorted(oracle.pods))
             room.remove(uid, oracle.pods.pop(uid)[1])

@@ -1,8 +1,10 @@
 """How many members must be placed together."""
 
+from dataclasses import replace
+
 import pytest
 
-from builders import gang, gang_key
+from builders import gang, gang_key, group
 
 
 @pytest.mark.parametrize(
@@ -20,3 +22,63 @@ def test_members_of_a_gang_that_was_whole_once_are_placed_alone() -> None:
 
 def test_a_gang_is_written_as_people_write_it() -> None:
     assert "default/a" == str(gang_key("a"))
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize(
+    ("policy", "bound", "quorum"),
+    [
+        ("only-waiting", 0, 4),
+        ("only-waiting", 3, 4),
+        ("only-waiting", 5, 4),
+        ("waiting-and-running", 0, 4),
+        ("waiting-and-running", 3, 1),
+        ("waiting-and-running", 5, 1),
+        ("once-satisfied", 0, 4),
+        ("once-satisfied", 3, 1),
+        ("once-satisfied", 5, 1),
+    ],
+)
+def test_row_match_policy_before_the_first_quorum(
+    policy: str, bound: int, quorum: int, *, strict: bool
+) -> None:
+    found = gang("a", pods=6, min_member=4, bound=bound, match_policy=policy, strict=strict)
+
+    assert quorum == found.quorum
+
+
+@pytest.mark.parametrize(
+    ("strict", "policy", "quorum"),
+    [
+        (True, "only-waiting", 4),
+        (True, "waiting-and-running", 3),
+        (True, "once-satisfied", 1),
+        (False, "only-waiting", 1),
+        (False, "waiting-and-running", 1),
+        (False, "once-satisfied", 1),
+    ],
+)
+def test_rows_mode_and_match_policy_after_the_first_quorum(
+    policy: str, quorum: int, *, strict: bool
+) -> None:
+    found = gang(
+        "a", pods=6, min_member=4, bound=1, satisfied=True, match_policy=policy, strict=strict
+    )
+
+    assert quorum == found.quorum
+
+
+def test_a_group_has_the_lowest_priority_the_oldest_age_and_the_first_uid_of_its_gangs() -> None:
+    empty = replace(gang("c", priority=-9, created_at=1, uid="z"), pending=())
+    one = gang("b", priority=5, created_at=3, uid="x")
+    other = gang("a", priority=2, created_at=4, uid="y")
+
+    found = group(one, other, empty)
+
+    assert ("default/a", (other, one), 2, 1, "x") == (
+        found.name,
+        found.waiting,
+        found.priority,
+        found.created_at,
+        found.uid,
+    )

@@ -1,14 +1,15 @@
 """Many gangs are decided on one snapshot."""
 
-from builders import GPU, gang, gangs_placed, node, nodes_of, pod, reasons, snapshot
-from gang_scheduler.model.gangs import Gang, Problem, Reason
+from builders import GPU, gang, gangs_placed, group, node, nodes_of, pod, reasons, snapshot
+from gang_scheduler.model.gangs import Gang, GangGroup, Problem, Reason
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Plan
+from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 
 
-def decide(nodes: list[Node], *gangs: Gang) -> Plan:
+def decide(nodes: list[Node], *gangs: Gang | GangGroup) -> Plan:
     return schedule(snapshot(nodes, gangs), PROFILES["binpack"])
 
 
@@ -196,3 +197,78 @@ def test_no_nodes_are_room_for_nobody() -> None:
     (refused,) = decide([], gang("a", pods=2)).refused
 
     assert Misfit(0, 0, 2, ()) == refused.misfit
+
+
+# Groups.
+
+
+def test_a_group_gets_all_its_quorums() -> None:
+    plan = decide(four_gpus(), group(gang("a", pods=3, gpu=1), gang("b", gpu=1)))
+
+    assert (["a", "b"], ()) == (gangs_placed(plan), plan.refused)
+
+
+def test_a_group_gets_none_of_its_quorums_when_one_does_not_fit() -> None:
+    small, big = gang("a", pods=2, gpu=1), gang("b", pods=3, gpu=1)
+
+    plan = decide(four_gpus(), group(small, big), gang("c", pods=4, gpu=1, created_at=9))
+
+    assert ["c"] == gangs_placed(plan)
+    assert {"a": "Unschedulable", "b": "Unschedulable"} == reasons(plan)
+
+
+def test_the_others_of_a_refused_group_are_told_which_pod_did_not_fit() -> None:
+    plan = decide(four_gpus(), group(gang("a", pods=2, gpu=1), gang("b", pods=3, gpu=1)))
+
+    first, second = sorted(plan.refused, key=lambda each: each.gang.key)
+    assert Misfit(1, 2, 3, ((f"Insufficient {GPU}", 1),)) == second.misfit
+    expected = (
+        'GangGroup "default/a" gets rejected due to member Pod "default/b-2" is unschedulable with '
+        f'reason "{diagnosis.describe(second)}"'
+    )
+    assert (expected, None) == (first.detail, first.misfit)
+
+
+def test_a_group_with_an_incomplete_gang_waits_for_it() -> None:
+    plan = decide(
+        four_gpus(), group(gang("a", gpu=1), gang("b", pods=1, min_member=2), gang("c", gpu=1))
+    )
+
+    assert {"a": "WaitingForGangs", "b": "WaitingForMembers", "c": "WaitingForGangs"} == reasons(
+        plan
+    )
+
+
+def test_a_group_with_a_problem_gives_it_to_all_its_gangs() -> None:
+    problem = Problem(Reason.WAITING_FOR_GANGS, "gang default/x does not exist")
+
+    plan = decide(four_gpus(), group(gang("a"), gang("b"), problem=problem))
+
+    assert [problem.message] * 2 == [each.detail for each in plan.refused]
+
+
+def test_the_minimums_of_a_group_come_before_its_surplus() -> None:
+    elastic = gang("a", pods=4, min_member=1, gpu=1)
+
+    plan = decide(four_gpus(), group(elastic, gang("b", pods=2, gpu=1)))
+
+    assert {"a-0", "a-1", "b-0", "b-1"} == set(nodes_of(plan))
+
+
+def test_surplus_is_placed_beside_the_quorum_where_all_cannot_be_packed_anew() -> None:
+    members = [pod(f"a-{i}", gpu=gpu) for i, gpu in enumerate((1, 1, 4, 1))]
+    nodes = [node("n1", gpu=3)]
+
+    plan = decide(nodes, gang("a", members=members, min_member=2))
+
+    assert ["a-0", "a-1", "a-3"] == list(nodes_of(plan))
+
+
+def test_min_resources_are_a_gate() -> None:
+    gated = gang("a", gpu=1, min_resources=((GPU, 5),))
+
+    (refused,) = decide(four_gpus(), gated).refused
+
+    expected = f"spec.minResources: the cluster has not enough {GPU} free"
+    assert (Reason.UNSCHEDULABLE, expected) == (refused.reason, refused.detail)
+    assert ["a"] == gangs_placed(decide(four_gpus(2), gated))

@@ -31,15 +31,15 @@ def test_a_pod_without_gang_gets_kube_schedulers_message() -> None:
 def test_a_gang_is_told_what_it_is_short_of() -> None:
     expected = (
         f"0/2 nodes are available: 2 Insufficient {GPU}. "
-        "Gang default/a needs room for 4 members at once and there is room for 2."
+        "This is once 2 of the 4 members that gang default/a needs at once have a place."
     )
     assert expected == message([node("n1", gpu=1), node("n2", gpu=1)], gang("a", pods=4, gpu=1))
 
 
-def test_a_running_gang_is_told_how_many_wait() -> None:
+def test_a_gang_with_a_quorum_is_told_how_many_wait() -> None:
     expected = (
         f"0/1 nodes are available: 1 Insufficient {GPU}. "
-        "The gang runs; 2 more member(s) wait for room."
+        "The quorum has a place; each of 2 more members waits for room."
     )
     assert expected == message([node("n1", gpu=2)], gang("a", pods=4, min_member=1, gpu=1))
 

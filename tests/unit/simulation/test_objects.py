@@ -2,11 +2,10 @@
 
 import pytest
 
-from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import documents, objects
-from gang_scheduler.simulation.objects import Objects, UnreadableInput
+from gang_scheduler.simulation.objects import Described, Objects, UnreadableInput
 
 
 def loaded(text: str) -> Objects:
@@ -38,19 +37,19 @@ def test_objects_keep_their_order_and_are_older_than_the_reading() -> None:
         "{kind: Node, apiVersion: v1, metadata: {name: n}}\n"
     )
 
-    assert [Pod, Declaration, Node] == [type(each) for each in found.loaded]
+    assert [Pod, Described, Node] == [type(each) for each in found.loaded]
     assert 4 == found.read_at
 
 
 def test_what_is_left_out_is_noted() -> None:
     found = loaded(
-        "{kind: Job, apiVersion: batch/v1}\n---\n"
+        "{kind: Topology, apiVersion: kueue.x-k8s.io/v1beta1}\n---\n"
         "{kind: Deployment, apiVersion: apps/v1}\n---\n"
         "{kind: ClusterNetworkTopology, apiVersion: scheduling.koordinator.sh/v1alpha1}\n"
     )
 
     expected = (
-        "f: document 1: Job (batch/v1) is not read yet; skipped",
+        "f: document 1: Topology (kueue.x-k8s.io/v1beta1) is not read yet; skipped",
         "f: document 2: Deployment (apps/v1) is not a kind that matters here; skipped",
     )
     assert expected == found.notes
@@ -97,3 +96,26 @@ def test_all_problems_are_reported_at_once() -> None:
         loaded("kind: 3\n---\nhello\n---\n{kind: Pod, apiVersion: v1}")
 
     assert 3 == len(caught.value.lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (
+            "{kind: Job, apiVersion: batch/v1, metadata: {name: a}, spec: {parallelism: three}}",
+            'spec.parallelism must be a whole number, not "three"',
+        ),
+        (
+            (
+                "{kind: JobSet, apiVersion: jobset.x-k8s.io/v1alpha2, metadata: {name: a}, "
+                "spec: {replicatedJobs: {}}}"
+            ),
+            "spec.replicatedJobs must be a list, not {}",
+        ),
+    ],
+)
+def test_a_problem_of_a_workload_is_reported_once(text: str, problem: str) -> None:
+    with pytest.raises(UnreadableInput) as caught:
+        loaded(text)
+
+    assert (f"f: document 1: {problem}",) == caught.value.lines

@@ -9,9 +9,8 @@ import pytest
 import builders
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.cluster import phases
-from gang_scheduler.cluster.declarations import Declaration
-from gang_scheduler.cluster.gangs import Record
 from gang_scheduler.cluster.phases import Counts
+from gang_scheduler.cluster.records import Record
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
 
@@ -32,9 +31,9 @@ ROWS = [line.split() for line in TABLE.strip().splitlines()[1:]]
 
 def record(min_member: int, *, pods: int, phase: str, node: str) -> Record:
     key = builders.gang_key("a")
-    declaration = Declaration(key, "scheduling.sigs.k8s.io", uid="u", min_member=min_member)
+    said = builders.declaration("a", min_member)
     made = [builders.pod(f"a-{i}", gang="a", node=node, phase=phase) for i in range(pods)]
-    return Record(key, {pod.uid: pod for pod in made}, {declaration.api_group: declaration})
+    return Record(key, {pod.uid: pod for pod in made}, {said.uid: said})
 
 
 @pytest.mark.parametrize("row", ROWS, ids=" ".join)

@@ -4,6 +4,7 @@ Semantics of kube-scheduler's NodeAffinity: terms are alternatives, the requirem
 must all hold, an empty term matches nothing, and a comparison with what is no integer is false.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 
@@ -11,6 +12,8 @@ import numpy as np
 
 from gang_scheduler.model.nodes import ABSENT, BoolArray, LabelColumn, NodeTable
 from gang_scheduler.model.pods import Ask, NodeTerm, Operator, Requirement
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 
 
 def passes(ask: Ask, nodes: NodeTable) -> BoolArray:
@@ -58,10 +61,7 @@ def _compare(column: LabelColumn, values: tuple[str, ...], *, greater: bool) -> 
 
 
 def _integer(text: str) -> int | None:
-    try:
-        return int(text)
-    except ValueError:
-        return None
+    return int(text) if _INTEGER.fullmatch(text) else None
 
 
 TESTS: Mapping[Operator, Callable[[LabelColumn, tuple[str, ...]], BoolArray]] = {

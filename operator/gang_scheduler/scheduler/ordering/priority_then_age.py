@@ -1,9 +1,10 @@
-"""Higher priority first, then the older gang."""
+"""Higher priority first, then what a crash left half done, then the older group."""
 
-from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.gangs import GangGroup
 
 
-def key(gang: Gang) -> tuple[int, int, str, str]:
-    """Return a sort key. Smaller sorts first. Called once per gang per cycle."""
-    # The last keys are the uid and the name: equal gangs must always sort the same way.
-    return (-gang.priority, gang.created_at, gang.uid, str(gang.key))
+def key(group: GangGroup) -> tuple[int, bool, int, str, str]:
+    """Return a sort key. Smaller sorts first. Called once per group per cycle."""
+    half_done = any(gang.rest for gang in group.gangs)
+    # The last keys are the uid and the name: equal groups must always sort the same way.
+    return (-group.priority, not half_done, group.created_at, group.uid, group.name)

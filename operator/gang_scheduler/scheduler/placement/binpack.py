@@ -15,7 +15,7 @@ def fill(ask: Ask, slots: IntArray, count: int, trial: Trial) -> Share:
     `slots` must hold at least `count` in all. Ties go to the first node in order of names.
     """
     candidates = np.flatnonzero(slots)
-    fullest = np.argsort(-scores.use_with_one_more(ask, candidates, trial), kind="stable")
+    fullest = np.argsort(-scores.use_with(1, ask, candidates, trial), kind="stable")
     ordered = candidates[fullest]
     before = np.cumsum(slots[ordered].clip(max=count)) - slots[ordered].clip(max=count)
     taken = ordered[before < count]

@@ -54,6 +54,13 @@ def retake(placement: Placement, trial: Trial) -> None:
         trial.take(share)
 
 
+def joined(members: Sequence[Pod], first: Placement, second: Placement) -> Placement:
+    """Return two placements of different members as one, in the members' order."""
+    binds = {bind.pod.uid: bind for bind in (*first.binds, *second.binds)}
+    ordered = tuple(binds[pod.uid] for pod in members if pod.uid in binds)
+    return Placement(ordered, (*first.shares, *second.shares))
+
+
 def offer_slots(ask: Ask, trial: Trial, profile: Profile) -> IntArray:
     """Return how many pods of a class each node could take beside what is assumed there."""
     slots = profile.room_filters[0].slots(ask, trial)

@@ -10,29 +10,19 @@ from gang_scheduler.scheduler.trial import Trial
 THOUSAND = 1000
 
 
-def use_with_one_more(ask: Ask, rows: IntArray, trial: Trial) -> IntArray:
-    """Return the use in thousandths, summed over what the pod asks for, with one more pod on it.
+def use_with(more: int, ask: Ask, rows: IntArray, trial: Trial) -> IntArray:
+    """Return the use in thousandths, summed over what the pod asks for, with `more` pods on it.
 
     The number of pods counts only where nothing else is asked for: a node is full when its
     CPUs or GPUs are gone, not when it runs many small pods.
     """
     columns = _columns(ask, trial)
-    used = trial.nodes.allocatable[np.ix_(rows, columns)] - trial.free[np.ix_(rows, columns)]
-    return _share(used, rows, columns, trial) + use_of_one(ask, rows, trial)
-
-
-def use_of_one(ask: Ask, rows: IntArray, trial: Trial) -> IntArray:
-    """Return what one pod adds to that use, on each row."""
-    columns = _columns(ask, trial)
-    vector = trial.nodes.vector(ask.requests)[columns]
-    return _share(np.broadcast_to(vector, (len(rows), len(columns))), rows, columns, trial)
-
-
-def _share(amounts: IntArray, rows: IntArray, columns: IntArray, trial: Trial) -> IntArray:
-    capacity = np.maximum(trial.nodes.allocatable[np.ix_(rows, columns)], 1)
+    allocatable = trial.nodes.allocatable[np.ix_(rows, columns)]
+    used = allocatable - trial.free[np.ix_(rows, columns)]
+    wanted = used + more * trial.nodes.vector(ask.requests)[columns]
     # Integers, so that equal nodes tie on every machine.
-    total: IntArray = (amounts * THOUSAND // capacity).sum(axis=1)
-    return total
+    use: IntArray = (wanted * THOUSAND // np.maximum(allocatable, 1)).sum(axis=1)
+    return use
 
 
 def _columns(ask: Ask, trial: Trial) -> IntArray:

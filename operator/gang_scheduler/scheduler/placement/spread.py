@@ -16,16 +16,17 @@ def fill(ask: Ask, slots: IntArray, count: int, trial: Trial) -> Share:
     `slots` must hold at least `count` in all. Ties go to the first node in order of names.
     """
     candidates = np.flatnonzero(slots)
-    use = scores.use_with_one_more(ask, candidates, trial)
-    step = scores.use_of_one(ask, candidates, trial)
-    heap = list(zip(use.tolist(), range(len(candidates)), strict=True))
+    first = scores.use_with(1, ask, candidates, trial).tolist()
+    heap = list(zip(first, range(len(candidates)), strict=True))
     heapq.heapify(heap)
     counts = np.zeros(len(candidates), dtype=np.int64)
     for _ in range(count):
-        score, chosen = heap[0]
+        _, chosen = heap[0]
         counts[chosen] += 1
         if counts[chosen] < slots[candidates[chosen]]:
-            heapq.heapreplace(heap, (score + int(step[chosen]), chosen))
+            row = candidates[chosen : chosen + 1]
+            use = int(scores.use_with(int(counts[chosen]) + 1, ask, row, trial)[0])
+            heapq.heapreplace(heap, (use, chosen))
         else:
             heapq.heappop(heap)
     return Share(ask, candidates[counts > 0], counts[counts > 0])

@@ -1,17 +1,24 @@
 """Which gang comes first."""
 
 import itertools
+from typing import Any
 
-from builders import gang
+from builders import gang, group
+from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.scheduler.ordering import priority_then_age
 
+
+def one(name: str, **fields: Any) -> GangGroup:
+    return group(gang(name, **fields))
+
+
 ORDERED = [
-    gang("urgent", priority=10, created_at=9, uid="z"),
-    gang("old", priority=0, created_at=1, uid="z"),
-    gang("young", priority=0, created_at=2, uid="a"),
-    gang("same-age", priority=0, created_at=2, uid="b"),
-    gang("same-uid-1", priority=-5, uid="c"),
-    gang("same-uid-2", priority=-5, uid="c"),
+    one("urgent", priority=10, created_at=9, uid="z"),
+    one("old", priority=0, created_at=1, uid="z"),
+    one("young", priority=0, created_at=2, uid="a"),
+    one("same-age", priority=0, created_at=2, uid="b"),
+    one("same-uid-1", priority=-5, uid="c"),
+    one("same-uid-2", priority=-5, uid="c"),
 ]
 
 
@@ -19,4 +26,6 @@ def test_priority_then_age_then_uid_then_name() -> None:
     for shuffled in itertools.islice(itertools.permutations(ORDERED), 0, 720, 7):
         found = sorted(shuffled, key=priority_then_age.key)
 
-        assert [each.key.name for each in ORDERED] == [each.key.name for each in found]
+        assert [each.gangs[0].key.name for each in ORDERED] == [
+            each.gangs[0].key.name for each in found
+        ]

@@ -1,0 +1,106 @@
+"""What annotations say of how a gang is scheduled. They stand on a PodGroup or on pods."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.model.gangs import GangName, MatchPolicy
+
+STRICT, NON_STRICT = "Strict", "NonStrict"
+
+# Go knows two letters for micro: the sign and the Greek one.
+_MICRO = {"us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6}
+_SECONDS = {"ns": 1e-9, **_MICRO, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
+_DURATION = re.compile(rf"(?:[0-9]{{1,12}}(?:\.[0-9]*)?|\.[0-9]+)(?:{'|'.join(_SECONDS)})")
+_NAME = re.compile(r"(?P<namespace>[^/\s]+)/(?P<name>\S+)")
+
+
+@dataclass(frozen=True, slots=True)
+class GangOptions:
+    """The options of a gang; every one has a default. `groups` are the gangs it names."""
+
+    groups: tuple[GangName, ...] = ()
+    strict: bool = True
+    match_policy: MatchPolicy = MatchPolicy.ONCE_SATISFIED
+    timeout_seconds: int | None = None
+    total: int | None = None
+
+
+def read(present: Mapping[str, str]) -> GangOptions:
+    """Return the options. Raises InvalidField for the first that cannot be understood."""
+    defaults = GangOptions()
+    return GangOptions(
+        groups=_groups(present.get(annotations.GANG_GROUPS)),
+        strict=_mode(present.get(annotations.GANG_MODE)),
+        match_policy=_match_policy(present.get(annotations.GANG_MATCH_POLICY)),
+        timeout_seconds=_duration(present.get(annotations.GANG_WAITING_TIME)),
+        total=whole_number(present, annotations.GANG_TOTAL_NUMBER, defaults.total),
+    )
+
+
+def field(key: str) -> str:
+    """Return an annotation as errors name it."""
+    return f"metadata.annotations[{key}]"
+
+
+def whole_number(present: Mapping[str, str], key: str, default: int | None) -> int | None:
+    """Return a number of at least 1. Raises InvalidField for anything else."""
+    text = present.get(key)
+    if text is None:
+        return default
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
+        raise InvalidField(field(key), text, "must be a whole number of at least 1")
+    return int(text)
+
+
+def _groups(text: str | None) -> tuple[GangName, ...]:
+    if text is None:
+        return ()
+    where = field(annotations.GANG_GROUPS)
+    try:
+        names = msgspec.json.decode(text, type=list[str])
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise InvalidField(where, text, 'must be a JSON array of "namespace/name"') from error
+    matches = [_NAME.fullmatch(name) for name in names]
+    wrong = next((name for name, match in zip(names, matches, strict=True) if not match), None)
+    if wrong is not None:
+        raise InvalidField(where, wrong, 'must name gangs as "namespace/name"')
+    return tuple(GangName(match["namespace"], match["name"]) for match in matches if match)
+
+
+def _mode(text: str | None) -> bool:
+    if text not in (None, STRICT, NON_STRICT):
+        raise InvalidField(field(annotations.GANG_MODE), text, f"must be {STRICT} or {NON_STRICT}")
+    return text != NON_STRICT
+
+
+def _match_policy(text: str | None) -> MatchPolicy:
+    if text is None:
+        return MatchPolicy.ONCE_SATISFIED
+    try:
+        return MatchPolicy(text)
+    except ValueError as error:
+        known = ", ".join(MatchPolicy)
+        problem = f"must be one of {known}"
+        raise InvalidField(field(annotations.GANG_MATCH_POLICY), text, problem) from error
+
+
+def _duration(text: str | None) -> int | None:
+    """Return a Go duration in seconds, rounded up."""
+    if text is None:
+        return None
+    parts = _DURATION.findall(text)
+    seconds = sum(_seconds(part) for part in parts)
+    if "".join(parts) != text.removeprefix("+") or not seconds > 0:
+        problem = 'must be a duration of more than 0, such as "90s" or "10m"'
+        raise InvalidField(field(annotations.GANG_WAITING_TIME), text, problem)
+    return -int(-seconds // 1)
+
+
+def _seconds(part: str) -> float:
+    unit = part.lstrip("0123456789.")
+    return float(part.removesuffix(unit)) * _SECONDS[unit]

@@ -1,0 +1,95 @@
+"""Jobs and JobSets that are gangs: what their objects say of them.
+
+A workload is a gang when its pod template asks for it: by our label, or by asking for a topology.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gang_scheduler.api import annotations
+from gang_scheduler.cluster import decode, sources, wire
+from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.cluster.gang_options import GangOptions
+from gang_scheduler.cluster.ports import JOB_SETS, JOBS, JobPods
+from gang_scheduler.model.gangs import GangKey
+
+
+def job(body: Mapping[str, Any]) -> tuple[Declaration, ...]:
+    """Return the gang of a Job, if it is one. Raises InvalidField for what is no Job.
+
+    The Job of a JobSet is a part of its replicatedJob's gang, and none by itself.
+    """
+    source = decode.read(body, wire.Job)
+    if not _is_gang(source.spec.template) or _is_part(source.spec.template):
+        return ()
+    left = _completions(source.spec) - source.status.succeeded
+    return (
+        Declaration(
+            key=GangKey(sources.JOB.name, source.metadata.namespace, source.metadata.name),
+            uid=source.metadata.uid,
+            resource=JOBS,
+            created_at=decode.timestamp(source.metadata.creation_timestamp),
+            min_member=max(1, min(source.spec.parallelism, left)),
+            finished=left <= 0,
+        ),
+    )
+
+
+def job_set(body: Mapping[str, Any]) -> tuple[Declaration, ...]:
+    """Return a gang for each replicatedJob that asks for it, all of one group.
+
+    Raises InvalidField for what is no JobSet.
+    """
+    source = decode.read(body, wire.JobSet)
+    jobs = [each for each in source.spec.replicated_jobs if _is_gang(each.template.spec.template)]
+    keys = [_key(source, each) for each in jobs]
+    options = GangOptions(groups=tuple(key.called for key in keys))
+    return tuple(
+        Declaration(
+            key=key,
+            uid=source.metadata.uid,
+            resource=JOB_SETS,
+            created_at=decode.timestamp(source.metadata.creation_timestamp),
+            min_member=max(1, each.replicas * _at_once(each.template.spec)),
+            completions=each.replicas * _completions(each.template.spec),
+            options=options,
+        )
+        for key, each in zip(keys, jobs, strict=True)
+    )
+
+
+def pods_of(body: Mapping[str, Any]) -> JobPods | None:
+    """Return how many pods a Job can have; None for one of several that make a workload.
+
+    Raises InvalidField for what is no Job.
+    """
+    source = decode.read(body, wire.Job)
+    if any(each.controller for each in source.metadata.owner_references):
+        return None
+    left = _completions(source.spec) - source.status.succeeded
+    return JobPods(_at_once(source.spec), max(0, min(source.spec.parallelism, left)))
+
+
+def _key(source: wire.JobSet, each: wire.ReplicatedJob) -> GangKey:
+    name = sources.job_set_gang(source.metadata.name, each.name)
+    return GangKey(sources.JOB_SET.name, source.metadata.namespace, name)
+
+
+def _is_gang(template: wire.PodTemplate) -> bool:
+    metadata = template.metadata
+    return metadata.labels.get(annotations.JOB_GANG_LABEL) == "true" or any(
+        annotations.asks_for_topology(key) for key in metadata.annotations
+    )
+
+
+def _is_part(template: wire.PodTemplate) -> bool:
+    labels = template.metadata.labels
+    return bool(labels.get(sources.JOB_SET_LABEL) and labels.get(sources.REPLICATED_JOB_LABEL))
+
+
+def _completions(spec: wire.JobSpec) -> int:
+    return spec.parallelism if spec.completions is None else spec.completions
+
+
+def _at_once(spec: wire.JobSpec) -> int:
+    return min(spec.parallelism, _completions(spec))

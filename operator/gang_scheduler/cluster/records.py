@@ -1,0 +1,180 @@
+"""What is known of one gang."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from gang_scheduler.cluster import declarations, ranks, sources
+from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.pods import Pod, PodPhase
+
+NOBODY_SAID = Declaration(GangKey("", "", ""), "")
+
+
+@dataclass(slots=True, eq=False)
+class Record:
+    """One gang: its members, what describes it, and how its last tries went.
+
+    `members` are all its pods by uid, ended ones included; those with a node have it, also when
+    the binding is only assumed. `said` are the objects that describe it, by uid. `past` are
+    members that had ended before the present attempt began. `whole_once` lasts while any member
+    that has a node lives. Times are seconds since the epoch; `quorum_since` is when a quorum of
+    living members was first seen. `spared` are members that Jobs will not run any more, because
+    so many have succeeded.
+    """
+
+    key: GangKey
+    members: dict[str, Pod] = field(default_factory=dict)
+    said: dict[str, Declaration] = field(default_factory=dict)
+    past: frozenset[str] = frozenset()
+    whole_once: bool = False
+    tried: bool = False
+    quorum_since: int | None = None
+    refusal: Refused | None = None
+    retries: int = 0
+    failed_binds: int = 0
+    retry_at: int | None = None
+    spared: int = 0
+    _by_members: Declaration | None = None
+    _members_changed: bool = False
+
+    def take(self, pod: Pod) -> None:
+        """Add or replace a member."""
+        self.members[pod.uid] = pod
+        self._members_changed = True
+
+    def drop(self, uid: str) -> bool:
+        """Forget a member; tell whether it was one."""
+        self._members_changed = True
+        return self.members.pop(uid, None) is not None
+
+    @property
+    def declaration(self) -> Declaration | None:
+        """What describes the gang; of several objects, the youngest of the first API group."""
+        if self.key.source == sources.ANNOTATION.name:
+            if self._members_changed:
+                self._by_members = declarations.by_members(self.key, self.members.values())
+                self._members_changed = False
+            return self._by_members
+        return min(
+            self.said.values(),
+            key=lambda each: (each.resource or ("",), -each.created_at, each.uid),
+            default=None,
+        )
+
+    @property
+    def min_member(self) -> int:
+        """The quorum as described; 1 for a gang that nobody described."""
+        return (self.declaration or NOBODY_SAID).min_member
+
+    @property
+    def empty(self) -> bool:
+        """Nothing is known of the gang any more."""
+        return not self.members and not self.said
+
+    def living(self) -> Iterator[Pod]:
+        """Return the members that count: not ended, not being deleted, not gated."""
+        return (pod for pod in self.members.values() if pod.living)
+
+    def ended(self) -> Iterator[Pod]:
+        """Return the members that ended during the present attempt."""
+        return (pod for pod in self.members.values() if pod.terminal and pod.uid not in self.past)
+
+    def settle(self, now: int) -> None:
+        """Bring what the record remembers in line with its members. Linear in members."""
+        living = list(self.living())
+        bound = sum(1 for pod in living if pod.node)
+        if living and not bound:
+            # Nobody runs and somebody waits: a new attempt. Who ended before is no part of it,
+            # unless the same Job goes on, which never repeats what has succeeded.
+            self.past = frozenset(
+                uid for uid, pod in self.members.items() if pod.terminal and not self._goes_on(pod)
+            )
+        needed = self._needed(self.declaration or NOBODY_SAID)
+        if len(living) < needed:
+            self.quorum_since = None
+        elif self.quorum_since is None:
+            self.quorum_since = now
+        confirmed = sum(1 for pod in living if pod.node and not pod.assumed)
+        if not bound:
+            self.whole_once = False
+        elif confirmed >= needed and self.declaration and not self.declaration.problem:
+            self.whole_once = True
+
+    def as_gang(self, schedulers: frozenset[str]) -> Gang:
+        """Return the gang as the scheduler sees it; without pending members, none of ours waits."""
+        living = list(self.living())
+        pending = [pod for pod in living if not pod.node and pod.scheduler in schedulers]
+        said = self.declaration or NOBODY_SAID
+        oldest = min(living, key=lambda pod: (pod.created_at, pod.uid), default=None)
+        members_priority = min((pod.priority for pod in living), default=0)
+        return Gang(
+            key=self.key,
+            uid=said.uid or (oldest.uid if oldest else ""),
+            created_at=said.created_at if said.uid or not oldest else oldest.created_at,
+            priority=members_priority if said.priority is None else said.priority,
+            min_member=self._needed(said),
+            pending=tuple(sorted(pending, key=ranks.rank_key)),
+            bound=sum(1 for pod in living if pod.node),
+            satisfied=self.whole_once,
+            rest=self._is_rest(living),
+            strict=said.options.strict,
+            match_policy=said.options.match_policy,
+            min_resources=said.min_resources,
+            problem=self._problem() or ranks.problem(pending),
+        )
+
+    def _needed(self, said: Declaration) -> int:
+        """Return the quorum less what has succeeded and will not be run again."""
+        if said.completions is not None:
+            return max(1, min(said.min_member, said.completions - self._succeeded(said)))
+        # The own status of a Job that is a gang has counted them already.
+        spared = 0 if self.key.source == sources.JOB.name else self.spared
+        return max(1, said.min_member - spared)
+
+    def succeeded_wholly(self) -> bool:
+        """Tell whether nothing more of the gang is to be run."""
+        said = self.declaration
+        if said is None:
+            return False
+        if self.key.source == sources.JOB.name:
+            return said.finished
+        return self._succeeded(said) >= (said.completions or said.min_member)
+
+    def _succeeded(self, said: Declaration) -> int:
+        # Pods of an earlier object of this name may still be there.
+        oldest = said.created_at if said.completions is not None else 0
+        done = (pod for pod in self.ended() if pod.phase is PodPhase.SUCCEEDED)
+        return sum(1 for pod in done if pod.created_at >= oldest)
+
+    def _is_rest(self, living: Sequence[Pod]) -> bool:
+        """Tell what a crash left of a gang from a gang that has lost members.
+
+        The first has members that were there before others were bound, and were not bound.
+        """
+        bound_at = [pod.scheduled_at for pod in living if pod.node and pod.scheduled_at]
+        if self.whole_once or not bound_at:
+            return False
+        return any(not pod.node and pod.created_at <= min(bound_at) for pod in living)
+
+    def _goes_on(self, ended: Pod) -> bool:
+        """Tell whether a member has done its part of a Job that still has others to run."""
+        if ended.phase is not PodPhase.SUCCEEDED or ended.deleting or not ended.job_uid:
+            return False
+        # The uid: a second Job of that name is a second run, and must be whole again.
+        return any(pod.job_uid == ended.job_uid for pod in self.living())
+
+    def _problem(self) -> Problem | None:
+        kind = sources.BY_NAME[self.key.source].object_kind
+        declaration = self.declaration
+        if declaration is None:
+            if not kind:
+                return None
+            return Problem(Reason.POD_GROUP_NOT_FOUND, f'{kind} "{self.key}" does not exist')
+        groups = sorted({each.resource.group for each in self.said.values() if each.resource})
+        if len(groups) > 1:
+            where = " and ".join(groups)
+            twice = f'PodGroup "{self.key}" exists twice, in {where}: delete one'
+            return Problem(Reason.INVALID_SPEC, twice)
+        return declaration.problem

@@ -1,0 +1,69 @@
+"""Which groups can be tried at all, and why the others cannot."""
+
+import numpy as np
+
+from gang_scheduler.model.gangs import Gang, GangGroup, Problem, Reason
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.trial import Trial
+
+
+def refusals(group: GangGroup, snapshot: Snapshot, trial: Trial) -> tuple[Refused, ...]:
+    """Return why the group cannot be tried, a refusal a waiting gang; nothing if it can."""
+    if group.problem is not None:
+        return tuple(_refused(gang, group.problem) for gang in group.waiting)
+    problems = {gang.key: _problem(gang, snapshot, trial) for gang in group.gangs}
+    blamed = next((gang for gang in group.gangs if problems[gang.key]), None)
+    if blamed is None:
+        return ()
+    for_others = _waits_for(blamed, problems[blamed.key])
+    return tuple(_refused(gang, problems[gang.key] or for_others) for gang in group.waiting)
+
+
+def _refused(gang: Gang, problem: Problem) -> Refused:
+    return Refused(gang, problem.reason, gang.pending, detail=problem.message)
+
+
+def _problem(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
+    return gang.problem or _unsupported(gang) or _incomplete(gang) or _gated(gang, snapshot, trial)
+
+
+def _unsupported(gang: Gang) -> Problem | None:
+    for pod in gang.pending:
+        if pod.ask.unsupported:
+            fields = ", ".join(pod.ask.unsupported)
+            message = f"pod {pod.key}: {fields} cannot be honoured by this scheduler yet"
+            return Problem(Reason.UNSUPPORTED_FEATURE, message)
+    return None
+
+
+def _incomplete(gang: Gang) -> Problem | None:
+    if len(gang.pending) >= gang.quorum:
+        return None
+    present = gang.bound + len(gang.pending)
+    message = f"{present} of minMember {gang.min_member} members exist"
+    return Problem(Reason.WAITING_FOR_MEMBERS, message)
+
+
+def _gated(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
+    """Hold minResources against what is free or held by pods that the gang may preempt."""
+    if not gang.min_resources or gang.satisfied:
+        return None
+    nodes = snapshot.nodes
+    room = trial.free.clip(min=0).sum(axis=0)
+    for priority, held in snapshot.held.items():
+        if priority < gang.priority:
+            room = room + held
+    short = np.flatnonzero(nodes.vector(gang.min_resources) > room)
+    unknown = [name for name, amount in gang.min_resources if amount and name not in nodes.axis]
+    lacking = [*unknown, *(nodes.resources[column] for column in short)]
+    if not lacking:
+        return None
+    message = f"spec.minResources: the cluster has not enough {', '.join(lacking)} free"
+    return Problem(Reason.UNSCHEDULABLE, message)
+
+
+def _waits_for(blamed: Gang, problem: Problem | None) -> Problem:
+    why = problem.message if problem else ""
+    message = f"gang {blamed.key} of the same group cannot start: {why}"
+    return Problem(Reason.WAITING_FOR_GANGS, message)

@@ -1,0 +1,89 @@
+"""The pods that the controllers of Jobs and JobSets would create."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from gang_scheduler.cluster import decode, wire
+from gang_scheduler.cluster.sources import JOB_SET_LABEL, REPLICATED_JOB_LABEL
+
+INDEX = "batch.kubernetes.io/job-completion-index"
+JOB_NAMES = ("batch.kubernetes.io/job-name", "job-name")
+JOB_SET_JOB = "jobset.sigs.k8s.io/job-index"
+
+Body = Mapping[str, Any]
+
+
+def pods_of_job(job: Body) -> Iterator[Body]:
+    """Yield the pods of a Job that has just been started, suspended or not.
+
+    Raises InvalidField that names the field and the value.
+    """
+    source = decode.read(job, wire.Job)
+    parallelism = source.spec.parallelism
+    total = parallelism if source.spec.completions is None else source.spec.completions
+    name = job["metadata"]["name"]
+    for index in range(min(parallelism, total - source.status.succeeded)):
+        numbered = {INDEX: str(index)}
+        labels = {**dict.fromkeys(JOB_NAMES, name), **numbered}
+        pod = _from_template(job["spec"].get("template", {}), labels, numbered)
+        yield {**pod, "metadata": {**pod["metadata"], **_owned(job, "Job", f"{name}-{index}")}}
+
+
+def jobs_of_job_set(job_set: Body) -> Iterator[Body]:
+    """Yield the Jobs of a JobSet. Raises InvalidField that names the field and the value."""
+    decode.read(job_set, wire.JobSet)
+    set_name = job_set["metadata"]["name"]
+    for replicated in job_set.get("spec", {}).get("replicatedJobs", []):
+        for index in range(replicated.get("replicas", 1)):
+            labels = {
+                JOB_SET_LABEL: set_name,
+                REPLICATED_JOB_LABEL: replicated["name"],
+                JOB_SET_JOB: str(index),
+            }
+            yield _job(job_set, replicated, f"{set_name}-{replicated['name']}-{index}", labels)
+
+
+def _job(job_set: Body, replicated: Body, name: str, labels: Mapping[str, str]) -> Body:
+    template = replicated.get("template", {})
+    spec = template.get("spec", {})
+    pod = _from_template(spec.get("template", {}), labels, labels)
+    metadata = _merged(template.get("metadata", {}), labels, labels)
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {**metadata, **_owned(job_set, "JobSet", name)},
+        "spec": {**spec, "template": {"metadata": pod["metadata"], "spec": pod["spec"]}},
+    }
+
+
+def _from_template(
+    template: Body, labels: Mapping[str, str], annotations: Mapping[str, str]
+) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": _merged(template.get("metadata", {}), labels, annotations),
+        "spec": template.get("spec", {}),
+    }
+
+
+def _merged(
+    metadata: Body, labels: Mapping[str, str], annotations: Mapping[str, str]
+) -> dict[str, Any]:
+    return {
+        "labels": {**metadata.get("labels", {}), **labels},
+        "annotations": {**metadata.get("annotations", {}), **annotations},
+    }
+
+
+def _owned(owner: Body, kind: str, name: str) -> dict[str, Any]:
+    given = owner["metadata"]
+    reference = {"kind": kind, "name": given["name"], "uid": given["uid"], "controller": True}
+    times = {key: given[key] for key in ("creationTimestamp",) if key in given}
+    return {
+        **times,
+        "name": name,
+        "namespace": given["namespace"],
+        "uid": f"{given['uid']}/{name}",
+        "ownerReferences": [reference],
+    }
