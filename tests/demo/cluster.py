@@ -14,14 +14,16 @@ BLOCK = "network.topology.nvidia.com/block"
 LAYERS = {SPINE: 4, BLOCK: 2}
 GPU = "nvidia.com/gpu"
 ALLOCATABLE = {"cpu": "96", "memory": "768Gi", "pods": "110", GPU: "8"}
+OPTIONS = controlplane.Options()
 
 
 @contextlib.contextmanager
 def running(
     say: builds.Say = builds.say_on_stderr,
+    options: controlplane.Options = OPTIONS,
 ) -> Iterator[tuple[controlplane.ControlPlane, controlplane.Scheduler]]:
     """Start everything, and end it with the block. Seconds, once the binaries are built."""
-    with controlplane.start(say=say) as plane:
+    with controlplane.start(options, say) as plane:
         scheduler = furnish(plane, say)
         try:
             yield plane, scheduler

@@ -1,5 +1,8 @@
 """The directories of examples/, and the outcome that each declares in its expected.toml.
 
+    needs = ["jobset"]           # optional: what the cluster must have beside our CRDs, see NEEDS
+    namespaces = ["a", "b"]      # optional: where its objects say that they are, instead of
+                                 # wherever they are applied; gangs are then called namespace/gang
     [bound]             # pods that have a node, by gang; a pod without a gang counts as its own
     llama-pretrain = 4
 
@@ -15,13 +18,17 @@ TOML, because `kubectl apply -f DIRECTORY` takes every YAML file for a manifest.
 """
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 EXPECTED = "expected.toml"
+NATIVE_GANGS = "native-gangs"
+JOB_SET = "jobset"
+NEEDS = {NATIVE_GANGS, JOB_SET}
+"""An API server that serves PodGroups of its own; the CRD of JobSets, and their controller."""
 
 
 class InvalidExample(ValueError):  # noqa: N818 - reads as what it is.
@@ -60,6 +67,12 @@ class Example:
     title: str
     outcome: Outcome
     then: Deletion | None
+    needs: tuple[str, ...] = ()
+    namespaces: tuple[str, ...] = ()
+
+    def prefixes(self, applied_in: str) -> dict[str, str]:
+        """Return the namespaces of its objects, each with what the names of gangs begin with."""
+        return {name: f"{name}/" for name in self.namespaces} or {applied_in: ""}
 
 
 def directories() -> list[Path]:
@@ -76,8 +89,11 @@ def load(directory: Path) -> Example:
     expected = tomllib.loads((directory / EXPECTED).read_text())
     try:
         then = expected.pop("then", None)
+        needs, namespaces = (_words(expected.pop(key, [])) for key in ("needs", "namespaces"))
+        _check(needs)
         outcome = _outcome(expected)
-        return Example(directory, title, outcome, _deletion(directory, then) if then else None)
+        deletion = _deletion(directory, then) if then else None
+        return Example(directory, title, outcome, deletion, needs, namespaces)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidExample(f"{directory.name}/{EXPECTED}: {error!r}") from error
 
@@ -85,6 +101,17 @@ def load(directory: Path) -> Example:
 def manifests(directory: Path) -> Iterator[Path]:
     """Yield the files that `kubectl apply -f DIRECTORY` reads."""
     yield from sorted(each for each in directory.iterdir() if each.suffix == ".yaml")
+
+
+def _words(found: Sequence[object]) -> tuple[str, ...]:
+    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+        raise ValueError(f"{found!r} is no list of words")
+    return tuple(found)
+
+
+def _check(needs: Sequence[str]) -> None:
+    if unknown := set(needs) - NEEDS:
+        raise ValueError(f"nobody knows how to provide {', '.join(sorted(unknown))}")
 
 
 def _deletion(directory: Path, then: dict[str, Any]) -> Deletion:

@@ -29,7 +29,8 @@ class Story:
         # 1. A cluster.
         self._heading("A control plane of its own: etcd, API server, controllers, KWOK's kubelets")
         with cluster.running(self._say) as (plane, _):
-            told = [examples.load(directory) for directory in examples.directories()]
+            every = [examples.load(directory) for directory in examples.directories()]
+            told = [example for example in every if not example.needs]
             # 2. The examples, one after the other; they stay.
             for example in told:
                 self._apply(plane, example)
@@ -46,7 +47,7 @@ class Story:
     def _apply(self, plane: ControlPlane, example: Example) -> None:
         self._heading(f"{example.title} (examples/{example.directory.name})")
         self._kubectl(plane, "apply", "-f", str(example.directory))
-        self._wait(plane, example.outcome)
+        self._wait(plane, example, example.outcome)
 
     def _explain(self, plane: ControlPlane, outcome: Outcome) -> None:
         for gang in outcome.waiting:
@@ -58,19 +59,19 @@ class Story:
             return
         self._heading(f"Room is made: {example.then.manifest.name} of {example.directory.name}")
         self._kubectl(plane, "delete", "-f", str(example.then.manifest))
-        self._wait(plane, example.then.outcome)
+        self._wait(plane, example, example.then.outcome)
         self._show(plane, "Who runs now")
 
     def _show(self, plane: ControlPlane, heading: str) -> None:
         self._heading(heading)
-        self._kubectl(plane, "get", "podgroups")
+        self._kubectl(plane, "get", "podgroups", "--all-namespaces")
         self._console.print()
-        self._console.print(placements.table(plane, NAMESPACE))
+        self._console.print(placements.table(plane))
 
-    def _wait(self, plane: ControlPlane, outcome: Outcome) -> None:
+    def _wait(self, plane: ControlPlane, example: Example, outcome: Outcome) -> None:
         started = time.monotonic()
         with self._console.status("waiting for the scheduler"):
-            placements.wait(plane, NAMESPACE, outcome)
+            placements.wait(plane, example.prefixes(NAMESPACE), outcome)
         seconds = time.monotonic() - started
         told = [f"{count} of {gang} have a node" for gang, count in outcome.bound.items() if count]
         told += [f"{gang} waits: {why.reason}" for gang, why in outcome.waiting.items()]
