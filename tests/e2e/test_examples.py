@@ -1,5 +1,6 @@
 """Every directory of examples/ is run, each on the demo's cluster, and ends as it declares."""
 
+import contextlib
 import shutil
 import time
 from collections.abc import Iterator
@@ -10,47 +11,92 @@ import yaml
 
 import controlplane
 from demo import cluster, examples, placements
+from e2e.gang_watcher import GangWatcher
+from e2e.jobset import standin
 
 pytestmark = pytest.mark.e2e
 
 DELETE_SECONDS = 30.0
 
 
+class Planes:
+    """The demo's cluster, with what an example needs on it. One at a time."""
+
+    def __init__(self) -> None:
+        self._stack = contextlib.ExitStack()
+        self._running: tuple[tuple[str, ...], controlplane.ControlPlane] | None = None
+
+    def close(self) -> None:
+        """End what runs."""
+        self._running = None
+        self._stack.close()
+
+    def with_what_is_needed(self, needs: tuple[str, ...]) -> controlplane.ControlPlane:
+        """Return the one that runs, if it has just that, else a new one in its place."""
+        if self._running is None or self._running[0] != needs:
+            self.close()
+            self._running = (needs, self._start(needs))
+        return self._running[1]
+
+    def _start(self, needs: tuple[str, ...]) -> controlplane.ControlPlane:
+        options = controlplane.Options(native_gangs=examples.NATIVE_GANGS in needs)
+        plane, _ = self._stack.enter_context(cluster.running(options=options))
+        if examples.JOB_SET in needs:
+            standin.install(plane)
+            self._stack.enter_context(standin.StandIn(plane))
+        return plane
+
+
+def in_order_of_needs() -> list[Path]:
+    """Return the directories of all examples, so that few planes must be started."""
+    return sorted(examples.directories(), key=lambda each: (examples.load(each).needs, each))
+
+
 @pytest.fixture(scope="module")
-def plane() -> Iterator[controlplane.ControlPlane]:
-    with cluster.running() as (plane, _):
-        yield plane
+def planes() -> Iterator[Planes]:
+    made = Planes()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def plane(planes: Planes, directory: Path) -> controlplane.ControlPlane:
+    return planes.with_what_is_needed(examples.load(directory).needs)
 
 
 @pytest.fixture
 def namespace(plane: controlplane.ControlPlane, directory: Path) -> Iterator[str]:
+    """Where the example is applied; afterwards nothing of it is left."""
+    example = examples.load(directory)
     name = f"example-{directory.name}"
     plane.kubectl("create", "namespace", name)
     yield name
     # By manifest, for the sake of what has no namespace. The next example needs all nodes empty.
-    plane.kubectl("delete", "-n", name, "--ignore-not-found", "-f", str(directory))
+    plane.kubectl("delete", *_where(example, name), "--ignore-not-found", "-f", str(directory))
     plane.kubectl("delete", "namespace", name, "--wait=false")
     deadline = time.monotonic() + DELETE_SECONDS
-    while placements.pods(plane, name):
+    while any(placements.pods(plane, each) for each in example.prefixes(name)):
         assert time.monotonic() < deadline, f"pods of {directory.name} are still there"
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize("directory", examples.directories(), ids=lambda path: path.name)
+@pytest.mark.parametrize("directory", in_order_of_needs(), ids=lambda path: path.name)
 def test_an_example_ends_as_it_declares(
     plane: controlplane.ControlPlane, namespace: str, directory: Path
 ) -> None:
     example = examples.load(directory)
-    min_members = _min_members(directory)
+    prefixes = example.prefixes(namespace)
 
-    with controlplane.Watcher(plane, namespace) as watcher:
-        plane.kubectl("apply", "-n", namespace, "-f", str(directory))
-        placements.wait(plane, namespace, example.outcome)
-        bound_while_waiting = {gang: watcher.ever_bound(gang) for gang in example.outcome.waiting}
+    with GangWatcher(plane) as watcher:
+        plane.kubectl("apply", *_where(example, namespace), "-f", str(directory))
+        placements.wait(plane, prefixes, example.outcome)
+        waiting = [_called(example, namespace, gang) for gang in example.outcome.waiting]
+        bound_while_waiting = {gang: watcher.ever_bound(gang) for gang in waiting}
         if example.then:
-            plane.kubectl("delete", "-n", namespace, "-f", str(example.then.manifest))
-            placements.wait(plane, namespace, example.then.outcome)
-        partial = watcher.partial_gangs(min_members)
+            manifest = str(example.then.manifest)
+            plane.kubectl("delete", *_where(example, namespace), "-f", manifest)
+            placements.wait(plane, prefixes, example.then.outcome)
+        partial = watcher.partial_gangs(_quorums(example, namespace))
 
     assert not any(bound_while_waiting.values())
     assert [] == partial
@@ -81,6 +127,9 @@ def test_an_example_that_declares_nothing_is_refused(tmp_path: Path, missing: st
         "[bound]\na = 4\n[waiting.a]\nwhy = 'Unschedulable'",
         "[bound]\na = 4\n[surprise]\nb = 1",
         "[bound]\na = 4\n[then]\ndelete = 'nothing.yaml'\nbound = { a = 0 }",
+        "needs = ['the moon']\n[bound]\na = 4",
+        "needs = 'jobset'\n[bound]\na = 4",
+        "namespaces = [1]\n[bound]\na = 4",
     ],
 )
 def test_an_expectation_that_nobody_reads_is_refused(tmp_path: Path, expected: str) -> None:
@@ -91,14 +140,32 @@ def test_an_expectation_that_nobody_reads_is_refused(tmp_path: Path, expected: s
         examples.load(tmp_path)
 
 
-def _min_members(directory: Path) -> dict[str, int]:
+def _where(example: examples.Example, namespace: str) -> list[str]:
+    return [] if example.namespaces else [f"--namespace={namespace}"]
+
+
+def _called(example: examples.Example, namespace: str, gang: str) -> str:
+    """Return the name of a gang as the watcher says it."""
+    return gang if example.namespaces else f"{namespace}/{gang}"
+
+
+def _quorums(example: examples.Example, namespace: str) -> dict[str, int]:
+    """Return how many members of each gang start together: all, where no PodGroup says less."""
     documents = (
         document
-        for manifest in examples.manifests(directory)
+        for manifest in examples.manifests(example.directory)
         for document in yaml.safe_load_all(manifest.read_text())
     )
-    return {
-        document["metadata"]["name"]: document["spec"]["minMember"]
-        for document in documents
-        if document["kind"] == "PodGroup"
+    outcomes = [example.outcome, *([example.then.outcome] if example.then else [])]
+    quorums = {
+        _called(example, namespace, gang): count
+        for outcome in outcomes
+        for gang, count in outcome.bound.items()
+        if count
     }
+    for document in documents:
+        if "minMember" in document.get("spec", {}):
+            metadata = document["metadata"]
+            where = metadata.get("namespace", next(iter(example.prefixes(namespace))))
+            quorums[f"{where}/{metadata['name']}"] = document["spec"]["minMember"]
+    return quorums

@@ -84,11 +84,6 @@ def test_the_operator_is_killed_and_there_is_room_for_half_of_the_gangs(
     assert [0] * 25 + [SIZE] * 25 == sizes
 
 
-@pytest.mark.xfail(
-    strict=True,
-    raises=TimeoutError,
-    reason="scheduler/ordering/priority_then_age.py knows priority and age alone (behaviour 7)",
-)
 def test_the_rest_of_a_half_bound_gang_comes_before_an_older_gang(
     scheduler: controlplane.Scheduler, namespace: Namespace
 ) -> None:
