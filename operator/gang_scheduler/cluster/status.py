@@ -21,6 +21,7 @@ from gang_scheduler.cluster.pod_group_status import native_status_of, status_of
 from gang_scheduler.cluster.ports import (
     NATIVE_POD_GROUPS,
     POD_GROUPS,
+    PODS,
     SCHED_PLUGINS_POD_GROUPS,
     Api,
     PodRef,
@@ -42,6 +43,7 @@ QUIET_SECONDS = 5
 """A pod whose members arrive one by one is not told of each: only what lasts is written."""
 REWORD_SECONDS = 30
 """The counts in a message change with every pod that starts or ends elsewhere."""
+MOST_GONE = 1000
 
 log = structlog.get_logger()
 Write = Callable[[], Awaitable[None]]
@@ -49,8 +51,12 @@ Write = Callable[[], Awaitable[None]]
 
 @dataclass(slots=True)
 class _Told:
-    """What was last written of a gang, and since when it waits for the same reason."""
+    """What was last written of a gang, and since when it waits for the same reason.
 
+    `uid` is that of the object that describes the gang: another one knows nothing of this yet.
+    """
+
+    uid: str = ""
     status: Mapping[str, Any] = field(default_factory=dict)
     reason: Reason | None = None
     since: int = 0
@@ -89,6 +95,7 @@ class StatusWriter:
 
     async def flush(self) -> None:
         """Write what has changed since the last time."""
+        self._forget_the_gone()
         keys = self._cache.gangs.changed | self._look_again
         self._cache.gangs.changed.clear()
         self._look_again.clear()
@@ -96,13 +103,24 @@ class StatusWriter:
         writes = [write for key in sorted(keys) for write in self._due(key, now)]
         await _in_parallel(writes, self._concurrency)
 
+    def _forget_the_gone(self) -> None:
+        """Drop what was told of gangs and pods that are gone, once they are the larger part."""
+        records = self._cache.gangs.records
+        if len(self._told) > 2 * len(records) + MOST_GONE:
+            self._told = {key: told for key, told in self._told.items() if key in records}
+        if len(self._reworded) > 2 * len(self._cache.uids(PODS)) + MOST_GONE:
+            known = self._cache.uids(PODS)
+            self._reworded = {uid: at for uid, at in self._reworded.items() if uid in known}
+
     def _due(self, key: GangKey, now: int) -> Iterator[Write]:
         record = self._cache.gangs.records.get(key)
         if record is None:
-            self._told.pop(key, None)
             return
         record.settle(now)
-        told = self._told.setdefault(key, _Told())
+        uid = record.declaration.uid if record.declaration else ""
+        told = self._told.get(key)
+        if told is None or told.uid != uid:
+            told = self._told[key] = _Told(uid)
         yield from self._gang_write(record, told, now)
         yield from self._pod_writes(record, told, now)
 

@@ -1,0 +1,138 @@
+"""What users read is current, and written no more often than it changes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+import builders
+from gang_scheduler.cluster import status
+from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.errors import ApiError
+from gang_scheduler.cluster.fake import Change, Document, FakeApi, FakeCluster, Fault
+from gang_scheduler.cluster.intake import Intake
+from gang_scheduler.cluster.ports import POD_GROUPS, PODS, Resource
+from gang_scheduler.cluster.status import StatusWriter
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES
+
+NAMESPACE = "default"
+
+
+class Office:
+    """A cache that sees a fake cluster at once, and the writer of statuses. `now` is in seconds."""
+
+    def __init__(self, *, without_status: tuple[Resource, ...] = ()) -> None:
+        self.now = 1000
+        self.cluster = FakeCluster(without_status=without_status)
+        self.api = FakeApi(self.cluster)
+        self.cache = Cache([builders.SCHEDULER])
+        self.writer = StatusWriter(
+            self.api, self.cache, interval_seconds=1, concurrency=2, clock=lambda: self.now
+        )
+        intake = Intake(self.cache)
+        taken = {POD_GROUPS: intake.pod_group, PODS: intake.pod}
+
+        def hear(resource: Resource, change: Change, document: Document) -> None:
+            if resource in taken:
+                taken[resource]({"type": change, "object": document})
+
+        self.cluster.watchers.append(hear)
+
+    def gang(self, name: str, minimum: int, pods: int) -> None:
+        """Add a PodGroup and pods of it."""
+        self.cluster.put(POD_GROUPS, builders.pod_group_body(name, min_member=minimum))
+        for i in range(pods):
+            labels = {builders.POD_GROUP_LABEL: name}
+            self.cluster.put(PODS, builders.pod_body(f"{name}-{i}", metadata={"labels": labels}))
+
+    async def look(self, seconds: int = 1) -> None:
+        """Let time pass, run a cycle in a cluster without nodes, and write what is due."""
+        self.now += seconds
+        plan = schedule(self.cache.snapshot(self.now), PROFILES["binpack"])
+        for refused in plan.refused:
+            self.cache.gangs.refused(refused, self.now)
+        await self.writer.flush()
+
+    def phase(self, name: str) -> str | None:
+        """Return the phase that is written on a PodGroup."""
+        written: Mapping[str, Any] = self.cluster.get(POD_GROUPS, NAMESPACE, name).get("status", {})
+        return written.get("phase")
+
+    def writes(self, method: str) -> int:
+        """Return how many writes of a kind were sent."""
+        return sum(call.method == method for call in self.api.calls)
+
+
+async def test_a_status_is_written_once_for_as_long_as_nothing_changes() -> None:
+    office = Office()
+    office.gang("a", 2, pods=1)
+
+    for _ in range(5):
+        await office.look()
+
+    assert ("Pending", 1) == (office.phase("a"), office.writes("patch_status"))
+
+
+async def test_a_pod_group_that_is_created_again_gets_its_status_again() -> None:
+    office = Office()
+    office.gang("a", 2, pods=0)
+    await office.look()
+    office.cluster.delete(POD_GROUPS, NAMESPACE, "a")
+    body = builders.pod_group_body("a", min_member=2)
+    body["metadata"]["uid"] = "another life"
+
+    office.cluster.put(POD_GROUPS, body)
+    await office.look()
+
+    assert "Pending" == office.phase("a")
+
+
+async def test_without_a_status_subresource_a_status_is_not_written_for_ever() -> None:
+    office = Office(without_status=(POD_GROUPS,))
+    office.gang("a", 2, pods=1)
+
+    for _ in range(5):
+        await office.look()
+
+    assert ("Pending", True) == (office.phase("a"), office.writes("patch_status") <= 2)
+
+
+async def test_a_write_that_failed_is_sent_again() -> None:
+    office = Office()
+    office.gang("a", 2, pods=1)
+    office.api.fail("patch_status", Fault(ApiError(503, "not now")))
+
+    await office.look()
+    before = office.phase("a")
+    await office.look()
+
+    assert (None, "Pending") == (before, office.phase("a"))
+
+
+async def test_pods_are_told_after_a_while_and_once_that_members_are_missing() -> None:
+    office = Office()
+    office.gang("a", 3, pods=2)
+
+    await office.look()
+    early = office.writes("patch_pod_condition")
+    await office.look(status.QUIET_SECONDS)
+    for _ in range(3):
+        await office.look()
+
+    assert (0, 2) == (early, office.writes("patch_pod_condition"))
+
+
+async def test_what_was_told_of_gangs_that_are_gone_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(status, "MOST_GONE", 3)
+    office = Office()
+    for i in range(10):
+        office.gang(f"g{i}", 1, pods=0)
+        await office.look()
+        office.cluster.delete(POD_GROUPS, NAMESPACE, f"g{i}")
+
+    await office.look()
+
+    assert len(office.writer._told) <= 4
