@@ -118,10 +118,13 @@ class App:
             await self._sweep.wait_until_complete()
             self._complete = True
             _calm_the_garbage_collector()
+            group.start_soon(self._sweep.run)
             if settings.leader_elect:
                 log.info("waiting_for_lease", lease=settings.lease_name)
                 group.start_soon(self._elector.run)
                 await self._elector.acquired.wait()
+                # What was deleted while a watch began anew must not count as bound.
+                await self._sweep.sweep_all()
             telemetry.LEADER.set(1)
             log.info("scheduling", nodes=len(self._cache.room.table()))
             for part in self._writers():
@@ -131,7 +134,7 @@ class App:
 
     def _writers(self) -> Iterator[Runs]:
         """Yield all that works beside the loop and writes."""
-        yield from (self._sweep, self._binder, self._status, self._topologies, self._events)
+        yield from (self._binder, self._status, self._topologies, self._events)
         if self._releaser is not None:
             yield self._releaser
 

@@ -57,6 +57,7 @@ class Loop:
         self._run_id = token_hex(4)
         binder.finished = self._bound
         self._cycle = 0
+        self._last_seconds = 0.0
 
     async def run(self) -> None:
         """Schedule until cancelled."""
@@ -71,7 +72,7 @@ class Loop:
             # 4. Apply: assumed at once, written in the background.
             self._apply(plan, snapshot.taken_at)
             # 5. Report.
-            self._report(plan, time.perf_counter() - started)
+            self._report(plan, snapshot.taken_at, time.perf_counter() - started)
 
     async def _changed(self) -> None:
         """Return some milliseconds after a change, so that what comes together is one batch."""
@@ -81,7 +82,8 @@ class Loop:
             await asyncio.wait_for(self._wake.event.wait(), wait)
         except TimeoutError:
             return
-        await asyncio.sleep(self._batch_seconds)
+        # No more than half of the time is spent on cycles, however much changes.
+        await asyncio.sleep(max(self._batch_seconds, self._last_seconds))
         self._wake.event.clear()
 
     def _apply(self, plan: Plan, now: int) -> None:
@@ -94,8 +96,9 @@ class Loop:
         if self._releaser is not None:
             self._releaser.consider(plan.refused, now)
 
-    def _report(self, plan: Plan, seconds: float) -> None:
-        self._reports.planned(plan)
+    def _report(self, plan: Plan, now: int, seconds: float) -> None:
+        self._last_seconds = seconds
+        self._reports.planned(plan, now)
         telemetry.CYCLES.observe(seconds)
         telemetry.BINDINGS_WAITING.set(self._binder.waiting)
         for reason in Reason:
@@ -113,6 +116,10 @@ class Loop:
     def _bound(self, binding: GangBinding) -> None:
         self._reports.bound(binding)
         if binding.failed:
-            self._cache.gangs.bind_failed(binding.gang.key, int(self._clock()))
+            now = int(self._clock())
+            refusal = binding.refusal()
+            self._cache.gangs.bind_failed(refusal, now)
+            if self._releaser is not None:
+                self._releaser.consider([refusal], now)
         else:
             self._cache.gangs.bound(binding.gang.key)

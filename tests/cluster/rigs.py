@@ -139,7 +139,7 @@ class Rig:
         self.finished.append(binding)
         if binding.failed:
             now = int(asyncio.get_running_loop().time())
-            self.cache.gangs.bind_failed(binding.gang.key, now)
+            self.cache.gangs.bind_failed(binding.refusal(), now)
         else:
             self.cache.gangs.bound(binding.gang.key)
 

@@ -57,7 +57,7 @@ def parse_spec(kind_model: type[Kind], obj: Mapping[str, Any]) -> Kind:
 
     The status never makes an object invalid: the parts of it that cannot be read are left out.
     """
-    document = _without_nulls(obj)
+    document = without_nulls(obj)
     status = document.pop("status", {})
     try:
         parsed = kind_model.model_validate(document)
@@ -80,12 +80,12 @@ def _readable_status(status_model: type[ApiModel], status: object) -> ApiModel:
         )
 
 
-def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON value
+def without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON value
     """Return the JSON value without fields that are null: to Kubernetes those are absent."""
     if isinstance(value, Mapping):
-        return {name: _without_nulls(item) for name, item in value.items() if item is not None}
+        return {name: without_nulls(item) for name, item in value.items() if item is not None}
     if isinstance(value, list):
-        return [_without_nulls(item) for item in value]
+        return [without_nulls(item) for item in value]
     return value
 
 

@@ -9,14 +9,14 @@ forgotten in the cache, and the gang's rest is planned again.
 import asyncio
 import enum
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gang_scheduler.api import annotations
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError, Kind
 from gang_scheduler.cluster.ports import Api, PodRef
-from gang_scheduler.model.gangs import Gang
-from gang_scheduler.model.plan import Bind, Placed
+from gang_scheduler.model.gangs import Gang, Reason
+from gang_scheduler.model.plan import Bind, Placed, Refused
 
 FIRST_DELAY = 0.1
 LAST_DELAY = 5.0
@@ -57,6 +57,14 @@ class GangBinding:
     def done(self) -> bool:
         """Every member has its outcome."""
         return len(self.outcomes) == len(self.placed.binds)
+
+    def refusal(self) -> Refused:
+        """Return why members are not bound."""
+        bound = {uid for uid, outcome in self.outcomes.items() if outcome is Outcome.BOUND}
+        rest = tuple(bind.pod for bind in self.placed.binds if bind.pod.uid not in bound)
+        detail = f"binding failed for {len(rest)} of {len(self.outcomes)} members: {self.problem}"
+        gang = replace(self.gang, rest=self.gang.rest or bool(bound))
+        return Refused(gang, Reason.UNSCHEDULABLE, rest, detail=detail)
 
     @property
     def failed(self) -> int:

@@ -66,9 +66,9 @@ class Cache:
             self.topologies.nodes_changed()
             self._freed()
 
-    def node_gone(self, name: str) -> None:
-        """Forget a node."""
-        self.room.node_gone(name)
+    def node_gone(self, name: str, uid: str = "") -> None:
+        """Forget a node; with a uid, only if it is still this one."""
+        self.room.node_gone(name, uid)
         self.topologies.nodes_changed()
 
     def described(self, api_group: str, uid: str, declared: Iterable[Declaration]) -> None:
@@ -147,6 +147,7 @@ class Cache:
             self.topology_gone(uid)
         else:
             self.undescribed(resource.group, uid)
+            self.gangs.job_seen(uid, None)
 
     def _replace(self, uid: str, pod: Pod | None) -> None:
         before = self._entries.get(uid)

@@ -26,8 +26,8 @@ class Declaration:
     `resource` is the kind of the object that says it, None where members do. `priority` is None
     where the members' decides. Of `completions` in all, those that succeeded are not needed any
     more; `finished` says that nothing is. `status` is what is written on the object now, and
-    `was_scheduled` what it says of the gang: it was whole once. We write both, and where there is
-    no status subresource that moves the generation, so none of these makes a declaration differ.
+    `was_scheduled` and `quorum_since` what it says of the gang. We write all of it, and where there
+    is no status subresource that moves the generation: so none of it makes a declaration differ.
     """
 
     key: GangKey
@@ -43,6 +43,7 @@ class Declaration:
     options: GangOptions = DEFAULTS
     problem: Problem | None = None
     was_scheduled: bool = field(default=False, compare=False)
+    quorum_since: int | None = field(default=None, compare=False)
     status: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
@@ -64,6 +65,7 @@ def pod_group(body: Mapping[str, Any]) -> Declaration:
             min_resources=tuple(sorted(minimum.items())),
             options=options,
             was_scheduled=_is_true(seen.status, "Scheduled"),
+            quorum_since=_start_time(seen.status),
         ),
         body["metadata"].get("annotations") or {},
     )
@@ -164,6 +166,13 @@ def _is_true(status: Mapping[str, Any], condition: str) -> bool:
         each["type"] == condition and each.get("status") == "True"
         for each in status.get("conditions") or []
     )
+
+
+def _start_time(status: Mapping[str, Any]) -> int | None:
+    try:
+        return decode.timestamp(status.get("scheduleStartTime") or "") or None
+    except InvalidField:
+        return None
 
 
 def _readable(status: object) -> Mapping[str, Any]:

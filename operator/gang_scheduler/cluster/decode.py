@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.api.parsing import InvalidField, without_nulls
 from gang_scheduler.cluster import wire
 from gang_scheduler.cluster.pod_requests import amounts, pod_requests
 from gang_scheduler.model.nodes import Node, Taint
@@ -89,6 +89,14 @@ def node(body: Mapping[str, Any]) -> Node:
 
 def read(body: Mapping[str, Any], struct: type[T]) -> T:
     """Return `body` as a wire struct. Raises InvalidField naming the field and the value."""
+    try:
+        return msgspec.convert(body, struct)
+    except msgspec.ValidationError:
+        # To Kubernetes null is absent. It is rare, so it is only looked for now.
+        return _read_without_nulls(without_nulls(body), struct)
+
+
+def _read_without_nulls(body: Mapping[str, Any], struct: type[T]) -> T:
     try:
         return msgspec.convert(body, struct)
     except msgspec.ValidationError as error:
@@ -184,7 +192,7 @@ def _owners(metadata: wire.Metadata) -> str:
 
 
 def _job(metadata: wire.Metadata) -> wire.OwnerReference:
-    jobs = (each for each in metadata.owner_references if each.kind == "Job" and each.controller)
+    jobs = (each for each in metadata.owner_references if each.is_job and each.controller)
     return next(jobs, wire.NO_OWNER)
 
 

@@ -53,6 +53,7 @@ class Events:
         self._clock = clock
         self._queue: asyncio.Queue[tuple[str, dict[str, Any]]] = asyncio.Queue(QUEUE_LENGTH)
         self._last: dict[tuple[str, str], tuple[str, float]] = {}
+        self._pruned_at = clock()
         self._instance = f"{CONTROLLER}-{os.environ.get('HOSTNAME') or socket.gethostname()}"
 
     def record(self, about: About, reason: str, note: str, *, warning: bool = False) -> None:
@@ -61,7 +62,6 @@ class Events:
         note = note[:LONGEST_NOTE]
         if self._said_lately(about.uid, reason, note, now):
             return
-        self._last[about.uid, reason] = (note, now)
         namespace = about.namespace or "default"
         try:
             self._queue.put_nowait(
@@ -69,6 +69,8 @@ class Events:
             )
         except asyncio.QueueFull:
             telemetry.WRITES.labels("event", "dropped").inc()
+        else:
+            self._last[about.uid, reason] = (note, now)
 
     async def run(self) -> None:
         """Send until cancelled, at PER_SECOND on average and BURST at once."""
@@ -93,7 +95,8 @@ class Events:
             telemetry.WRITES.labels("event", "written").inc()
 
     def _said_lately(self, uid: str, reason: str, note: str, now: float) -> bool:
-        if len(self._last) > 4 * QUEUE_LENGTH:
+        if now - self._pruned_at > REPEAT_SECONDS:
+            self._pruned_at = now
             self._last = {k: v for k, v in self._last.items() if now - v[1] < REPEAT_SECONDS}
         last_note, at = self._last.get((uid, reason), ("", float("-inf")))
         return now - at < (REPEAT_SECONDS if note == last_note else REWORD_SECONDS)

@@ -10,6 +10,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.model.gangs import GangName, MatchPolicy
 
+MOST_GROUPS = 64
 STRICT, NON_STRICT = "Strict", "NonStrict"
 
 # Go knows two letters for micro: the sign and the Greek one.
@@ -65,6 +66,8 @@ def _groups(text: str | None) -> tuple[GangName, ...]:
         names = msgspec.json.decode(text, type=list[str])
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise InvalidField(where, text, 'must be a JSON array of "namespace/name"') from error
+    if len(names) > MOST_GROUPS:
+        raise InvalidField(where, len(names), f"must name at most {MOST_GROUPS} gangs")
     matches = [_NAME.fullmatch(name) for name in names]
     wrong = next((name for name, match in zip(names, matches, strict=True) if not match), None)
     if wrong is not None:

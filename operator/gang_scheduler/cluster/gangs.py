@@ -37,14 +37,15 @@ class Gangs:
         self.changed: set[GangKey] = set()
         self.waiting: Counter[Reason] = Counter()
         """How many gangs wait, by reason."""
-        # The pods of each Job by its uid, and the gangs that asked before it was seen.
+        # The pods of each Job by its uid, and the gangs that have some of them.
         self._jobs: dict[str, JobPods] = {}
-        self._asking: dict[str, set[GangKey]] = {}
+        self._gangs_of_job: dict[str, set[GangKey]] = {}
         self._timeout_seconds = timeout_seconds
         self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
         self._graph = GroupGraph(self._resolve)
         self._to_try: set[GangKey] = set()
         self._short_of_room: set[GangKey] = set()
+        self._room_freed = False
         self._retries: list[tuple[int, GangKey]] = []
 
     # What is seen.
@@ -52,6 +53,8 @@ class Gangs:
     def member_seen(self, key: GangKey, pod: Pod) -> None:
         """Add or replace a member."""
         self._record(key).take(pod)
+        if pod.job_uid:
+            self._gangs_of_job.setdefault(pod.job_uid, set()).add(key)
         self._touched(key)
 
     def member_gone(self, key: GangKey, uid: str) -> None:
@@ -83,26 +86,33 @@ class Gangs:
         """Note how many pods a Job can have; None forgets it."""
         if pods is None:
             self._jobs.pop(uid, None)
-            return
-        self._jobs[uid] = pods
-        self._to_try |= self._asking.pop(uid, set()) & self.records.keys()
+            self._gangs_of_job.pop(uid, None)
+        elif self._jobs.get(uid) != pods:
+            self._jobs[uid] = pods
+            self._to_try |= self._gangs_of_job.get(uid, set()) & self.records.keys()
 
     def room_freed(self) -> None:
         """Try again all gangs that were short of room."""
-        self._to_try |= self._short_of_room
+        self._room_freed = True
 
     # What is to be tried.
 
     def take_due(self, now: int) -> tuple[GangGroup, ...]:
         """Return the groups to try now, and expect a verdict on each of their waiting gangs."""
         self._collect_retries(now)
+        if self._room_freed:
+            self._to_try |= self._short_of_room
+            self._room_freed = False
         for key in list(self._to_try):
             self._listen(key)
         groups: dict[tuple[GangKey, ...], GangGroup] = {}
+        seen: set[GangKey] = set()
         for key in sorted(self._to_try):
-            keys, problem = self._group_of(key, now)
-            if keys not in groups and not self._expects_more(keys, now):
-                groups[keys] = self._as_group(keys, problem, now)
+            if key not in seen:
+                keys, problem = self._group_of(key, now)
+                seen.update(keys)
+                if not self._expects_more(keys, now):
+                    groups[keys] = self._as_group(keys, problem, now)
         self._to_try.clear()
         for gang in (gang for group in groups.values() for gang in group.gangs):
             if not gang.pending:
@@ -125,7 +135,9 @@ class Gangs:
 
     def placed(self, key: GangKey) -> None:
         """Note that the scheduler found room for a gang's quorum."""
-        self._judged(key, None).retry_at = None
+        record = self._record(key)
+        # What the API server refused last time stands until it takes it.
+        self._judged(key, record.refusal if record.failed_binds else None).retry_at = None
 
     def refused(self, refusal: Refused, now: int) -> None:
         """Note why a gang waits, and when to try again if nothing happens before."""
@@ -133,17 +145,28 @@ class Gangs:
         if refusal.reason is Reason.UNSCHEDULABLE:
             self._short_of_room.add(record.key)
             self._retry_later(record, now)
+            return
+        deadline = self.deadline(record)
+        if deadline is not None and now < deadline:
+            self._retry_at(record, deadline)
 
     def bound(self, key: GangKey) -> None:
         """Note that all members of a plan were bound."""
         record = self.records.get(key)
         if record is not None:
             record.failed_binds = 0
+            self._set_refusal(record, None)
+            self.changed.add(key)
+            # By the time the watch shows it, a member may already be gone again.
+            record.whole_once = True
 
-    def bind_failed(self, key: GangKey, now: int) -> None:
-        """Do not try a gang again at once: what the API server refused, it may refuse again."""
+    def bind_failed(self, refusal: Refused, now: int) -> None:
+        """Note why a binding failed; and do not try again at once, it may fail again."""
+        key = refusal.gang.key
         record = self.records.get(key)
         if record is not None:
+            self._set_refusal(record, refusal)
+            self.changed.add(key)
             self._to_try.discard(key)
             # Forgetting the failed binds has just reset the other count.
             record.retries = record.failed_binds
@@ -177,15 +200,22 @@ class Gangs:
 
     def _retry_at(self, record: Record, moment: int) -> None:
         record.retry_at = moment
-        heapq.heappush(self._retries, (moment, record.key))
+        # One entry a gang: an earlier one is moved on when its time comes.
+        if record.woken_at is None or moment < record.woken_at:
+            record.woken_at = moment
+            heapq.heappush(self._retries, (moment, record.key))
 
     def _collect_retries(self, now: int) -> None:
         while self._retries and self._retries[0][0] <= now:
             moment, key = heapq.heappop(self._retries)
             record = self.records.get(key)
-            # A gang that was tried since has a later entry of its own.
-            if record is not None and record.retry_at == moment:
+            if record is None or record.woken_at != moment:
+                continue
+            record.woken_at = None
+            if record.retry_at is None or record.retry_at <= now:
                 self._to_try.add(key)
+            else:
+                self._retry_at(record, record.retry_at)
 
     # Groups.
 
@@ -203,7 +233,12 @@ class Gangs:
         record = self.records[key]
         jobs = {pod.job_uid for pod in record.living()} & self._jobs.keys()
         record.spared = sum(self._jobs[job].at_once - self._jobs[job].left for job in jobs)
+        was_whole = record.whole_once
         record.settle(now)
+        if record.whole_once and not was_whole:
+            # From now on it holds back no other gang of its group.
+            for mate in self._graph.group_of(key)[0]:
+                self._retry_at(self.records[mate], now)
 
     def _is_done(self, record: Record) -> bool:
         """Tell whether a group has no more to expect of a gang: it runs, or it has ended well."""
@@ -235,10 +270,7 @@ class Gangs:
         jobs = {pod.job_uid for pod in gang.pending}
         if gang.key.source in OWNERS or not all(jobs):
             return gang
-        unseen = jobs - self._jobs.keys()
-        for job in unseen:
-            self._asking.setdefault(job, set()).add(gang.key)
-        if unseen or not jobs:
+        if not jobs or jobs - self._jobs.keys():
             return gang
         most = sum(self._jobs[job].at_once for job in jobs)
         if most >= gang.min_member:
@@ -271,6 +303,7 @@ class Gangs:
         record.said[declaration.uid] = declaration
         if before is None:
             record.whole_once |= declaration.was_scheduled
+            record.quorum_since = record.quorum_since or declaration.quorum_since
         if before != declaration:
             self._touched(declaration.key)
 

@@ -108,7 +108,7 @@ class Intake:
         self._sink.node_seen(decode.node(obj))
 
     def _node_gone(self, obj: Object) -> None:
-        self._sink.node_gone(obj["metadata"]["name"])
+        self._sink.node_gone(obj["metadata"]["name"], obj["metadata"]["uid"])
 
     def _described(
         self, kind: str, event: Object, read: Callable[[Object], Iterable[Declaration]]

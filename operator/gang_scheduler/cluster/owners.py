@@ -36,14 +36,20 @@ def job(body: Mapping[str, Any]) -> tuple[Declaration, ...]:
 
 
 def job_set(body: Mapping[str, Any]) -> tuple[Declaration, ...]:
-    """Return a gang for each replicatedJob that asks for it, all of one group.
+    """Return a gang for each replicatedJob that asks for it, all of one group if they may be.
 
     Raises InvalidField for what is no JobSet.
     """
     source = decode.read(body, wire.JobSet)
-    jobs = [each for each in source.spec.replicated_jobs if _is_gang(each.template.spec.template)]
+    jobs = [
+        each
+        for each in source.spec.replicated_jobs
+        if _is_gang(each.template.spec.template) and each.replicas * _at_once(each.template.spec)
+    ]
     keys = [_key(source, each) for each in jobs]
-    options = GangOptions(groups=tuple(key.called for key in keys))
+    options = GangOptions()
+    if not _starts_in_order(source.spec):
+        options = GangOptions(groups=tuple(key.called for key in keys))
     return tuple(
         Declaration(
             key=key,
@@ -73,6 +79,12 @@ def pods_of(body: Mapping[str, Any]) -> JobPods | None:
 def _key(source: wire.JobSet, each: wire.ReplicatedJob) -> GangKey:
     name = sources.job_set_gang(source.metadata.name, each.name)
     return GangKey(sources.JOB_SET.name, source.metadata.namespace, name)
+
+
+def _starts_in_order(spec: wire.JobSetSpec) -> bool:
+    """Tell whether some jobs are created after others run: those cannot start together."""
+    in_order = spec.startup_policy.startup_policy_order == "InOrder"
+    return in_order or any(each.depends_on for each in spec.replicated_jobs)
 
 
 def _is_gang(template: wire.PodTemplate) -> bool:

@@ -29,7 +29,7 @@ class Counts:
 
 PHASES: tuple[tuple[Phase, Callable[[Counts], bool]], ...] = (
     (Phase.PENDING, lambda n: n.members + n.succeeded + n.failed == 0),
-    (Phase.FINISHED, lambda n: n.succeeded >= n.min_member),
+    (Phase.FINISHED, lambda n: n.succeeded >= n.min_member and not n.members),
     (Phase.RUNNING, lambda n: n.running + n.succeeded >= n.min_member),
     (Phase.FAILED, lambda n: n.failed > 0 and n.members + n.succeeded < n.min_member),
     (Phase.SCHEDULED, lambda n: n.scheduled >= n.min_member),

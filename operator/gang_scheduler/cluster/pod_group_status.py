@@ -92,7 +92,7 @@ def _findings(record: Record, counts: Counts, now: int, deadline: int | None) ->
 
 
 def _scheduled(record: Record, counts: Counts) -> Finding:
-    if counts.scheduled >= counts.min_member:
+    if counts.scheduled + counts.succeeded >= counts.min_member or record.whole_once:
         bound = f"{counts.scheduled} members have a node"
         return Finding("Scheduled", status=True, reason="Scheduled", message=bound)
     if record.refusal is not None:

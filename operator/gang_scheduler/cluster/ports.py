@@ -96,8 +96,8 @@ class Sink(Protocol):
     def node_seen(self, node: Node) -> None:
         """Take in a node."""
 
-    def node_gone(self, name: str) -> None:
-        """Forget a node."""
+    def node_gone(self, name: str, uid: str = "") -> None:
+        """Forget a node; with a uid, only if it is still this one."""
 
     def described(self, api_group: str, uid: str, declared: "Iterable[Declaration]") -> None:
         """Take in what an object says of gangs."""

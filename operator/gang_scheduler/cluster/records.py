@@ -9,6 +9,8 @@ from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod, PodPhase
 
+SAME_ATTEMPT_SECONDS = 10
+"""Members of one attempt are created together, in about this time."""
 NOBODY_SAID = Declaration(GangKey("", "", ""), "")
 
 
@@ -35,6 +37,7 @@ class Record:
     retries: int = 0
     failed_binds: int = 0
     retry_at: int | None = None
+    woken_at: int | None = None
     spared: int = 0
     _by_members: Declaration | None = None
     _members_changed: bool = False
@@ -96,7 +99,8 @@ class Record:
             self.quorum_since = None
         elif self.quorum_since is None:
             self.quorum_since = now
-        confirmed = sum(1 for pod in living if pod.node and not pod.assumed)
+        confirmed = self._succeeded_with(living)
+        confirmed += sum(1 for pod in living if pod.node and not pod.assumed)
         if not bound:
             self.whole_once = False
         elif confirmed >= needed and self.declaration and not self.declaration.problem:
@@ -147,6 +151,12 @@ class Record:
         oldest = said.created_at if said.completions is not None else 0
         done = (pod for pod in self.ended() if pod.phase is PodPhase.SUCCEEDED)
         return sum(1 for pod in done if pod.created_at >= oldest)
+
+    def _succeeded_with(self, living: Sequence[Pod]) -> int:
+        """Count the members that have succeeded in one attempt with these: of about their age."""
+        began = min((pod.created_at for pod in living), default=0) - SAME_ATTEMPT_SECONDS
+        done = (pod for pod in self.ended() if pod.phase is PodPhase.SUCCEEDED)
+        return sum(1 for pod in done if pod.created_at >= began)
 
     def _is_rest(self, living: Sequence[Pod]) -> bool:
         """Tell what a crash left of a gang from a gang that has lost members.

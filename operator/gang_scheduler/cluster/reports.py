@@ -30,11 +30,17 @@ class Reports:
         self._cache = cache
         self._events = events
 
-    def planned(self, plan: Plan) -> None:
-        """Tell why gangs wait."""
+    def planned(self, plan: Plan, now: int) -> None:
+        """Tell why gangs wait, and which wait for too long. `now` is in seconds."""
         for refused in plan.refused:
             if refused.reason not in SILENT:
                 self._refused(refused)
+            record = self._cache.gangs.records.get(refused.gang.key)
+            deadline = self._cache.gangs.deadline(record) if record else None
+            if deadline is not None and now >= deadline and not refused.left_over:
+                note = "not bound within the schedule timeout; it stays in the queue"
+                about = self._about(refused.gang)
+                self._events.record(about, "SchedulingTimeout", note, warning=True)
 
     def bound(self, binding: GangBinding) -> None:
         """Tell that a gang was bound, or what kept it from being bound wholly."""

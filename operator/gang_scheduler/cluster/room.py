@@ -41,9 +41,15 @@ class Room:
         self._stale = True
         return True
 
-    def node_gone(self, name: str) -> None:
-        """Forget a node. Pods on it are remembered: it may come back before they are gone."""
-        if self._nodes.pop(name, None) is not None:
+    def node_gone(self, name: str, uid: str = "") -> None:
+        """Forget a node; with a uid, only if it is still this one.
+
+        Pods on it are remembered: it may come back before they are gone.
+        """
+        node = self._nodes.get(name)
+        # The deletion of a node may be heard of after the creation of the next of its name.
+        if node is not None and uid in ("", node.uid):
+            del self._nodes[name]
             self._stale = True
 
     @property

@@ -144,8 +144,10 @@ class StatusWriter:
         if resource in self._without_status:
             # There every write moves the generation: repeating that would never end.
             return _undated(status) not in (_undated(told.status), _undated(present))
-        # A CRD of another product may drop fields: what was sent is not sent again for that.
-        return status != told.status and any(present.get(k) != v for k, v in status.items())
+        # What was sent counts, not what is there: its echo may be late, and a CRD of another
+        # product may drop fields.
+        known = told.status or present
+        return any(known.get(key) != value for key, value in status.items())
 
     async def _write_status(
         self, resource: Resource, key: GangKey, status: Mapping[str, Any]

@@ -62,8 +62,9 @@ class Sweep:
         self._asked.set()
 
     async def wait_until_complete(self) -> None:
-        """Return when the cache has everything that the API server listed."""
+        """Return when the cache has everything that the API server listed and has not deleted."""
         clock = asyncio.get_running_loop().time
+        required: dict[Versions, Mapping[str, PodRef]] = {}
         missing = dict.fromkeys(KINDS, 1)
         while any(missing.values()):
             try:
@@ -72,9 +73,14 @@ class Sweep:
                 log.warning("list_failed", error=str(error))
                 await asyncio.sleep(LIST_AGAIN_SECONDS)
                 continue
+            # What came after the first list is the watches' business, or this might never end.
+            required = {
+                each: {uid: ref for uid, ref in listed[each].items() if uid in first}
+                for each, first in (required or listed).items()
+            }
             until = clock() + LIST_AGAIN_SECONDS
             while any(missing.values()) and clock() < until:
-                missing = {each: self._missing(each, listed[each]) for each in KINDS}
+                missing = {each: self._missing(each, required[each]) for each in KINDS}
                 await asyncio.sleep(LOOK_SECONDS)
             log.info("cache_filling", missing={k[0].plural: n for k, n in missing.items() if n})
 
@@ -87,8 +93,12 @@ class Sweep:
             except TimeoutError:
                 pass
             self._asked.clear()
-            for versions in KINDS:
-                await self.sweep(versions)
+            await self.sweep_all()
+
+    async def sweep_all(self) -> None:
+        """Sweep every kind once."""
+        for versions in KINDS:
+            await self.sweep(versions)
 
     async def sweep(self, versions: Versions) -> None:
         """Drop the objects of one kind that are in the cache and not on the API server."""

@@ -21,10 +21,16 @@ class Wire(Struct, rename="camel", frozen=True, gc=False):
 class OwnerReference(Wire, frozen=True):
     """`metadata.ownerReferences[]`."""
 
+    api_version: str = ""
     kind: str = ""
     name: str = ""
     uid: str = ""
     controller: bool = False
+
+    @property
+    def is_job(self) -> bool:
+        """A Job of Kubernetes: other products have a kind of this name, too."""
+        return self.kind == "Job" and self.api_version.startswith("batch/")
 
 
 NO_OWNER = OwnerReference()
@@ -328,12 +334,20 @@ class ReplicatedJob(Wire, frozen=True):
     name: str = ""
     replicas: int = 1
     template: JobTemplate = JobTemplate()
+    depends_on: list[dict[str, object]] = field(default_factory=list)
+
+
+class StartupPolicy(Wire, frozen=True):
+    """`spec.startupPolicy` of a JobSet."""
+
+    startup_policy_order: str = ""
 
 
 class JobSetSpec(Wire, frozen=True):
     """`spec` of a JobSet."""
 
     replicated_jobs: list[ReplicatedJob] = field(default_factory=list)
+    startup_policy: StartupPolicy = StartupPolicy()
 
 
 class JobSet(Wire, frozen=True):

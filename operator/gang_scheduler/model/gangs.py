@@ -89,7 +89,7 @@ class Gang:
         """How many pending members must be placed together, or none."""
         if self.satisfied and (not self.strict or self.match_policy is MatchPolicy.ONCE_SATISFIED):
             return 1
-        if self.match_policy is MatchPolicy.ONLY_WAITING:
+        if self.match_policy is MatchPolicy.ONLY_WAITING and not self.rest:
             return self.min_member
         return max(1, self.min_member - self.bound)
 

@@ -38,7 +38,8 @@ def _unsupported(gang: Gang) -> Problem | None:
 
 
 def _incomplete(gang: Gang) -> Problem | None:
-    if len(gang.pending) >= gang.quorum:
+    is_whole = not gang.pending and gang.bound >= gang.min_member
+    if is_whole or len(gang.pending) >= gang.quorum:
         return None
     present = gang.bound + len(gang.pending)
     message = f"{present} of minMember {gang.min_member} members exist"

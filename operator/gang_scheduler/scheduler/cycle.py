@@ -39,8 +39,8 @@ def schedule(snapshot: Snapshot, profile: Profile) -> Plan:
             for gang in group.waiting:
                 cycle.place_surplus(gang)
         # 5. Where that exchanged nodes, who did not fit may fit now, before any lower priority.
-        for group in ready:
-            cycle.place_again(group)
+        for group in cycle.worth_another_try(ready):
+            cycle.place_quorums(group)
     # 6. Give the decisions, with a reason for every gang that waits.
     return cycle.plan()
 
@@ -99,12 +99,18 @@ class _Cycle:
         self.placements[gang.key] = everyone
         self._report_left_over(gang, everyone)
 
-    def place_again(self, group: GangGroup) -> None:
-        """Try a refused group once more, if room was exchanged since."""
-        if self.exchanged and not any(gang.key in self.placements for gang in group.waiting):
-            # Shapes that did not fit before may fit now.
-            self.failures.clear()
-            self.place_quorums(group)
+    def worth_another_try(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
+        """Return the refused groups, if room was exchanged since."""
+        if not self.exchanged:
+            return []
+        # Shapes that did not fit before may fit now.
+        self.exchanged = False
+        self.failures.clear()
+        return [
+            group
+            for group in groups
+            if not any(gang.key in self.placements for gang in group.waiting)
+        ]
 
     def plan(self) -> Plan:
         """Return the plan."""
@@ -121,11 +127,25 @@ class _Cycle:
             return Misfit(known.nodes, known.fits, gang.quorum, known.rejections)
         outcome = place(gang.pending[: gang.quorum], gang.quorum, self.trial, self.profile)
         if isinstance(outcome, Misfit) and len(gang.pending) > gang.quorum:
-            outcome = place(gang.pending, gang.quorum, self.trial, self.profile)
+            outcome = self._any_quorum(gang)
         if isinstance(outcome, Misfit) and alone:
             # In a group, room that another gang of it took may be given back again.
             self.failures[shape] = outcome
         return outcome
+
+    def _any_quorum(self, gang: Gang) -> Placement | Misfit:
+        """Place as many of any members as the quorum has: surplus waits for others' quorums."""
+        everyone = place(gang.pending, gang.quorum, self.trial, self.profile)
+        if isinstance(everyone, Misfit) or len(everyone.binds) == gang.quorum:
+            return everyone
+        give_back(everyone, self.trial)
+        some = [bind.pod for bind in everyone.binds[: gang.quorum]]
+        quorum = place(some, gang.quorum, self.trial, self.profile)
+        if isinstance(quorum, Misfit):
+            # Packed for themselves they do not fit: then with those beside whom they did.
+            retake(everyone, self.trial)
+            return everyone
+        return quorum
 
     def _refuse(self, group: GangGroup, blamed: Gang, misfit: Misfit) -> None:
         why = Refused(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit)

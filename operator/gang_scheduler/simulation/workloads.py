@@ -78,7 +78,13 @@ def _merged(
 
 def _owned(owner: Body, kind: str, name: str) -> dict[str, Any]:
     given = owner["metadata"]
-    reference = {"kind": kind, "name": given["name"], "uid": given["uid"], "controller": True}
+    reference = {
+        "apiVersion": owner["apiVersion"],
+        "kind": kind,
+        "name": given["name"],
+        "uid": given["uid"],
+        "controller": True,
+    }
     times = {key: given[key] for key in ("creationTimestamp",) if key in given}
     return {
         **times,

@@ -213,7 +213,8 @@ def test_the_backoff_does_not_sleep_past_the_schedule_timeout() -> None:
 
 def test_a_postponed_gang_is_tried_after_its_backoff() -> None:
     gangs = gangs_of(1)
+    gang = gangs.records[KEY].as_gang(gangs.schedulers)
 
-    gangs.bind_failed(KEY, NOW)
+    gangs.bind_failed(Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail="403"), NOW)
 
     assert [[], ["a"]] == [due(gangs, NOW), due(gangs, NOW + 1)]
