@@ -5,6 +5,7 @@ PGS_SEQUENCES=1000 runs more of them, PGS_SEED=17 the one that failed.
 
 import concurrent.futures
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -20,8 +21,8 @@ SIDE_BY_SIDE = 12
 
 
 @pytest.fixture
-def fence(plane: controlplane.ControlPlane) -> None:
-    """Make a node with room for every fence, and the one priority class."""
+def fence(plane: controlplane.ControlPlane) -> Iterator[None]:
+    """Have a node with room for every fence, and the one priority class."""
     room = {"cpu": "100000", "memory": "64Gi", "pods": "100000"}
     nodes.create(plane.access, [nodes.manifest("fence", {**FENCE, "type": "by-hand"}, room)])
     priority = {
@@ -32,6 +33,10 @@ def fence(plane: controlplane.ControlPlane) -> None:
         "preemptionPolicy": "Never",
     }
     plane.request("POST", "/apis/scheduling.k8s.io/v1/priorityclasses", priority)
+    yield
+    # Other tests count nodes, and find no room on theirs.
+    plane.request("DELETE", "/api/v1/nodes/fence")
+    plane.request("DELETE", "/apis/scheduling.k8s.io/v1/priorityclasses/sequences")
 
 
 @pytest.mark.usefixtures("fence", "scheduler")

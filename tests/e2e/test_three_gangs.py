@@ -11,10 +11,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
 EIGHT_NODES_EACH = {"pods": 8, "cpu": 20}
 WITHIN_SECONDS = 2.0
-WHY = (
-    "0/16 nodes are available: 16 Insufficient cpu. "
-    "Gang {gang} needs room for 8 members at once and there is room for 0."
-)
+WHY = "0/16 nodes are available: 16 Insufficient cpu. Gang {gang} needs room for 8 members at once."
 
 
 def test_two_of_three_run_and_the_third_follows_within_2_seconds_of_a_deletion(

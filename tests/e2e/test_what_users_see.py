@@ -85,7 +85,7 @@ def test_an_unschedulable_member_says_so_in_kube_schedulers_words(namespace: Nam
     assert "False" == condition["status"]
     assert (
         "0/16 nodes are available: 16 Insufficient cpu. "
-        f"Gang {namespace.name}/a needs room for 2 members at once and there is room for 0."
+        f"Gang {namespace.name}/a needs room for 2 members at once."
     ) == condition["message"]
 
 
