@@ -14,6 +14,8 @@ MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 PAGE = 5000
+EVENT_SECONDS = 5.0
+"""They are sent one by one: what hangs holds up all that follow."""
 BIND_SECONDS = 5.0
 """No longer than a Lease outlasts its renewal deadline: a successor must not meet late bindings."""
 
@@ -98,7 +100,8 @@ class KubernetesApi:
     async def create_event(self, namespace: str, event: Body) -> None:
         """Create an Event of events.k8s.io/v1."""
         path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
-        await self._connection.request("POST", path, orjson.dumps(event))
+        body = orjson.dumps(event)
+        await self._connection.request("POST", path, body, timeout_seconds=EVENT_SECONDS)
 
     async def uids(self, resource: Resource) -> Mapping[str, PodRef]:
         """List all objects of a kind by uid. GONE if the kind is not served."""
