@@ -1,7 +1,7 @@
 """PodGroup: a gang of pods of one namespace that start together or not at all."""
 
 import enum
-from typing import ClassVar, Final
+from typing import ClassVar
 
 from pydantic import Field
 
@@ -15,9 +15,6 @@ from gang_scheduler.api.meta import (
     Text,
     Time,
 )
-
-# The same kind as scheduler-plugins installs it. It is read with the same models.
-SCHED_PLUGINS_GROUP: Final = "scheduling.x-k8s.io"
 
 
 class Phase(enum.StrEnum):

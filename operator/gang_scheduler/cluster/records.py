@@ -149,14 +149,17 @@ class Record:
     def _succeeded(self, said: Declaration) -> int:
         # Pods of an earlier object of this name may still be there.
         oldest = said.created_at if said.completions is not None else 0
-        done = (pod for pod in self.ended() if pod.phase is PodPhase.SUCCEEDED)
-        return sum(1 for pod in done if pod.created_at >= oldest)
+        return self._succeeded_since(oldest)
 
     def _succeeded_with(self, living: Sequence[Pod]) -> int:
         """Count the members that have succeeded in one attempt with these: of about their age."""
         began = min((pod.created_at for pod in living), default=0) - SAME_ATTEMPT_SECONDS
+        return self._succeeded_since(began)
+
+    def _succeeded_since(self, oldest: int) -> int:
+        """Count the members, created at `oldest` or later, that have succeeded in this attempt."""
         done = (pod for pod in self.ended() if pod.phase is PodPhase.SUCCEEDED)
-        return sum(1 for pod in done if pod.created_at >= began)
+        return sum(1 for pod in done if pod.created_at >= oldest)
 
     def _is_rest(self, living: Sequence[Pod]) -> bool:
         """Tell what a crash left of a gang from a gang that has lost members.

@@ -42,7 +42,6 @@ class Metadata(Wire, frozen=True):
     name: str = ""
     namespace: str = ""
     uid: str = ""
-    resource_version: str = ""
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
     creation_timestamp: str = ""
