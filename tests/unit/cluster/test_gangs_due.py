@@ -4,39 +4,12 @@ from typing import Any
 
 import pytest
 
-from builders import SCHEDULER, declaration, gang_key, pod
-from gang_scheduler.cluster.declarations import Declaration
+from builders import SCHEDULER, declaration, pod
+from gang_books import ALONE, KEY, NOW, describe, due, gangs_of, only
 from gang_scheduler.cluster.gangs import Gangs
 from gang_scheduler.cluster.ports import POD_GROUPS
-from gang_scheduler.model.gangs import Gang, GangKey, Reason
+from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
-
-KEY = gang_key("a")
-ALONE = GangKey("Pod", "default", "alone")
-NOW = 1000
-
-
-def describe(gangs: Gangs, said: Declaration) -> None:
-    assert said.resource is not None
-    gangs.described(said.resource.group, said.uid, [said])
-
-
-def gangs_of(members: int, min_member: int = 1) -> Gangs:
-    gangs = Gangs([SCHEDULER])
-    describe(gangs, declaration("a", min_member))
-    for i in range(members):
-        gangs.member_seen(KEY, pod(f"a-{i}", gang="a"))
-    return gangs
-
-
-def due(gangs: Gangs, now: int = NOW) -> list[str]:
-    return sorted(each.key.name for group in gangs.take_due(now) for each in group.gangs)
-
-
-def only(gangs: Gangs, now: int = NOW) -> Gang:
-    (found,) = gangs.take_due(now)
-    (gang,) = found.gangs
-    return gang
 
 
 def refuse(gangs: Gangs, now: int = NOW, reason: Reason = Reason.UNSCHEDULABLE) -> None:
