@@ -13,6 +13,8 @@ from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.gang_options import GangOptions
 from gang_scheduler.cluster.ports import POD_GROUPS, Resource
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, MatchPolicy, Problem
+from gang_scheduler.model.gathering import Gathering, PodSet
+from gang_scheduler.model.layers import Scheme
 from gang_scheduler.model.nodes import IntArray, Node, NodeTable, Taint
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import (
@@ -128,6 +130,7 @@ def pod(
     owner: str = "",
     job: str = "",
     scheduling_group: str = "",
+    podset: PodSet | None = None,
     labels: Text | None = None,
     annotations: Text | None = None,
     **asks: Any,
@@ -148,6 +151,7 @@ def pod(
         owner=owner,
         job=job,
         scheduling_group=scheduling_group,
+        podset=podset,
         annotations=dict(annotations or {}),
         labels={**({POD_GROUP_LABEL: gang} if gang else {}), **(labels or {})},
     )
@@ -199,6 +203,8 @@ def gang(
     strict: bool = True,
     match_policy: str = "once-satisfied",
     min_resources: tuple[tuple[str, int], ...] = (),
+    gathering: Gathering | None = None,
+    mates: Sequence[Pod] = (),
     problem: Problem | None = None,
     **asks: Any,
 ) -> Gang:
@@ -214,26 +220,35 @@ def gang(
         uid=uid or f"uid-{name}",
         created_at=created_at,
         priority=priority,
-        min_member=len(pending) + bound if min_member is None else min_member,
+        min_member=len(pending) + (bound or len(mates)) if min_member is None else min_member,
         pending=pending,
-        bound=bound,
+        bound=bound or len(mates),
         satisfied=satisfied,
         strict=strict,
         match_policy=MatchPolicy(match_policy),
         min_resources=min_resources,
+        gathering=gathering,
+        mates=tuple(mates),
         problem=problem,
     )
 
 
-def group(*gangs: Gang, problem: Problem | None = None) -> GangGroup:
+def group(
+    *gangs: Gang,
+    problem: Problem | None = None,
+    gathering: Gathering | None = None,
+    started: Sequence[Pod] = (),
+) -> GangGroup:
     """Return gangs that start together."""
-    return GangGroup(tuple(sorted(gangs, key=lambda each: each.key)), problem)
+    in_order = tuple(sorted(gangs, key=lambda each: each.key))
+    return GangGroup(in_order, problem, gathering, tuple(started))
 
 
 def snapshot(
     nodes: Iterable[Node],
     gangs: Iterable[Gang | GangGroup] = (),
     bound: Iterable[Pod] = (),
+    schemes: Iterable[Scheme] = (),
 ) -> Snapshot:
     """Return a snapshot in which the pods `bound` use room; a gang is a group of its own."""
     table = NodeTable(nodes)
@@ -249,7 +264,7 @@ def snapshot(
             ports[row] = ports.get(row, frozenset()) | set(each.ask.host_ports)
     free = np.asarray(free, dtype=np.int64)
     groups = tuple(each if isinstance(each, GangGroup) else group(each) for each in gangs)
-    return Snapshot(0, table, free, ports, held, groups)
+    return Snapshot(0, table, free, ports, held, schemes=tuple(schemes), groups=groups)
 
 
 def nodes_of(plan: Plan) -> dict[str, str]:

@@ -11,7 +11,7 @@ from typing import Any
 from gang_scheduler.api.network_topology import DEFAULT_NAME, ClusterNetworkTopology
 from gang_scheduler.api.parsing import InvalidField, parse_spec
 from gang_scheduler.model import layers, topology
-from gang_scheduler.model.layers import InvalidLayers, Layer, Layers
+from gang_scheduler.model.layers import InvalidLayers, Layer, Layers, Scheme
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.topology import Topology
 
@@ -65,7 +65,6 @@ class Topologies:
         self.on_change: Callable[[], None] = lambda: None
         self.declared: dict[str, DeclaredTopology] = {}
         self._layers: Layers = ()
-        self._tree: Topology | None = None
 
     @property
     def uids(self) -> Collection[str]:
@@ -84,7 +83,7 @@ class Topologies:
         """Forget an object, and the tree if it was the default."""
         gone = self.declared.pop(uid, None)
         if gone is not None and gone.name == DEFAULT_NAME:
-            self._layers, self._tree = (), None
+            self._layers = ()
 
     def nodes_changed(self) -> None:
         """Note that the nodes are others now."""
@@ -95,10 +94,7 @@ class Topologies:
         """Return the tree over these nodes; None while there are no layers to make one of."""
         if not self._layers:
             return None
-        tree = self._tree
-        if tree is None or tree.nodes is not nodes or tree.layers != self._layers:
-            self._tree = tree = topology.build(self._layers, nodes)
-        return tree
+        return topology.build(Scheme(f"ClusterNetworkTopology {DEFAULT_NAME}", self._layers), nodes)
 
     def _forget_earlier_lives(self, declared: DeclaredTopology) -> None:
         # The deletion of one of the same name was missed: another uid is another object.

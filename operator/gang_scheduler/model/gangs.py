@@ -4,6 +4,7 @@ import enum
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from gang_scheduler.model.gathering import Gathering
 from gang_scheduler.model.pods import Pod
 
 
@@ -41,6 +42,7 @@ class Reason(enum.StrEnum):
     WAITING_FOR_GANGS = "WaitingForGangs"
     POD_GROUP_NOT_FOUND = "PodGroupNotFound"
     INVALID_SPEC = "InvalidSpec"
+    UNKNOWN_LAYER = "UnknownLayer"
     UNSUPPORTED_FEATURE = "UnsupportedFeature"
 
 
@@ -66,7 +68,9 @@ class Gang:
 
     `pending` is in rank order; `bound` counts living members that have a node. `satisfied` says
     that the gang was whole once and has not been empty since. `strict` is the mode. A `rest` is
-    what a crash left of a gang that was being bound: it goes first.
+    what a crash left of a gang that was being bound: it goes first. `gathering` is what the whole
+    gang asks of the network; members may each ask by themselves instead. Where either is so,
+    `mates` are the bound members in rank order.
     `created_at` is in seconds since the epoch; `priority` is the lowest of the members'.
     """
 
@@ -82,6 +86,8 @@ class Gang:
     strict: bool = True
     match_policy: MatchPolicy = MatchPolicy.ONCE_SATISFIED
     min_resources: tuple[tuple[str, int], ...] = ()
+    gathering: Gathering | None = None
+    mates: tuple[Pod, ...] = ()
     problem: Problem | None = None
 
     @property
@@ -99,11 +105,14 @@ class GangGroup:
     """Gangs that start together or not at all; a gang by itself is a group of one.
 
     `gangs` are those that have not been whole yet, in order of their keys, also when one of them
-    has no pending member. At least one has.
+    has no pending member. At least one has. `gathering` is what the group as a whole asks of the
+    network; `started` are then the bound members of gangs of the group that have been whole.
     """
 
     gangs: tuple[Gang, ...]
     problem: Problem | None = None
+    gathering: Gathering | None = None
+    started: tuple[Pod, ...] = ()
 
     @property
     def name(self) -> str:

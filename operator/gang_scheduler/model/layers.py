@@ -21,6 +21,23 @@ class Layer:
 
 
 Layers: TypeAlias = tuple[Layer, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scheme:
+    """How a tree is made from the labels of nodes.
+
+    `name` is how people know it. `layers` are from the top to the nodes (`in_order`). With
+    `lone_nodes`, a node that lacks only the label of the layer right above the nodes is a domain of
+    its own there; else it is outside. Nodes without the label `node_label`, if any, are outside.
+    """
+
+    name: str
+    layers: Layers
+    lone_nodes: bool = True
+    node_label: str = ""
+
+
 Named: TypeAlias = Mapping[str, Layer]
 
 

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
-from gang_scheduler.model.gangs import Gang, Reason
+from gang_scheduler.model.gangs import Gang, Problem, Reason
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.topology import Domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,20 @@ class Misfit:
     fits: int
     needs: int
     rejections: tuple[tuple[str, int], ...]
+    offers: "Offers | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Offers:
+    """What the domains offer that members might have gathered in.
+
+    `best` are (domain, members that fit there), most first and ten at most; `more` counts the
+    others. `multiples` are (layer, number) of slices that must be whole there.
+    """
+
+    best: tuple[tuple[Domain, int], ...]
+    more: int = 0
+    multiples: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +64,17 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
+class Warned:
+    """Something about a gang that holds nothing up, and that people should know."""
+
+    gang: Gang
+    problem: Problem
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Decisions in the order in which they were made. Gangs are whole in it or absent."""
 
     placed: tuple[Placed, ...] = ()
     refused: tuple[Refused, ...] = ()
+    warned: tuple[Warned, ...] = ()

@@ -4,6 +4,8 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gang_scheduler.model.gathering import PodSet
+
 
 class Operator(enum.StrEnum):
     """Operators of node selector requirements."""
@@ -106,7 +108,8 @@ class Pod:
     `created_at` is in seconds since the epoch; `labels` are all of the pod's, `annotations` only
     those of the prefixes that the scheduler knows; `owner` is `namespace/name` of each owner,
     sorted, with commas between; `job` and `job_uid` tell the Job that controls the pod, and
-    `scheduling_group` names its native PodGroup. `unscheduled` is the reason and message of a
+    `scheduling_group` names its native PodGroup. `podset` is what its own annotations ask of the
+    network. `unscheduled` is the reason and message of a
     PodScheduled condition that is false: we write it, so it makes no pod differ from another.
     `scheduled_at` is when that condition became true.
     """
@@ -127,6 +130,7 @@ class Pod:
     job: str = ""
     job_uid: str = ""
     scheduling_group: str = ""
+    podset: PodSet | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     unscheduled: tuple[str, str] | None = field(default=None, compare=False)

@@ -4,13 +4,15 @@ In the order of the tree every domain, of whatever layer, is one contiguous slic
 anything over all domains of a layer is one `np.add.reduceat(values[tree.rows], level.starts)`.
 """
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from gang_scheduler.model.layers import CLUSTER_LAYER, Layer, Layers
+from gang_scheduler.model.gathering import HOSTNAME, LayerRef
+from gang_scheduler.model.layers import CLUSTER_LAYER, NODE_LAYER, Layer, Layers, Scheme
 from gang_scheduler.model.names import natural_key
 from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray, NodeTable
 
@@ -20,7 +22,8 @@ class Level:
     """All domains of one layer, in tree order. A domain is known by its place here.
 
     Names are unique within a parent at most: two blocks of one name under two spines are two.
-    `starts` and `sizes` are in nodes; `parents` are places in the level above.
+    `starts` and `sizes` are in nodes; `parents` are places in the level above. `ranks` sort the
+    domains by name.
     """
 
     layer: str
@@ -28,30 +31,92 @@ class Level:
     starts: IntArray
     sizes: IntArray
     parents: IntArray
+    ranks: IntArray
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def at(self, places: IntArray) -> IntArray:
+        """Return the domains that hold these places of the tree."""
+        return np.searchsorted(self.starts, places, side="right") - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Domain:
+    """A domain as people read it: its layer, and the names from the top down to its own."""
+
+    layer: str
+    path: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return "/".join((self.layer, *self.path))
 
 
 @dataclass(frozen=True, eq=False)
 class Topology:
     """A tree over the nodes of a table.
 
-    `rows` are the rows of the table in the order of the tree, `outside` those of nodes that lack
-    a label, in the order of the table. `levels` go from the cluster down to the nodes; without a
-    node in the tree all but the first are empty.
+    `rows` are the rows of the table in the order of the tree, so that `rows[place]` is the row of
+    a place in the tree; `places` is the inverse, ABSENT for a node outside. `outside` are the rows
+    of nodes that lack a label, in the order of the table. `levels` go from the cluster down to the
+    nodes; without a node in the tree all but the first are empty.
     """
 
-    layers: Layers
+    scheme: Scheme
     nodes: NodeTable
     rows: IntArray
+    places: IntArray
     outside: IntArray
     levels: tuple[Level, ...]
+
+    @property
+    def layers(self) -> Layers:
+        """The layers from the top to the nodes; the levels have the cluster before them."""
+        return self.scheme.layers
 
     @property
     def outside_names(self) -> list[str]:
         """The names of the nodes outside the tree, in natural order."""
         return [self.nodes.nodes[row].name for row in self.outside.tolist()]
+
+    def depth_of(self, ref: LayerRef) -> int | None:
+        """Return the place of a layer in `levels`; None if the tree has no such layer."""
+        if not ref.by_label and ref.name == CLUSTER_LAYER:
+            return 0
+        found = (i for i, layer in enumerate(self.layers, start=1) if _is(layer, ref))
+        return next(found, None)
+
+    def slice_of(self, depth: int, place: int) -> slice:
+        """Return the places in the tree of a domain, which is `place` in its level."""
+        level = self.levels[depth]
+        start = int(level.starts[place])
+        return slice(start, start + int(level.sizes[place]))
+
+    def domain(self, depth: int, place: int) -> Domain:
+        """Return a domain as people read it."""
+        path: list[str] = []
+        for level in reversed(self.levels[1 : depth + 1]):
+            path.append(level.names[place])
+            place = int(level.parents[place])
+        return Domain(self.levels[depth].layer, tuple(reversed(path)))
+
+    def lowest_of(self, rows: Sequence[int]) -> Domain | None:
+        """Return the lowest domain that holds these rows of the table; None is the cluster."""
+        places = self.places[np.array(rows, dtype=np.int64)]
+        if not len(places) or (places == ABSENT).any():
+            return None
+        ends = np.array([places.min(), places.max()])
+        for depth in range(len(self.levels) - 1, 0, -1):
+            first, last = self.levels[depth].at(ends).tolist()
+            if first == last:
+                return self.domain(depth, first)
+        return None
+
+
+def _is(layer: Layer, ref: LayerRef) -> bool:
+    if not ref.by_label:
+        return layer.name == ref.name
+    return ref.name in layer.label_keys or (layer.name == NODE_LAYER and ref.name == HOSTNAME)
 
 
 class _Column(NamedTuple):
@@ -64,29 +129,38 @@ class _Column(NamedTuple):
     names: Sequence[str]
 
 
-def build(layers: Layers, nodes: NodeTable) -> Topology:
-    """Return the tree of layers that `layers.in_order` gave. Linear in nodes times layers.
+def build(scheme: Scheme, nodes: NodeTable) -> Topology:
+    """Return the tree over these nodes, built once for as long as the table lasts.
 
-    A node that lacks only the label of the layer right above the nodes is a domain of its own
-    there, named after itself. One that lacks a label higher up is outside the tree.
+    Linear in nodes times layers. A node that lacks a label is outside the tree, but for the lone
+    nodes of the scheme.
     """
-    *upper, _ = layers
+    return nodes.derive(("tree", scheme), functools.partial(_build, scheme, nodes))
+
+
+def _build(scheme: Scheme, nodes: NodeTable) -> Topology:
+    *upper, _ = scheme.layers
     columns = [_column(layer, nodes) for layer in upper]
     inside = np.ones(len(nodes), dtype=np.bool_)
-    for column in columns[:-1]:
+    if scheme.node_label:
+        inside &= nodes.label(scheme.node_label).codes != ABSENT
+    for column in columns[:-1] if scheme.lone_nodes else columns:
         inside &= column.codes != ABSENT
-    if columns:
+    if columns and scheme.lone_nodes:
         columns[-1] = _with_lone_nodes(columns[-1], nodes, inside)
     rows = np.flatnonzero(inside)
     # The last key is the first criterion. The table is in natural order, and sorting is stable.
     keys = [column.codes[rows] for column in reversed(columns)]
     rows = rows[np.lexsort(keys)] if keys else rows
+    places = np.full(len(nodes), ABSENT, dtype=np.int64)
+    places[rows] = np.arange(len(rows))
     return Topology(
-        layers=layers,
+        scheme=scheme,
         nodes=nodes,
         rows=_frozen(rows),
+        places=_frozen(places),
         outside=_frozen(np.flatnonzero(~inside)),
-        levels=_levels(layers, columns, nodes, rows),
+        levels=_levels(scheme.layers, columns, nodes, rows),
     )
 
 
@@ -125,27 +199,35 @@ def _levels(
     count = len(rows)
     begins = np.zeros(count, dtype=np.bool_)
     begins[:1] = True
-    levels = [_level(CLUSTER_LAYER, [""], np.zeros(1, dtype=np.int64), count, None)]
+    root = np.zeros(1, dtype=np.int64)
+    levels = [_level(CLUSTER_LAYER, [""], root, root, count, None)]
     for layer, column in zip(layers, columns, strict=False):
         codes = column.codes[rows]
         # A domain begins where one above it does, and where the next one beside it does.
         begins[1:] |= codes[1:] != codes[:-1]
         starts = np.flatnonzero(begins)
-        names = [column.names[code] for code in codes[starts].tolist()]
-        levels.append(_level(layer.name, names, starts, count, levels[-1]))
+        ranks = codes[starts]
+        names = [column.names[code] for code in ranks.tolist()]
+        levels.append(_level(layer.name, names, ranks, starts, count, levels[-1]))
     names = [nodes.nodes[row].name for row in rows.tolist()]
-    levels.append(_level(layers[-1].name, names, np.arange(count), count, levels[-1]))
+    levels.append(_level(layers[-1].name, names, rows, np.arange(count), count, levels[-1]))
     return tuple(levels)
 
 
-def _level(
-    layer: str, names: Sequence[str], starts: IntArray, count: int, above: Level | None
+def _level(  # noqa: PLR0917 - the columns of one level, in the order of its fields.
+    layer: str,
+    names: Sequence[str],
+    ranks: IntArray,
+    starts: IntArray,
+    count: int,
+    above: Level | None,
 ) -> Level:
     parents = np.full(len(starts), ABSENT, dtype=np.int64)
     if above is not None:
         parents = np.searchsorted(above.starts, starts, side="right") - 1
     sizes = np.diff(np.append(starts, count))
-    return Level(layer, tuple(names), _frozen(starts), _frozen(sizes), _frozen(parents))
+    columns = (_frozen(column) for column in (starts, sizes, parents, ranks.copy()))
+    return Level(layer, tuple(names), *columns)
 
 
 def _frozen(column: IntArray) -> IntArray:

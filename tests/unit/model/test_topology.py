@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from builders import node
 from conformance import trees
-from gang_scheduler.model.layers import CLUSTER_LAYER, NODE_LAYER, Layer, in_order
+from gang_scheduler.model.layers import CLUSTER_LAYER, NODE_LAYER, Layer, Scheme, in_order
 from gang_scheduler.model.names import natural_key
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.topology import Topology, build
@@ -22,7 +22,9 @@ LAYERS = in_order(
 
 
 def tree_of(**labels: dict[str, str]) -> Topology:
-    return build(LAYERS, NodeTable(node(name, labels=each) for name, each in labels.items()))
+    return build(
+        Scheme("t", LAYERS), NodeTable(node(name, labels=each) for name, each in labels.items())
+    )
 
 
 def paths(tree: Topology) -> dict[str, str]:
@@ -96,7 +98,7 @@ def test_a_tree_without_nodes_is_its_root() -> None:
 
 
 def test_nodes_alone_are_a_tree() -> None:
-    tree = build(in_order([Layer(NODE_LAYER)]), NodeTable([node("n10"), node("n9")]))
+    tree = build(Scheme("t", in_order([Layer(NODE_LAYER)])), NodeTable([node("n10"), node("n9")]))
 
     assert [CLUSTER_LAYER, NODE_LAYER] == [level.layer for level in tree.levels]
     assert ("n9", "n10") == tree.levels[1].names
@@ -113,7 +115,7 @@ def test_offsets_cannot_be_written() -> None:
 def test_the_worked_cases_exclude_the_same_nodes(case: dict[str, dict[str, list[str]]]) -> None:
     cluster = trees.cluster(str(case["cluster"]))
 
-    tree = build(in_order(cluster.layers()), cluster.table())
+    tree = build(Scheme("t", in_order(cluster.layers())), cluster.table())
 
     assert case["expect"].get("excludedNodes", []) == tree.outside_names
 
@@ -127,7 +129,7 @@ LABELS = st.dictionaries(st.sampled_from(KEYS), VALUES)
 def test_the_slices_are_the_domains(labels: list[dict[str, str]]) -> None:
     table = NodeTable(node(f"n{i}", labels=each) for i, each in enumerate(labels))
 
-    tree = build(LAYERS, table)
+    tree = build(Scheme("t", LAYERS), table)
 
     assert sorted([*tree.rows.tolist(), *tree.outside.tolist()]) == list(range(len(table)))
     assert {name: _path(name, labels) for name in paths(tree)} == paths(tree)

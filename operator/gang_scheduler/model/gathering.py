@@ -1,0 +1,60 @@
+"""What members ask of the network: how close together they want to be."""
+
+from dataclasses import dataclass
+from typing import Final
+
+HOSTNAME: Final = "kubernetes.io/hostname"
+"""The label key that names the layer of the nodes, in every tree."""
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRef:
+    """How a request names a layer: by its name, or by the key of a node label."""
+
+    name: str
+    by_label: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Slices:
+    """Members in runs of `size` ranks, each run inside one domain of the layer.
+
+    The last run may be short, unless they are `whole`: then there are only whole ones.
+    """
+
+    layer: LayerRef
+    size: int
+    whole: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Gathering:
+    """One topology request. Nothing in it at all means anywhere.
+
+    Everything must be in one domain of each layer of `must`, and should be in one of those of
+    `prefer`; `upward` prefers every layer above those, too. `slices` are hard. `where` is the
+    field that says all this, for messages; it makes no request differ from another.
+    """
+
+    must: tuple[LayerRef, ...] = ()
+    prefer: tuple[LayerRef, ...] = ()
+    upward: bool = False
+    slices: tuple[Slices, ...] = ()
+    where: str = ""
+
+    @property
+    def shared(self) -> "Gathering":
+        """The part of it that members of a podset group have in common."""
+        return Gathering(self.must, self.prefer, self.upward, (), self.where)
+
+
+@dataclass(frozen=True, slots=True)
+class PodSet:
+    """What a pod's own annotations ask for (Kueue's). Podsets of one `group` share a domain.
+
+    `problem` says what is wrong with the annotations; then nothing else counts.
+    """
+
+    gathering: Gathering = Gathering()
+    group: str = ""
+    problem: str = ""
