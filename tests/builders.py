@@ -203,7 +203,6 @@ def gang(
     strict: bool = True,
     match_policy: str = "once-satisfied",
     min_resources: tuple[tuple[str, int], ...] = (),
-    gathering: Gathering | None = None,
     mates: Sequence[Pod] = (),
     problem: Problem | None = None,
     **asks: Any,
@@ -227,7 +226,6 @@ def gang(
         strict=strict,
         match_policy=MatchPolicy(match_policy),
         min_resources=min_resources,
-        gathering=gathering,
         mates=tuple(mates),
         problem=problem,
     )

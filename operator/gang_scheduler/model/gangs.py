@@ -68,9 +68,8 @@ class Gang:
 
     `pending` is in rank order; `bound` counts living members that have a node. `satisfied` says
     that the gang was whole once and has not been empty since. `strict` is the mode. A `rest` is
-    what a crash left of a gang that was being bound: it goes first. `gathering` is what the whole
-    gang asks of the network; members may each ask by themselves instead. Where either is so,
-    `mates` are the bound members in rank order.
+    what a crash left of a gang that was being bound: it goes first. `mates` are the bound members
+    in rank order, where its group or its members ask something of the network.
     `created_at` is in seconds since the epoch; `priority` is the lowest of the members'.
     """
 
@@ -86,7 +85,6 @@ class Gang:
     strict: bool = True
     match_policy: MatchPolicy = MatchPolicy.ONCE_SATISFIED
     min_resources: tuple[tuple[str, int], ...] = ()
-    gathering: Gathering | None = None
     mates: tuple[Pod, ...] = ()
     problem: Problem | None = None
 
@@ -106,7 +104,8 @@ class GangGroup:
 
     `gangs` are those that have not been whole yet, in order of their keys, also when one of them
     has no pending member. At least one has. `gathering` is what the group as a whole asks of the
-    network; `started` are then the bound members of gangs of the group that have been whole.
+    network, also when it is of one gang; `started` are then the bound members of those gangs of
+    the group that have been whole.
     """
 
     gangs: tuple[Gang, ...]
