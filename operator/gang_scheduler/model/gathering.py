@@ -1,6 +1,6 @@
 """What members ask of the network: how close together they want to be."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 HOSTNAME: Final = "kubernetes.io/hostname"
@@ -40,7 +40,12 @@ class Gathering:
     prefer: tuple[LayerRef, ...] = ()
     upward: bool = False
     slices: tuple[Slices, ...] = ()
-    where: str = ""
+    where: str = field(default="", compare=False)
+
+    @property
+    def asks(self) -> bool:
+        """It asks for anything at all."""
+        return bool(self.must or self.prefer or self.slices)
 
     @property
     def shared(self) -> "Gathering":
@@ -52,9 +57,11 @@ class Gathering:
 class PodSet:
     """What a pod's own annotations ask for (Kueue's). Podsets of one `group` share a domain.
 
-    `problem` says what is wrong with the annotations; then nothing else counts.
+    `owner` tells the pods of one workload from those of another one in the same gang. `problem`
+    says what is wrong with the annotations; then nothing else counts.
     """
 
     gathering: Gathering = Gathering()
     group: str = ""
+    owner: str = ""
     problem: str = ""

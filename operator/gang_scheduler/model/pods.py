@@ -108,10 +108,10 @@ class Pod:
     `created_at` is in seconds since the epoch; `labels` are all of the pod's, `annotations` only
     those of the prefixes that the scheduler knows; `owner` is `namespace/name` of each owner,
     sorted, with commas between; `job` and `job_uid` tell the Job that controls the pod, and
-    `scheduling_group` names its native PodGroup. `podset` is what its own annotations ask of the
-    network. `unscheduled` is the reason and message of a
-    PodScheduled condition that is false: we write it, so it makes no pod differ from another.
-    `scheduled_at` is when that condition became true.
+    `scheduling_group` names its native PodGroup. `rank` is what its index says, smaller first;
+    empty where nothing does. `podset` is what its own annotations ask of the network.
+    `unscheduled` is the reason and message of a PodScheduled condition that is false: we write it,
+    so it makes no pod differ from another. `scheduled_at` is when that condition became true.
     """
 
     uid: str
@@ -130,6 +130,7 @@ class Pod:
     job: str = ""
     job_uid: str = ""
     scheduling_group: str = ""
+    rank: tuple[int, ...] = ()
     podset: PodSet | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)

@@ -1,23 +1,57 @@
 """Which groups can be tried at all, and why the others cannot."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
+
 import numpy as np
 
 from gang_scheduler.model.gangs import Gang, GangGroup, Problem, Reason
-from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler import units
+from gang_scheduler.scheduler.placement import neighbours
 from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.units import Unit
 
 
-def refusals(group: GangGroup, snapshot: Snapshot, trial: Trial) -> tuple[Refused, ...]:
-    """Return why the group cannot be tried, a refusal a waiting gang; nothing if it can."""
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The units of a group that can be tried; or a refusal for each of its waiting gangs."""
+
+    units: tuple[Unit, ...] = ()
+    refusals: tuple[Refused, ...] = ()
+    warnings: tuple[Warned, ...] = ()
+
+
+def admit(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
+    """Return what of the group is to be placed, or why it cannot be tried."""
     if group.problem is not None:
-        return tuple(_refused(gang, group.problem) for gang in group.waiting)
+        return _refused_wholly(group, group.problem)
     problems = {gang.key: _problem(gang, snapshot, trial) for gang in group.gangs}
     blamed = next((gang for gang in group.gangs if problems[gang.key]), None)
-    if blamed is None:
-        return ()
-    for_others = _waits_for(blamed, problems[blamed.key])
-    return tuple(_refused(gang, problems[gang.key] or for_others) for gang in group.waiting)
+    if blamed is not None:
+        for_others = _waits_for(blamed, problems[blamed.key])
+        refusals = (_refused(gang, problems[gang.key] or for_others) for gang in group.waiting)
+        return Verdict(refusals=tuple(refusals))
+    found = units.of(group, snapshot)
+    if isinstance(found, Problem):
+        return _refused_wholly(group, found)
+    return Verdict(found, warnings=tuple(_warnings(found)))
+
+
+def _refused_wholly(group: GangGroup, problem: Problem) -> Verdict:
+    return Verdict(refusals=tuple(_refused(gang, problem) for gang in group.waiting))
+
+
+def _warnings(found: tuple[Unit, ...]) -> Iterator[Warned]:
+    """Yield what people should know of units that can be tried all the same."""
+    for unit in found:
+        if unit.ground is None:
+            continue
+        problems = (unit.ground.unknown, neighbours.scattered(unit.mates, unit.ground))
+        for problem in problems:
+            if problem is not None:
+                yield from (Warned(gang, problem) for gang in unit.gangs)
 
 
 def _refused(gang: Gang, problem: Problem) -> Refused:

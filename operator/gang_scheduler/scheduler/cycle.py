@@ -1,26 +1,22 @@
 """One cycle: many gangs decided on one snapshot. Open this file first."""
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Reason
-from gang_scheduler.model.plan import Misfit, Placed, Plan, Refused
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.plan import Bind, Misfit, Placed, Plan, Refused, Warned
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import admission, diagnosis
-from gang_scheduler.scheduler.placement.gangs import (
-    Placement,
-    give_back,
-    joined,
-    place,
-    retake,
-)
+from gang_scheduler.scheduler.placement import gangs, gather
+from gang_scheduler.scheduler.placement.gangs import Placement, give_back, joined, retake
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.units import Unit
 
 Shape = Hashable
-"""Gangs of one shape and quorum fit or fail alike."""
+"""Units of one shape and quorum fit or fail alike."""
 
 
 def schedule(snapshot: Snapshot, profile: Profile) -> Plan:
@@ -36,8 +32,7 @@ def schedule(snapshot: Snapshot, profile: Profile) -> Plan:
             cycle.place_quorums(group)
         # 4. Then the surplus of elastic gangs, where room is left.
         for group in ready:
-            for gang in group.waiting:
-                cycle.place_surplus(gang)
+            cycle.place_surplus(group)
         # 5. Where that exchanged nodes, who did not fit may fit now, before any lower priority.
         for group in cycle.worth_another_try(ready):
             cycle.place_quorums(group)
@@ -52,9 +47,11 @@ class _Cycle:
         self.snapshot = snapshot
         self.trial = Trial(snapshot)
         self.profile = profile
+        self.units: dict[GangKey, tuple[Unit, ...]] = {}
         self.gangs: dict[GangKey, Gang] = {}
-        self.placements: dict[GangKey, Placement] = {}
+        self.placements: dict[Unit, Placement] = {}
         self.refused: dict[GangKey, Refused] = {}
+        self.warned: list[Warned] = []
         self.exchanged = False
         # Room only shrinks during a cycle, so what did not fit once need not be tried again:
         # a thousand equal gangs in a full cluster cost one trial.
@@ -62,42 +59,37 @@ class _Cycle:
 
     def can_be_tried(self, group: GangGroup) -> bool:
         """Tell whether the group is complete and valid; if not, say why."""
-        refusals = admission.refusals(group, self.snapshot, self.trial)
-        self.refused.update({each.gang.key: each for each in refusals})
-        return not refusals
+        verdict = admission.admit(group, self.snapshot, self.trial)
+        self.units[group.gangs[0].key] = verdict.units
+        self.refused.update({each.gang.key: each for each in verdict.refusals})
+        self.warned += verdict.warnings
+        return not verdict.refusals
 
     def place_quorums(self, group: GangGroup) -> None:
         """Place the quorum of every gang of the group, or of none."""
+        units = self.units[group.gangs[0].key]
         with self.trial.all_or_nothing() as attempt:
             placements = {}
-            for gang in group.waiting:
-                outcome = self._quorum(gang, alone=len(group.gangs) == 1)
+            for unit in units:
+                outcome = self._quorum(unit, alone=len(units) == 1)
                 if isinstance(outcome, Misfit):
-                    self._refuse(group, gang, outcome)
+                    self._refuse(group, unit, outcome)
                     return
-                placements[gang.key] = outcome
+                placements[unit] = outcome
             attempt.keep()
         for gang in group.waiting:
             self.gangs[gang.key] = gang
             self.refused.pop(gang.key, None)
         self.placements.update(placements)
 
-    def place_surplus(self, gang: Gang) -> None:
-        """Place the gang anew with all its members; where they do not all fit, as many as do."""
-        quorum = self.placements.get(gang.key)
-        if quorum is None or len(quorum.binds) == len(gang.pending):
-            return
-        give_back(quorum, self.trial)
-        everyone = place(gang.pending, len(quorum.binds), self.trial, self.profile)
-        if isinstance(everyone, Misfit):
-            # Placing all at once may pack several classes worse than the quorum alone was.
-            retake(quorum, self.trial)
-            more = place(_without(gang.pending, quorum), 1, self.trial, self.profile)
-            everyone = quorum if isinstance(more, Misfit) else joined(gang.pending, quorum, more)
-        else:
-            self.exchanged = True
-        self.placements[gang.key] = everyone
-        self._report_left_over(gang, everyone)
+    def place_surplus(self, group: GangGroup) -> None:
+        """Place units anew with all their members; where they do not all fit, as many as do."""
+        for unit in self.units[group.gangs[0].key]:
+            quorum = self.placements.get(unit)
+            if quorum is not None and len(quorum.binds) < len(unit.members):
+                everyone = self._with_surplus(unit, quorum)
+                self.placements[unit] = everyone
+                self._report_left_over(unit, everyone)
 
     def worth_another_try(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
         """Return the refused groups, if room was exchanged since."""
@@ -107,47 +99,69 @@ class _Cycle:
         self.exchanged = False
         self.failures.clear()
         return [
-            group
-            for group in groups
-            if not any(gang.key in self.placements for gang in group.waiting)
+            group for group in groups if not any(gang.key in self.gangs for gang in group.waiting)
         ]
 
     def plan(self) -> Plan:
         """Return the plan."""
-        placed = tuple(
-            Placed(self.gangs[key], placement.binds) for key, placement in self.placements.items()
+        binds: dict[GangKey, list[Bind]] = {key: [] for key in self.gangs}
+        for unit, placement in self.placements.items():
+            gang_of = {pod.uid: gang.key for gang in unit.gangs for pod in gang.pending}
+            for bind in placement.binds:
+                binds[gang_of[bind.pod.uid]].append(bind)
+        placed = (
+            Placed(gang, _in_rank_order(gang, binds[key])) for key, gang in self.gangs.items()
         )
-        return Plan(placed, tuple(self.refused.values()))
+        return Plan(tuple(placed), tuple(self.refused.values()), tuple(self.warned))
 
-    def _quorum(self, gang: Gang, *, alone: bool) -> Placement | Misfit:
+    def _quorum(self, unit: Unit, *, alone: bool) -> Placement | Misfit:
         """Place the members that must start together: the first in rank, else any that fit."""
-        shape = _shape(gang)
+        shape = _shape(unit)
         known = self.failures.get(shape)
-        if known is not None and known.needs <= gang.quorum:
-            return Misfit(known.nodes, known.fits, gang.quorum, known.rejections)
-        outcome = place(gang.pending[: gang.quorum], gang.quorum, self.trial, self.profile)
-        if isinstance(outcome, Misfit) and len(gang.pending) > gang.quorum:
-            outcome = self._any_quorum(gang)
-        if isinstance(outcome, Misfit) and alone:
+        if known is not None and known.needs <= unit.quorum:
+            return replace(known, needs=unit.quorum)
+        outcome = self._place(unit.only(unit.required), unit.quorum)
+        if isinstance(outcome, Misfit) and unit.elastic:
+            outcome = self._any_quorum(unit)
+        if isinstance(outcome, Misfit) and alone and not unit.mates:
             # In a group, room that another gang of it took may be given back again.
             self.failures[shape] = outcome
         return outcome
 
-    def _any_quorum(self, gang: Gang) -> Placement | Misfit:
+    def _any_quorum(self, unit: Unit) -> Placement | Misfit:
         """Place as many of any members as the quorum has: surplus waits for others' quorums."""
-        everyone = place(gang.pending, gang.quorum, self.trial, self.profile)
-        if isinstance(everyone, Misfit) or len(everyone.binds) == gang.quorum:
+        everyone = self._place(unit, unit.quorum)
+        if isinstance(everyone, Misfit) or len(everyone.binds) == unit.quorum:
             return everyone
         give_back(everyone, self.trial)
-        some = [bind.pod for bind in everyone.binds[: gang.quorum]]
-        quorum = place(some, gang.quorum, self.trial, self.profile)
+        some = unit.only({bind.pod.uid for bind in everyone.binds[: unit.quorum]})
+        quorum = self._place(some, unit.quorum)
         if isinstance(quorum, Misfit):
             # Packed for themselves they do not fit: then with those beside whom they did.
             retake(everyone, self.trial)
             return everyone
         return quorum
 
-    def _refuse(self, group: GangGroup, blamed: Gang, misfit: Misfit) -> None:
+    def _with_surplus(self, unit: Unit, quorum: Placement) -> Placement:
+        give_back(quorum, self.trial)
+        everyone = self._place(unit, len(quorum.binds))
+        if isinstance(everyone, Placement) and _has_all(everyone, quorum, unit):
+            self.exchanged = True
+            return everyone
+        # Placing all at once may pack several classes worse than the quorum alone was.
+        if isinstance(everyone, Placement):
+            give_back(everyone, self.trial)
+        retake(quorum, self.trial)
+        more = self._place(unit.after(quorum.binds), unit.step)
+        return quorum if isinstance(more, Misfit) else joined(unit.members, quorum, more)
+
+    def _place(self, unit: Unit, at_least: int) -> Placement | Misfit:
+        if unit.ground is None:
+            return gangs.place(unit.members, at_least, self.trial, self.profile)
+        return gather.place(unit, unit.ground, at_least, self.trial, self.profile)
+
+    def _refuse(self, group: GangGroup, unit: Unit, misfit: Misfit) -> None:
+        blamed = unit.gangs[0]
         why = Refused(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit)
         pod = blamed.pending[min(misfit.fits, len(blamed.pending) - 1)]
         for_others = (
@@ -158,26 +172,40 @@ class _Cycle:
             others = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail=for_others)
             self.refused[gang.key] = why if gang is blamed else others
 
-    def _report_left_over(self, gang: Gang, placement: Placement) -> None:
-        rest = _without(gang.pending, placement)
-        if rest:
-            ask = rest[0].ask
-            reasons = diagnosis.diagnose(ask, self.trial, self.profile)
-            misfit = Misfit(len(self.trial.nodes), fits=0, needs=1, rejections=reasons)
-            self.refused[gang.key] = Refused(
-                gang, Reason.UNSCHEDULABLE, rest, misfit, left_over=True
-            )
+    def _report_left_over(self, unit: Unit, placement: Placement) -> None:
+        rest = unit.after(placement.binds)
+        if not rest.members:
+            return
+        with self.trial.all_or_nothing():
+            misfit = self._place(rest, rest.step)
+        if isinstance(misfit, Placement):
+            return
+        left = {pod.uid for pod in rest.members}
+        for gang in unit.gangs:
+            pods = tuple(pod for pod in gang.pending if pod.uid in left)
+            if pods:
+                self.refused[gang.key] = Refused(
+                    gang, Reason.UNSCHEDULABLE, pods, misfit, left_over=True
+                )
 
 
-def _without(members: Sequence[Pod], placement: Placement) -> tuple[Pod, ...]:
-    placed = {bind.pod.uid for bind in placement.binds}
-    return tuple(pod for pod in members if pod.uid not in placed)
+def _has_all(everyone: Placement, quorum: Placement, unit: Unit) -> bool:
+    """Tell whether nobody of the quorum was left out who must not be: members of other gangs."""
+    if len(unit.gangs) == 1:
+        return True
+    return {bind.pod.uid for bind in quorum.binds} <= {bind.pod.uid for bind in everyone.binds}
 
 
-def _shape(gang: Gang) -> Shape:
-    everyone = Counter(pod.ask for pod in gang.pending)
+def _in_rank_order(gang: Gang, binds: Iterable[Bind]) -> tuple[Bind, ...]:
+    by_pod = {bind.pod.uid: bind for bind in binds}
+    return tuple(by_pod[pod.uid] for pod in gang.pending if pod.uid in by_pod)
+
+
+def _shape(unit: Unit) -> Shape:
+    everyone = Counter(pod.ask for pod in unit.members)
+    asked = unit.gathering, tuple(part.sizes for part in unit.parts)
     if len(everyone) == 1:
-        return next(iter(everyone))
+        return next(iter(everyone)), asked
     # Members differ: which of them are the quorum matters, too.
-    first = Counter(pod.ask for pod in gang.pending[: gang.quorum])
-    return frozenset(everyone.items()), frozenset(first.items())
+    first = Counter(pod.ask for pod in unit.members if pod.uid in unit.required)
+    return frozenset(everyone.items()), frozenset(first.items()), asked

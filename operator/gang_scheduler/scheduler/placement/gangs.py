@@ -9,10 +9,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.plan import Bind, Misfit
 from gang_scheduler.model.pods import Ask, Pod
 from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.scheduler.placement.offers import offer_slots, slot_limit
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Share, Trial
 
@@ -61,24 +62,6 @@ def joined(members: Sequence[Pod], first: Placement, second: Placement) -> Place
     return Placement(ordered, (*first.shares, *second.shares))
 
 
-def offer_slots(ask: Ask, trial: Trial, profile: Profile) -> IntArray:
-    """Return how many pods of a class each node could take beside what is assumed there."""
-    slots = profile.room_filters[0].slots(ask, trial)
-    for each in profile.room_filters[1:]:
-        slots = np.minimum(slots, each.slots(ask, trial))
-    allowed: IntArray = np.where(_allowed(ask, trial, profile), slots, 0)
-    return allowed
-
-
-def _allowed(ask: Ask, trial: Trial, profile: Profile) -> BoolArray:
-    def compute() -> BoolArray:
-        verdicts = [each.passes(ask, trial.nodes) for each in profile.node_filters]
-        allowed: BoolArray = np.logical_and.reduce(verdicts)
-        return allowed
-
-    return trial.nodes.derive(("allowed", ask), compute)
-
-
 def _take_by_class(
     members: Sequence[Pod], trial: Trial, profile: Profile
 ) -> tuple[list[Share], list[Ask]]:
@@ -103,13 +86,8 @@ def _hardest_first(sizes: dict[Ask, int], trial: Trial, profile: Profile) -> lis
     """Order classes by how few of their pods fit anywhere: those have the least choice."""
     if len(sizes) == 1:
         return list(sizes)
-    room = {ask: _total(offer_slots(ask, trial, profile), _slot_limit(trial)) for ask in sizes}
+    room = {ask: _total(offer_slots(ask, trial, profile), slot_limit(trial)) for ask in sizes}
     return sorted(sizes, key=lambda ask: (room[ask], ask.requests, repr(ask)))
-
-
-def _slot_limit(trial: Trial) -> int:
-    """Return a bound on slots a node that keeps sums inside 64 bits."""
-    return int(np.iinfo(np.int64).max) // max(len(trial.nodes), 1)
 
 
 def _total(slots: IntArray, limit: int) -> int:

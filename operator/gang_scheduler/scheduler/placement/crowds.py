@@ -1,0 +1,128 @@
+"""Members of one class that gather: the domain for all of them, and seats inside it.
+
+Members that ask for the same thing form a crowd. A crowd is seated exactly, down to the level where
+it is first split.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.model.topology import Topology
+from gang_scheduler.scheduler.grounds import Sizes
+from gang_scheduler.scheduler.placement import capacity
+from gang_scheduler.scheduler.placement.capacity import Capacity
+from gang_scheduler.scheduler.placement.descent import Descent
+from gang_scheduler.scheduler.placement.offers import offer_slots, slot_limit
+from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.trial import Share, Trial
+
+Seated = dict[str, int]
+"""Members by uid, and the place in the tree where each has room."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crowd:
+    """Members that ask for the same thing, in rank order, and how they are sliced."""
+
+    ask: Ask
+    members: tuple[Pod, ...]
+    sizes: Sizes
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Area:
+    """Where members may go: the places of a tree that are `open`, and all in one domain at `must`.
+
+    `prefer` are the depths to gather at, from the top down.
+    """
+
+    tree: Topology
+    open: BoolArray
+    must: int = 0
+    prefer: tuple[int, ...] = ()
+
+    def inside(self, depth: int, place: int) -> "Area":
+        """Return the part of the area that is in one domain, anywhere in it."""
+        places = np.zeros_like(self.open)
+        places[self.tree.slice_of(depth, place)] = True
+        return replace(self, open=self.open & places, must=0)
+
+    def within(self, depth: int, domains: IntArray) -> "Area":
+        """Return the part of the area that is in any of these domains of a level."""
+        level = self.tree.levels[depth]
+        chosen = np.zeros(len(level), dtype=np.bool_)
+        chosen[domains] = True
+        return replace(self, open=self.open & np.repeat(chosen, level.sizes), must=0)
+
+
+class Seating:
+    """Seats crowds in areas of one tree, on one trial."""
+
+    def __init__(self, trial: Trial, profile: Profile) -> None:
+        self.trial = trial
+        self._profile = profile
+
+    def slots(self, crowd: Crowd, area: Area) -> IntArray:
+        """Return what each place in the tree offers to the crowd; nothing outside the area."""
+        offered = offer_slots(crowd.ask, self.trial, self._profile)[area.tree.rows]
+        offered = offered.clip(max=slot_limit(self.trial))
+        return np.where(area.open, offered, 0)
+
+    def rolled(self, crowd: Crowd, area: Area) -> tuple[Capacity, ...]:
+        """Return what every domain offers to the crowd, from the cluster down."""
+        return capacity.roll_up(self.slots(crowd, area), len(crowd), crowd.sizes, area.tree)
+
+    def seat(self, crowd: Crowd, area: Area) -> Seated | None:
+        """Take room for the whole crowd in one domain at `area.must` or lower, else for none."""
+        if not area.open.any():
+            return None
+        rolled = self.rolled(crowd, area)
+        found = tightest(rolled, crowd, area)
+        if found is None:
+            return None
+        depth, place = found
+        descent = Descent(area.tree, rolled, crowd.sizes, area.prefer)
+        seats = descent.seats(depth, np.array([place]), len(crowd))
+        return self.take(crowd, area.tree, seats)
+
+    def take(self, crowd: Crowd, tree: Topology, seats: IntArray) -> Seated:
+        """Take room for the members of a crowd at these places in the tree, in rank order."""
+        places, counts = np.unique(seats, return_counts=True)
+        self.trial.take(Share(crowd.ask, tree.rows[places], counts))
+        return dict(zip((pod.uid for pod in crowd.members), seats.tolist(), strict=True))
+
+    def request(self, crowd: Crowd) -> IntArray:
+        """Return what one member asks for, along the resource axis."""
+        return self.trial.nodes.vector(crowd.ask.requests)
+
+
+def tightest(rolled: Sequence[Capacity], crowd: Crowd, area: Area) -> tuple[int, int] | None:
+    """Return the domain to gather in, as its depth and its place in that level.
+
+    Of the lowest level where one holds all: the one with the least left over, then in its parent,
+    and so on up; then the first by name.
+    """
+    for depth in range(len(rolled) - 1, area.must - 1, -1):
+        domains = np.flatnonzero(rolled[depth].holds(len(crowd), crowd.sizes[depth]))
+        if len(domains):
+            return depth, _least_left_over(rolled, area.tree, depth, domains)
+    return None
+
+
+def _least_left_over(
+    rolled: Sequence[Capacity], tree: Topology, depth: int, domains: IntArray
+) -> int:
+    ancestors = domains
+    for above in range(depth, 0, -1):
+        offered = rolled[above].whole[ancestors]
+        best = offered == offered.min()
+        domains = domains[best]
+        ancestors = tree.levels[above].parents[ancestors[best]]
+    return int(domains[np.argmin(tree.levels[depth].ranks[domains])])

@@ -1,0 +1,207 @@
+"""Where members go that ask something of the network: close together, and as they are sliced.
+
+1. Members that ask for the same thing form a crowd; the nodes offer slots to it.
+2. What they offer is rolled up to every domain (`capacity`).
+3. Only domains of the layer that the members must gather in, or lower, are candidates.
+4. The lowest layer is taken that has a domain with room for all.
+5. Of its domains, the one with the least left over (`crowds`).
+6. Down from there, the fewest domains at every level (`descent`).
+
+Members that have mates with a node go beside those (`neighbours`).
+"""
+
+import bisect
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gang_scheduler.model.plan import Bind, Misfit
+from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.scheduler.grounds import Ground
+from gang_scheduler.scheduler.placement import gangs, misfits, neighbours
+from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seated, Seating
+from gang_scheduler.scheduler.placement.gangs import Placement
+from gang_scheduler.scheduler.placement.packing import Packing
+from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.trial import Share, Trial
+from gang_scheduler.scheduler.units import Part, Unit
+
+
+def place(
+    unit: Unit, ground: Ground, at_least: int, trial: Trial, profile: Profile
+) -> Placement | Misfit:
+    """Take room for as many members as the request allows, if those are `at_least`; else none.
+
+    Fewer than all only where all do not fit in one domain that they must gather in.
+    """
+    gathering = _Gathering(unit, ground, trial, profile)
+    with trial.all_or_nothing() as attempt:
+        seated = gathering.as_many(at_least) if len(ground.tree.rows) else None
+        if seated is not None:
+            attempt.keep()
+            return _placement(unit.members, seated, ground)
+    if gathering.may_be_anywhere:
+        return gangs.place(unit.members, at_least, trial, profile)
+    with trial.all_or_nothing():
+        return misfits.explain(
+            gathering.crowds_of(unit.parts), gathering.area, at_least, trial, profile
+        )
+
+
+class _Gathering:
+    """One unit, and where on its ground the members may go."""
+
+    def __init__(self, unit: Unit, ground: Ground, trial: Trial, profile: Profile) -> None:
+        self._unit = unit
+        self._trial = trial
+        self._seating = Seating(trial, profile)
+        self._packing = Packing(self._seating)
+        tree = ground.tree
+        everywhere = Area(tree, np.ones(len(tree.rows), dtype=np.bool_), ground.must, ground.prefer)
+        self._home = neighbours.home_of(unit.mates, ground)
+        self.area = everywhere
+        if self._home is not None:
+            home = everywhere.inside(ground.must, self._home)
+            self.area = replace(everywhere, open=home.open)
+        # Whoever only prefers to gather is not held up by nodes that nobody has labelled.
+        self.may_be_anywhere = (
+            ground.must == 0
+            and tree.scheme.lone_nodes
+            and len(tree.outside) > 0
+            and not any(size > 1 for part in unit.parts for size in part.sizes)
+        )
+
+    def as_many(self, at_least: int) -> Seated | None:
+        """Take room for all members, or for the most that is possible from `at_least` on."""
+        if self._home is not None:
+            return self._beside_mates(at_least)
+        step = self._unit.step
+        everyone = self._needed_first()
+        numbers = range(at_least, len(everyone) + 1, step)
+        seated = self._seat(everyone[: numbers[-1]])
+        if seated is not None or len(numbers) == 1:
+            return seated
+        # If some number fits, every smaller one does.
+        too_many = bisect.bisect_left(numbers, x=True, key=lambda n: not self._fits(everyone[:n]))
+        if too_many:
+            return self._seat(everyone[: numbers[too_many - 1]])
+        return self._any(at_least)
+
+    def crowds_of(self, parts: Sequence[Part]) -> list[Crowd]:
+        """Return the members of parts by what they ask for and how they are sliced."""
+        found: dict[tuple[Ask, int], list[Pod]] = {}
+        for number, part in enumerate(parts):
+            sliced = part.sizes[0] > 1
+            for pod in part.members:
+                found.setdefault((pod.ask, number if sliced else -1), []).append(pod)
+        unsliced = (1,) * len(self.area.tree.levels)
+        return [
+            Crowd(ask, tuple(pods), unsliced if number < 0 else parts[number].sizes)
+            for (ask, number), pods in found.items()
+        ]
+
+    def _needed_first(self) -> list[Pod]:
+        members = self._unit.members
+        return sorted(members, key=lambda pod: pod.uid not in self._unit.required)
+
+    def _fits(self, members: Sequence[Pod]) -> bool:
+        with self._trial.all_or_nothing():
+            return self._seat(members) is not None
+
+    def _seat(self, members: Iterable[Pod]) -> Seated | None:
+        return self._seat_parts(self._unit.only({pod.uid for pod in members}).parts, self.area)
+
+    def _seat_parts(self, parts: Sequence[Part], area: Area) -> Seated | None:
+        waiting = [part for part in parts if part.members]
+        if any(_is_rough(part) for part in waiting):
+            return self._seat_rough(waiting, area)
+        return self._packing.seat(self.crowds_of(waiting), area)
+
+    def _seat_rough(self, parts: Sequence[Part], area: Area) -> Seated | None:
+        """Seat slices whose members differ: one after the other, each like a gang of its own."""
+        crowds = self.crowds_of(parts)
+        for depth in range(len(area.tree.levels) - 1, area.must - 1, -1):
+            holds = self._packing.holds_requests(crowds, area, depth)
+            for domain in np.flatnonzero(holds).tolist():
+                with self._trial.all_or_nothing() as attempt:
+                    seated = self._seat_slices(parts, area.inside(depth, domain))
+                    if seated is not None:
+                        attempt.keep()
+                        return seated
+        return None
+
+    def _seat_slices(self, parts: Sequence[Part], area: Area) -> Seated | None:
+        seated: Seated = {}
+        smooth = [part for part in parts if not _is_rough(part)]
+        for rough in (part for part in parts if _is_rough(part)):
+            size = rough.sizes[0]
+            depth = max(i for i, each in enumerate(rough.sizes) if each == size)
+            sizes = neighbours.inner_sizes(rough.sizes)
+            for start in range(0, len(rough.members), size):
+                one = Part(rough.members[start : start + size], sizes=sizes)
+                found = self._seat_parts([one], replace(area, must=depth))
+                if found is None:
+                    return None
+                seated |= found
+        if smooth:
+            found = self._seat_parts(smooth, area)
+            if found is None:
+                return None
+            seated |= found
+        return seated
+
+    def _beside_mates(self, at_least: int) -> Seated | None:
+        with self._trial.all_or_nothing() as attempt:
+            seated = neighbours.seat(self._unit.parts, self.area, self._packing)
+            if len(seated) >= at_least:
+                attempt.keep()
+                return seated
+        if any(part.sizes[0] > 1 for part in self._unit.parts):
+            return None
+        # One by one they may stand in each other's way.
+        return self._seat(self._needed_first()[:at_least])
+
+    def _any(self, at_least: int) -> Seated | None:
+        """Take room for any members, where the first in rank do not fit and others do."""
+        crowds = self.crowds_of(self._unit.parts)
+        if len(crowds) == 1 or self._unit.step > 1 or len(self._unit.gangs) > 1:
+            return None
+        depth = self.area.must
+        offered = np.sum(
+            [self._seating.rolled(each, self.area)[depth].whole for each in crowds], axis=0
+        )
+        for domain in np.argsort(-offered, kind="stable").tolist():
+            with self._trial.all_or_nothing() as attempt:
+                seated = self._most_of_each(crowds, self.area.inside(depth, domain))
+                if len(seated) >= at_least:
+                    attempt.keep()
+                    return seated
+        return None
+
+    def _most_of_each(self, crowds: Sequence[Crowd], area: Area) -> Seated:
+        seated: Seated = {}
+        for crowd in crowds:
+            number = min(len(crowd), int(self._seating.rolled(crowd, area)[0].whole[0]))
+            if number:
+                some = replace(crowd, members=crowd.members[:number])
+                seated |= self._packing.seat([some], area) or {}
+        return seated
+
+
+def _is_rough(part: Part) -> bool:
+    return part.sizes[0] > 1 and len({pod.ask for pod in part.members}) > 1
+
+
+def _placement(members: Sequence[Pod], seated: Seated, ground: Ground) -> Placement:
+    """Return the binds in rank order, and the room that was taken for them."""
+    rows = ground.tree.rows
+    nodes = ground.tree.nodes.nodes
+    binds, by_ask = [], dict[Ask, list[int]]()
+    for pod in members:
+        if pod.uid in seated:
+            row = int(rows[seated[pod.uid]])
+            binds.append(Bind(pod, nodes[row].name))
+            by_ask.setdefault(pod.ask, []).append(row)
+    shares = (Share(ask, *np.unique(taken, return_counts=True)) for ask, taken in by_ask.items())
+    return Placement(tuple(binds), tuple(shares))

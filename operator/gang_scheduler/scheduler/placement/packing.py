@@ -1,0 +1,184 @@
+"""Members of several classes that gather: packed together in each domain, by trial.
+
+A trainer and its rollout pods, a master and its workers: what one class takes the other cannot
+have, so what the domains offer to each is only a bound. The classes are seated one after the other,
+in several orders, and on few nodes by an exact search.
+"""
+
+import bisect
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+import numpy as np
+
+from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.scheduler.placement import exact
+from gang_scheduler.scheduler.placement.capacity import Capacity
+from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seated, Seating
+
+MOST_ORDERS: Final = 6
+"""In how many orders classes are packed before a domain is given up."""
+MOST_PACKED: Final = 64
+"""In how many domains of a level it is tried: the tightest, and as many of the roomiest."""
+MOST_SUBSETS: Final = 64
+"""How many sets of domains are looked at to find a smaller one."""
+
+
+class Packing:
+    """Seats several crowds in one area, all or none."""
+
+    def __init__(self, seating: Seating) -> None:
+        self.seating = seating
+        self._trial = seating.trial
+
+    def seat(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
+        """Take room for all members in one domain at `area.must` or lower, else for none."""
+        if not area.open.any():
+            return None
+        if len(crowds) == 1:
+            return self.seating.seat(crowds[0], area)
+        return self._seat_together(crowds, area)
+
+    def _seat_together(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
+        """Pack the crowds together in the lowest and tightest domain where that works."""
+        rolled = [self.seating.rolled(crowd, area) for crowd in crowds]
+        for depth in range(len(area.tree.levels) - 1, area.must - 1, -1):
+            level = [each[depth] for each in rolled]
+            verdicts = [
+                each.holds(len(crowd), crowd.sizes[depth])
+                for each, crowd in zip(level, crowds, strict=True)
+            ]
+            verdicts.append(self.holds_requests(crowds, area, depth))
+            domains = np.flatnonzero(np.array(verdicts).all(axis=0))
+            for place in _worth_trying(level, area, depth, domains):
+                seated = self._pack(crowds, area.inside(depth, place), depth)
+                if seated is not None:
+                    return seated
+        return None
+
+    def holds_requests(self, crowds: Sequence[Crowd], area: Area, depth: int) -> BoolArray:
+        """Return the domains that have enough of every resource for all the crowds at once."""
+        needed = sum(len(crowd) * self.seating.request(crowd) for crowd in crowds)
+        free = np.where(area.open[:, np.newaxis], self._trial.free[area.tree.rows].clip(min=0), 0)
+        room = np.add.reduceat(free, area.tree.levels[depth].starts, axis=0)
+        holds: BoolArray = np.all(room >= needed, axis=1)
+        return holds
+
+    def _pack(self, crowds: Sequence[Crowd], area: Area, depth: int) -> Seated | None:
+        """Pack the crowds inside an area, on the fewest domains of each level below `depth`."""
+        if not self._could_pack(crowds, area):
+            return None
+        first = next((each for each in area.prefer if each > depth), depth + 1)
+        for below in range(first, len(area.tree.levels) - 1):
+            area = self._narrowed(crowds, area, below)
+        return self._seat_each(crowds, area)
+
+    def _could_pack(self, crowds: Sequence[Crowd], area: Area) -> bool:
+        with self._trial.all_or_nothing():
+            return self._seat_each(crowds, area) is not None
+
+    def _narrowed(self, crowds: Sequence[Crowd], area: Area, depth: int) -> Area:
+        """Return the part of the area in the fewest domains of a level that still do."""
+        offered = np.array(
+            [self.seating.rolled(crowd, area)[depth].whole.clip(max=len(crowd)) for crowd in crowds]
+        )
+        together = offered.sum(axis=0)
+        # The largest first; as many of them as it takes.
+        domains = np.argsort(-together, kind="stable")[: int((together > 0).sum())]
+        fewest = bisect.bisect_left(
+            range(len(domains) - 1),
+            x=True,
+            key=lambda last: self._could_pack(crowds, area.within(depth, domains[: last + 1])),
+        )
+        chosen = domains[: fewest + 1]
+        for fewer in self._fewer(domains, fewest, offered, crowds):
+            if self._could_pack(crowds, area.within(depth, fewer)):
+                return area.within(depth, fewer)
+        return area.within(depth, chosen)
+
+    def _fewer(
+        self, domains: IntArray, number: int, offered: IntArray, crowds: Sequence[Crowd]
+    ) -> Iterator[IntArray]:
+        """Yield some sets of at most so many domains that offer each crowd enough."""
+        needed = np.array([len(crowd) for crowd in crowds])
+        sets = itertools.chain.from_iterable(
+            itertools.combinations(domains.tolist(), size) for size in range(1, number + 1)
+        )
+        for each in itertools.islice(sets, MOST_SUBSETS):
+            chosen = np.array(each)
+            if (offered[:, chosen].sum(axis=1) >= needed).all():
+                yield chosen
+
+    def _seat_each(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
+        """Seat one crowd after the other, in several orders; on few nodes by an exact search."""
+        orders = itertools.permutations(self._hardest_first(crowds, area))
+        for order in itertools.islice(orders, MOST_ORDERS):
+            with self._trial.all_or_nothing() as attempt:
+                seated = self._seat_in_order(order, area)
+                if seated is not None:
+                    attempt.keep()
+                    return seated
+        return self._seat_exactly(crowds, area)
+
+    def _seat_in_order(self, crowds: Iterable[Crowd], area: Area) -> Seated | None:
+        seated: Seated = {}
+        for crowd in crowds:
+            found = self.seating.seat(crowd, area)
+            if found is None:
+                return None
+            seated |= found
+        return seated
+
+    def _hardest_first(self, crowds: Sequence[Crowd], area: Area) -> list[Crowd]:
+        """Order crowds by how often they would fit: the fewest times is the least choice."""
+
+        def room(crowd: Crowd) -> tuple[float, tuple[tuple[str, int], ...], str]:
+            times = int(self.seating.slots(crowd, area).sum()) / len(crowd)
+            return times, crowd.ask.requests, repr(crowd.ask)
+
+        return sorted(crowds, key=room)
+
+    def _seat_exactly(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
+        places = np.flatnonzero(area.open)
+        counts = tuple(len(crowd) for crowd in crowds)
+        sliced = any(crowd.sizes[0] > 1 for crowd in crowds)
+        if sliced or not exact.small(len(places), counts):
+            return None
+        found = exact.pack(
+            counts,
+            np.array([self.seating.slots(crowd, area)[places] for crowd in crowds]),
+            np.array([self.seating.request(crowd) for crowd in crowds]),
+            self._trial.free[area.tree.rows[places]],
+        )
+        if found is None:
+            return None
+        seats = {
+            crowd: np.repeat(places, column)
+            for crowd, column in zip(crowds, zip(*found, strict=True), strict=True)
+        }
+        return self._take_checked(seats, area)
+
+    def _take_checked(self, seats: Mapping[Crowd, IntArray], area: Area) -> Seated | None:
+        """Take seats that were found by requests alone, if every filter allows them together."""
+        seated: Seated = {}
+        with self._trial.all_or_nothing() as attempt:
+            for crowd, places in seats.items():
+                wanted = np.bincount(places, minlength=len(area.open))
+                if (wanted > self.seating.slots(crowd, area)).any():
+                    return None
+                seated |= self.seating.take(crowd, area.tree, places)
+            attempt.keep()
+        return seated
+
+
+def _worth_trying(
+    level: Sequence[Capacity], area: Area, depth: int, domains: IntArray
+) -> list[int]:
+    """Return domains by what they would have left over, the least first; not the middle of many."""
+    left = np.sum([each.whole[domains] for each in level], axis=0, dtype=np.float64)
+    ranks = area.tree.levels[depth].ranks[domains]
+    ordered: list[int] = domains[np.lexsort((ranks, left))].tolist()
+    if len(ordered) <= MOST_PACKED:
+        return ordered
+    return [*ordered[: MOST_PACKED // 2], *ordered[-MOST_PACKED // 2 :]]

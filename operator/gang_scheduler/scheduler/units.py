@@ -1,0 +1,209 @@
+"""The units of placement: members that share one topology request, or none."""
+
+import math
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
+from gang_scheduler.model.gathering import Gathering, Slices
+from gang_scheduler.model.names import natural_key
+from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler import grounds
+from gang_scheduler.scheduler.grounds import Ground, Sizes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Members whose ranks are one sequence, in that order; `mates` are those that have a node.
+
+    `sizes` are how they are sliced on the ground of their unit; empty without one.
+    """
+
+    members: tuple[Pod, ...]
+    mates: tuple[Pod, ...] = ()
+    sizes: Sizes = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Unit:
+    """Members that are placed together, of one gang or of several.
+
+    `required` are the uids of those that must start together; the others are surplus. Without a
+    `ground` they can be anywhere. Only multiples of `step` members are of use.
+    """
+
+    gangs: tuple[Gang, ...]
+    parts: tuple[Part, ...]
+    required: frozenset[str]
+    ground: Ground | None = None
+    gathering: Gathering | None = None
+    step: int = 1
+
+    @property
+    def members(self) -> tuple[Pod, ...]:
+        """All that wait, in rank order within each part."""
+        return tuple(pod for part in self.parts for pod in part.members)
+
+    @property
+    def mates(self) -> tuple[Pod, ...]:
+        """The members that have a node."""
+        return tuple(pod for part in self.parts for pod in part.mates)
+
+    @property
+    def quorum(self) -> int:
+        """How many must start together."""
+        return len(self.required)
+
+    @property
+    def elastic(self) -> bool:
+        """Some of the members are surplus."""
+        return any(pod.uid not in self.required for part in self.parts for pod in part.members)
+
+    def only(self, uids: Collection[str]) -> "Unit":
+        """Return the unit without the other waiting members."""
+        parts = (
+            replace(part, members=tuple(pod for pod in part.members if pod.uid in uids))
+            for part in self.parts
+        )
+        return replace(self, parts=tuple(parts))
+
+    def after(self, binds: Iterable[Bind]) -> "Unit":
+        """Return what still waits once these members have their nodes."""
+        nodes = {bind.pod.uid: bind.node for bind in binds}
+        return replace(self, parts=tuple(_bound(part, nodes) for part in self.parts))
+
+
+def of(group: GangGroup, snapshot: Snapshot) -> tuple[Unit, ...] | Problem:
+    """Return the units of all members that wait, or what is wrong with what they ask for."""
+    required = frozenset(pod.uid for gang in group.waiting for pod in gang.pending[: gang.quorum])
+    found = []
+    for unit in _split(group, required):
+        sited = _contradiction(unit) or _sited(unit, snapshot)
+        if isinstance(sited, Problem):
+            return sited
+        found.append(sited)
+    return tuple(found)
+
+
+def _split(group: GangGroup, required: frozenset[str]) -> Iterator[Unit]:
+    if group.gathering is not None:
+        members = _in_order(pod for gang in group.waiting for pod in gang.pending)
+        mates = _in_order([*group.started, *(pod for gang in group.gangs for pod in gang.mates)])
+        yield Unit(group.waiting, (Part(members, mates),), required, gathering=group.gathering)
+        return
+    if not any(pod.podset for gang in group.waiting for pod in gang.pending):
+        for gang in group.waiting:
+            yield Unit((gang,), (Part(gang.pending),), required & _uids(gang.pending))
+        return
+    yield from _podsets(group, required)
+
+
+def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[Unit]:
+    """Yield a unit for each podset, for each named group of them, and for each gang's others."""
+    parts: dict[Hashable, dict[Hashable, list[Pod]]] = {}
+    gangs: dict[Hashable, dict[GangKey, Gang]] = {}
+    for gang in group.gangs:
+        for pod in (*gang.pending, *gang.mates):
+            podset = pod.podset
+            part: Hashable = (gang.key, podset.owner if podset else "", podset)
+            unit: Hashable = ("group", podset.group) if podset and podset.group else part
+            parts.setdefault(unit, {}).setdefault(part, []).append(pod)
+            gangs.setdefault(unit, {})[gang.key] = gang
+    for unit, found in parts.items():
+        pods = [pod for part in found.values() for pod in part]
+        waiting = [pod for pod in pods if not pod.node]
+        if waiting:
+            podset = waiting[0].podset
+            yield Unit(
+                gangs=tuple(gang for gang in gangs[unit].values() if gang.pending),
+                parts=tuple(_part(part) for part in found.values()),
+                required=required & _uids(waiting),
+                gathering=podset.gathering.shared if podset and podset.gathering.asks else None,
+            )
+
+
+def _part(pods: Sequence[Pod]) -> Part:
+    return Part(
+        members=tuple(pod for pod in pods if not pod.node),
+        mates=tuple(pod for pod in pods if pod.node),
+    )
+
+
+def _sited(unit: Unit, snapshot: Snapshot) -> Unit | Problem:
+    """Return the unit on the ground that it asks for, with the sizes of its slices there."""
+    if unit.gathering is None:
+        return unit
+    slices = [_slices(unit, part) for part in unit.parts]
+    everything = tuple(each for found in slices for each in found)
+    asked = replace(unit.gathering, slices=everything)
+    ground = grounds.resolve(asked, snapshot.schemes, snapshot.nodes)
+    if isinstance(ground, Problem):
+        return _named(ground, unit)
+    parts = []
+    for part, found in zip(unit.parts, slices, strict=True):
+        sizes = grounds.sizes_of(found, ground)
+        if isinstance(sizes, Problem):
+            return _named(sizes, unit)
+        parts.append(replace(part, sizes=sizes))
+    step = math.lcm(1, *(each.size for each in everything if each.whole))
+    return _stepped(replace(unit, parts=tuple(parts), ground=ground, step=step))
+
+
+def _contradiction(unit: Unit) -> Problem | None:
+    """Tell of podsets of one named group that ask for different things."""
+    podsets = [pod.podset for pod in unit.members if pod.podset and pod.podset.group]
+    if len({each.gathering.shared for each in podsets}) < 2:
+        return None
+    words = f'the podsets of group "{podsets[0].group}" must ask for the same topology'
+    return Problem(Reason.INVALID_SPEC, words)
+
+
+def _slices(unit: Unit, part: Part) -> tuple[Slices, ...]:
+    """Return how a part is sliced: as the whole unit is, or as its own podset says."""
+    podset = next((pod.podset for pod in (*part.members, *part.mates) if pod.podset), None)
+    own = podset.gathering.slices if podset is not None else ()
+    return own or (unit.gathering.slices if unit.gathering else ())
+
+
+def _stepped(unit: Unit) -> Unit | Problem:
+    """Return the unit with a quorum that is a multiple of what its slices need."""
+    if unit.step == 1 or unit.mates:
+        return unit
+    members = unit.members
+    if not unit.elastic and len(members) % unit.step:
+        words = f"podCountMultiple {unit.step} does not divide the {len(members)} members"
+        return _named(Problem(Reason.INVALID_SPEC, words), unit)
+    quorum = -(-unit.quorum // unit.step) * unit.step
+    if quorum > len(members):
+        words = f"{len(members)} members exist, and podCountMultiple needs {quorum} at once"
+        return Problem(Reason.WAITING_FOR_MEMBERS, words)
+    surplus = [pod for pod in members if pod.uid not in unit.required]
+    more = _uids(surplus[: quorum - unit.quorum])
+    return replace(unit, required=unit.required | more)
+
+
+def _named(problem: Problem, unit: Unit) -> Problem:
+    """Return the problem with the field that asks for what it is about."""
+    where = unit.gathering.where if unit.gathering else ""
+    return replace(problem, message=f"{where}: {problem.message}") if where else problem
+
+
+def _in_order(pods: Iterable[Pod]) -> tuple[Pod, ...]:
+    """Return members of several gangs by rank, where those are all different; else by gang."""
+    listed = tuple(pods)
+    ranks = {pod.rank for pod in listed if pod.rank}
+    if len(ranks) < len(listed):
+        return listed
+    return tuple(sorted(listed, key=lambda pod: (pod.rank, natural_key(pod.name))))
+
+
+def _bound(part: Part, nodes: Mapping[str, str]) -> Part:
+    placed = (replace(pod, node=nodes[pod.uid]) for pod in part.members if pod.uid in nodes)
+    waiting = tuple(pod for pod in part.members if pod.uid not in nodes)
+    return replace(part, members=waiting, mates=(*part.mates, *placed))
+
+
+def _uids(pods: Iterable[Pod]) -> frozenset[str]:
+    return frozenset(pod.uid for pod in pods)
