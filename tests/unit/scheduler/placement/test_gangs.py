@@ -12,10 +12,10 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.placement.gangs import (
     Placement,
     give_back,
-    offer_slots,
     place,
     retake,
 )
+from gang_scheduler.scheduler.placement.offers import offer_slots
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
 
