@@ -1,7 +1,7 @@
 """One cycle: many gangs decided on one snapshot. Open this file first."""
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
@@ -68,19 +68,17 @@ class _Cycle:
     def place_quorums(self, group: GangGroup) -> None:
         """Place the quorum of every gang of the group, or of none."""
         units = self.units[group.gangs[0].key]
-        with self.trial.all_or_nothing() as attempt:
-            placements = {}
-            for unit in units:
-                outcome = self._quorum(unit, alone=len(units) == 1)
-                if isinstance(outcome, Misfit):
-                    self._refuse(group, unit, outcome)
-                    return
-                placements[unit] = outcome
-            attempt.keep()
-        for gang in group.waiting:
-            self.gangs[gang.key] = gang
-            self.refused.pop(gang.key, None)
-        self.placements.update(placements)
+        blamed = None
+        for _ in units:
+            outcome = self._all_quorums(units)
+            if isinstance(outcome, dict):
+                self._keep(group, outcome)
+                return
+            blamed = blamed or outcome
+            # Who finds no place beside the others is placed before them in the next try.
+            units = (outcome[0], *(unit for unit in units if unit is not outcome[0]))
+        if blamed:
+            self._refuse(group, *blamed)
 
     def place_surplus(self, group: GangGroup) -> None:
         """Place units anew with all their members; where they do not all fit, as many as do."""
@@ -113,6 +111,24 @@ class _Cycle:
             Placed(gang, _in_rank_order(gang, binds[key])) for key, gang in self.gangs.items()
         )
         return Plan(tuple(placed), tuple(self.refused.values()), tuple(self.warned))
+
+    def _all_quorums(self, units: Sequence[Unit]) -> dict[Unit, Placement] | tuple[Unit, Misfit]:
+        """Place the quorums of all units; or of none, and tell which one did not fit."""
+        placements = {}
+        with self.trial.all_or_nothing() as attempt:
+            for unit in units:
+                outcome = self._quorum(unit, alone=len(units) == 1)
+                if isinstance(outcome, Misfit):
+                    return unit, outcome
+                placements[unit] = outcome
+            attempt.keep()
+        return placements
+
+    def _keep(self, group: GangGroup, placements: Mapping[Unit, Placement]) -> None:
+        self.placements.update(placements)
+        for gang in group.waiting:
+            self.gangs[gang.key] = gang
+            self.refused.pop(gang.key, None)
 
     def _quorum(self, unit: Unit, *, alone: bool) -> Placement | Misfit:
         """Place the members that must start together: the first in rank, else any that fit."""

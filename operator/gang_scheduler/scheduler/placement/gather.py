@@ -153,7 +153,7 @@ class _Gathering:
 
     def _beside_mates(self, at_least: int) -> Seated | None:
         with self._trial.all_or_nothing() as attempt:
-            seated = neighbours.seat(self._unit.parts, self.area, self._packing)
+            seated = neighbours.seat(self._unit.parts, self.area, self._seating, self._seat_parts)
             if len(seated) >= at_least:
                 attempt.keep()
                 return seated

@@ -5,7 +5,9 @@ where its slices are, and of the free slots there takes the one that shares the 
 with the members before and after it.
 """
 
-from collections.abc import Sequence
+import bisect
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -15,9 +17,10 @@ from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.topology import Topology
 from gang_scheduler.scheduler.grounds import Ground, Sizes
-from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seated
-from gang_scheduler.scheduler.placement.packing import Packing
+from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seated, Seating
 from gang_scheduler.scheduler.units import Part
+
+SeatParts = Callable[[Sequence[Part], Area], Seated | None]
 
 
 def home_of(mates: Sequence[Pod], ground: Ground) -> int | None:
@@ -38,7 +41,7 @@ def scattered(mates: Sequence[Pod], ground: Ground) -> Problem | None:
     names = [str(ground.tree.domain(ground.must, place)) for place in domains.tolist()]
     home = ground.tree.domain(ground.must, int(np.argmax(counts)))
     words = f"members are bound in {len(names)} domains, {', '.join(names[:3])}"
-    return Problem(Reason.INVALID_SPEC, f"{words}: the others join those in {home}")
+    return Problem(Reason.SCATTERED, f"{words}: the others join those in {home}")
 
 
 def _mates_by_domain(mates: Sequence[Pod], ground: Ground) -> IntArray:
@@ -47,105 +50,129 @@ def _mates_by_domain(mates: Sequence[Pod], ground: Ground) -> IntArray:
     return np.bincount(level.at(places[places != ABSENT]), minlength=len(level))
 
 
-def seat(parts: Sequence[Part], area: Area, packing: Packing) -> Seated:
-    """Take room for as many members as have a slot that their bound mates allow."""
+def seat(parts: Sequence[Part], area: Area, seating: Seating, seat_parts: SeatParts) -> Seated:
+    """Take room for as many members as have a slot that their bound mates allow.
+
+    `seat_parts` seats slices of which nobody is bound.
+    """
     seated: Seated = {}
     for part in parts:
-        seated |= _Ranks(part, area, packing).seat()
+        seated |= _Ranks(part, area, seating, seat_parts).seat()
     return seated
 
 
 class _Ranks:
     """The members of one part in rank order; those that have a place in the tree, and where."""
 
-    def __init__(self, part: Part, area: Area, packing: Packing) -> None:
+    def __init__(self, part: Part, area: Area, seating: Seating, seat_parts: SeatParts) -> None:
         self._area = area
-        self._packing = packing
+        self._seating = seating
+        self._seat_parts = seat_parts
         self._sizes = part.sizes
         self._line = sorted((*part.members, *part.mates), key=_order)
-        self._runs = _run_positions(self._line)
-        places = _places_of(self._line, area.tree)
-        self._places = dict(zip((pod.uid for pod in self._line), places.tolist(), strict=True))
+        self._numbers = _numbers(self._line)
+        self._places = _places_of(self._line, area.tree)
+        self._waits = [not pod.node for pod in self._line]
         self._domains = _domains_by_level(area.tree)
 
     def seat(self) -> Seated:
         """Seat those who wait, the first in rank first."""
         seated: Seated = {}
-        for position, pod in enumerate(self._line):
-            if pod.node or pod.uid in seated:
-                continue
-            for member, place in self._seat_at(position, pod).items():
-                self._places[member] = place
-                seated[member] = place
+        start = 0
+        while start < len(self._line):
+            end = self._end_of_stretch(start)
+            if self._waits[start]:
+                seated |= self._seat_stretch(start, end)
+            start = end
         return seated
 
-    def _seat_at(self, position: int, pod: Pod) -> Seated:
-        run = self._untouched_run(position)
+    def _end_of_stretch(self, start: int) -> int:
+        """Return where those end that wait, ask for the same and share all their slices.
+
+        Slices of which nobody has a place yet are a stretch of their own, whatever is in them.
+        """
+        run = self._untouched_run(start)
         if run:
-            return self._seat_run(run)
-        alone = Crowd(pod.ask, (pod,), (1,) * len(self._sizes))
-        slots = self._packing.seating.slots(alone, self._area)
-        allowed = (slots > 0) & self._where_its_slices_are(position)
-        if not allowed.any():
-            return {}
-        place = self._closest(position, allowed, slots)
-        return self._packing.seating.take(alone, self._area.tree, np.array([place]))
+            return run.stop
+        size = min((size for size in self._sizes if size > 1), default=len(self._line))
+        first = self._line[start]
+        for end in range(start + 1, len(self._line)):
+            alike = self._waits[end] and self._line[end].ask == first.ask
+            together = self._numbers[end] // size == self._numbers[start] // size
+            if not (self._waits[start] and alike and (together or self._sizes[0] == 1)):
+                return end
+        return len(self._line)
 
-    def _untouched_run(self, position: int) -> list[Pod]:
-        """Return the waiting members of this one's largest slice, if nobody of it has a place."""
+    def _untouched_run(self, start: int) -> range:
+        """Return the largest slice that begins here, if nobody of it has a place; else nothing."""
         size = self._sizes[0]
-        if size == 1:
-            return []
-        run = [
-            pod
-            for pod, other in zip(self._line, self._runs, strict=True)
-            if other // size == self._runs[position] // size
-        ]
-        return run if all(self._places[pod.uid] == ABSENT for pod in run) else []
+        run = self._numbers[start] // size
+        if size == 1 or (start and self._numbers[start - 1] // size == run):
+            return range(0)
+        end = bisect.bisect_left(self._numbers, (run + 1) * size, lo=start)
+        untouched = all(self._waits[start:end]) and (self._places[start:end] == ABSENT).all()
+        return range(start, end) if untouched else range(0)
 
-    def _seat_run(self, run: Sequence[Pod]) -> Seated:
+    def _seat_stretch(self, start: int, end: int) -> Seated:
+        run = self._untouched_run(start)
+        seated = self._seat_run(run) if run else self._seat_beside(start, end)
+        for position in range(start, end):
+            self._places[position] = seated.get(self._line[position].uid, ABSENT)
+        return seated
+
+    def _seat_run(self, run: range) -> Seated:
+        """Seat a whole slice, like a gang of its own."""
         depth = max(i for i, size in enumerate(self._sizes) if size == self._sizes[0])
-        asks = dict.fromkeys(pod.ask for pod in run)
         sizes = inner_sizes(self._sizes)
-        crowds = [Crowd(ask, tuple(pod for pod in run if pod.ask is ask), sizes) for ask in asks]
-        where = Area(self._area.tree, self._area.open, depth, self._area.prefer)
-        return self._packing.seat(crowds, where) or {}
+        part = Part(tuple(self._line[position] for position in run), sizes=sizes)
+        return self._seat_parts([part], replace(self._area, must=depth)) or {}
 
-    def _where_its_slices_are(self, position: int) -> BoolArray:
-        """Return the places in the domains where others of its slices are."""
+    def _seat_beside(self, start: int, end: int) -> Seated:
+        """Seat as many of a stretch as have a slot, in those that are nearest to its neighbours."""
+        unsliced = (1,) * len(self._sizes)
+        members = tuple(self._line[start:end])
+        crowd = Crowd(members[0].ask, members, unsliced)
+        slots = self._seating.slots(crowd, self._area)
+        slots = np.where(self._where_their_slices_are(start), slots, 0)
+        nearest = self._nearest_first(start, end, slots)
+        before = np.cumsum(slots[nearest].clip(max=len(members)))
+        used = nearest[: int(np.searchsorted(before, len(members))) + 1]
+        seats = np.repeat(used, slots[used].clip(max=len(members)))[: len(members)]
+        some = replace(crowd, members=members[: len(seats)])
+        return self._seating.take(some, self._area.tree, np.sort(seats))
+
+    def _where_their_slices_are(self, position: int) -> BoolArray:
+        """Return the places in the domains where others of these slices are."""
         allowed = np.ones(len(self._area.open), dtype=np.bool_)
         for depth, size in enumerate(self._sizes):
             inner = self._sizes[depth + 1] if depth + 1 < len(self._sizes) else 1
             if size == inner:
                 continue
-            run = self._runs[position] // size
-            for pod, other in zip(self._line, self._runs, strict=True):
-                place = self._places[pod.uid]
-                if other // size == run and place != ABSENT:
-                    allowed &= self._domains[depth] == self._domains[depth][place]
-                    break
+            run = self._numbers[position] // size
+            first = bisect.bisect_left(self._numbers, run * size)
+            last = bisect.bisect_left(self._numbers, (run + 1) * size)
+            places = self._places[first:last]
+            if (places != ABSENT).any():
+                domain = self._domains[depth][places[places != ABSENT][0]]
+                allowed &= self._domains[depth] == domain
         return allowed
 
-    def _closest(self, position: int, allowed: BoolArray, slots: IntArray) -> int:
-        """Return the place that shares most with its neighbours; of those the tightest."""
-        candidates = np.flatnonzero(allowed)
+    def _nearest_first(self, start: int, end: int, slots: IntArray) -> IntArray:
+        """Return places with slots, those first that share most with the neighbours; then tightest."""
+        candidates = np.flatnonzero(slots)
         shared = [
             (self._domains[:, candidates] == self._domains[:, [place]]).sum(axis=0)
-            for place in self._neighbours(position)
-        ]
-        nearest = np.maximum.reduce(shared) if shared else np.zeros(len(candidates))
-        farthest = np.minimum.reduce(shared) if shared else nearest
-        order = np.lexsort((candidates, slots[candidates], -farthest, -nearest))
-        return int(candidates[order[0]])
+            for place in self._neighbours(start, end)
+        ] or [np.zeros(len(candidates), dtype=np.int64)]
+        nearest, farthest = np.maximum.reduce(shared), np.minimum.reduce(shared)
+        return candidates[np.lexsort((candidates, slots[candidates], -farthest, -nearest))]
 
-    def _neighbours(self, position: int) -> list[int]:
+    def _neighbours(self, start: int, end: int) -> list[int]:
         """Return the places of the next members before and after that have one."""
-        before = (self._places[pod.uid] for pod in reversed(self._line[:position]))
-        after = (self._places[pod.uid] for pod in self._line[position + 1 :])
-        found = (
-            next((place for place in each if place != ABSENT), None) for each in (before, after)
-        )
-        return [place for place in found if place is not None]
+        before = np.flatnonzero(self._places[:start] != ABSENT)[-1:]
+        after = np.flatnonzero(self._places[end:] != ABSENT)[:1] + end
+        found: list[int] = self._places[np.concatenate([before, after])].tolist()
+        return found
 
 
 def inner_sizes(sizes: Sizes) -> Sizes:
@@ -158,8 +185,8 @@ def _order(pod: Pod) -> tuple[object, ...]:
     return pod.rank, natural_key(pod.name)
 
 
-def _run_positions(line: Sequence[Pod]) -> list[int]:
-    """Return the number in rank of each: by its index where all have one, else by counting."""
+def _numbers(line: Sequence[Pod]) -> list[int]:
+    """Return each one's number in rank: its index, where all have different ones; else a count."""
     ranks = [pod.rank for pod in line]
     if all(len(rank) == 1 for rank in ranks) and len(set(ranks)) == len(ranks):
         return [rank[0] for rank in ranks]
