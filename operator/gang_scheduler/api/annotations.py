@@ -4,6 +4,7 @@ Most were defined by other projects and are kept letter by letter, so that manif
 those work unchanged. Keys of our own have the prefix `py-gang-scheduler.io/`.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
 # Labels on a pod that name its PodGroup. The first one found wins, in this order.
@@ -37,8 +38,39 @@ PLAN_SIZE: Final = "py-gang-scheduler.io/plan-size"
 
 # Kueue's annotations on a pod template: how its pods are to be placed together.
 KUEUE_PODSET_PREFIX: Final = "kueue.x-k8s.io/podset-"
+PODSET_REQUIRED: Final = "kueue.x-k8s.io/podset-required-topology"
+PODSET_PREFERRED: Final = "kueue.x-k8s.io/podset-preferred-topology"
+PODSET_UNCONSTRAINED: Final = "kueue.x-k8s.io/podset-unconstrained-topology"
+PODSET_SLICE_LAYER: Final = "kueue.x-k8s.io/podset-slice-required-topology"
+PODSET_SLICE_SIZE: Final = "kueue.x-k8s.io/podset-slice-size"
+PODSET_SLICE_LAYERS: Final = "kueue.x-k8s.io/podset-slice-required-topology-constraints"
+PODSET_GROUP: Final = "kueue.x-k8s.io/podset-group-name"
+PODSET_KEYS: Final = frozenset(
+    {
+        PODSET_REQUIRED,
+        PODSET_PREFERRED,
+        PODSET_UNCONSTRAINED,
+        PODSET_SLICE_LAYER,
+        PODSET_SLICE_SIZE,
+        PODSET_SLICE_LAYERS,
+        PODSET_GROUP,
+    }
+)
+# What Go, in which Kueue is written, reads as false and true.
+GO_FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+GO_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 
 
-def asks_for_topology(key: str) -> bool:
-    """Tell whether an annotation asks for members to be placed close together."""
+def ask_for_topology(present: Mapping[str, str]) -> bool:
+    """Tell whether annotations ask for members to be placed together, in a way known or not.
+
+    Then the pods of a Job are a gang. An unconstrained podset is one, too: it may be anywhere, but
+    Kueue starts it as a whole. The index of a member asks for nothing.
+    """
+    return any(_asks(key, text) for key, text in present.items())
+
+
+def _asks(key: str, text: str) -> bool:
+    if key == PODSET_UNCONSTRAINED and text in GO_FALSE:
+        return False
     return key == NETWORK_TOPOLOGY_SPEC or key.startswith(KUEUE_PODSET_PREFIX)

@@ -1,21 +1,20 @@
 """What an object says of a gang, valid or not: PodGroups of any API group, and members."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField, parse_spec
 from gang_scheduler.api.pod_group import PodGroup
-from gang_scheduler.cluster import decode, gang_options, sources, wire
+from gang_scheduler.cluster import decode, gang_options, sources, topology_requests, wire
 from gang_scheduler.cluster.gang_options import GangOptions
 from gang_scheduler.cluster.pod_requests import amounts
 from gang_scheduler.cluster.ports import Resource
 from gang_scheduler.model.gangs import GangKey, Problem, Reason
+from gang_scheduler.model.gathering import Gathering
 from gang_scheduler.model.pods import Pod
 
-# Understood by a later version. Ignoring it would break a promise that the user relies on.
-NOT_YET = (annotations.NETWORK_TOPOLOGY_SPEC,)
 DEFAULTS = GangOptions()
 
 
@@ -25,9 +24,10 @@ class Declaration:
 
     `resource` is the kind of the object that says it, None where members do. `priority` is None
     where the members' decides. Of `completions` in all, those that succeeded are not needed any
-    more; `finished` says that nothing is. `status` is what is written on the object now, and
-    `was_scheduled` and `quorum_since` what it says of the gang. We write all of it, and where there
-    is no status subresource that moves the generation: so none of it makes a declaration differ.
+    more; `finished` says that nothing is. `gathering` is what it asks of the network. `status` is
+    what is written on the object now, and `was_scheduled` and `quorum_since` what it says of the
+    gang. We write all of it, and where there is no status subresource that moves the generation: so
+    none of it makes a declaration differ.
     """
 
     key: GangKey
@@ -41,6 +41,7 @@ class Declaration:
     completions: int | None = None
     finished: bool = False
     options: GangOptions = DEFAULTS
+    gathering: Gathering | None = None
     problem: Problem | None = None
     was_scheduled: bool = field(default=False, compare=False)
     quorum_since: int | None = field(default=None, compare=False)
@@ -52,7 +53,9 @@ def pod_group(body: Mapping[str, Any]) -> Declaration:
     seen = _seen(body, sources.POD_GROUP.name)
     try:
         parsed = parse_spec(PodGroup, body)
-        options = gang_options.read(body["metadata"].get("annotations") or {})
+        present = body["metadata"].get("annotations") or {}
+        options = gang_options.read(present)
+        gathering = topology_requests.network_topology_spec(present)
         minimum = amounts({**(parsed.spec.min_resources or {})}, "spec.minResources")
     except InvalidField as error:
         return replace(seen, problem=_invalid(error))
@@ -64,10 +67,10 @@ def pod_group(body: Mapping[str, Any]) -> Declaration:
             min_member=parsed.spec.min_member,
             min_resources=tuple(sorted(minimum.items())),
             options=options,
+            gathering=gathering,
             was_scheduled=_is_true(seen.status, "Scheduled"),
             quorum_since=_start_time(seen.status),
-        ),
-        body["metadata"].get("annotations") or {},
+        )
     )
 
 
@@ -76,24 +79,16 @@ def native_pod_group(body: Mapping[str, Any]) -> Declaration:
     seen = _seen(body, sources.NATIVE.name)
     try:
         spec = decode.read(body, wire.NativePodGroup).spec
+        min_count = _min_count(spec)
+        gathering = topology_requests.native_constraint(spec.scheduling_constraints)
     except InvalidField as error:
         return replace(seen, problem=_invalid(error))
-    gang = spec.scheduling_policy.gang
-    if gang is not None and gang.min_count < 1:
-        wrong = InvalidField(
-            "spec.schedulingPolicy.gang.minCount", gang.min_count, "must be at least 1"
-        )
-        return replace(seen, problem=_invalid(wrong))
-    not_yet = {
-        "spec.schedulingConstraints": spec.scheduling_constraints,
-        "spec.resourceClaims": spec.resource_claims,
-        "spec.parentCompositePodGroupName": spec.parent_composite_pod_group_name,
-    }
-    unsupported = next((name for name, value in not_yet.items() if value), None)
+    unsupported = next(_not_yet(body.get("spec") or {}, spec), None)
     return replace(
         seen,
-        min_member=gang.min_count if gang is not None else 1,
+        min_member=min_count,
         priority=spec.priority,
+        gathering=gathering,
         problem=_unsupported(unsupported) if unsupported else None,
         was_scheduled=_is_true(seen.status, "PodGroupInitiallyScheduled"),
     )
@@ -108,14 +103,37 @@ def by_members(key: GangKey, members: Iterable[Pod]) -> Declaration | None:
     for pod in sorted(members, key=lambda each: (each.created_at, each.uid)):
         seen = Declaration(key, pod.uid, created_at=pod.created_at)
         try:
-            minimum = _min_available(pod)
-            options = gang_options.read(pod.annotations)
+            said = replace(
+                seen,
+                min_member=_min_available(pod),
+                options=gang_options.read(pod.annotations),
+                gathering=topology_requests.network_topology_spec(pod.annotations),
+            )
         except InvalidField as error:
             problem = problem or replace(seen, problem=_invalid(error))
         else:
-            said = replace(seen, min_member=minimum, options=options)
-            return _checked(said, pod.annotations)
+            return _checked(said)
     return problem
+
+
+def by_itself(key: GangKey, members: Iterable[Pod]) -> Declaration | None:
+    """Return what a pod without a gang asks for; None where it asks for nothing.
+
+    One that has just been replaced under its name does not count any more.
+    """
+    for pod in members:
+        if pod.living and annotations.NETWORK_TOPOLOGY_SPEC in pod.annotations:
+            return gathered(Declaration(key, pod.uid, created_at=pod.created_at), pod.annotations)
+    return None
+
+
+def gathered(declaration: Declaration, present: Mapping[str, str]) -> Declaration:
+    """Add what annotations ask of the network, or what is wrong with them."""
+    try:
+        gathering = topology_requests.network_topology_spec(present)
+    except InvalidField as error:
+        return replace(declaration, problem=_invalid(error))
+    return replace(declaration, gathering=gathering)
 
 
 def key_of(body: Mapping[str, Any], source: str) -> GangKey:
@@ -137,17 +155,31 @@ def _seen(body: Mapping[str, Any], source: str) -> Declaration:
     )
 
 
-def _checked(declaration: Declaration, present: Mapping[str, str]) -> Declaration:
+def _checked(declaration: Declaration) -> Declaration:
     """Add the problem of fields that are fine by themselves and not together."""
     total = declaration.options.total
     if total is not None and total < declaration.min_member:
         where = gang_options.field(annotations.GANG_TOTAL_NUMBER)
         least = f"must be at least minMember {declaration.min_member}"
         return replace(declaration, problem=_invalid(InvalidField(where, total, least)))
-    found = next((key for key in NOT_YET if key in present), None)
-    if found is not None:
-        return replace(declaration, problem=_unsupported(gang_options.field(found)))
     return declaration
+
+
+def _min_count(spec: wire.NativePodGroupSpec) -> int:
+    gang = spec.scheduling_policy.gang
+    if gang is not None and gang.min_count < 1:
+        where = "spec.schedulingPolicy.gang.minCount"
+        raise InvalidField(where, gang.min_count, "must be at least 1")
+    return 1 if gang is None else gang.min_count
+
+
+def _not_yet(body: Mapping[str, Any], spec: wire.NativePodGroupSpec) -> Iterator[str]:
+    """Yield the fields of a native PodGroup that must not be ignored and are not built yet."""
+    yield from topology_requests.unknown_constraints(body.get("schedulingConstraints") or {})
+    if spec.resource_claims:
+        yield "spec.resourceClaims"
+    if spec.parent_composite_pod_group_name:
+        yield "spec.parentCompositePodGroupName"
 
 
 def _min_available(pod: Pod) -> int:

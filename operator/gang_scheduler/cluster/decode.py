@@ -10,7 +10,7 @@ import msgspec
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField, without_nulls
-from gang_scheduler.cluster import wire
+from gang_scheduler.cluster import podsets, ranks, wire
 from gang_scheduler.cluster.pod_requests import amounts, pod_requests
 from gang_scheduler.model.nodes import Node, Taint
 from gang_scheduler.model.pods import Ask, HostPort, NodeTerm, Pod, Requirement, Toleration
@@ -63,6 +63,8 @@ def pod_from_wire(source: wire.Pod) -> Pod:
         job=job.name,
         job_uid=job.uid,
         scheduling_group=spec.scheduling_group.pod_group_name,
+        rank=ranks.rank_of(metadata),
+        podset=podsets.of(metadata),
         labels=metadata.labels,
         annotations=_known(metadata.annotations),
         unscheduled=_unscheduled(source.status),
@@ -166,7 +168,7 @@ def _unsupported(source: wire.Pod) -> Iterable[str]:
     """Name what must not be ignored and is not built yet."""
     spec = source.spec
     for key in sorted(source.metadata.annotations):
-        if annotations.asks_for_topology(key):
+        if key.startswith(annotations.KUEUE_PODSET_PREFIX) and key not in annotations.PODSET_KEYS:
             yield f"metadata.annotations[{key}]"
     present = {
         "spec.affinity.podAffinity": spec.affinity.pod_affinity.required,

@@ -8,7 +8,7 @@ from typing import Any
 
 from gang_scheduler.api import annotations
 from gang_scheduler.cluster import decode, sources, wire
-from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.cluster.declarations import Declaration, gathered
 from gang_scheduler.cluster.gang_options import GangOptions
 from gang_scheduler.cluster.ports import JOB_SETS, JOBS, JobPods
 from gang_scheduler.model.gangs import GangKey
@@ -23,16 +23,15 @@ def job(body: Mapping[str, Any]) -> tuple[Declaration, ...]:
     if not _is_gang(source.spec.template) or _is_part(source.spec.template):
         return ()
     left = _completions(source.spec) - source.status.succeeded
-    return (
-        Declaration(
-            key=GangKey(sources.JOB.name, source.metadata.namespace, source.metadata.name),
-            uid=source.metadata.uid,
-            resource=JOBS,
-            created_at=decode.timestamp(source.metadata.creation_timestamp),
-            min_member=max(1, min(source.spec.parallelism, left)),
-            finished=left <= 0,
-        ),
+    said = Declaration(
+        key=GangKey(sources.JOB.name, source.metadata.namespace, source.metadata.name),
+        uid=source.metadata.uid,
+        resource=JOBS,
+        created_at=decode.timestamp(source.metadata.creation_timestamp),
+        min_member=max(1, min(source.spec.parallelism, left)),
+        finished=left <= 0,
     )
+    return (gathered(said, source.spec.template.metadata.annotations),)
 
 
 def job_set(body: Mapping[str, Any]) -> tuple[Declaration, ...]:
@@ -46,22 +45,10 @@ def job_set(body: Mapping[str, Any]) -> tuple[Declaration, ...]:
         for each in source.spec.replicated_jobs
         if _is_gang(each.template.spec.template) and each.replicas * _at_once(each.template.spec)
     ]
-    keys = [_key(source, each) for each in jobs]
     options = GangOptions()
     if not _starts_in_order(source.spec):
-        options = GangOptions(groups=tuple(key.called for key in keys))
-    return tuple(
-        Declaration(
-            key=key,
-            uid=source.metadata.uid,
-            resource=JOB_SETS,
-            created_at=decode.timestamp(source.metadata.creation_timestamp),
-            min_member=max(1, each.replicas * _at_once(each.template.spec)),
-            completions=each.replicas * _completions(each.template.spec),
-            options=options,
-        )
-        for key, each in zip(keys, jobs, strict=True)
-    )
+        options = GangOptions(groups=tuple(_key(source, each).called for each in jobs))
+    return tuple(_replicated(source, each, options) for each in jobs)
 
 
 def pods_of(body: Mapping[str, Any]) -> JobPods | None:
@@ -74,6 +61,20 @@ def pods_of(body: Mapping[str, Any]) -> JobPods | None:
         return None
     left = _completions(source.spec) - source.status.succeeded
     return JobPods(_at_once(source.spec), max(0, min(source.spec.parallelism, left)))
+
+
+def _replicated(source: wire.JobSet, each: wire.ReplicatedJob, options: GangOptions) -> Declaration:
+    job = each.template.spec
+    said = Declaration(
+        key=_key(source, each),
+        uid=source.metadata.uid,
+        resource=JOB_SETS,
+        created_at=decode.timestamp(source.metadata.creation_timestamp),
+        min_member=max(1, each.replicas * _at_once(job)),
+        completions=each.replicas * _completions(job),
+        options=options,
+    )
+    return gathered(said, job.template.metadata.annotations)
 
 
 def _key(source: wire.JobSet, each: wire.ReplicatedJob) -> GangKey:
@@ -89,9 +90,8 @@ def _starts_in_order(spec: wire.JobSetSpec) -> bool:
 
 def _is_gang(template: wire.PodTemplate) -> bool:
     metadata = template.metadata
-    return metadata.labels.get(annotations.JOB_GANG_LABEL) == "true" or any(
-        annotations.asks_for_topology(key) for key in metadata.annotations
-    )
+    asks = metadata.labels.get(annotations.JOB_GANG_LABEL) == "true"
+    return asks or annotations.ask_for_topology(metadata.annotations)
 
 
 def _is_part(template: wire.PodTemplate) -> bool:

@@ -2,39 +2,54 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.cluster import wire
 from gang_scheduler.model.gangs import Problem, Reason
-from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.pods import Pod
 
-NO_RANK = -1
+Rank = tuple[int, ...]
 
-# Where the controllers of workloads write the index of a pod; the first one found counts.
-COMPLETION_INDEXES = (
-    "batch.kubernetes.io/job-completion-index",
-    "leaderworkerset.sigs.k8s.io/worker-index",
-    "training.kubeflow.org/replica-index",
+NO_INDEX: Final = -1
+# Where the controllers of workloads write the indexes of a pod, the coarse one first: the pods of
+# two Jobs of a JobSet must not take turns. The first row counts of which there is anything.
+INDEXES: Final = (
+    ("jobset.sigs.k8s.io/job-index", "batch.kubernetes.io/job-completion-index"),
+    ("leaderworkerset.sigs.k8s.io/group-index", "leaderworkerset.sigs.k8s.io/worker-index"),
+    ("training.kubeflow.org/replica-index",),
+    ("kueue.x-k8s.io/pod-group-pod-index",),
+)
+_WRITTEN: Final = frozenset(key for row in INDEXES for key in row)
+REPLICA_TYPE: Final = "training.kubeflow.org/replica-type"
+# Kubeflow counts the replicas of each type from 0. Who leads is before who is led.
+REPLICA_TYPES: Final = (
+    "chief",
+    "master",
+    "launcher",
+    "scheduler",
+    "ps",
+    "server",
+    "worker",
+    "evaluator",
 )
 
 
-def rank_key(pod: Pod) -> tuple[int, NaturalKey]:
-    """Return a sort key: the rank, then the name in natural order. Smaller sorts first."""
-    return rank_of(pod), natural_key(pod.name)
-
-
-def rank_of(pod: Pod) -> int:
-    """Return the member's rank; NO_RANK where nothing says it, or what says it is no number."""
+def rank_of(metadata: wire.Metadata) -> Rank:
+    """Return a pod's rank, smaller first; empty where nothing says it."""
     try:
-        own = index_of(pod.annotations)
+        own = index_of(metadata.annotations)
     except InvalidField:
-        own = NO_RANK  # The gang waits with this as its problem: see `problem`.
-    if own != NO_RANK:
-        return own
-    written = (pod.annotations.get(key) or pod.labels.get(key) for key in COMPLETION_INDEXES)
-    found = next((text for text in written if text), "")
-    return int(found) if re.fullmatch(r"[0-9]{1,9}", found) else NO_RANK
+        return ()  # The gang waits with this as its problem: see `problem`.
+    if own != NO_INDEX:
+        return (own,)
+    # Most pods have none of these, and every pod that changes is asked.
+    if _WRITTEN.isdisjoint(metadata.labels) and _WRITTEN.isdisjoint(metadata.annotations):
+        return ()
+    written = next(filter(None, (_numbers(metadata, row) for row in INDEXES)), ())
+    kind = metadata.labels.get(REPLICA_TYPE) if written else None
+    return written if kind is None else (_place_of(kind), *written)
 
 
 def problem(members: Iterable[Pod]) -> Problem | None:
@@ -48,11 +63,24 @@ def problem(members: Iterable[Pod]) -> Problem | None:
 
 
 def index_of(present: Mapping[str, str]) -> int:
-    """Return what the index annotation says, else NO_RANK. Raises InvalidField for no number."""
+    """Return what the index annotation says, else NO_INDEX. Raises InvalidField for no number."""
     text = present.get(annotations.NETWORK_TOPOLOGY_INDEX)
     if text is None:
-        return NO_RANK
-    if not re.fullmatch(r"[0-9]{1,9}", text):
+        return NO_INDEX
+    if not _is_number(text):
         field = f"metadata.annotations[{annotations.NETWORK_TOPOLOGY_INDEX}]"
         raise InvalidField(field, text, "must be a whole number of at least 0")
     return int(text)
+
+
+def _numbers(metadata: wire.Metadata, keys: Iterable[str]) -> Rank:
+    written = (metadata.annotations.get(key) or metadata.labels.get(key, "") for key in keys)
+    return tuple(int(text) for text in written if _is_number(text))
+
+
+def _is_number(text: str) -> bool:
+    return bool(re.fullmatch(r"[0-9]{1,9}", text))
+
+
+def _place_of(kind: str) -> int:
+    return REPLICA_TYPES.index(kind) if kind in REPLICA_TYPES else len(REPLICA_TYPES)

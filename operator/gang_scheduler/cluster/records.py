@@ -3,15 +3,21 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from gang_scheduler.cluster import declarations, ranks, sources
+from gang_scheduler.cluster import declarations, podsets, ranks, sources, topology_requests
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
+from gang_scheduler.model.gathering import Gathering
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.pods import Pod, PodPhase
+from gang_scheduler.model.pods import Pod, PodPhase, rank_key
 
 SAME_ATTEMPT_SECONDS = 10
 """Members of one attempt are created together, in about this time."""
 NOBODY_SAID = Declaration(GangKey("", "", ""), "")
+# Where members describe the gang, and how.
+BY_MEMBERS = {
+    sources.ANNOTATION.name: declarations.by_members,
+    sources.SINGLE.name: declarations.by_itself,
+}
 
 
 @dataclass(slots=True, eq=False)
@@ -22,8 +28,9 @@ class Record:
     the binding is only assumed. `said` are the objects that describe it, by uid. `past` are
     members that had ended before the present attempt began. `whole_once` lasts while any member
     that has a node lives. Times are seconds since the epoch; `quorum_since` is when a quorum of
-    living members was first seen. `spared` are members that Jobs will not run any more, because
-    so many have succeeded.
+    living members was first seen. `warnings` are what the last try found that holds nothing up,
+    None before the first try. `spared` are members that Jobs will not run any more, because so many
+    have succeeded. `asked` is the `gathering` that its group knows of.
     """
 
     key: GangKey
@@ -34,11 +41,13 @@ class Record:
     tried: bool = False
     quorum_since: int | None = None
     refusal: Refused | None = None
+    warnings: tuple[Problem, ...] | None = None
     retries: int = 0
     failed_binds: int = 0
     retry_at: int | None = None
     woken_at: int | None = None
     spared: int = 0
+    asked: Gathering | None = None
     _by_members: Declaration | None = None
     _members_changed: bool = False
 
@@ -55,9 +64,10 @@ class Record:
     @property
     def declaration(self) -> Declaration | None:
         """What describes the gang; of several objects, the youngest of the first API group."""
-        if self.key.source == sources.ANNOTATION.name:
+        by_members = BY_MEMBERS.get(self.key.source)
+        if by_members is not None:
             if self._members_changed:
-                self._by_members = declarations.by_members(self.key, self.members.values())
+                self._by_members = by_members(self.key, self.members.values())
                 self._members_changed = False
             return self._by_members
         return min(
@@ -72,6 +82,11 @@ class Record:
         return (self.declaration or NOBODY_SAID).min_member
 
     @property
+    def gathering(self) -> Gathering | None:
+        """What the gang as a whole asks of the network."""
+        return (self.declaration or NOBODY_SAID).gathering
+
+    @property
     def empty(self) -> bool:
         """Nothing is known of the gang any more."""
         return not self.members and not self.said
@@ -83,6 +98,11 @@ class Record:
     def ended(self) -> Iterator[Pod]:
         """Return the members that ended during the present attempt."""
         return (pod for pod in self.members.values() if pod.terminal and pod.uid not in self.past)
+
+    def bound(self) -> tuple[Pod, ...]:
+        """Return the living members that have a node, in rank order."""
+        bound = (pod for pod in self.living() if pod.node)
+        return tuple(sorted(bound, key=rank_key))
 
     def settle(self, now: int) -> None:
         """Bring what the record remembers in line with its members. Linear in members."""
@@ -106,8 +126,11 @@ class Record:
         elif confirmed >= needed and self.declaration and not self.declaration.problem:
             self.whole_once = True
 
-    def as_gang(self, schedulers: frozenset[str]) -> Gang:
-        """Return the gang as the scheduler sees it; without pending members, none of ours waits."""
+    def as_gang(self, schedulers: frozenset[str], *, gathers: bool = False) -> Gang:
+        """Return the gang as the scheduler sees it; without pending members, none of ours waits.
+
+        `gathers`: its group asks something of the network.
+        """
         living = list(self.living())
         pending = [pod for pod in living if not pod.node and pod.scheduler in schedulers]
         said = self.declaration or NOBODY_SAID
@@ -119,14 +142,15 @@ class Record:
             created_at=said.created_at if said.uid or not oldest else oldest.created_at,
             priority=members_priority if said.priority is None else said.priority,
             min_member=self._needed(said),
-            pending=tuple(sorted(pending, key=ranks.rank_key)),
+            pending=tuple(sorted(pending, key=rank_key)),
             bound=sum(1 for pod in living if pod.node),
             satisfied=self.whole_once,
             rest=self._is_rest(living),
             strict=said.options.strict,
             match_policy=said.options.match_policy,
             min_resources=said.min_resources,
-            problem=self._problem() or ranks.problem(pending),
+            mates=self.bound() if gathers or any(pod.podset for pod in living) else (),
+            problem=self._problem() or self._problem_of(pending),
         )
 
     def _needed(self, said: Declaration) -> int:
@@ -177,6 +201,13 @@ class Record:
             return False
         # The uid: a second Job of that name is a second run, and must be whole again.
         return any(pod.job_uid == ended.job_uid for pod in self.living())
+
+    def _problem_of(self, pending: Sequence[Pod]) -> Problem | None:
+        """Return what is wrong with a member's own annotations."""
+        problem = ranks.problem(pending) or podsets.problem(pending)
+        if problem is None and sources.BY_NAME[self.key.source].object_kind == "PodGroup":
+            problem = topology_requests.misplaced(pending, self.gathering)
+        return problem
 
     def _problem(self) -> Problem | None:
         kind = sources.BY_NAME[self.key.source].object_kind

@@ -56,9 +56,8 @@ def _itself(pod: Pod) -> str:
 
 def asks_for_gang(pod: Pod) -> bool:
     """Tell whether a pod of a Job wants to be one of a gang: by our label, or by a topology."""
-    return pod.labels.get(annotations.JOB_GANG_LABEL) == "true" or any(
-        annotations.asks_for_topology(key) for key in pod.annotations
-    )
+    asks = pod.labels.get(annotations.JOB_GANG_LABEL) == "true"
+    return asks or annotations.ask_for_topology(pod.annotations)
 
 
 def job_set_gang(job_set: str, replicated_job: str) -> str:

@@ -273,11 +273,23 @@ class SchedulingPolicy(Wire, frozen=True):
     gang: GangPolicy | None = None
 
 
+class TopologyConstraint(Wire, frozen=True):
+    """`spec.schedulingConstraints.topology[]` of a native PodGroup."""
+
+    key: str = ""
+
+
+class SchedulingConstraints(Wire, frozen=True):
+    """`spec.schedulingConstraints` of a native PodGroup."""
+
+    topology: list[TopologyConstraint] = field(default_factory=list)
+
+
 class NativePodGroupSpec(Wire, frozen=True):
     """`spec` of a native PodGroup."""
 
     scheduling_policy: SchedulingPolicy = SchedulingPolicy()
-    scheduling_constraints: dict[str, object] | None = None
+    scheduling_constraints: SchedulingConstraints = SchedulingConstraints()
     resource_claims: list[dict[str, object]] = field(default_factory=list)
     parent_composite_pod_group_name: str = ""
     priority: int | None = None

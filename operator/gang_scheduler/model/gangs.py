@@ -44,6 +44,7 @@ class Reason(enum.StrEnum):
     INVALID_SPEC = "InvalidSpec"
     UNKNOWN_LAYER = "UnknownLayer"
     UNSUPPORTED_FEATURE = "UnsupportedFeature"
+    SCATTERED = "Scattered"
 
 
 class MatchPolicy(enum.StrEnum):
@@ -104,8 +105,8 @@ class GangGroup:
 
     `gangs` are those that have not been whole yet, in order of their keys, also when one of them
     has no pending member. At least one has. `gathering` is what the group as a whole asks of the
-    network, also when it is of one gang; `started` are then the bound members of those gangs of
-    the group that have been whole.
+    network, also when it is of one gang. `started` are the bound members of those gangs of the
+    group that have been whole, where others are to be near them.
     """
 
     gangs: tuple[Gang, ...]

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gang_scheduler.model.gathering import PodSet
+from gang_scheduler.model.names import NaturalKey, natural_key
 
 
 class Operator(enum.StrEnum):
@@ -151,3 +152,8 @@ class Pod:
     def living(self) -> bool:
         """Can be a member of a gang: neither ended, nor being deleted, nor gated."""
         return not (self.terminal or self.deleting or self.gated)
+
+
+def rank_key(pod: Pod) -> tuple[bool, tuple[int, ...], NaturalKey]:
+    """Return a sort key: the rank, then the name in natural order. Who has no rank comes last."""
+    return not pod.rank, pod.rank, natural_key(pod.name)

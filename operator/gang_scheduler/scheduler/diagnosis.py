@@ -1,12 +1,14 @@
 """Why members did not fit: first as data, and as text only at the edge."""
 
 from collections import Counter
+from collections.abc import Iterable
 
 import numpy as np
 
 from gang_scheduler.model.gangs import Gang
-from gang_scheduler.model.plan import Misfit, Refused
+from gang_scheduler.model.plan import Misfit, Offers, Refused
 from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.topology import Domain
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Trial
 
@@ -33,29 +35,79 @@ def diagnose(ask: Ask, trial: Trial, profile: Profile) -> tuple[tuple[str, int],
 
 
 def describe(refused: Refused) -> str:
-    """Return the message for people: kube-scheduler's words, then what the gang is short of."""
-    if refused.misfit is None:
+    """Return the message for people: what the gang is short of, in words that they may know.
+
+    Those of kube-scheduler about nodes, and those of Koordinator about domains.
+    """
+    misfit = refused.misfit
+    if misfit is None:
         return refused.detail
-    nodes = _nodes(refused.misfit)
     if refused.left_over:
-        return f"{nodes} The quorum has a place; {_members(refused)} waits for room."
+        return _joined(_nodes(misfit), f"The quorum has a place; {_members(refused, misfit)}")
     if refused.gang.satisfied:
-        return f"{nodes} Gang {refused.gang.key} has started; {_members(refused)} waits for room."
-    if refused.misfit.needs == 1 and len(refused.pods) == 1:
-        return nodes
-    return f"{nodes} {_shortfall(refused.gang, refused.misfit)}"
+        started = f"Gang {refused.gang.key} has started"
+        return _joined(_nodes(misfit), f"{started}; {_members(refused, misfit)}")
+    if misfit.offers is not None:
+        return _no_domain(misfit, misfit.offers)
+    if misfit.needs == 1 and len(refused.pods) == 1:
+        return _nodes(misfit)
+    return _joined(_nodes(misfit), _shortfall(refused.gang, misfit))
+
+
+def short_names(domains: Iterable[Domain]) -> dict[Domain, str]:
+    """Return LAYER/NAME of each, or its whole path where another one here is called the same."""
+    names = {each: "/".join((each.layer, *each.path[-1:])) for each in domains}
+    called = Counter(names.values())
+    return {each: name if called[name] == 1 else str(each) for each, name in names.items()}
+
+
+def _joined(*sentences: str) -> str:
+    return " ".join(filter(None, sentences))
 
 
 def _nodes(misfit: Misfit) -> str:
     if misfit.nodes == 0:
         return "no nodes available to schedule pods."
     reasons = ", ".join(f"{number} {words}" for words, number in misfit.rejections)
-    return f"0/{misfit.nodes} nodes are available: {reasons}."
+    # Every node may have room, and still no domain as much as is needed.
+    return f"0/{misfit.nodes} nodes are available: {reasons}." if reasons else ""
 
 
-def _members(refused: Refused) -> str:
+def _no_domain(misfit: Misfit, offers: Offers) -> str:
+    names = short_names(domain for domain, _ in offers.best)
+    offered = (f"topology topologyNode {names[each]}: {slots}" for each, slots in offers.best)
+    parts = (
+        "no candidate topology nodes can accommodate job",
+        f"desiredOfferSlot: {misfit.needs}",
+        ";".join(offered) + _and_more(offers),
+        _nodes(misfit),
+    )
+    multiples = _multiples(offers)
+    ending = f"; podCountMultiple constraints: {multiples}" if multiples else ""
+    return ", ".join(filter(None, parts)) + ending
+
+
+def _members(refused: Refused, misfit: Misfit) -> str:
     number = len(refused.pods)
-    return "1 more member" if number == 1 else f"each of {number} more members"
+    members = "1 more member" if number == 1 else f"each of {number} more members"
+    return f"{members} waits for room{_where(misfit.offers) if misfit.offers else ''}."
+
+
+def _where(offers: Offers) -> str:
+    names = short_names(domain for domain, _ in offers.best)
+    one_of = "one of " if len(names) > 1 else ""
+    where = f" in {one_of}{', '.join(names.values())}{_and_more(offers)}" if names else ""
+    multiples = _multiples(offers)
+    return f"{where} (podCountMultiple {multiples})" if multiples else where
+
+
+def _and_more(offers: Offers) -> str:
+    domains = "domain" if offers.more == 1 else "domains"
+    return f" and {offers.more} more {domains}" if offers.more else ""
+
+
+def _multiples(offers: Offers) -> str:
+    return ", ".join(f"{layer}={number}" for layer, number in offers.multiples)
 
 
 def _shortfall(gang: Gang, misfit: Misfit) -> str:

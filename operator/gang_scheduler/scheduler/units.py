@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
 from gang_scheduler.model.gathering import Gathering, Slices
-from gang_scheduler.model.names import natural_key
 from gang_scheduler.model.plan import Bind
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import grounds
 from gang_scheduler.scheduler.grounds import Ground, Sizes
@@ -80,7 +79,7 @@ def of(group: GangGroup, snapshot: Snapshot) -> tuple[Unit, ...] | Problem:
     required = frozenset(pod.uid for gang in group.waiting for pod in gang.pending[: gang.quorum])
     found = []
     for unit in _split(group, required):
-        sited = _contradiction(unit) or _sited(unit, snapshot)
+        sited = _sited(unit, snapshot)
         if isinstance(sited, Problem):
             return sited
         found.append(sited)
@@ -106,11 +105,13 @@ def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[Unit]:
     gangs: dict[Hashable, dict[GangKey, Gang]] = {}
     for gang in group.gangs:
         for pod in (*gang.pending, *gang.mates):
-            podset = pod.podset
-            part: Hashable = (gang.key, podset.owner if podset else "", podset)
-            unit: Hashable = ("group", podset.group) if podset and podset.group else part
+            unit, part = _podset_of(pod, gang.key)
             parts.setdefault(unit, {}).setdefault(part, []).append(pod)
             gangs.setdefault(unit, {})[gang.key] = gang
+    for pod in group.started:
+        unit, part = _podset_of(pod, None)
+        if unit in parts:
+            parts[unit].setdefault(part, []).append(pod)
     for unit, found in parts.items():
         pods = [pod for part in found.values() for pod in part]
         waiting = [pod for pod in pods if not pod.node]
@@ -122,6 +123,13 @@ def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[Unit]:
                 required=required & _uids(waiting),
                 gathering=podset.gathering.shared if podset and podset.gathering.asks else None,
             )
+
+
+def _podset_of(pod: Pod, gang: GangKey | None) -> tuple[Hashable, Hashable]:
+    """Return what tells the unit of a pod from others, and its part of that from others."""
+    podset = pod.podset
+    part = (gang, podset.owner if podset else "", podset)
+    return ("group", podset.group) if podset and podset.group else part, part
 
 
 def _part(pods: Sequence[Pod]) -> Part:
@@ -149,15 +157,6 @@ def _sited(unit: Unit, snapshot: Snapshot) -> Unit | Problem:
         parts.append(replace(part, sizes=sizes))
     step = math.lcm(1, *(each.size for each in everything if each.whole))
     return _stepped(replace(unit, parts=tuple(parts), ground=ground, step=step))
-
-
-def _contradiction(unit: Unit) -> Problem | None:
-    """Tell of podsets of one named group that ask for different things."""
-    podsets = [pod.podset for pod in unit.members if pod.podset and pod.podset.group]
-    if len({each.gathering.shared for each in podsets}) < 2:
-        return None
-    words = f'the podsets of group "{podsets[0].group}" must ask for the same topology'
-    return Problem(Reason.INVALID_SPEC, words)
 
 
 def _slices(unit: Unit, part: Part) -> tuple[Slices, ...]:
@@ -196,7 +195,7 @@ def _in_order(pods: Iterable[Pod]) -> tuple[Pod, ...]:
     ranks = {pod.rank for pod in listed if pod.rank}
     if len(ranks) < len(listed):
         return listed
-    return tuple(sorted(listed, key=lambda pod: (pod.rank, natural_key(pod.name))))
+    return tuple(sorted(listed, key=rank_key))
 
 
 def _bound(part: Part, nodes: Mapping[str, str]) -> Part:

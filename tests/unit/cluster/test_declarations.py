@@ -10,8 +10,10 @@ from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.gang_options import GangOptions
 from gang_scheduler.cluster.ports import POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.model.gangs import Problem, Reason
+from gang_scheduler.model.gathering import Gathering, LayerRef
 
 NOW = "2026-01-02T03:04:05Z"
+SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"
 
 
 def condition(kind: str, status: str) -> dict[str, Any]:
@@ -94,14 +96,19 @@ def test_what_is_invalid_becomes_the_problem(body: dict[str, Any], message: str)
     assert (gang_key("a"), "uid-a", 1) == (found.key, found.uid, found.min_member)
 
 
-@pytest.mark.parametrize("key", ["network-topology-spec"])
-def test_what_is_not_built_yet_is_refused_and_not_ignored(key: str) -> None:
-    annotation = f"gang.scheduling.koordinator.sh/{key}"
+def test_what_is_asked_of_the_network_is_read() -> None:
+    rules = '{"gatherStrategy": [{"layer": "SpineLayer", "strategy": "MustGather"}]}'
 
-    found = declarations.pod_group(pod_group_body(metadata={"annotations": {annotation: "x"}}))
+    found = declarations.pod_group(pod_group_body(metadata={"annotations": {SPEC: rules}}))
 
-    words = f"metadata.annotations[{annotation}] cannot be honoured by this scheduler yet"
-    assert Problem(Reason.UNSUPPORTED_FEATURE, words) == found.problem
+    assert (Gathering(must=(LayerRef("SpineLayer"),)), None) == (found.gathering, found.problem)
+
+
+def test_what_is_wrong_with_it_becomes_the_problem() -> None:
+    found = declarations.pod_group(pod_group_body(metadata={"annotations": {SPEC: "x"}}))
+
+    words = f'metadata.annotations[{SPEC}] must be JSON, not "x"'
+    assert (Problem(Reason.INVALID_SPEC, words), None) == (found.problem, found.gathering)
 
 
 def test_other_annotations_are_no_problem() -> None:

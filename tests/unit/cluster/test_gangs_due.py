@@ -101,6 +101,46 @@ def test_only_gangs_short_of_room_are_tried_when_room_is_freed() -> None:
     assert ["a"] == due(gangs)
 
 
+def test_a_gang_whose_layer_is_unknown_is_tried_when_a_node_may_have_it_now() -> None:
+    gangs = gangs_of(1)
+    refuse(gangs, reason=Reason.UNKNOWN_LAYER)
+
+    gangs.room_freed()
+
+    assert ["a"] == due(gangs)
+
+
+def test_a_gang_whose_layer_is_unknown_has_no_backoff() -> None:
+    gangs = gangs_of(1)
+
+    refuse(gangs, reason=Reason.UNKNOWN_LAYER)
+
+    assert gangs.deadline(gangs.records[KEY]) == gangs.next_retry()
+
+
+@pytest.mark.parametrize("reason", Reason)
+def test_gangs_that_other_trees_may_help_are_tried_when_the_trees_change(reason: Reason) -> None:
+    gangs = gangs_of(1)
+    refuse(gangs, reason=reason)
+
+    gangs.topologies_changed()
+
+    helped = (Reason.UNKNOWN_LAYER, Reason.INVALID_SPEC, Reason.UNSCHEDULABLE)
+    assert (["a"] if reason in helped else []) == due(gangs)
+
+
+def test_a_change_of_the_trees_makes_gangs_due_once_and_only_those_that_wait() -> None:
+    gangs = gangs_of(1)
+    refuse(gangs, reason=Reason.INVALID_SPEC)
+    gangs.member_seen(ALONE, pod("alone"))
+    due(gangs)
+    gangs.placed(ALONE)
+
+    gangs.topologies_changed()
+
+    assert [["a"], []] == [due(gangs), due(gangs)]
+
+
 def test_a_gang_that_was_placed_is_short_of_room_no_more() -> None:
     gangs = gangs_of(1)
     refuse(gangs)

@@ -422,11 +422,27 @@ def test_row_native_another_pod_group_of_that_name_is_another_gang() -> None:
     assert {"g-0", "p-0"} == town.bound()
 
 
-def test_row_native_constraints_are_refused_and_not_ignored() -> None:
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        (
+            {"schedulingConstraints": {"claims": [{"name": "gpus"}]}},
+            "spec.schedulingConstraints.claims",
+        ),
+        (
+            {"schedulingConstraints": {"topology": [{"key": "rack"}, {"key": "row", "skew": 1}]}},
+            "spec.schedulingConstraints.topology[1].skew",
+        ),
+        ({"resourceClaims": [{"name": "gpus"}]}, "spec.resourceClaims"),
+        ({"parentCompositePodGroupName": "all"}, "spec.parentCompositePodGroupName"),
+    ],
+)
+def test_row_native_what_is_not_known_is_refused_and_not_ignored(
+    spec: dict[str, Any], field: str
+) -> None:
     town = Town()
-    town.put(native_body("g", 1, schedulingConstraints={"topology": [{"key": "rack"}]}))
+    town.put(native_body("g", 1, **spec))
     native_pods(town, ["p-0"])
 
-    reason, message = town.waits("g")
-    assert "UnsupportedFeature" == reason
-    assert "spec.schedulingConstraints" in message
+    expected = f"{field} cannot be honoured by this scheduler yet"
+    assert ("UnsupportedFeature", expected) == town.waits("g")

@@ -100,7 +100,23 @@ def test_a_pod_of_a_job_that_does_not_ask_for_a_gang_is_alone() -> None:
     [
         "gang.scheduling.koordinator.sh/network-topology-spec",
         "kueue.x-k8s.io/podset-required-topology",
+        "kueue.x-k8s.io/podset-unconstrained-topology",
+        "kueue.x-k8s.io/podset-slice-size",
+        "kueue.x-k8s.io/podset-group-name",
     ],
 )
 def test_a_pod_of_a_job_that_asks_for_a_topology_is_one_of_a_gang(key: str) -> None:
     assert "Job" == sources.gang_of(pod("p", job="job", annotations={key: "x"})).source
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [
+        ("gang.scheduling.koordinator.sh/network-topology-index", "1"),
+        ("kueue.x-k8s.io/queue-name", "q"),
+        ("kueue.x-k8s.io/podset", "main"),
+        ("kueue.x-k8s.io/podset-unconstrained-topology", "false"),
+    ],
+)
+def test_a_pod_of_a_job_that_does_not_ask_for_a_topology_is_alone(key: str, text: str) -> None:
+    assert "Pod" == sources.gang_of(pod("p", job="job", annotations={key: text})).source

@@ -7,7 +7,9 @@ import pytest
 from builders import GPU, gang, node, pod, snapshot
 from gang_scheduler.model.gangs import Gang, Problem, Reason
 from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.plan import Misfit, Offers, Refused
 from gang_scheduler.model.pods import HostPort, Pod
+from gang_scheduler.model.topology import Domain
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
@@ -117,3 +119,88 @@ def test_a_node_with_room_has_no_reason() -> None:
     found = diagnosis.diagnose(pod("a-0", cpu=2).ask, Trial(snapshot(nodes)), BINPACK)
 
     assert (("Insufficient cpu", 1),) == found
+
+
+CPU = (("Insufficient cpu", 8),)
+TWO_SPINES = ((Domain("SpineLayer", ("s1",)), 3), (Domain("SpineLayer", ("s2",)), 3))
+
+
+def in_domains(
+    offers: Offers,
+    *,
+    needs: int = 4,
+    rejections: tuple[tuple[str, int], ...] = CPU,
+    satisfied: bool = False,
+    left_over: bool = False,
+) -> str:
+    """Return what a gang of four reads, on eight nodes, that found no domain for itself."""
+    waits = gang("a", pods=needs, satisfied=satisfied)
+    misfit = Misfit(8, fits=0, needs=needs, rejections=rejections, offers=offers)
+    refused = Refused(waits, Reason.UNSCHEDULABLE, waits.pending, misfit, left_over=left_over)
+    return diagnosis.describe(refused)
+
+
+def test_a_gang_without_a_domain_is_told_what_the_domains_offer() -> None:
+    # `plan-must-spine-fail-3-of-4` of the conformance data (from Koordinator, Apache-2.0).
+    expected = (
+        "no candidate topology nodes can accommodate job, desiredOfferSlot: 4, "
+        "topology topologyNode SpineLayer/s1: 3;topology topologyNode SpineLayer/s2: 3, "
+        "0/8 nodes are available: 8 Insufficient cpu."
+    )
+    assert expected == in_domains(Offers(TWO_SPINES))
+
+
+def test_multiples_are_named_at_the_end() -> None:
+    # The end of `plan-must-spine-multiple-fail` of the same data.
+    words = in_domains(Offers(TWO_SPINES, multiples=(("BlockLayer", 2), ("NodeTopologyLayer", 1))))
+
+    ending = "8 Insufficient cpu.; podCountMultiple constraints: BlockLayer=2, NodeTopologyLayer=1"
+    assert words.endswith(ending)
+
+
+@pytest.mark.parametrize(("more", "words"), [(1, "1 more domain"), (32, "32 more domains")])
+def test_domains_beyond_the_best_are_counted(more: int, words: str) -> None:
+    assert f"SpineLayer/s2: 3 and {words}, 0/8 nodes" in in_domains(Offers(TWO_SPINES, more))
+
+
+def test_domains_of_one_name_are_told_apart_by_their_paths() -> None:
+    paths = [("s1", "b1"), ("s2", "b1"), ("s2", "b2")]
+    offers = Offers(tuple((Domain("BlockLayer", path), 1) for path in paths))
+
+    found = in_domains(offers)
+
+    names = ("BlockLayer/s1/b1", "BlockLayer/s2/b1", "BlockLayer/b2")
+    assert ";".join(f"topology topologyNode {name}: 1" for name in names) in found
+
+
+def test_nodes_that_all_have_room_are_no_reason() -> None:
+    expected = (
+        "no candidate topology nodes can accommodate job, desiredOfferSlot: 4, "
+        "topology topologyNode SpineLayer/s1: 3;topology topologyNode SpineLayer/s2: 3"
+    )
+    assert expected == in_domains(Offers(TWO_SPINES), rejections=())
+
+
+def test_a_topology_without_domains_offers_nothing() -> None:
+    expected = (
+        "no candidate topology nodes can accommodate job, desiredOfferSlot: 4, "
+        "0/8 nodes are available: 8 Insufficient cpu."
+    )
+    assert expected == in_domains(Offers(()))
+
+
+def test_surplus_is_told_in_which_domain_it_waits() -> None:
+    expected = (
+        "0/8 nodes are available: 8 Insufficient cpu. "
+        "The quorum has a place; each of 2 more members waits for room in SpineLayer/s1."
+    )
+    assert expected == in_domains(Offers(TWO_SPINES[:1]), needs=2, left_over=True)
+
+
+def test_a_new_member_of_a_gang_that_runs_is_told_where_it_waits() -> None:
+    expected = (
+        "Gang default/a has started; 1 more member waits for room in one of SpineLayer/s1, "
+        "SpineLayer/s2 and 3 more domains (podCountMultiple BlockLayer=2)."
+    )
+    offers = Offers(TWO_SPINES, 3, multiples=(("BlockLayer", 2),))
+    assert expected == in_domains(offers, needs=1, rejections=(), satisfied=True)

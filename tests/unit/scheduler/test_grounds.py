@@ -68,7 +68,10 @@ def test_a_label_that_no_tree_has_makes_a_tree() -> None:
 
 
 def test_without_any_tree_there_are_nodes() -> None:
-    assert 1 == resolve(Gathering(must=labelled(HOSTNAME)), (), NODES).must  # type: ignore[union-attr] - else it fails.
+    found = resolve(Gathering(must=labelled(HOSTNAME)), (), NODES)
+
+    assert isinstance(found, Ground)
+    assert 1 == found.must
 
 
 def test_one_request_cannot_ask_for_two_trees() -> None:

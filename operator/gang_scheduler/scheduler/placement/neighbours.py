@@ -12,9 +12,8 @@ from dataclasses import replace
 import numpy as np
 
 from gang_scheduler.model.gangs import Problem, Reason
-from gang_scheduler.model.names import natural_key
 from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.topology import Topology
 from gang_scheduler.scheduler.grounds import Ground, Sizes
 from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seated, Seating
@@ -69,7 +68,7 @@ class _Ranks:
         self._seating = seating
         self._seat_parts = seat_parts
         self._sizes = part.sizes
-        self._line = sorted((*part.members, *part.mates), key=_order)
+        self._line = sorted((*part.members, *part.mates), key=rank_key)
         self._numbers = _numbers(self._line)
         self._places = _places_of(self._line, area.tree)
         self._waits = [not pod.node for pod in self._line]
@@ -158,7 +157,7 @@ class _Ranks:
         return allowed
 
     def _nearest_first(self, start: int, end: int, slots: IntArray) -> IntArray:
-        """Return places with slots, those first that share most with the neighbours; then tightest."""
+        """Return places with slots: nearest to the neighbours, then tightest, first."""
         candidates = np.flatnonzero(slots)
         shared = [
             (self._domains[:, candidates] == self._domains[:, [place]]).sum(axis=0)
@@ -179,10 +178,6 @@ def inner_sizes(sizes: Sizes) -> Sizes:
     """Return how the members of one largest slice are sliced further."""
     smaller = next((size for size in sizes if size < sizes[0]), 1)
     return tuple(min(size, smaller) for size in sizes)
-
-
-def _order(pod: Pod) -> tuple[object, ...]:
-    return pod.rank, natural_key(pod.name)
 
 
 def _numbers(line: Sequence[Pod]) -> list[int]:

@@ -274,14 +274,3 @@ def test_podsets_of_one_group_share_a_domain() -> None:
 
     assert {1, 2} == set(numbers(plan))
     assert ["l", "w"] == [each.gang.key.name for each in plan.placed]
-
-
-def test_podsets_of_one_group_that_ask_for_different_things_are_refused() -> None:
-    nodes = forests.nodes({"s1/b1": (1, 2)}, cpu=8)
-    asked = [
-        Gathering(must=(LayerRef(key, by_label=True),))
-        for key in (forests.SPINE_KEY, forests.BLOCK_KEY)
-    ]
-    members = [pod(f"a-{i}", podset=PodSet(each, group="g")) for i, each in enumerate(asked)]
-
-    assert {"a": "InvalidSpec"} == reasons(plan_for(nodes, None, members=members))

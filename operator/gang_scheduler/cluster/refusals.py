@@ -1,0 +1,64 @@
+"""Why gangs wait, and which of them a change of the cluster may help."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from gang_scheduler.cluster.records import Record
+from gang_scheduler.model.gangs import GangKey, Reason
+from gang_scheduler.model.plan import Refused
+
+HELPED_BY_NODES: Final = frozenset({Reason.UNSCHEDULABLE, Reason.UNKNOWN_LAYER})
+"""What may be so no more when room is freed or a node changes: labels make layers, too."""
+HELPED_BY_TREES: Final = HELPED_BY_NODES | {Reason.INVALID_SPEC}
+"""The same for a change of the trees of the network."""
+
+
+class Refusals:
+    """How many gangs wait, by reason, and what has changed since somebody asked whom it helps."""
+
+    def __init__(self, records: Mapping[GangKey, Record]) -> None:
+        self.waiting: Counter[Reason] = Counter()
+        self._records = records
+        self._short_of_nodes: set[GangKey] = set()
+        self._room_freed = False
+        self._topologies_changed = False
+
+    def note(self, record: Record, refusal: Refused | None) -> None:
+        """Note why a gang waits, if it does."""
+        if record.refusal is not None:
+            self.waiting[record.refusal.reason] -= 1
+        if refusal is not None:
+            self.waiting[refusal.reason] += 1
+        record.refusal = refusal
+
+    def tried(self, key: GangKey, reason: Reason | None = None) -> None:
+        """Note how a try ended. Without it, not even freed room makes a gang due that waits."""
+        self._short_of_nodes.discard(key)
+        if reason in HELPED_BY_NODES:
+            self._short_of_nodes.add(key)
+
+    def forget(self, record: Record) -> None:
+        """Forget a gang that is gone."""
+        self.note(record, None)
+        self._short_of_nodes.discard(record.key)
+
+    def room_freed(self) -> None:
+        """Note that room was freed, or that a node is another now."""
+        self._room_freed = True
+
+    def topologies_changed(self) -> None:
+        """Note that the trees of the network are others now."""
+        self._topologies_changed = True
+
+    def helped(self) -> set[GangKey]:
+        """Return the gangs that may be helped by what has changed since the last time."""
+        helped = set(self._short_of_nodes) if self._room_freed else set()
+        if self._topologies_changed:
+            helped.update(key for key, each in self._records.items() if _misses_a_tree(each))
+        self._room_freed = self._topologies_changed = False
+        return helped
+
+
+def _misses_a_tree(record: Record) -> bool:
+    return record.refusal is not None and record.refusal.reason in HELPED_BY_TREES
