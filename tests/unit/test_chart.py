@@ -11,6 +11,7 @@ import yaml
 
 import gang_scheduler
 from gang_scheduler.api import crds
+from gang_scheduler.cluster import sweep
 
 PROJECT = Path(__file__).parents[2]
 CHART = PROJECT / "charts" / "py-gang-scheduler"
@@ -106,6 +107,20 @@ def test_the_scheduler_may_bind_pods_and_report() -> None:
     }
 
     assert needed <= granted("clusterrole.yaml")
+
+
+def test_the_scheduler_may_see_all_that_it_looks_at_and_nothing_more() -> None:
+    seeing = {"get", "list", "watch"}
+    seen = {
+        (group, resource)
+        for rule in rules("clusterrole.yaml")
+        if seeing == set(rule["verbs"])
+        for group in rule["apiGroups"]
+        for resource in rule["resources"]
+    }
+    kopf = {("", "namespaces"), ("apiextensions.k8s.io", "customresourcedefinitions")}
+
+    assert {(kind.group, kind.plural) for kind, *_ in sweep.KINDS} | kopf == seen
 
 
 def test_the_pod_passes_the_restricted_security_standard() -> None:

@@ -7,10 +7,10 @@ status reads it; all on one event loop, so nothing here needs a lock.
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
-from gang_scheduler.cluster import sources
+from gang_scheduler.cluster import sources, topologies
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.gangs import Gangs
-from gang_scheduler.cluster.ports import CLUSTER_NETWORK_TOPOLOGIES, NODES, PODS, JobPods, Resource
+from gang_scheduler.cluster.ports import NODES, PODS, JobPods, Resource
 from gang_scheduler.cluster.room import Room
 from gang_scheduler.cluster.topologies import DeclaredTopology, Topologies
 from gang_scheduler.model.gangs import GangKey
@@ -18,6 +18,7 @@ from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.topology import Domain
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +88,14 @@ class Cache:
         self._on_change()
 
     def topology_seen(self, declared: DeclaredTopology) -> None:
-        """Take in a ClusterNetworkTopology."""
-        self.topologies.seen(declared)
+        """Take in an object that says how a tree of the network is made."""
+        if self.topologies.seen(declared):
+            self._trees_changed()
 
     def topology_gone(self, uid: str) -> None:
-        """Forget a ClusterNetworkTopology."""
-        self.topologies.gone(uid)
+        """Forget an object that said how a tree is made."""
+        if self.topologies.gone(uid):
+            self._trees_changed()
 
     def assume(self, bind: Bind) -> None:
         """Count a pod on a node before the API server has confirmed it."""
@@ -115,8 +118,16 @@ class Cache:
             free=self.room.free(),
             host_ports=self.room.host_ports(),
             held=self.room.held() if gated else {},
+            schemes=self.topologies.schemes(),
             groups=groups,
         )
+
+    def domain_of(self, nodes: Iterable[str]) -> Domain | None:
+        """Return the lowest domain of these nodes, in the first tree that has all of them inside.
+
+        None is the whole cluster, or that no tree has them. Nothing is built before nodes change.
+        """
+        return self.topologies.domain_of(nodes, self.room.table())
 
     def pod(self, uid: str) -> Pod | None:
         """Return a pod with the node it is counted on."""
@@ -133,8 +144,8 @@ class Cache:
             return self._entries.keys()
         if resource == NODES:
             return self.room.uids.keys()
-        if resource == CLUSTER_NETWORK_TOPOLOGIES:
-            return self.topologies.uids
+        if resource.group in topologies.KINDS:
+            return self.topologies.uids(resource.group)
         return self.gangs.objects(resource.group).keys()
 
     def uid_gone(self, resource: Resource, uid: str) -> None:
@@ -143,7 +154,7 @@ class Cache:
             self.pod_gone(uid)
         elif resource == NODES:
             self.node_gone(self.room.uids.get(uid, ""))
-        elif resource == CLUSTER_NETWORK_TOPOLOGIES:
+        elif resource.group in topologies.KINDS:
             self.topology_gone(uid)
         else:
             self.undescribed(resource.group, uid)
@@ -182,6 +193,10 @@ class Cache:
 
     def _gang_of(self, pod: Pod) -> GangKey | None:
         return sources.gang_of(pod) if pod.scheduler in self.schedulers else None
+
+    def _trees_changed(self) -> None:
+        self.gangs.topologies_changed()
+        self._on_change()
 
     def _freed(self) -> None:
         self.gangs.room_freed()

@@ -18,6 +18,7 @@ from gang_scheduler.cluster.ports import (
     CLUSTER_NETWORK_TOPOLOGIES,
     JOB_SETS,
     JOBS,
+    KUEUE_TOPOLOGIES,
     NATIVE_POD_GROUPS,
     NODES,
     POD_GROUPS,
@@ -33,7 +34,7 @@ EVENTS = Resource("events.k8s.io", "v1", "events")
 SERVED = (
     *(PODS, NODES, LEASES, EVENTS),
     *(POD_GROUPS, SCHED_PLUGINS_POD_GROUPS, NATIVE_POD_GROUPS[0]),
-    *(JOBS, JOB_SETS, CLUSTER_NETWORK_TOPOLOGIES),
+    *(JOBS, JOB_SETS, CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES[0]),
 )
 
 Document = dict[str, Any]

@@ -8,7 +8,11 @@ import kopf
 
 from gang_scheduler.cluster.connection import Connection
 from gang_scheduler.cluster.intake import Intake
-from gang_scheduler.cluster.ports import NATIVE_POD_GROUPS
+from gang_scheduler.cluster.ports import (
+    CLUSTER_NETWORK_TOPOLOGIES,
+    KUEUE_TOPOLOGIES,
+    NATIVE_POD_GROUPS,
+)
 
 
 def register(registry: kopf.OperatorRegistry, intake: Intake, connection: Connection) -> None:
@@ -47,8 +51,13 @@ def register(registry: kopf.OperatorRegistry, intake: Intake, connection: Connec
     async def job_set(event: kopf.RawEvent, **_: object) -> None:
         intake.job_set(event)
 
-    @kopf.on.event(
-        "scheduling.koordinator.sh", "v1alpha1", "clusternetworktopologies", registry=registry
-    )
+    @kopf.on.event(*CLUSTER_NETWORK_TOPOLOGIES, registry=registry)
     async def topology(event: kopf.RawEvent, **_: object) -> None:
         intake.topology(event)
+
+    # Of older Kueues the preferred version has no Topologies either.
+    @kopf.on.event(*KUEUE_TOPOLOGIES[0], registry=registry)
+    @kopf.on.event(*KUEUE_TOPOLOGIES[1], registry=registry)
+    @kopf.on.event(*KUEUE_TOPOLOGIES[2], registry=registry)
+    async def kueue_topology(event: kopf.RawEvent, **_: object) -> None:
+        intake.kueue_topology(event)

@@ -9,7 +9,7 @@ from typing import Any
 
 from gang_scheduler import telemetry
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import declarations, decode, owners, topologies
+from gang_scheduler.cluster import declarations, decode, kueue_topologies, owners, topologies
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.ports import NATIVE_POD_GROUPS, Sink
 
@@ -73,6 +73,14 @@ class Intake:
         """Take in an event of a ClusterNetworkTopology."""
         self._take("ClusterNetworkTopology", event, self._topology_seen, self._topology_gone)
 
+    def kueue_topology(self, event: Object) -> None:
+        """Take in an event of a Topology of Kueue.
+
+        A server of several versions shows each object in every one. All of them say the same, so
+        whichever comes last is right.
+        """
+        self._take("Topology", event, self._kueue_topology_seen, self._topology_gone)
+
     def _take(
         self,
         kind: str,
@@ -131,6 +139,9 @@ class Intake:
 
     def _topology_seen(self, obj: Object) -> None:
         self._sink.topology_seen(topologies.read(obj))
+
+    def _kueue_topology_seen(self, obj: Object) -> None:
+        self._sink.topology_seen(kueue_topologies.read(obj))
 
     def _topology_gone(self, obj: Object) -> None:
         self._sink.topology_gone(obj["metadata"]["uid"])

@@ -49,6 +49,10 @@ JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets")
 CLUSTER_NETWORK_TOPOLOGIES = Resource(
     "scheduling.koordinator.sh", "v1alpha1", "clusternetworktopologies"
 )
+KUEUE_TOPOLOGIES = tuple(
+    Resource("kueue.x-k8s.io", version, "topologies")
+    for version in ("v1beta2", "v1beta1", "v1alpha1")
+)
 
 
 class Api(Protocol):
@@ -109,10 +113,10 @@ class Sink(Protocol):
         """Note how many pods a Job can have; None forgets it."""
 
     def topology_seen(self, declared: "DeclaredTopology") -> None:
-        """Take in a ClusterNetworkTopology."""
+        """Take in an object that says how a tree of the network is made."""
 
     def topology_gone(self, uid: str) -> None:
-        """Forget a ClusterNetworkTopology."""
+        """Forget an object that said how a tree is made."""
 
 
 class Source(Protocol):

@@ -16,6 +16,7 @@ from gang_scheduler.cluster.ports import (
     CLUSTER_NETWORK_TOPOLOGIES,
     JOB_SETS,
     JOBS,
+    KUEUE_TOPOLOGIES,
     NATIVE_POD_GROUPS,
     NODES,
     POD_GROUPS,
@@ -35,6 +36,7 @@ KINDS = (
     (JOBS,),
     (JOB_SETS,),
     (CLUSTER_NETWORK_TOPOLOGIES,),
+    KUEUE_TOPOLOGIES,
 )
 """Each kind in the versions it may be served in, the first that is counts."""
 

@@ -1,50 +1,74 @@
-"""The ClusterNetworkTopologies as last seen, and the tree that the one named `default` makes.
+"""The objects that say how trees of the network are made, as last seen, and the trees in force.
 
 Plain synchronous code, a part of the cache. Nothing is built before somebody looks, and then once
 for as long as neither the nodes nor the layers change.
 """
 
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from gang_scheduler.api.network_topology import DEFAULT_NAME, ClusterNetworkTopology
 from gang_scheduler.api.parsing import InvalidField, parse_spec
+from gang_scheduler.cluster.ports import CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES, Resource
 from gang_scheduler.model import layers, topology
 from gang_scheduler.model.layers import InvalidLayers, Layer, Layers, Scheme
-from gang_scheduler.model.nodes import NodeTable
-from gang_scheduler.model.topology import Topology
+from gang_scheduler.model.names import NaturalKey, natural_key
+from gang_scheduler.model.nodes import ABSENT, NodeTable
+from gang_scheduler.model.topology import Domain, Topology
+
+KINDS: Final = {
+    CLUSTER_NETWORK_TOPOLOGIES.group: "ClusterNetworkTopology",
+    KUEUE_TOPOLOGIES[0].group: "Topology",
+}
+"""The kinds by their API group, in the order in which a layer is looked up in their trees."""
+DEFAULT_TREE: Final = f"ClusterNetworkTopology {DEFAULT_NAME}"
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredTopology:
-    """A ClusterNetworkTopology as it was read. `problem` says why it has no layers."""
+    """An object that says how a tree is made. `problem` says why it has no scheme."""
 
     uid: str
     name: str
-    layers: Layers = ()
+    resource: Resource = CLUSTER_NETWORK_TOPOLOGIES
+    scheme: Scheme | None = None
     problem: str = ""
     generation: int = 0
     status: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def kind(self) -> str:
+        """Its kind, as in manifests."""
+        return KINDS[self.resource.group]
+
+    @property
+    def is_used(self) -> bool:
+        """Whether its tree counts: of the ClusterNetworkTopologies that of the default alone."""
+        return self.resource != CLUSTER_NETWORK_TOPOLOGIES or self.name == DEFAULT_NAME
+
+    @property
+    def order(self) -> tuple[int, NaturalKey]:
+        """Its place among all that are used."""
+        return list(KINDS).index(self.resource.group), natural_key(self.name)
+
 
 def read(obj: Mapping[str, Any]) -> DeclaredTopology:
-    """Return what an object says. Never raises: what is wrong with it is a part of the answer."""
-    found: Layers = ()
-    problem = ""
-    try:
-        found = _layers(obj)
-    except (InvalidField, InvalidLayers) as error:
-        problem = str(error)
+    """Return what a ClusterNetworkTopology says.
+
+    Never raises: what is wrong with it is a part of the answer.
+    """
     metadata, status = obj["metadata"], obj.get("status")
-    return DeclaredTopology(
+    said = DeclaredTopology(
         uid=metadata["uid"],
         name=metadata["name"],
-        layers=found,
-        problem=problem,
         generation=metadata.get("generation", 0),
         status=status if isinstance(status, Mapping) else {},
     )
+    try:
+        return replace(said, scheme=Scheme(f"{said.kind} {said.name}", _layers(obj)))
+    except (InvalidField, InvalidLayers) as error:
+        return replace(said, problem=str(error))
 
 
 def _layers(obj: Mapping[str, Any]) -> Layers:
@@ -59,45 +83,83 @@ def _layers(obj: Mapping[str, Any]) -> Layers:
 
 
 class Topologies:
-    """All topologies by uid; `on_change` is called when what they say may be another thing now."""
+    """All objects by uid; `on_change` is called when what can be said of them may have changed."""
 
     def __init__(self) -> None:
         self.on_change: Callable[[], None] = lambda: None
         self.declared: dict[str, DeclaredTopology] = {}
-        self._layers: Layers = ()
+        # The last valid one of each, by uid: it outlives a spec that is wrong.
+        self._valid: dict[str, Scheme] = {}
+        self._schemes: tuple[Scheme, ...] = ()
 
-    @property
-    def uids(self) -> Collection[str]:
-        """The uids of all that exist."""
-        return self.declared.keys()
+    def uids(self, api_group: str) -> Collection[str]:
+        """Return the uids of all that exist of a kind."""
+        return {u for u, each in self.declared.items() if each.resource.group == api_group}
 
-    def seen(self, declared: DeclaredTopology) -> None:
-        """Take in an object. One without layers leaves those of its earlier spec in force."""
-        if declared.name == DEFAULT_NAME:
-            self._forget_earlier_lives(declared)
-            self._layers = declared.layers or self._layers
+    def seen(self, declared: DeclaredTopology) -> bool:
+        """Take in an object; tell whether the trees are others now.
+
+        One without a scheme leaves that of its earlier spec in force.
+        """
+        self._forget_earlier_lives(declared)
         self.declared[declared.uid] = declared
+        if declared.scheme is not None:
+            self._valid[declared.uid] = declared.scheme
         self.on_change()
+        return self._rearranged()
 
-    def gone(self, uid: str) -> None:
-        """Forget an object, and the tree if it was the default."""
-        gone = self.declared.pop(uid, None)
-        if gone is not None and gone.name == DEFAULT_NAME:
-            self._layers = ()
+    def gone(self, uid: str) -> bool:
+        """Forget an object and its tree; tell whether the trees are others now."""
+        self._forget(uid)
+        return self._rearranged()
 
     def nodes_changed(self) -> None:
         """Note that the nodes are others now."""
         if self.declared:
             self.on_change()
 
+    def schemes(self) -> tuple[Scheme, ...]:
+        """Return how the trees in force are made, in the order in which a layer is looked up."""
+        return self._schemes
+
+    def scheme_of(self, uid: str) -> Scheme | None:
+        """Return the last valid scheme of an object."""
+        return self._valid.get(uid)
+
     def tree(self, nodes: NodeTable) -> Topology | None:
-        """Return the tree over these nodes; None while there are no layers to make one of."""
-        if not self._layers:
+        """Return the tree of the default ClusterNetworkTopology; None while it makes none."""
+        scheme = next((each for each in self._schemes if each.name == DEFAULT_TREE), None)
+        return None if scheme is None else topology.build(scheme, nodes)
+
+    def domain_of(self, names: Iterable[str], nodes: NodeTable) -> Domain | None:
+        """Return the lowest domain of these nodes, in the first tree that has all of them inside.
+
+        None is the whole cluster, or that no tree has them.
+        """
+        rows = [nodes.rows.get(name, ABSENT) for name in set(names)]
+        if ABSENT in rows:
             return None
-        return topology.build(Scheme(f"ClusterNetworkTopology {DEFAULT_NAME}", self._layers), nodes)
+        trees = (topology.build(scheme, nodes) for scheme in self._schemes)
+        inside = (tree for tree in trees if (tree.places[rows] != ABSENT).all())
+        first = next(inside, None)
+        return None if first is None else first.lowest_of(rows)
+
+    def _rearranged(self) -> bool:
+        before = self._schemes
+        used = sorted(
+            (each for each in self.declared.values() if each.is_used and each.uid in self._valid),
+            key=lambda each: each.order,
+        )
+        self._schemes = tuple(self._valid[each.uid] for each in used)
+        return self._schemes != before
 
     def _forget_earlier_lives(self, declared: DeclaredTopology) -> None:
         # The deletion of one of the same name was missed: another uid is another object.
-        for each in list(self.declared.values()):
-            if each.name == declared.name and each.uid != declared.uid:
-                self.gone(each.uid)
+        called = [each for each in self.declared.values() if each.order == declared.order]
+        for each in called:
+            if each.uid != declared.uid:
+                self._forget(each.uid)
+
+    def _forget(self, uid: str) -> None:
+        self.declared.pop(uid, None)
+        self._valid.pop(uid, None)

@@ -1,4 +1,7 @@
-"""Keeps the status of ClusterNetworkTopologies current. Woken by changes, never by a clock."""
+"""Keeps the status of ClusterNetworkTopologies current. Woken by changes, never by a clock.
+
+The status of Kueue's Topologies is not ours to write: what is wrong with one is told by an Event.
+"""
 
 import asyncio
 import time
@@ -45,6 +48,7 @@ class TopologyWriter:
         self._clock = clock
         self._changed = asyncio.Event()
         self._written: dict[str, Status] = {}
+        self._told: dict[str, Finding] = {}
         self._failures = 0
         # Where a CRD has no status subresource, every write moves the generation: to follow it
         # with another write would never end.
@@ -65,8 +69,12 @@ class TopologyWriter:
         """Write what has changed since the last time."""
         declared = dict(self._cache.topologies.declared)
         self._written = {uid: status for uid, status in self._written.items() if uid in declared}
+        self._told = {uid: finding for uid, finding in self._told.items() if uid in declared}
         for each in declared.values():
-            await self._update(each)
+            if each.resource == CLUSTER_NETWORK_TOPOLOGIES:
+                await self._update(each)
+            else:
+                self._warn(each)
 
     async def _update(self, declared: DeclaredTopology) -> None:
         finding, detail = self._judge(declared)
@@ -83,25 +91,43 @@ class TopologyWriter:
             self._tell(declared, finding, present)
             await self._write(declared, status)
 
+    def _warn(self, declared: DeclaredTopology) -> None:
+        """Tell of an object that makes no tree, once for as long as the same is wrong with it."""
+        if not declared.problem:
+            self._told.pop(declared.uid, None)
+            return
+        kept = self._cache.topologies.scheme_of(declared.uid) is not None
+        finding = topology_status.invalid_spec(declared.problem, kept=kept)
+        if finding != self._told.get(declared.uid):
+            self._told[declared.uid] = finding
+            log.warning(
+                "topology_left_out", kind=declared.kind, name=declared.name, why=finding.message
+            )
+            self._record(declared, finding)
+
     def _judge(self, declared: DeclaredTopology) -> tuple[Finding, list[dict[str, Any]] | None]:
         """Return the condition and the details; None removes those in a merge patch."""
         if declared.name != DEFAULT_NAME:
             return topology_status.not_default(DEFAULT_NAME), None
         tree = self._cache.topologies.tree(self._cache.room.table())
-        detail = topology_status.detail_status(tree) if tree else None
-        if tree is None or declared.problem:
-            return topology_status.invalid_spec(declared.problem, tree), detail
-        return topology_status.tree_in_use(tree), detail
+        if tree is None:
+            return topology_status.invalid_spec(declared.problem, kept=False), None
+        detail = topology_status.detail_status(tree)
+        if declared.problem:
+            return topology_status.invalid_spec(declared.problem, kept=True), detail
+        return topology_status.tree_in_use(tree, len(detail)), detail
 
     def _tell(
         self, declared: DeclaredTopology, finding: Finding, present: Iterable[Status]
     ) -> None:
         said = {(each.get("reason"), each.get("message")) for each in present}
         if finding.reason in WORTH_AN_EVENT and (finding.reason, finding.message) not in said:
-            group, version, _ = CLUSTER_NETWORK_TOPOLOGIES
-            kind = "ClusterNetworkTopology"
-            about = About(f"{group}/{version}", kind, "", declared.name, declared.uid)
-            self._events.record(about, finding.reason, finding.message, warning=True)
+            self._record(declared, finding)
+
+    def _record(self, declared: DeclaredTopology, finding: Finding) -> None:
+        group, version, _ = declared.resource
+        about = About(f"{group}/{version}", declared.kind, "", declared.name, declared.uid)
+        self._events.record(about, finding.reason, finding.message, warning=True)
 
     async def _write(self, declared: DeclaredTopology, status: Status) -> None:
         self._written[declared.uid] = status

@@ -31,21 +31,28 @@ NATIVE_POD_GROUP = Kind(
 )
 JOB = Kind("Job", ("batch/v1",))
 JOB_SET = Kind("JobSet", ("jobset.x-k8s.io/v1alpha2",))
+CLUSTER_NETWORK_TOPOLOGY = Kind(
+    "ClusterNetworkTopology", ("scheduling.koordinator.sh/v1alpha1",), namespaced=False
+)
+KUEUE_TOPOLOGY = Kind(
+    "Topology",
+    tuple(f"kueue.x-k8s.io/{v}" for v in ("v1beta2", "v1beta1", "v1alpha1")),
+    namespaced=False,
+)
 
 # Read by a later version. What depends on them is refused by name where it would matter.
 LATER = (
-    Kind("Topology", tuple(f"kueue.x-k8s.io/{v}" for v in ("v1beta2", "v1beta1", "v1alpha1"))),
     Kind("PodDisruptionBudget", ("policy/v1",)),
     Kind("PersistentVolume", ("v1",)),
     Kind("PersistentVolumeClaim", ("v1",)),
     Kind("StorageClass", ("storage.k8s.io/v1",)),
     Kind("CSINode", ("storage.k8s.io/v1",)),
 )
-SILENT = (
-    Kind("Namespace", ("v1",), namespaced=False),
-    Kind("ClusterNetworkTopology", ("scheduling.koordinator.sh/v1alpha1",), namespaced=False),
+SILENT = (Kind("Namespace", ("v1",), namespaced=False),)
+READ = (
+    *(NODE, CLUSTER_NETWORK_TOPOLOGY, KUEUE_TOPOLOGY),
+    *(POD, POD_GROUP, NATIVE_POD_GROUP, JOB, JOB_SET, PRIORITY_CLASS),
 )
-READ = (NODE, POD, POD_GROUP, NATIVE_POD_GROUP, JOB, JOB_SET, PRIORITY_CLASS)
 ALL = (*READ, *LATER, *SILENT)
 
 

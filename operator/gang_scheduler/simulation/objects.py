@@ -11,9 +11,10 @@ from gang_scheduler.cluster import declarations, decode, owners, wire
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.pod_requests import amounts
 from gang_scheduler.cluster.ports import JobPods
+from gang_scheduler.cluster.topologies import DeclaredTopology
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.simulation import defaults, kinds, priorities, workloads
+from gang_scheduler.simulation import defaults, kinds, networks, priorities, workloads
 from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.kinds import Kind
 from gang_scheduler.simulation.priorities import Priorities
@@ -32,7 +33,7 @@ class Described:
     pods: JobPods | None = None
 
 
-Loaded = Node | Pod | Described
+Loaded = Node | Pod | Described | DeclaredTopology
 T = TypeVar("T")
 
 
@@ -129,6 +130,7 @@ class _Reading:
             if each.kind in loaders:
                 loaded = self._try(each, loaders[each.kind])
                 found.append(_aged(loaded, each.body, self.latest + age))
+                self._note_unused(each, loaded)
         return tuple(each for each in found if each is not None)
 
     def _take_made(self, document: Document, made: Iterable[Mapping[str, Any]]) -> None:
@@ -146,6 +148,12 @@ class _Reading:
         except InvalidField as error:
             self.problems.append(each.document.problem(error))
             return None
+
+    def _note_unused(self, each: _Object, loaded: Loaded | None) -> None:
+        why = networks.why_unused(loaded) if isinstance(loaded, DeclaredTopology) else ""
+        if why:
+            name = f"{each.kind.name} {each.body['metadata']['name']}"
+            self.notes.append(f"{each.document.place}: {name}: {why}")
 
     def _add(self, found: _Object) -> None:
         before = self.objects.get(found.key)
@@ -186,6 +194,8 @@ def _loaders(
         kinds.NATIVE_POD_GROUP: lambda body: _described(body, (_native(body),)),
         kinds.JOB: lambda body: _described(body, owners.job(body), owners.pods_of(body)),
         kinds.JOB_SET: lambda body: _described(body, owners.job_set(body)),
+        kinds.CLUSTER_NETWORK_TOPOLOGY: networks.cluster_network_topology,
+        kinds.KUEUE_TOPOLOGY: networks.kueue_topology,
     }
 
 
@@ -226,12 +236,12 @@ def _described(
 
 def _aged(loaded: Loaded | None, body: Mapping[str, Any], created_at: int) -> Loaded | None:
     """Return the object with an age: one without a time is younger than all that have one."""
-    if loaded is None or isinstance(loaded, Node) or defaults.creation_time(body) is not None:
+    if defaults.creation_time(body) is not None:
         return loaded
     if isinstance(loaded, Described):
         aged = (replace(each, created_at=created_at) for each in loaded.declarations)
         return replace(loaded, declarations=tuple(aged))
-    return replace(loaded, created_at=created_at)
+    return replace(loaded, created_at=created_at) if isinstance(loaded, Pod) else loaded
 
 
 def _skipped(document: Document, *, known: bool) -> str:

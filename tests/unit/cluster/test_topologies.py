@@ -7,102 +7,19 @@ import pytest
 
 import builders
 from conformance import trees
-from gang_scheduler.cluster import decode, topologies
-from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster import topologies
 from gang_scheduler.cluster.errors import ApiError
 from gang_scheduler.cluster.events import Events
-from gang_scheduler.cluster.fake import EVENTS, FakeApi, Fault
-from gang_scheduler.cluster.intake import Intake
+from gang_scheduler.cluster.fake import Fault
 from gang_scheduler.cluster.ports import CLUSTER_NETWORK_TOPOLOGIES
 from gang_scheduler.cluster.sweep import Sweep
 from gang_scheduler.cluster.topology_writer import TopologyWriter
-from gang_scheduler.model.topology import Topology
+from topology_rig import SPEC, Rig
 
-SPEC: list[dict[str, Any]] = [
-    {"topologyLayer": "SpineLayer", "labelKey": ["spine"]},
-    {"topologyLayer": "BlockLayer", "parentTopologyLayer": "SpineLayer", "labelKey": ["block"]},
-    {"topologyLayer": "NodeTopologyLayer", "parentTopologyLayer": "BlockLayer"},
-]
 BROKEN_SPEC = SPEC[1:]
+SHORT_SPEC = [SPEC[0], {**SPEC[2], "parentTopologyLayer": "SpineLayer"}]
 BROKEN = 'parentTopologyLayer "SpineLayer" of layer "BlockLayer" is no layer of the spec; '
 KEPT = "the tree of the last valid spec stays in use"
-
-
-class Rig:
-    """A cluster with a writer, whose watch tells of everything at once."""
-
-    def __init__(self) -> None:
-        self.api = FakeApi()
-        self.cluster = self.api.cluster
-        self.cache = Cache([builders.SCHEDULER])
-        self.leads = True
-        self.now = 1000.0
-        self.events = Events(self.api, clock=lambda: self.now)
-        self.writer = TopologyWriter(
-            self.api,
-            self.cache,
-            self.events,
-            may_write=lambda: self.leads,
-            clock=lambda: self.now,
-        )
-        self.intake = Intake(self.cache)
-        self.cluster.watchers.append(
-            lambda resource, change, obj: (
-                self.intake.topology({"type": change, "object": obj})
-                if resource == CLUSTER_NETWORK_TOPOLOGIES
-                else None
-            )
-        )
-
-    def node(self, name: str, **labels: str) -> None:
-        """Add a node, or change its labels."""
-        metadata = {"labels": labels}
-        self.cache.node_seen(decode.node(builders.node_body(name, metadata=metadata)))
-
-    def topology(
-        self, spec: Any = SPEC, *, name: str = "default", uid: str = "uid-t", generation: int = 1
-    ) -> None:
-        """Create a topology, or give it another spec. The watch tells of it."""
-        present: dict[str, Any] = {}
-        if self.cluster.has(CLUSTER_NETWORK_TOPOLOGIES, "", name):
-            found = self.cluster.get(CLUSTER_NETWORK_TOPOLOGIES, "", name)
-            same = found["metadata"]["uid"] == uid
-            present = {"status": found["status"]} if same and "status" in found else {}
-        metadata = {"name": name, "uid": uid, "generation": generation}
-        body = {
-            "apiVersion": "scheduling.koordinator.sh/v1alpha1",
-            "kind": "ClusterNetworkTopology",
-            "metadata": metadata,
-            "spec": {"networkTopologySpec": spec},
-        }
-        self.cluster.put(CLUSTER_NETWORK_TOPOLOGIES, {**body, **present})
-
-    def tree(self) -> Topology | None:
-        """Return the tree in use."""
-        return self.cache.topologies.tree(self.cache.room.table())
-
-    def status(self, name: str = "default") -> dict[str, Any]:
-        """Return the status that a topology has on the API server."""
-        found = self.cluster.get(CLUSTER_NETWORK_TOPOLOGIES, "", name)
-        return dict(found.get("status", {}))
-
-    def condition(self, name: str = "default") -> tuple[str, str, str]:
-        """Return status, reason and message of the only condition."""
-        (ready,) = self.status(name)["conditions"]
-        assert ready["type"] == "Ready"
-        return ready["status"], ready["reason"], ready["message"]
-
-    def writes(self) -> int:
-        """Return how many statuses were sent."""
-        return sum(call.method == "patch_status" for call in self.api.calls)
-
-    async def notes(self) -> list[str]:
-        """Send the Events that are queued, and return what all of them say."""
-        sending = asyncio.create_task(self.events.run())
-        for _ in range(10):
-            await asyncio.sleep(0)
-        sending.cancel()
-        return [event["note"] for event in self.cluster.all(EVENTS)]
 
 
 @pytest.fixture
@@ -181,7 +98,7 @@ async def test_an_invalid_spec_from_the_start_is_no_tree(rig: Rig) -> None:
 
     await rig.writer.flush()
 
-    assert ("False", "InvalidSpec", BROKEN + "no tree is in use") == rig.condition()
+    assert ("False", "InvalidSpec", BROKEN + "no tree is made of it") == rig.condition()
     assert "detailStatus" not in rig.status()
     assert rig.tree() is None
 
@@ -191,7 +108,9 @@ async def test_wrong_types_are_an_invalid_spec_too(rig: Rig) -> None:
 
     await rig.writer.flush()
 
-    cause = "spec.networkTopologySpec[0].topologyLayer must be a string, not 7; no tree is in use"
+    cause = (
+        "spec.networkTopologySpec[0].topologyLayer must be a string, not 7; no tree is made of it"
+    )
     assert ("False", "InvalidSpec", cause) == rig.condition()
 
 
@@ -246,6 +165,31 @@ async def test_a_sweep_finds_a_deletion_that_was_missed(rig: Rig) -> None:
     assert rig.tree() is None
 
 
+async def test_gangs_that_wait_are_tried_again_when_trees_change_and_only_then(rig: Rig) -> None:
+    rig.cache.pod_seen(builders.pod("a"))
+    assert ["a"] == rig.tried()
+
+    rig.topology()
+    assert ["a"] == rig.tried()
+    rig.topology(generation=2)
+    rig.topology(name="other")
+    rig.topology(BROKEN_SPEC, generation=3)
+    assert [] == rig.tried()
+    rig.topology(SHORT_SPEC, generation=4)
+    assert ["a"] == rig.tried()
+    rig.cluster.delete(CLUSTER_NETWORK_TOPOLOGIES, "", "default")
+    assert ["a"] == rig.tried()
+
+
+async def test_the_loop_is_woken_when_trees_change(rig: Rig) -> None:
+    before = rig.wakes
+
+    rig.topology()
+    rig.topology(generation=2)
+
+    assert before + 1 == rig.wakes
+
+
 async def test_the_tree_is_built_when_nodes_or_layers_change_and_not_before(rig: Rig) -> None:
     rig.topology()
     first = rig.tree()
@@ -257,8 +201,17 @@ async def test_the_tree_is_built_when_nodes_or_layers_change_and_not_before(rig:
     rig.node("n1", spine="s1", block="b9")
     second = rig.tree()
     assert second is not first
-    rig.topology([SPEC[0], {**SPEC[2], "parentTopologyLayer": "SpineLayer"}], generation=3)
+    rig.topology(SHORT_SPEC, generation=3)
     assert rig.tree() is not second
+
+
+async def test_a_heartbeat_of_a_node_builds_no_tree(rig: Rig) -> None:
+    rig.topology()
+    first = rig.tree()
+
+    rig.heartbeat("n1", spine="s1", block="b1")
+
+    assert first is rig.tree()
 
 
 async def test_what_is_there_already_is_not_written(rig: Rig) -> None:

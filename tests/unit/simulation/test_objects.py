@@ -43,13 +43,13 @@ def test_objects_keep_their_order_and_are_older_than_the_reading() -> None:
 
 def test_what_is_left_out_is_noted() -> None:
     found = loaded(
-        "{kind: Topology, apiVersion: kueue.x-k8s.io/v1beta1}\n---\n"
+        "{kind: PodDisruptionBudget, apiVersion: policy/v1}\n---\n"
         "{kind: Deployment, apiVersion: apps/v1}\n---\n"
-        "{kind: ClusterNetworkTopology, apiVersion: scheduling.koordinator.sh/v1alpha1}\n"
+        "{kind: Namespace, apiVersion: v1}\n"
     )
 
     expected = (
-        "f: document 1: Topology (kueue.x-k8s.io/v1beta1) is not read yet; skipped",
+        "f: document 1: PodDisruptionBudget (policy/v1) is not read yet; skipped",
         "f: document 2: Deployment (apps/v1) is not a kind that matters here; skipped",
     )
     assert expected == found.notes

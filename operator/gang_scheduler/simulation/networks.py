@@ -1,0 +1,47 @@
+"""Topologies of the input: a wrong type is refused, and one that makes no tree says why."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import field
+
+from gang_scheduler.api.network_topology import DEFAULT_NAME
+from gang_scheduler.cluster import decode, kueue_topologies, topologies, topology_status, wire
+from gang_scheduler.cluster.topologies import DeclaredTopology
+
+
+class _Layer(wire.Wire, frozen=True):
+    topology_layer: str = ""
+    parent_topology_layer: str = ""
+    label_key: list[str] = field(default_factory=list)
+
+
+class _Spec(wire.Wire, frozen=True):
+    network_topology_spec: list[_Layer] = field(default_factory=list)
+
+
+class _ClusterNetworkTopology(wire.Wire, frozen=True):
+    """The types in a ClusterNetworkTopology. Whether it makes a tree is told as on a cluster."""
+
+    spec: _Spec = _Spec()
+
+
+def cluster_network_topology(body: Mapping[str, Any]) -> DeclaredTopology:
+    """Return what a ClusterNetworkTopology says. Raises InvalidField for a wrong type."""
+    decode.read(body, _ClusterNetworkTopology)
+    return topologies.read(body)
+
+
+def kueue_topology(body: Mapping[str, Any]) -> DeclaredTopology:
+    """Return what a Topology of Kueue says. Raises InvalidField for a wrong type."""
+    decode.read(body, kueue_topologies.Topology)
+    return kueue_topologies.read(body)
+
+
+def why_unused(declared: DeclaredTopology) -> str:
+    """Return why there is no tree, in the words of the condition on a cluster; "" if there is."""
+    if not declared.is_used:
+        return topology_status.not_default(DEFAULT_NAME).message
+    if not declared.problem:
+        return ""
+    return topology_status.invalid_spec(declared.problem, kept=False).message
