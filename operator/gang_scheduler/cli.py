@@ -146,7 +146,7 @@ def _rendered(outcome: Outcome, output: str) -> str:
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     if output == "yaml":
         return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
-    return tables.render(document, outcome.cache.room, terminal=sys.stdout.isatty())
+    return tables.render(document, outcome, terminal=sys.stdout.isatty())
 
 
 def _settings(given: dict[str, Any]) -> Settings:

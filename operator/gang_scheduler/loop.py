@@ -93,6 +93,8 @@ class Loop:
             self._binder.submit(placed, plan_id=f"{self._run_id}-{self._cycle}-{number}")
         for refused in plan.refused:
             self._cache.gangs.refused(refused, now)
+        for warned in plan.warned:
+            self._cache.gangs.warned(warned)
         if self._releaser is not None:
             self._releaser.consider(plan.refused, now)
 

@@ -11,7 +11,13 @@ from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError
 from gang_scheduler.cluster.fake import Change, Document, FakeApi, FakeCluster, Fault
 from gang_scheduler.cluster.intake import Intake
-from gang_scheduler.cluster.ports import POD_GROUPS, PODS, Resource
+from gang_scheduler.cluster.ports import (
+    CLUSTER_NETWORK_TOPOLOGIES,
+    NODES,
+    POD_GROUPS,
+    PODS,
+    Resource,
+)
 from gang_scheduler.cluster.status import StatusWriter
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
@@ -31,7 +37,12 @@ class Office:
             self.api, self.cache, interval_seconds=1, concurrency=2, clock=lambda: self.now
         )
         intake = Intake(self.cache)
-        taken = {POD_GROUPS: intake.pod_group, PODS: intake.pod}
+        taken = {
+            POD_GROUPS: intake.pod_group,
+            PODS: intake.pod,
+            NODES: intake.node,
+            CLUSTER_NETWORK_TOPOLOGIES: intake.topology,
+        }
 
         def hear(resource: Resource, change: Change, document: Document) -> None:
             if resource in taken:
@@ -46,8 +57,25 @@ class Office:
             labels = {builders.POD_GROUP_LABEL: name}
             self.cluster.put(PODS, builders.pod_body(f"{name}-{i}", metadata={"labels": labels}))
 
+    def spines(self, **nodes: str) -> None:
+        """Add nodes by spine, and the topology of the spines; or move them."""
+        layers = [
+            {"topologyLayer": "SpineLayer", "labelKey": ["spine"]},
+            {"topologyLayer": "NodeTopologyLayer", "parentTopologyLayer": "SpineLayer"},
+        ]
+        body = {
+            "apiVersion": "scheduling.koordinator.sh/v1alpha1",
+            "kind": "ClusterNetworkTopology",
+            "metadata": {"name": "default", "uid": "uid-default"},
+            "spec": {"networkTopologySpec": layers},
+        }
+        self.cluster.put(CLUSTER_NETWORK_TOPOLOGIES, body)
+        for name, spine in nodes.items():
+            labels = {"labels": {"spine": spine}}
+            self.cluster.put(NODES, builders.node_body(name, metadata=labels))
+
     async def look(self, seconds: int = 1) -> None:
-        """Let time pass, run a cycle in a cluster without nodes, and write what is due."""
+        """Let time pass, run a cycle that binds nobody, and write what is due."""
         self.now += seconds
         plan = schedule(self.cache.snapshot(self.now), PROFILES["binpack"])
         for refused in plan.refused:
@@ -56,8 +84,12 @@ class Office:
 
     def phase(self, name: str) -> str | None:
         """Return the phase that is written on a PodGroup."""
-        written: Mapping[str, Any] = self.cluster.get(POD_GROUPS, NAMESPACE, name).get("status", {})
-        return written.get("phase")
+        return self.written(name, "phase")
+
+    def written(self, name: str, field: str) -> str | None:
+        """Return a field of the status that is written on a PodGroup."""
+        status: Mapping[str, Any] = self.cluster.get(POD_GROUPS, NAMESPACE, name).get("status", {})
+        return status.get(field)
 
     def writes(self, method: str) -> int:
         """Return how many writes of a kind were sent."""
@@ -121,6 +153,38 @@ async def test_pods_are_told_after_a_while_and_once_that_members_are_missing() -
         await office.look()
 
     assert (0, 2) == (early, office.writes("patch_pod_condition"))
+
+
+async def test_where_a_gang_is_is_written_with_the_rest() -> None:
+    office = Office()
+    office.spines(n1="s1", n2="s1", n3="s2")
+    office.gang("a", 2, pods=0)
+    for i, node in enumerate(["n1", "n2"]):
+        office.cluster.put(PODS, builders.pod_body(f"a-{i}", gang="a", nodeName=node))
+
+    for _ in range(3):
+        await office.look()
+
+    found = (office.written("a", "domain"), office.writes("patch_status"))
+    assert ("SpineLayer/s1", 1) == found
+
+
+async def test_a_node_that_moves_costs_no_write_of_its_own() -> None:
+    office = Office()
+    office.spines(n1="s1", n2="s1")
+    office.gang("a", 2, pods=0)
+    for i, node in enumerate(["n1", "n2"]):
+        office.cluster.put(PODS, builders.pod_body(f"a-{i}", gang="a", nodeName=node))
+    await office.look()
+
+    office.spines(n2="s2")
+    await office.look()
+    before = office.written("a", "domain"), office.writes("patch_status")
+    office.cluster.put(POD_GROUPS, builders.pod_group_body("a", min_member=1))
+    await office.look()
+
+    assert ("SpineLayer/s1", 1) == before
+    assert (None, 2) == (office.written("a", "domain"), office.writes("patch_status"))
 
 
 async def test_what_was_told_of_gangs_that_are_gone_is_forgotten(

@@ -73,7 +73,11 @@ class PodGroupStatus(ApiModel):
     succeeded: Int32 = Field(default=0, ge=0, description="Members that ended well.")
     failed: Int32 = Field(default=0, ge=0, description="Members that ended in failure.")
     domain: Text | None = Field(
-        default=None, description="The lowest topology domain that holds the whole gang."
+        default=None,
+        description=(
+            "The lowest topology domain that holds all members with a node: its layer, and the "
+            "names from the top down, as in BlockLayer/spine-1/block-2."
+        ),
     )
     occupied_by: Text | None = Field(
         default=None, description="The owner of the gang's pods, as namespace/name."

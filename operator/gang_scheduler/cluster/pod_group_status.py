@@ -1,6 +1,8 @@
 """What the status of a PodGroup should say now. Pure: a record in, a dict out."""
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from gang_scheduler.cluster import conditions
@@ -8,30 +10,39 @@ from gang_scheduler.cluster.conditions import Finding
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.phases import Counts, counts_of, phase_of
 from gang_scheduler.cluster.records import Record
-from gang_scheduler.model.gangs import Reason
+from gang_scheduler.model.gangs import Problem, Reason
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.topology import Domain
 from gang_scheduler.scheduler.diagnosis import describe
 
 INITIALLY = "PodGroupInitiallyScheduled"
+WARNINGS = (Reason.UNKNOWN_LAYER, Reason.SCATTERED)
+"""What may be wrong with a gang and need not hold it up: each is a condition of that type."""
 
 
-def status_of(
-    record: Record,
-    declaration: Declaration,
-    written: Mapping[str, Any],
-    now: int,
-    deadline: int | None,
-) -> dict[str, Any]:
-    """Return the status; null removes a key in a merge patch.
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a status says that a gang does not know of itself.
 
-    `written` is what the object says already. `deadline` is when the schedule timeout ends, in
-    seconds since the epoch; None while it does not run.
+    `written` is what the object says already. `now` and `deadline`, when the schedule timeout ends,
+    are in seconds since the epoch; there is no deadline while the clock does not run. `domain` is
+    the lowest that holds the gang, None for the whole cluster.
     """
+
+    written: Mapping[str, Any]
+    now: int
+    deadline: int | None = None
+    domain: Domain | None = None
+
+
+def status_of(record: Record, declaration: Declaration, view: View) -> dict[str, Any]:
+    """Return the status; null removes a key in a merge patch."""
     counts = counts_of(record)
-    present = written.get("conditions") or []
+    present = view.written.get("conditions") or []
     known = {each.get("type") for each in present}
     findings = [
         finding
-        for finding in _findings(record, counts, now, deadline)
+        for finding in _findings(record, counts, view)
         # What is not so, and was never said to be so, needs no words.
         if finding.status or finding.type in known or finding.type == "Scheduled"
     ]
@@ -42,25 +53,20 @@ def status_of(
         "running": counts.running,
         "succeeded": counts.succeeded,
         "failed": counts.failed,
+        "domain": str(view.domain) if view.domain else None,
         "occupiedBy": _owners(record) or None,
-        "scheduleStartTime": _start_time(record, written),
-        "conditions": conditions.merged(present, findings, declaration.generation, now),
+        "scheduleStartTime": _start_time(record, view.written),
+        "conditions": conditions.merged(present, findings, declaration.generation, view.now),
     }
 
 
-def native_status_of(
-    record: Record,
-    declaration: Declaration,
-    written: Mapping[str, Any],
-    now: int,
-    _deadline: int | None,
-) -> dict[str, Any]:
+def native_status_of(record: Record, declaration: Declaration, view: View) -> dict[str, Any]:
     """Return the status of a PodGroup of scheduling.k8s.io, as kube-scheduler writes it.
 
     One condition. Once true it stays true, whatever becomes of the members.
     """
     counts = counts_of(record)
-    present = written.get("conditions") or []
+    present = view.written.get("conditions") or []
     refusal = record.refusal
     findings = []
     if not record.whole_once and not declaration.was_scheduled and refusal is not None:
@@ -69,18 +75,27 @@ def native_status_of(
         ]
     elif record.whole_once or counts.scheduled >= counts.min_member:
         findings = [Finding(INITIALLY, status=True, reason="Scheduled")]
-    return {"conditions": conditions.merged(present, findings, declaration.generation, now)}
+    return {"conditions": conditions.merged(present, findings, declaration.generation, view.now)}
 
 
-def _findings(record: Record, counts: Counts, now: int, deadline: int | None) -> Iterator[Finding]:
+def joined(problems: Iterable[Problem]) -> dict[Reason, str]:
+    """Return all there is to say for each reason."""
+    messages: dict[Reason, list[str]] = defaultdict(list)
+    for problem in problems:
+        messages[problem.reason].append(problem.message)
+    return {reason: "; ".join(found) for reason, found in messages.items()}
+
+
+def _findings(record: Record, counts: Counts, view: View) -> Iterator[Finding]:
     yield _scheduled(record, counts)
+    if record.warnings is not None:  # Else not tried since the start: what is written stands.
+        for reason in WARNINGS:
+            yield _wrong(reason, record.warnings, record.refusal, otherwise="Resolved")
     refusal = record.refusal if counts.scheduled < counts.min_member else None
     words = describe(refusal) if refusal else ""
-    if refusal is not None and refusal.reason is Reason.INVALID_SPEC:
-        yield Finding("InvalidSpec", status=True, reason=refusal.reason, message=words)
-    else:
-        yield Finding("InvalidSpec", status=False, reason="Valid")
-    if refusal is not None and deadline is not None and now >= deadline:
+    yield _wrong(Reason.INVALID_SPEC, (), refusal, otherwise="Valid")
+    late = view.deadline is not None and view.now >= view.deadline
+    if refusal is not None and late:
         yield Finding("SchedulingTimeout", status=True, reason=refusal.reason, message=words)
     else:
         yield Finding("SchedulingTimeout", status=False, reason="InTime")
@@ -89,6 +104,17 @@ def _findings(record: Record, counts: Counts, now: int, deadline: int | None) ->
         yield Finding("PartiallyBound", status=True, reason=refusal.reason, message=bound)
     else:
         yield Finding("PartiallyBound", status=False, reason="NotPartial")
+
+
+def _wrong(
+    reason: Reason, warnings: Iterable[Problem], refusal: Refused | None, *, otherwise: str
+) -> Finding:
+    """Return what is wrong for this reason, whether it holds the gang up or not."""
+    refused = [Problem(refusal.reason, describe(refusal))] if refusal else []
+    message = joined([*warnings, *refused]).get(reason)
+    if message is None:
+        return Finding(reason, status=False, reason=otherwise)
+    return Finding(reason, status=True, reason=reason, message=message)
 
 
 def _scheduled(record: Record, counts: Counts) -> Finding:

@@ -1,7 +1,7 @@
 """Tells people what was decided and done: Events on gangs, metrics and warnings."""
 
 import asyncio
-from collections import Counter
+from collections import Counter, defaultdict
 
 import structlog
 
@@ -12,13 +12,14 @@ from gang_scheduler.cluster.binder import GangBinding
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.events import About, Events
 from gang_scheduler.cluster.intake import Object
-from gang_scheduler.model.gangs import Gang, Reason
+from gang_scheduler.cluster.pod_group_status import joined
+from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
 from gang_scheduler.model.plan import Plan, Refused
 from gang_scheduler.scheduler.diagnosis import describe
 
 # A gang whose members or object are still on their way is not worth an Event.
 SILENT = frozenset({Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS})
-INVALID = frozenset({Reason.INVALID_SPEC, Reason.UNSUPPORTED_FEATURE})
+INVALID = frozenset({Reason.INVALID_SPEC, Reason.UNKNOWN_LAYER, Reason.UNSUPPORTED_FEATURE})
 
 log = structlog.get_logger()
 
@@ -31,7 +32,10 @@ class Reports:
         self._events = events
 
     def planned(self, plan: Plan, now: int) -> None:
-        """Tell why gangs wait, and which wait for too long. `now` is in seconds."""
+        """Tell why gangs wait, which wait for too long, and what else is wrong with some.
+
+        `now` is in seconds.
+        """
         for refused in plan.refused:
             if refused.reason not in SILENT:
                 self._refused(refused)
@@ -41,6 +45,7 @@ class Reports:
                 note = "not bound within the schedule timeout; it stays in the queue"
                 about = self._about(refused.gang)
                 self._events.record(about, "SchedulingTimeout", note, warning=True)
+        self._warned(plan)
 
     def bound(self, binding: GangBinding) -> None:
         """Tell that a gang was bound, or what kept it from being bound wholly."""
@@ -71,6 +76,16 @@ class Reports:
         about = self._about(refused.gang)
         self._events.record(about, reason, describe(refused), warning=True)
 
+    def _warned(self, plan: Plan) -> None:
+        """Tell all there is to say of a gang for one reason in one Event."""
+        problems: dict[GangKey, list[Problem]] = defaultdict(list)
+        for warned in plan.warned:
+            problems[warned.gang.key].append(warned.problem)
+        gangs = {warned.gang.key: warned.gang for warned in plan.warned}
+        for key, gang in gangs.items():
+            for reason, note in joined(problems[key]).items():
+                self._events.record(self._about(gang), reason, note, warning=True)
+
     def _about(self, gang: Gang) -> About:
         """Return the PodGroup, or the first pod of a gang without one."""
         record = self._cache.gangs.records.get(gang.key)
@@ -82,7 +97,7 @@ class Reports:
             owner = name.partition("/")[0]  # A JobSet's gang is called after its job, too.
             version = f"{resource.group}/{resource.version}"
             return About(version, kind, namespace, owner, declaration.uid)
-        pod = gang.pending[0]
+        pod = (*gang.pending, *gang.mates)[0]
         return About("v1", "Pod", pod.namespace, pod.name, pod.uid)
 
 

@@ -17,7 +17,8 @@ from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.conditions import rfc3339
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.errors import ApiError, Kind
-from gang_scheduler.cluster.pod_group_status import native_status_of, status_of
+from gang_scheduler.cluster.phases import nodes_of
+from gang_scheduler.cluster.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.cluster.ports import (
     NATIVE_POD_GROUPS,
     POD_GROUPS,
@@ -129,9 +130,13 @@ class StatusWriter:
         resource = declaration.resource if declaration else None
         if declaration is None or resource is None or resource.group not in STATUSES:
             return
-        written = told.status or declaration.status
-        deadline = self._cache.gangs.deadline(record)
-        status = STATUSES[resource.group](record, declaration, written, now, deadline)
+        view = View(
+            written=told.status or declaration.status,
+            now=now,
+            deadline=self._cache.gangs.deadline(record),
+            domain=self._cache.domain_of(nodes_of(record)),
+        )
+        status = STATUSES[resource.group](record, declaration, view)
         if self._is_news(resource, declaration, told, status):
             yield lambda: self._write_status(resource, record.key, status)
         told.status = status

@@ -5,6 +5,7 @@ from typing import Any
 from gang_scheduler.cluster import phases
 from gang_scheduler.cluster.records import Record
 from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.topology import Domain
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.simulation.run import Outcome
 
@@ -20,7 +21,7 @@ def document(outcome: Outcome) -> Json:
         "nominations": [],
         "victims": [],
         "unschedulable": [_waiting(each) for each in outcome.refused],
-        "gangs": [_gang(each) for each in outcome.cache.gangs.records.values()],
+        "gangs": [_gang(each, outcome) for each in outcome.cache.gangs.records.values()],
     }
 
 
@@ -41,13 +42,23 @@ def _waiting(refused: Refused) -> Json:
     }
 
 
-def _gang(record: Record) -> Json:
+def _gang(record: Record, outcome: Outcome) -> Json:
     counts = phases.counts_of(record)
+    domain = _domain(record, outcome)
     return {
         "gang": str(record.key),
         "phase": phases.phase_of(counts).value,
         "minMember": counts.min_member,
         "members": counts.members,
         "scheduled": counts.scheduled,
-        "domain": None,
+        "domain": {"layer": domain.layer, "path": list(domain.path)} if domain else None,
     }
+
+
+def _domain(record: Record, outcome: Outcome) -> Domain | None:
+    """Return where the gang is, if not in the first tree then in the one that it asks for."""
+    nodes = phases.nodes_of(record)
+    found, own = outcome.cache.domain_of(nodes), outcome.asked.get(record.key)
+    if found is not None or own is None or not nodes <= own.nodes.rows.keys():
+        return found
+    return own.lowest_of([own.nodes.rows[node] for node in nodes])

@@ -1,7 +1,7 @@
-"""The outcome for people: gangs, why some of them wait, and how full the nodes are."""
+"""The outcome for people: gangs, why some of them wait, and how full the cluster is."""
 
 import io
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
@@ -9,8 +9,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from gang_scheduler.cluster.pod_group_status import joined
 from gang_scheduler.cluster.room import Room
 from gang_scheduler.model import resources
+from gang_scheduler.model.layers import NODE_LAYER
+from gang_scheduler.model.topology import Domain
+from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.simulation import cells, trees
+from gang_scheduler.simulation.run import Outcome
 
 UNBOUNDED = 10_000
 """The width of a page that is no terminal: nothing is wrapped or cut off there."""
@@ -24,10 +30,9 @@ COLOURS = {
     "PreScheduling": "yellow",
     "Failed": "red",
 }
-BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
-def render(document: dict[str, Any], room: Room, *, terminal: bool) -> str:
+def render(document: dict[str, Any], outcome: Outcome, *, terminal: bool) -> str:
     """Return the tables as text; coloured, and as wide as the screen, for a terminal."""
     page = io.StringIO()
     console = Console(
@@ -39,74 +44,72 @@ def render(document: dict[str, Any], room: Room, *, terminal: bool) -> str:
         emoji=False,
     )
     console.print(_gangs(document))
-    for waiting in document["unschedulable"]:
+    for heading, message in (*_waiting(document), *_warnings(outcome)):
         console.print()
-        console.print(f"{waiting['gang']}: {waiting['reason']}")
-        console.print(Padding(Text(waiting["message"]), (0, 0, 0, 2), expand=False))
-    console.print()
-    console.print(_nodes(room))
+        console.print(heading)
+        console.print(Padding(Text(message), (0, 0, 0, 2), expand=False))
+    for part in _cluster(outcome):
+        console.print(part)
     return "".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines())
 
 
-def _table(names: Iterable[str], numbers: Iterable[str]) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
-    for name in names:
-        table.add_column(name, overflow="fold")
-    for name in numbers:
-        table.add_column(name, justify="right")
-    return table
+def _waiting(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    for each in document["unschedulable"]:
+        yield f"{each['gang']}: {each['reason']}", each["message"]
+
+
+def _warnings(outcome: Outcome) -> Iterator[tuple[str, str]]:
+    for key, record in outcome.cache.gangs.records.items():
+        for reason, message in joined(record.warnings or ()).items():
+            yield f"{key}: {reason} (a warning)", message
+
+
+def _cluster(outcome: Outcome) -> Iterator[Table | Text]:
+    """Yield each tree after an empty line; where there is none, all nodes."""
+    room, pods = outcome.cache.room, outcome.cache.pods()
+    drawn = trees.to_draw(outcome.asked, outcome.cache)
+    matter = trees.resources_that_matter(pods)
+    for tree in drawn:
+        yield Text()
+        yield from trees.draw(tree, room, outcome.refused, matter)
+    if not drawn:
+        yield Text()
+        yield _nodes(room)
 
 
 def _gangs(document: dict[str, Any]) -> Table:
     reasons = {each["gang"]: each["reason"] for each in document["unschedulable"]}
-    table = _table(("GANG", "PHASE"), ("MIN", "MEMBERS", "SCHEDULED"))
-    table.add_column("DOMAIN")
+    table = cells.table(("GANG", "PHASE"), ("MIN", "MEMBERS", "SCHEDULED"))
+    table.add_column("DOMAIN", overflow="fold")
     table.add_column("REASON")
-    for gang in document["gangs"]:
+    for gang, domain in zip(document["gangs"], _domains(document), strict=True):
         table.add_row(
             Text(gang["gang"]),
             Text(gang["phase"], style=COLOURS.get(gang["phase"], "")),
             *(str(gang[column]) for column in ("minMember", "members", "scheduled")),
-            "-",
+            Text(domain),
             reasons.get(gang["gang"], "-"),
         )
     return table
 
 
+def _domains(document: dict[str, Any]) -> list[str]:
+    """Return the domain of each gang, in short; a node is known by its name."""
+    written = (gang["domain"] for gang in document["gangs"])
+    domains = [Domain(each["layer"], tuple(each["path"])) if each else None for each in written]
+    names = diagnosis.short_names(filter(None, domains))
+    names |= {each: each.path[-1] for each in names if each.layer == NODE_LAYER}
+    return [names[each] if each else "-" for each in domains]
+
+
 def _nodes(room: Room) -> Table:
     nodes, free = room.table(), room.free()
-    shown = [*ALWAYS_SHOWN, *(name for name in nodes.resources if _is_extended(name))]
+    shown = [*ALWAYS_SHOWN, *(name for name in nodes.resources if cells.is_extended(name))]
     shown = [name for name in shown if name in nodes.axis]
-    table = _table(("NODE",), (_heading(name) for name in shown))
+    table = cells.table(("NODE",), (cells.heading(name) for name in shown))
     for row, node in enumerate(nodes.nodes):
         offered = {name: int(nodes.allocatable[row, nodes.axis[name]]) for name in shown}
         used = {name: offered[name] - int(free[row, nodes.axis[name]]) for name in shown}
-        cells = (_use(name, used[name], offered[name]) for name in shown)
-        table.add_row(Text(node.name), *cells)
+        uses = (cells.use(name, used[name], offered[name]) for name in shown)
+        table.add_row(Text(node.name), *uses)
     return table
-
-
-def _is_extended(name: str) -> bool:
-    return "/" in name
-
-
-def _heading(name: str) -> str:
-    return name if _is_extended(name) else name.upper()
-
-
-def _use(name: str, used: int, offered: int) -> str:
-    return f"{_amount(name, used)}/{_amount(name, offered)}"
-
-
-def _amount(name: str, amount: int) -> str:
-    if name == resources.CPU:
-        return f"{amount / 1000:g}"
-    if name == resources.MEMORY:
-        return _bytes(amount)
-    return str(amount)
-
-
-def _bytes(amount: int) -> str:
-    """Return bytes with the largest binary unit of which there is at least one."""
-    unit = max(0, (abs(amount).bit_length() - 1) // 10)
-    return f"{amount / 1024**unit:.4g}{BINARY[unit]}"

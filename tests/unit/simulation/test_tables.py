@@ -30,10 +30,64 @@ n-1    0.5/3.5   1.5Gi/8Gi   1/110              0/2
 """
 
 
-def rendered(*, terminal: bool) -> str:
-    found = objects.load(documents.parse("f", INPUT), "py-gang-scheduler")
+SPINES = """
+{kind: ClusterNetworkTopology, apiVersion: scheduling.koordinator.sh/v1alpha1,
+ metadata: {name: default}, spec: {networkTopologySpec: [
+  {topologyLayer: SpineLayer, labelKey: [spine]},
+  {topologyLayer: NodeTopologyLayer, parentTopologyLayer: SpineLayer}]}}
+---
+{kind: Node, apiVersion: v1, metadata: {name: n1, labels: {spine: s1}},
+ status: {allocatable: {cpu: 4, pods: 110}}}
+---
+{kind: Node, apiVersion: v1, metadata: {name: n2, labels: {spine: s1}},
+ status: {allocatable: {cpu: 8, pods: 110}}}
+---
+{kind: Node, apiVersion: v1, metadata: {name: n3, labels: {spine: s2}},
+ status: {allocatable: {cpu: 8, pods: 110}}}
+---
+{kind: PodGroup, apiVersion: scheduling.sigs.k8s.io/v1alpha1,
+ metadata: {name: waits, annotations: {gang.scheduling.koordinator.sh/network-topology-spec:
+  '{"gatherStrategy": [{"layer": "SpineLayer", "strategy": "MustGather"}]}'}},
+ spec: {minMember: 2}}
+---
+{kind: PodGroup, apiVersion: scheduling.sigs.k8s.io/v1alpha1,
+ metadata: {name: goes, annotations: {gang.scheduling.koordinator.sh/network-topology-spec:
+  '{"gatherStrategy": [{"layer": "spineLayer", "strategy": "PreferGather"}]}'}},
+ spec: {minMember: 1}}
+---
+{kind: Pod, apiVersion: v1,
+ metadata: {name: waits-0, labels: {pod-group.scheduling.sigs.k8s.io: waits}},
+ spec: {containers: [{resources: {requests: {cpu: 6}}}]}}
+---
+{kind: Pod, apiVersion: v1,
+ metadata: {name: waits-1, labels: {pod-group.scheduling.sigs.k8s.io: waits}},
+ spec: {containers: [{resources: {requests: {cpu: 6}}}]}}
+---
+{kind: Pod, apiVersion: v1,
+ metadata: {name: goes-0, labels: {pod-group.scheduling.sigs.k8s.io: goes}},
+ spec: {containers: [{resources: {requests: {cpu: 500m}}}]}}
+"""
+
+EXPECTED_TREE = """\
+default/goes: UnknownLayer (a warning)
+  layer "spineLayer" is unknown: the layers are SpineLayer, NodeTopologyLayer; \
+did you mean SpineLayer?
+
+ClusterNetworkTopology default (used/all)
+DOMAIN                 NODES      CPU   default/waits
+ClusterTopologyLayer     1/3   0.5/20
+  SpineLayer/s1          1/2   0.5/12   1 of 2
+    n1                   1/1    0.5/4
+    n2                   0/1      0/8
+  SpineLayer/s2          0/1      0/8   1 of 2
+    n3                   0/1      0/8
+"""
+
+
+def rendered(text: str = INPUT, *, terminal: bool) -> str:
+    found = objects.load(documents.parse("f", text), "py-gang-scheduler")
     outcome = simulate(found, Options(("py-gang-scheduler",)))
-    return tables.render(report.document(outcome), outcome.cache.room, terminal=terminal)
+    return tables.render(report.document(outcome), outcome, terminal=terminal)
 
 
 def test_a_page_has_gangs_reasons_and_nodes() -> None:
@@ -42,3 +96,18 @@ def test_a_page_has_gangs_reasons_and_nodes() -> None:
 
 def test_only_a_terminal_gets_colour() -> None:
     assert (False, True) == tuple("\x1b[" in rendered(terminal=each) for each in (False, True))
+
+
+def test_a_page_has_the_tree_with_what_it_offers_who_waits() -> None:
+    page = rendered(SPINES, terminal=False)
+
+    assert EXPECTED_TREE in page
+    assert "NODE " not in page
+
+
+def test_a_gang_in_the_table_is_in_its_domain() -> None:
+    (row,) = [
+        line for line in rendered(SPINES, terminal=False).splitlines() if "Scheduled " in line
+    ]
+
+    assert ["n1", "-"] == row.split()[-2:]

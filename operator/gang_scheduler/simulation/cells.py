@@ -1,0 +1,48 @@
+"""How tables for people look, and how amounts are written in them."""
+
+from collections.abc import Iterable
+
+from rich.table import Table
+
+from gang_scheduler.model import resources
+
+BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+
+
+def table(names: Iterable[str], numbers: Iterable[str]) -> Table:
+    """Return a table without lines: columns of names, and then of numbers."""
+    made = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), header_style="bold")
+    for name in names:
+        made.add_column(name, overflow="fold")
+    for name in numbers:
+        made.add_column(name, justify="right")
+    return made
+
+
+def is_extended(resource: str) -> bool:
+    """Tell the resources that device plugins offer."""
+    return "/" in resource
+
+
+def heading(resource: str) -> str:
+    """Return the heading of a column of a resource."""
+    return resource if is_extended(resource) else resource.upper()
+
+
+def use(resource: str, used: int, offered: int) -> str:
+    """Return how much is used of how much."""
+    return f"{_amount(resource, used)}/{_amount(resource, offered)}"
+
+
+def _amount(resource: str, amount: int) -> str:
+    if resource == resources.CPU:
+        return f"{amount / 1000:.12g}"
+    if resource == resources.MEMORY:
+        return _bytes(amount)
+    return str(amount)
+
+
+def _bytes(amount: int) -> str:
+    """Return bytes with the largest binary unit of which there is at least one."""
+    unit = max(0, (abs(amount).bit_length() - 1) // 10)
+    return f"{amount / 1024**unit:.4g}{BINARY[unit]}"

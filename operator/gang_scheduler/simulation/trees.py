@@ -1,0 +1,206 @@
+"""The trees of the network for people: how full domains are, and what they offer who waits.
+
+A table a tree, its rows indented. It is short however large the cluster: layers from the top for as
+long as there are lines, and the domains that those who wait were told of.
+"""
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from rich.table import Table
+from rich.text import Text
+
+from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.room import Room
+from gang_scheduler.model.gangs import GangKey, Problem
+from gang_scheduler.model.layers import NODE_LAYER
+from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.plan import Offers, Refused
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.resources import CPU
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.topology import Domain, Topology, build
+from gang_scheduler.scheduler import units
+from gang_scheduler.simulation import cells
+
+MOST_LINES: Final = 40
+MOST_GANGS: Final = 3
+MOST_RESOURCES: Final = 2
+NAMES_SHOWN: Final = 10
+
+Spot = tuple[int, int]
+"""A domain of a tree: its depth, and its place in the level there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """A gang that waits for room in a domain, and how many members fit into some of them."""
+
+    gang: str
+    needs: int
+    slots: Mapping[Spot, int]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Use:
+    """How much of something is used, by place in the tree. `resource` is "" for nodes."""
+
+    resource: str
+    used: IntArray
+    offered: IntArray
+
+    @property
+    def heading(self) -> str:
+        return cells.heading(self.resource) if self.resource else "NODES"
+
+    def by_domain(self, starts: IntArray) -> list[str]:
+        """Return the cells of one level, whose domains start at these places."""
+        used = np.add.reduceat(self.used, starts).tolist()
+        offered = np.add.reduceat(self.offered, starts).tolist()
+        return [cells.use(self.resource, *each) for each in zip(used, offered, strict=True)]
+
+
+def asked_for(snapshot: Snapshot) -> dict[GangKey, Topology]:
+    """Return the tree that each gang asks for, of those that ask for one."""
+    asked: dict[GangKey, Topology] = {}
+    for group in snapshot.groups:
+        found = units.of(group, snapshot)
+        for unit in () if isinstance(found, Problem) else found:
+            if unit.ground is not None:
+                asked |= {gang.key: unit.ground.tree for gang in unit.gangs}
+    return asked
+
+
+def to_draw(asked: Mapping[GangKey, Topology], cache: Cache) -> list[Topology]:
+    """Return the trees that gangs ask for, else the first; those that say more than the nodes."""
+    first = (build(scheme, cache.room.table()) for scheme in cache.topologies.schemes()[:1])
+    trees = {tree.scheme: tree for tree in asked.values() or first}
+    return [tree for tree in trees.values() if len(tree.layers) > 1]
+
+
+def resources_that_matter(pods: Iterable[Pod]) -> list[str]:
+    """Return what the pods ask for that is scarce: of devices a few kinds, else CPU."""
+    asked = {name for pod in pods for name, amount in pod.ask.requests if amount}
+    return sorted(filter(cells.is_extended, asked))[:MOST_RESOURCES] or [CPU]
+
+
+def draw(
+    tree: Topology, room: Room, refused: Sequence[Refused], resources: Sequence[str]
+) -> Iterator[Table | Text]:
+    """Yield a table with the domains of a tree, and lines on what it leaves out."""
+    outside = tree.outside_names
+    yield Text(f"{tree.scheme.name} (used/all)")
+    if len(tree.rows):
+        wishes = [*itertools.islice(_wishes(tree, refused), MOST_GANGS)]
+        shown = _shown(tree, wishes)
+        yield _table(tree, shown, [*_uses(tree, room, resources)], wishes)
+        yield from _left_out(tree, shown)
+    if outside:
+        more = f" and {len(outside) - NAMES_SHOWN} more" if len(outside) > NAMES_SHOWN else ""
+        names = ", ".join(outside[:NAMES_SHOWN])
+        yield Text(f"outside, for lack of a label: {names}{more}")
+
+
+def _table(
+    tree: Topology, shown: Sequence[Spot], uses: Sequence[_Use], wishes: Sequence[_Wish]
+) -> Table:
+    table = cells.table(["DOMAIN"], (use.heading for use in uses))
+    for wish in wishes:
+        # To the left: names of gangs are long, and lines are better short.
+        table.add_column(wish.gang, overflow="fold")
+    columns = [[use.by_domain(level.starts) for use in uses] for level in tree.levels]
+    for depth, place in shown:
+        table.add_row(
+            Text("  " * depth + _name(tree, depth, place)),
+            *(column[place] for column in columns[depth]),
+            *(_offer(wish, (depth, place)) for wish in wishes),
+        )
+    return table
+
+
+def _name(tree: Topology, depth: int, place: int) -> str:
+    level = tree.levels[depth]
+    # Everybody knows a node by its name.
+    words = (
+        (level.names[place],) if level.layer == NODE_LAYER else (level.layer, level.names[place])
+    )
+    return "/".join(filter(None, words))
+
+
+def _offer(wish: _Wish, spot: Spot) -> Text:
+    slots = wish.slots.get(spot)
+    if slots is None:
+        return Text("")
+    return Text(f"{slots} of {wish.needs}", style="yellow" if slots < wish.needs else "")
+
+
+def _uses(tree: Topology, room: Room, resources: Sequence[str]) -> Iterator[_Use]:
+    nodes = room.table()
+    offered = nodes.allocatable[tree.rows]
+    used = offered - room.free()[tree.rows]
+    in_use = np.count_nonzero((used > 0).any(axis=1, keepdims=True), axis=1)
+    yield _Use("", in_use, np.ones_like(in_use))
+    for name in resources:
+        if name in nodes.axis:
+            column = nodes.axis[name]
+            yield _Use(name, used[:, column], offered[:, column])
+
+
+def _wishes(tree: Topology, refused: Iterable[Refused]) -> Iterator[_Wish]:
+    for each in refused:
+        misfit = each.misfit
+        if misfit is not None and misfit.offers is not None:
+            slots = _slots(tree, misfit.offers)
+            if slots:
+                yield _Wish(str(each.gang.key), misfit.needs, slots)
+
+
+def _slots(tree: Topology, offers: Offers) -> dict[Spot, int]:
+    """Return the offers by the domains' places in the tree; none for those of another tree."""
+    wanted: dict[Domain, int] = dict(offers.best)
+    layers = {domain.layer for domain in wanted}
+    spots = (
+        (depth, place)
+        for depth, level in enumerate(tree.levels)
+        if level.layer in layers
+        for place in range(len(level))
+    )
+    named = {spot: tree.domain(*spot) for spot in spots}
+    return {spot: wanted[domain] for spot, domain in named.items() if domain in wanted}
+
+
+def _shown(tree: Topology, wishes: Iterable[_Wish]) -> list[Spot]:
+    """Return the domains that are worth a line, depth first."""
+    shown: set[Spot] = {(0, 0)}
+    for depth, level in enumerate(tree.levels[1:], start=1):
+        if len(shown) + len(level) > MOST_LINES:
+            break
+        shown.update((depth, place) for place in range(len(level)))
+    if len(shown) == 1:
+        shown.update((1, place) for place in range(MOST_LINES))
+    for wish in wishes:
+        for spot in wish.slots:
+            shown.update(_up(tree, spot))
+    return sorted(shown, key=lambda spot: (int(tree.levels[spot[0]].starts[spot[1]]), spot))
+
+
+def _up(tree: Topology, spot: Spot) -> Iterator[Spot]:
+    """Yield a domain and all that it is in."""
+    depth, place = spot
+    while depth >= 0:
+        yield depth, place
+        place = int(tree.levels[depth].parents[place])
+        depth -= 1
+
+
+def _left_out(tree: Topology, shown: Sequence[Spot]) -> Iterator[Text]:
+    left = {
+        level.layer: len(level) - sum(1 for at, _ in shown if at == depth)
+        for depth, level in enumerate(tree.levels[:-1])
+    }
+    words = ", ".join(f"{number} of {layer}" for layer, number in left.items() if number)
+    if words:
+        yield Text(f"not shown: {words}")

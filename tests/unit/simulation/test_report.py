@@ -1,0 +1,86 @@
+"""Where a gang is: the lowest domain that holds all of it, as `simulate` writes it."""
+
+from typing import Any
+
+import pytest
+
+from gang_scheduler.simulation import documents, objects, report
+from gang_scheduler.simulation.run import Options, simulate
+
+NODES = """
+{kind: Node, apiVersion: v1, metadata: {name: n1, labels: {spine: s1, block: b1}},
+ status: {allocatable: {cpu: 8, pods: 110}}}
+---
+{kind: Node, apiVersion: v1, metadata: {name: n2, labels: {spine: s1, block: b1}},
+ status: {allocatable: {cpu: 8, pods: 110}}}
+---
+{kind: Node, apiVersion: v1, metadata: {name: n3, labels: {spine: s1, block: b2}},
+ status: {allocatable: {cpu: 8, pods: 110}}}
+---
+{kind: Node, apiVersion: v1, metadata: {name: n4, labels: {spine: s2, block: b1}},
+ status: {allocatable: {cpu: 8, pods: 110}}}
+---
+{kind: PodGroup, apiVersion: scheduling.sigs.k8s.io/v1alpha1, metadata: {name: a},
+ spec: {minMember: 2}}
+"""
+TOPOLOGY = """
+---
+{kind: ClusterNetworkTopology, apiVersion: scheduling.koordinator.sh/v1alpha1,
+ metadata: {name: default}, spec: {networkTopologySpec: [
+  {topologyLayer: Spine, labelKey: [spine]},
+  {topologyLayer: Block, labelKey: [block], parentTopologyLayer: Spine},
+  {topologyLayer: NodeTopologyLayer, parentTopologyLayer: Block}]}}
+"""
+MEMBER = """
+---
+{{kind: Pod, apiVersion: v1,
+ metadata: {{name: a-{i}, labels: {{pod-group.scheduling.sigs.k8s.io: a}}}},
+ spec: {{nodeName: "{node}", containers: [{{name: c}}]}}}}
+"""
+WORKER = """
+---
+{{kind: Pod, apiVersion: v1,
+ metadata: {{name: a-{i}, labels: {{pod-group.scheduling.sigs.k8s.io: a}},
+  annotations: {{kueue.x-k8s.io/podset-required-topology: spine}}}},
+ spec: {{containers: [{{name: c, resources: {{requests: {{cpu: 5}}}}}}]}}}}
+"""
+
+
+def domain(text: str) -> Any:
+    """Return the domain of the gang `a`."""
+    found = objects.load(documents.parse("f", text), "ours")
+    (gang,) = report.document(simulate(found, Options(("ours",))))["gangs"]
+    return gang["domain"]
+
+
+def members(*nodes: str) -> str:
+    """Return members on these nodes; "" is none."""
+    return "".join(MEMBER.format(i=i, node=node) for i, node in enumerate(nodes))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "expected"),
+    [
+        (["n1", "n2"], {"layer": "Block", "path": ["s1", "b1"]}),
+        (["n1", "n2", "n3"], {"layer": "Spine", "path": ["s1"]}),
+        (["n1", "n1"], {"layer": "NodeTopologyLayer", "path": ["s1", "b1", "n1"]}),
+        (["n1", "n4"], None),
+        (["n1", "gone"], None),
+        ([""], None),
+        ([], None),
+    ],
+)
+def test_a_gang_is_in_the_lowest_domain_that_holds_its_bound_members(
+    nodes: list[str], expected: dict[str, Any] | None
+) -> None:
+    assert expected == domain(NODES + TOPOLOGY + members(*nodes))
+
+
+def test_without_a_topology_there_are_no_domains() -> None:
+    assert domain(NODES + members("n1", "n2")) is None
+
+
+def test_a_label_that_a_gang_asks_for_makes_domains() -> None:
+    workers = "".join(WORKER.format(i=i) for i in range(2))
+
+    assert {"layer": "spine", "path": ["s1"]} == domain(NODES + workers)
