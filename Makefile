@@ -46,9 +46,10 @@ down: setup ## End what `make up` started
 
 .PHONY: test
 test: BINARIES += helm
-test: binaries ## Run all tests: unit, property, cases, cluster, then end to end
-	@echo "==> unit, property, cases, cluster: about a minute"
-	@$(VENV_PYTHON) -m pytest --durations=5 tests/unit tests/property tests/cases tests/cluster
+test: binaries ## Run all tests: unit, property, cases, conformance, cluster, then end to end
+	@echo "==> unit, property, cases, conformance, cluster: about two minutes"
+	@$(VENV_PYTHON) -m pytest --durations=5 tests/unit tests/property tests/cases \
+		tests/conformance tests/cluster
 	@echo "==> end to end, on a local control plane: some minutes"
 	@$(VENV_PYTHON) -m pytest --durations=10 --verbose tests/e2e
 
@@ -73,6 +74,11 @@ format: setup ## Put the code into shape
 .PHONY: bench
 bench: binaries ## Measure speed and quality; figures only, it never fails on time
 	@$(WITH_TESTS) -m bench
+
+.PHONY: gap
+gap: CASES ?= 1000
+gap: setup ## Report how far placement is off the optimum in CASES random small networks
+	@$(WITH_TESTS) -m property.gap --cases $(CASES)
 
 .PHONY: crds
 crds: setup ## Write the CRDs again from the models in api/

@@ -1,4 +1,4 @@
-"""The worked cases of trees, read from `trees.yaml`."""
+"""The worked cases of trees, read from `job-cases.yaml`."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ import yaml
 from gang_scheduler.model.layers import Layer
 from gang_scheduler.model.nodes import Node, NodeTable
 
-DATA: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "trees.yaml").read_text())
+DATA: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "job-cases.yaml").read_text())
 
 
 class Cluster(NamedTuple):

@@ -11,6 +11,7 @@ Members that have mates with a node go beside those (`neighbours`).
 """
 
 import bisect
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
@@ -22,7 +23,7 @@ from gang_scheduler.scheduler.grounds import Ground
 from gang_scheduler.scheduler.placement import gangs, misfits, neighbours
 from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seated, Seating
 from gang_scheduler.scheduler.placement.gangs import Placement
-from gang_scheduler.scheduler.placement.packing import Packing
+from gang_scheduler.scheduler.placement.packing import MOST_ORDERS, MOST_PACKED, Packing
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Share, Trial
 from gang_scheduler.scheduler.units import Part, Unit
@@ -84,9 +85,10 @@ class _Gathering:
             return seated
         # If some number fits, every smaller one does.
         too_many = bisect.bisect_left(numbers, x=True, key=lambda n: not self._fits(everyone[:n]))
-        if too_many:
-            return self._seat(everyone[: numbers[too_many - 1]])
-        return self._any(at_least)
+        number = numbers[too_many - 1] if too_many else 0
+        # Where members differ, the first in rank may not fit where others do.
+        others = self._any(max(at_least, number + 1))
+        return others or (self._seat(everyone[:number]) if number else None)
 
     def crowds_of(self, parts: Sequence[Part]) -> list[Crowd]:
         """Return the members of parts by what they ask for and how they are sliced."""
@@ -163,21 +165,31 @@ class _Gathering:
         return self._seat(self._needed_first()[:at_least])
 
     def _any(self, at_least: int) -> Seated | None:
-        """Take room for any members, where the first in rank do not fit and others do."""
+        """Take room for the most members of several classes, whoever they are."""
         crowds = self.crowds_of(self._unit.parts)
         if len(crowds) == 1 or self._unit.step > 1 or len(self._unit.gangs) > 1:
             return None
         depth = self.area.must
-        offered = np.sum(
-            [self._seating.rolled(each, self.area)[depth].whole for each in crowds], axis=0
-        )
-        for domain in np.argsort(-offered, kind="stable").tolist():
-            with self._trial.all_or_nothing() as attempt:
-                seated = self._most_of_each(crowds, self.area.inside(depth, domain))
-                if len(seated) >= at_least:
-                    attempt.keep()
-                    return seated
-        return None
+        offers = [
+            self._seating.rolled(each, self.area)[depth].whole.clip(max=len(each))
+            for each in crowds
+        ]
+        together = np.sum(offers, axis=0)
+        best, most = None, at_least - 1
+        for domain in np.argsort(-together, kind="stable")[:MOST_PACKED].tolist():
+            if int(together[domain]) <= most:
+                break
+            for order in itertools.islice(itertools.permutations(crowds), MOST_ORDERS):
+                number = self._try_most(order, self.area.inside(depth, domain))
+                if number > most:
+                    best, most = (order, domain), number
+        if best is None:
+            return None
+        return self._most_of_each(best[0], self.area.inside(depth, best[1]))
+
+    def _try_most(self, crowds: Sequence[Crowd], area: Area) -> int:
+        with self._trial.all_or_nothing():
+            return len(self._most_of_each(crowds, area))
 
     def _most_of_each(self, crowds: Sequence[Crowd], area: Area) -> Seated:
         seated: Seated = {}
@@ -185,7 +197,7 @@ class _Gathering:
             number = min(len(crowd), int(self._seating.rolled(crowd, area)[0].whole[0]))
             if number:
                 some = replace(crowd, members=crowd.members[:number])
-                seated |= self._packing.seat([some], area) or {}
+                seated |= self._seating.seat(some, area) or {}
         return seated
 
 

@@ -6,7 +6,7 @@ with the members before and after it.
 """
 
 import bisect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -75,15 +75,25 @@ class _Ranks:
         self._domains = _domains_by_level(area.tree)
 
     def seat(self) -> Seated:
-        """Seat those who wait, the first in rank first."""
+        """Seat those who wait, the first in rank first; but slices that were lost whole last.
+
+        Those can go anywhere, and must not take the slots that others depend on.
+        """
+        stretches = list(self._stretches())
         seated: Seated = {}
+        for lost_whole in (False, True):
+            for start, end in stretches:
+                if bool(self._untouched_run(start)) is lost_whole:
+                    seated |= self._seat_stretch(start, end)
+        return seated
+
+    def _stretches(self) -> Iterator[tuple[int, int]]:
         start = 0
         while start < len(self._line):
             end = self._end_of_stretch(start)
             if self._waits[start]:
-                seated |= self._seat_stretch(start, end)
+                yield start, end
             start = end
-        return seated
 
     def _end_of_stretch(self, start: int) -> int:
         """Return where those end that wait, ask for the same and share all their slices.

@@ -1,0 +1,61 @@
+"""Manifests in, decisions out, by the code of `simulate`; with a check of what was decided."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from builders import SCHEDULER
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.simulation import documents, objects, report
+from gang_scheduler.simulation.run import Options, simulate
+from property import oracle
+
+Body = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What was decided. `bound` is pod name to node name, in the order of the decisions."""
+
+    nodes: Mapping[str, Node]
+    pods: Mapping[str, Pod]
+    bound: Mapping[str, str]
+    refused: Mapping[str, tuple[str, str]]
+    """Pod name to reason and message."""
+
+    def over_committed(self) -> list[str]:
+        """Return the pods that were bound to a node that does not take them beside the others."""
+        return [name for name, node in self.bound.items() if not self._accepted(name, node)]
+
+    def _accepted(self, name: str, node: str) -> bool:
+        others = [
+            pod.ask for pod in self.pods.values() if pod.name != name and self._on(pod) == node
+        ]
+        return oracle.accepts(self.nodes[node], others, self.pods[name].ask)
+
+    def _on(self, pod: Pod) -> str:
+        return "" if pod.terminal else self.bound.get(pod.name, pod.node)
+
+
+def decide(manifests: Iterable[Body]) -> Outcome:
+    """Return what one cycle decides."""
+    text = yaml.safe_dump_all([*manifests])
+    found = objects.load(documents.parse("case", text), SCHEDULER)
+    decided = report.document(simulate(found, Options((SCHEDULER,))))
+    return Outcome(
+        nodes={each.name: each for each in found.loaded if isinstance(each, Node)},
+        pods={each.name: each for each in found.loaded if isinstance(each, Pod)},
+        bound={_short(each["pod"]): each["node"] for each in decided["bindings"]},
+        refused={
+            _short(pod): (each["reason"], each["message"])
+            for each in decided["unschedulable"]
+            for pod in each["pods"]
+        },
+    )
+
+
+def _short(key: str) -> str:
+    return key.partition("/")[2]

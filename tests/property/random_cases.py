@@ -1,0 +1,171 @@
+"""Random small networks, with members that ask to be close together.
+
+Everything follows from a seed. A law that is broken is broken again with the seed it names, and a
+case of the report on quality (`property.gap`) is one that a law can look at.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from random import Random
+
+from hypothesis import strategies as st
+
+from builders import ask, node, pod
+from gang_scheduler.model.gathering import Gathering, LayerRef, Slices
+from gang_scheduler.model.layers import NODE_LAYER
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.pods import Ask, Pod
+from property.networks import Case, Network
+
+SEEDS = st.integers(0, 10**6)
+LAYERS = ("spine", "block", "rack")
+NAMES = {"spine": ["s2", "s10"], "block": ["b1", "b2", "b10"], "rack": ["r1", "r9", "r10"]}
+MOST_NODES = 12
+MOST_MEMBERS = 16
+
+
+def dice_of(seed: int) -> Random:
+    """Return what a case is drawn from."""
+    return Random(seed)  # noqa: S311 - for cases, not for secrets.
+
+
+def a_network(dice: Random) -> Network:
+    """Return a network in which every node has all labels."""
+    layers = LAYERS[dice.randint(0, 3) :]
+    nodes = [_node(dice, i, layers) for i in range(dice.randint(1, MOST_NODES))]
+    bound = [
+        pod(f"x-{i}", node=dice.choice(nodes).name, scheduler="other", cpu=dice.randint(1, 2))
+        for i in range(dice.randint(0, 3))
+    ]
+    return Network(layers, tuple(nodes), tuple(bound))
+
+
+def alike(dice: Random, *, elastic: bool = False) -> Case:
+    """Return a case of equal members without slices."""
+    network, asked = a_network(dice), _ask(dice)
+    members = _members(dice, [asked], _about_as_many_as_fit(dice, network, asked))
+    minimum = dice.randint(1, len(members)) if elastic else len(members)
+    gathering = _gathering(dice, network)
+    network = _maybe_with_holes(dice, network, gathering)
+    return Case(network, members, gathering, minimum, by_pods=_sometimes(dice))
+
+
+def sliced(dice: Random, *, elastic: bool = False) -> Case:
+    """Return a case of equal members in slices of one to three layers."""
+    case = alike(dice, elastic=elastic)
+    depths = range(max([1, case.must, *case.prefer]), len(case.network.layers) + 2)
+    chosen = sorted(dice.sample(depths, dice.randint(1, min(3, len(depths)))))
+    sizes = _sizes(dice, len(chosen))
+    names = (*case.network.layers, NODE_LAYER)
+    slices = tuple(
+        Slices(LayerRef(names[depth - 1]), size) for depth, size in zip(chosen, sizes, strict=True)
+    )
+    return replace(case, gathering=replace(case.gathering, slices=slices))
+
+
+def in_multiples(dice: Random, *, elastic: bool = False) -> Case:
+    """Return a case of equal members in whole slices of one layer, which is any of them."""
+    case = alike(dice, elastic=elastic)
+    layer = dice.choice((*case.network.layers, NODE_LAYER))
+    size = dice.randint(2, 4)
+    members = case.members[: max(1, len(case.members) // size) * size]
+    if len(members) < size:
+        members = _members(dice, [case.members[0].ask], size)
+    slices = (Slices(LayerRef(layer), size, whole=True),)
+    return replace(
+        case,
+        members=members,
+        gathering=replace(case.gathering, slices=slices),
+        minimum=min(case.minimum, len(members)) if elastic else len(members),
+    )
+
+
+def mixed(dice: Random, *, elastic: bool = False) -> Case:
+    """Return a case of two classes of members, in one gang or, if rigid, in two of a group."""
+    network = a_network(dice)
+    asks = [_ask(dice), _ask(dice, other=True)]
+    members = _members(dice, asks, dice.randint(1, dice.choice([4, 8, MOST_MEMBERS])))
+    parts: tuple[int, ...] = ()
+    minimum = dice.randint(1, len(members)) if elastic else len(members)
+    if not elastic and _sometimes(dice) and len({each.ask for each in members}) == 2:
+        members = tuple(sorted(members, key=lambda each: asks.index(each.ask)))
+        first = sum(each.ask == asks[0] for each in members)
+        parts = (first, len(members) - first)
+    by_pods = not parts and _sometimes(dice)
+    gathering = _gathering(dice, network)
+    network = _maybe_with_holes(dice, network, gathering)
+    return Case(network, members, gathering, minimum, parts, by_pods)
+
+
+Kind = Callable[..., Case]
+ALIKE: tuple[Kind, ...] = (alike, sliced, in_multiples)
+KINDS: tuple[Kind, ...] = (*ALIKE, mixed)
+
+
+def with_holes(dice: Random, network: Network) -> Network:
+    """Return the network without some of the labels."""
+    nodes = [
+        replace(each, labels={key: text for key, text in each.labels.items() if dice.randint(0, 9)})
+        for each in network.nodes
+    ]
+    return replace(network, nodes=tuple(nodes))
+
+
+def _node(dice: Random, number: int, layers: tuple[str, ...]) -> Node:
+    return node(
+        f"n{number}",
+        cpu=dice.randint(0, 5),
+        gpu=dice.choice([0, 0, 1, 2, 4]),
+        pods=dice.choice([2, 5, 110]),
+        labels={layer: dice.choice(NAMES[layer]) for layer in layers},
+    )
+
+
+def _ask(dice: Random, *, other: bool = False) -> Ask:
+    if other:
+        return ask(cpu=dice.randint(0, 3), gpu=dice.randint(1, 2))
+    return ask(cpu=dice.choice([1, 1, 1, 2, 3]))
+
+
+def _about_as_many_as_fit(dice: Random, network: Network, asked: Ask) -> int:
+    """Return a number of members that just fits in some domain, or just does not."""
+    nodes = dict.fromkeys(network.paths().values())
+    where = dice.choice([path[:depth] for path in nodes for depth in range(len(path))] or [()])
+    empty = Case(network, _members(dice, [asked], 1), Gathering(), 1).instance()
+    room = empty.most(range(MOST_MEMBERS + 1), where)
+    return min(MOST_MEMBERS, max(1, room + dice.randint(-3, 1)))
+
+
+def _members(dice: Random, asks: list[Ask], number: int) -> tuple[Pod, ...]:
+    return tuple(replace(pod(f"m-{i}", gang="a"), ask=dice.choice(asks)) for i in range(number))
+
+
+def _gathering(dice: Random, network: Network) -> Gathering:
+    """Return a request: sometimes a layer to gather in, and some to gather in if possible."""
+    must = dice.randint(0, len(network.layers)) if dice.randint(0, 2) else 0
+    below = (*network.layers, NODE_LAYER)[must:]
+    prefer = [layer for layer in below if dice.randint(0, 2) == 0]
+    if not must and not prefer:
+        prefer = [dice.choice(below)]  # Who asks for nothing at all may be anywhere.
+    return Gathering(
+        must=tuple(LayerRef(layer) for layer in network.layers[max(0, must - 1) : must]),
+        prefer=tuple(LayerRef(layer) for layer in prefer),
+        upward=_sometimes(dice),
+    )
+
+
+def _maybe_with_holes(dice: Random, network: Network, gathering: Gathering) -> Network:
+    """Leave some nodes outside the tree, where members must gather: others need not stay in it."""
+    return with_holes(dice, network) if gathering.must and _sometimes(dice) else network
+
+
+def _sizes(dice: Random, number: int) -> list[int]:
+    """Return sizes from coarse to fine, each a multiple of the next."""
+    sizes = [dice.randint(1, 3)]
+    while len(sizes) < number:
+        sizes.insert(0, sizes[0] * dice.randint(1, 2))
+    return sizes
+
+
+def _sometimes(dice: Random) -> bool:
+    return dice.randint(0, 1) == 0

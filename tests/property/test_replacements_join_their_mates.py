@@ -1,0 +1,42 @@
+"""Law: who comes for a lost member finds a place among the others, as all have asked for it."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+
+from builders import gang, group, nodes_of, snapshot
+from gang_scheduler.model.gathering import PodSet
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES
+from property.networks import Case
+from property.random_cases import KINDS, SEEDS, Kind, dice_of
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@given(seed=SEEDS)
+def test_lost_members_are_replaced_beside_the_others(kind: Kind, seed: int) -> None:
+    rolling = dice_of(seed)
+    case = kind(rolling)
+    nodes = nodes_of(case.plan())
+    lost = {name for name in nodes if rolling.randint(0, 2) == 0}
+
+    if lost and len(lost) < len(nodes):
+        found = replaced(case, nodes, lost)
+        assert lost == found.keys()
+        assert case.is_as_asked(case.paths_of({**nodes, **found}))
+
+
+def replaced(case: Case, nodes: dict[str, str], lost: set[str]) -> dict[str, str]:
+    """Return the nodes of those who come for the lost members."""
+    asked = PodSet(case.gathering, owner="job") if case.by_pods else None
+    members = [replace(each, podset=asked) for each in case.members]
+    mates = [replace(each, node=nodes[each.name]) for each in members if each.name not in lost]
+    again = [replace(each, uid=f"new-{each.name}") for each in members if each.name in lost]
+    one = gang("a", members=again, mates=mates, satisfied=True, min_member=len(members))
+    waiting = group(one, gathering=None if case.by_pods else case.gathering)
+    network = case.network
+    bound = (*network.bound, *mates)
+    return nodes_of(
+        schedule(snapshot(network.nodes, [waiting], bound, [network.scheme]), PROFILES["binpack"])
+    )
