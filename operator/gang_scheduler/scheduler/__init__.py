@@ -1,1 +1,19 @@
-"""Pure verbs: a snapshot in, a plan out. Open `cycle.py` first."""
+"""Pure verbs: a snapshot in, a plan out. Open `cycle.py` first.
+
+| module      | promise                                                                       |
+|-------------|-------------------------------------------------------------------------------|
+| cycle       | one cycle as numbered steps: order, admit, place quorums, then surplus        |
+| profile     | the one page that lists every policy; each is a file in `filters`, `ordering` |
+|             | or `placement`                                                                |
+| admission   | which groups can be tried at all, and why others cannot                       |
+| units       | who is placed together: a group, a podset, or a gang that asks for nothing    |
+| grounds     | what a topology request means on the trees there are: depths and sizes        |
+| trial       | what is assumed within a cycle, with exact undo                               |
+| placement   | where members go: `gangs` anywhere, `gather` close together                   |
+| diagnosis   | why members did not fit, as data and in words                                 |
+
+Under `placement/gather.py`, from the top down: `packing` packs several classes in each domain,
+`crowds` chooses the domain for one class by what `capacity` rolled up, `descent` goes down from it
+on the fewest domains, `neighbours` seats those whose mates have a node, and `misfits` tells what
+the domains offered. `exact` searches small cases.
+"""

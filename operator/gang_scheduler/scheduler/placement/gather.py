@@ -65,10 +65,9 @@ class _Gathering:
         if self._home is not None:
             home = everywhere.inside(ground.must, self._home)
             self.area = replace(everywhere, open=home.open)
-        # Whoever only prefers to gather is not held up by nodes that nobody has labelled.
+        # A preference holds nobody up: not where nodes have no labels either.
         self.may_be_anywhere = (
             ground.must == 0
-            and tree.scheme.lone_nodes
             and len(tree.outside) > 0
             and not any(size > 1 for part in unit.parts for size in part.sizes)
         )
@@ -155,7 +154,7 @@ class _Gathering:
 
     def _beside_mates(self, at_least: int) -> Seated | None:
         with self._trial.all_or_nothing() as attempt:
-            seated = neighbours.seat(self._unit.parts, self.area, self._seating, self._seat_parts)
+            seated = neighbours.seat(self._unit, self.area, self._seating, self._seat_parts)
             if len(seated) >= at_least:
                 attempt.keep()
                 return seated

@@ -17,7 +17,7 @@ from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.topology import Topology
 from gang_scheduler.scheduler.grounds import Ground, Sizes
 from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seated, Seating
-from gang_scheduler.scheduler.units import Part
+from gang_scheduler.scheduler.units import Part, Unit
 
 SeatParts = Callable[[Sequence[Part], Area], Seated | None]
 
@@ -49,24 +49,28 @@ def _mates_by_domain(mates: Sequence[Pod], ground: Ground) -> IntArray:
     return np.bincount(level.at(places[places != ABSENT]), minlength=len(level))
 
 
-def seat(parts: Sequence[Part], area: Area, seating: Seating, seat_parts: SeatParts) -> Seated:
+def seat(unit: Unit, area: Area, seating: Seating, seat_parts: SeatParts) -> Seated:
     """Take room for as many members as have a slot that their bound mates allow.
 
     `seat_parts` seats slices of which nobody is bound.
     """
     seated: Seated = {}
-    for part in parts:
-        seated |= _Ranks(part, area, seating, seat_parts).seat()
+    for part in unit.parts:
+        ranks = _Ranks(part, area, seating, seat_parts, whole=unit.step > 1)
+        seated |= ranks.seat()
     return seated
 
 
 class _Ranks:
     """The members of one part in rank order; those that have a place in the tree, and where."""
 
-    def __init__(self, part: Part, area: Area, seating: Seating, seat_parts: SeatParts) -> None:
+    def __init__(
+        self, part: Part, area: Area, seating: Seating, seat_parts: SeatParts, *, whole: bool
+    ) -> None:
         self._area = area
         self._seating = seating
         self._seat_parts = seat_parts
+        self._whole = whole
         self._sizes = part.sizes
         self._line = sorted((*part.members, *part.mates), key=rank_key)
         self._numbers = _numbers(self._line)
@@ -130,7 +134,9 @@ class _Ranks:
         return seated
 
     def _seat_run(self, run: range) -> Seated:
-        """Seat a whole slice, like a gang of its own."""
+        """Seat a slice of which nobody is bound, like a gang of its own."""
+        if self._whole and len(run) < self._sizes[0]:
+            return {}
         depth = max(i for i, size in enumerate(self._sizes) if size == self._sizes[0])
         sizes = inner_sizes(self._sizes)
         part = Part(tuple(self._line[position] for position in run), sizes=sizes)

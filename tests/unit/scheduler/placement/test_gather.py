@@ -274,3 +274,24 @@ def test_podsets_of_one_group_share_a_domain() -> None:
 
     assert {1, 2} == set(numbers(plan))
     assert ["l", "w"] == [each.gang.key.name for each in plan.placed]
+
+
+def test_a_preferred_label_that_no_node_has_holds_nobody_up() -> None:
+    nodes = forests.nodes({"s1/b1": (1,)}, cpu=8)
+    zoo = Gathering(prefer=(LayerRef("zoo", by_label=True),), upward=True)
+
+    assert [1] == numbers(plan_for(nodes, zoo, pods=1, cpu=8))
+
+
+def test_surplus_that_comes_later_comes_in_multiples_too() -> None:
+    nodes = forests.nodes({"s/b1": (1, 2), "s/b2": (3, 4)}, cpu=1)
+    mates = [pod(f"a-{i}", node=f"node-{1 + i}") for i in range(2)]
+
+    def later(*numbers_of_members: int) -> list[int]:
+        gathering = must(SPINE, slices=[multiples(BLOCK, 2)])
+        members = [pod(f"a-{i}") for i in numbers_of_members]
+        plan = plan_for(nodes, gathering, bound=mates, mates=mates, members=members, satisfied=True)
+        return numbers(plan)
+
+    assert [] == later(2)
+    assert [3, 4] == later(2, 3)
