@@ -1,19 +1,20 @@
-"""The demo's cluster: twelve GPU nodes in three spines of two blocks, our CRDs, the operator."""
+"""The demo's cluster: nodes as a file of examples/clusters says, our CRDs, the operator."""
 
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 import controlplane
 from controlplane import builds, errors, nodes
+from demo import examples
 
 CHECKOUT = Path(__file__).resolve().parents[2]
-NODES = 12
 SPINE = "network.topology.nvidia.com/spine"
 BLOCK = "network.topology.nvidia.com/block"
-LAYERS = {SPINE: 4, BLOCK: 2}
 GPU = "nvidia.com/gpu"
-ALLOCATABLE = {"cpu": "96", "memory": "768Gi", "pods": "110", GPU: "8"}
 OPTIONS = controlplane.Options()
 
 
@@ -21,10 +22,11 @@ OPTIONS = controlplane.Options()
 def running(
     say: builds.Say = builds.say_on_stderr,
     options: controlplane.Options = OPTIONS,
+    nodes_file: Path = examples.GPU_NODES,
 ) -> Iterator[tuple[controlplane.ControlPlane, controlplane.Scheduler]]:
     """Start everything, and end it with the block. Seconds, once the binaries are built."""
     with controlplane.start(options, say) as plane:
-        scheduler = furnish(plane, say)
+        scheduler = furnish(plane, say, nodes_file)
         try:
             yield plane, scheduler
         except TimeoutError:
@@ -33,11 +35,14 @@ def running(
 
 
 def furnish(
-    plane: controlplane.ControlPlane, say: builds.Say = builds.say_on_stderr
+    plane: controlplane.ControlPlane,
+    say: builds.Say = builds.say_on_stderr,
+    nodes_file: Path = examples.GPU_NODES,
 ) -> controlplane.Scheduler:
     """Put nodes, CRDs and the operator into a control plane; the operator ends with it."""
-    say(f"creating {NODES} nodes in 3 spines of 2 blocks, with 8 GPUs each")
-    plane.nodes(NODES, labels=nodes.layers(LAYERS), allocatable=ALLOCATABLE)
+    made = [_node(each) for each in yaml.safe_load_all(nodes_file.read_text())]
+    say(f"creating the {len(made)} nodes of {nodes_file.relative_to(CHECKOUT)}")
+    nodes.create(plane.access, made)
     say("installing the CRDs of crds/")
     crds = str(CHECKOUT / "crds")
     plane.kubectl("apply", "-f", crds)
@@ -46,3 +51,9 @@ def furnish(
     scheduler = controlplane.Scheduler(plane, "--log-format=console")
     scheduler.start()
     return scheduler
+
+
+def _node(document: dict[str, Any]) -> dict[str, Any]:
+    """Return a node that KWOK looks after, like one in a manifest."""
+    metadata, status = document["metadata"], document["status"]
+    return nodes.manifest(metadata["name"], metadata["labels"], status["allocatable"])

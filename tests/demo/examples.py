@@ -1,6 +1,8 @@
 """The directories of examples/, and the outcome that each declares in its expected.toml.
 
     needs = ["jobset"]           # optional: what the cluster must have beside our CRDs, see NEEDS
+    cluster = "racks"            # optional: its nodes, a file of clusters/ beside the examples;
+                                 # else those of the demo
     namespaces = ["a", "b"]      # optional: where its objects say that they are, instead of
                                  # wherever they are applied; gangs are then called namespace/gang
     [bound]             # pods that have a node, by gang; a pod without a gang counts as its own
@@ -10,9 +12,18 @@
     reason = "Unschedulable"     # Scheduled; there is an Event with the same words
     message = "nvidia.com/gpu"
 
+    [nodes]             # optional: the nodes of a gang's members in the order of their ranks
+    solver = ["node-5", "node-6"]
+
+    [spans.solver]      # optional: how many domains a gang is in, by the key of a node label
+    "example.com/block" = 2
+
+    [domain]            # optional: what the status of a PodGroup says of where its gang is
+    solver = "SpineLayer/spine-1"
+
     [then]              # optional: what comes of it when one of the manifests is deleted
     delete = "1-in-the-way.yaml"
-    bound = { vision = 7 }       # and `waiting`, as above
+    bound = { vision = 7 }       # and the others, as above
 
 TOML, because `kubectl apply -f DIRECTORY` takes every YAML file for a manifest.
 """
@@ -24,6 +35,8 @@ from pathlib import Path
 from typing import Any
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+CLUSTERS = EXAMPLES / "clusters"
+GPU_NODES = CLUSTERS / "gpu-nodes.yaml"
 EXPECTED = "expected.toml"
 NATIVE_GANGS = "native-gangs"
 JOB_SET = "jobset"
@@ -49,6 +62,9 @@ class Outcome:
 
     bound: Mapping[str, int]
     waiting: Mapping[str, Waiting]
+    nodes: Mapping[str, tuple[str, ...]]
+    spans: Mapping[str, Mapping[str, int]]
+    domain: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -69,6 +85,12 @@ class Example:
     then: Deletion | None
     needs: tuple[str, ...] = ()
     namespaces: tuple[str, ...] = ()
+    nodes_file: Path = GPU_NODES
+
+    @property
+    def runs_on_the_demo(self) -> bool:
+        """It needs nothing that the demo's cluster has not."""
+        return not self.needs and self.nodes_file == GPU_NODES
 
     def prefixes(self, applied_in: str) -> dict[str, str]:
         """Return the namespaces of its objects, each with what the names of gangs begin with."""
@@ -77,7 +99,7 @@ class Example:
 
 def directories() -> list[Path]:
     """Return the directories of all examples, in order."""
-    return sorted(each for each in EXAMPLES.iterdir() if each.is_dir())
+    return sorted(each for each in EXAMPLES.iterdir() if each.is_dir() and each != CLUSTERS)
 
 
 def load(directory: Path) -> Example:
@@ -91,9 +113,10 @@ def load(directory: Path) -> Example:
         then = expected.pop("then", None)
         needs, namespaces = (_words(expected.pop(key, [])) for key in ("needs", "namespaces"))
         _check(needs)
+        nodes_file = _nodes_file(expected.pop("cluster", GPU_NODES.stem))
         outcome = _outcome(expected)
         deletion = _deletion(directory, then) if then else None
-        return Example(directory, title, outcome, deletion, needs, namespaces)
+        return Example(directory, title, outcome, deletion, needs, namespaces, nodes_file)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidExample(f"{directory.name}/{EXPECTED}: {error!r}") from error
 
@@ -103,15 +126,28 @@ def manifests(directory: Path) -> Iterator[Path]:
     yield from sorted(each for each in directory.iterdir() if each.suffix == ".yaml")
 
 
-def _words(found: Sequence[object]) -> tuple[str, ...]:
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise ValueError(f"{found!r} is no list of words")
-    return tuple(found)
+def _word(found: object) -> str:
+    if not isinstance(found, str):
+        raise TypeError(f"{found!r} is no word")
+    return found
+
+
+def _words(found: object) -> tuple[str, ...]:
+    if not isinstance(found, list):
+        raise TypeError(f"{found!r} is no list of words")
+    return tuple(map(_word, found))
 
 
 def _check(needs: Sequence[str]) -> None:
     if unknown := set(needs) - NEEDS:
         raise ValueError(f"nobody knows how to provide {', '.join(sorted(unknown))}")
+
+
+def _nodes_file(name: object) -> Path:
+    file = CLUSTERS / f"{_word(name)}.yaml"
+    if not file.is_file():
+        raise ValueError(f"there is no {file.name} in {CLUSTERS.name}")
+    return file
 
 
 def _deletion(directory: Path, then: dict[str, Any]) -> Deletion:
@@ -122,8 +158,17 @@ def _deletion(directory: Path, then: dict[str, Any]) -> Deletion:
 
 
 def _outcome(table: dict[str, Any]) -> Outcome:
-    bound = {gang: int(count) for gang, count in table.pop("bound").items()}
-    waiting = {gang: Waiting(**why) for gang, why in table.pop("waiting", {}).items()}
+    outcome = Outcome(
+        bound=_numbers(table.pop("bound")),
+        waiting={gang: Waiting(**why) for gang, why in table.pop("waiting", {}).items()},
+        nodes={gang: _words(nodes) for gang, nodes in table.pop("nodes", {}).items()},
+        spans={gang: _numbers(spans) for gang, spans in table.pop("spans", {}).items()},
+        domain={gang: _word(domain) for gang, domain in table.pop("domain", {}).items()},
+    )
     if table:
         raise ValueError(f"unknown: {', '.join(table)}")
-    return Outcome(bound, waiting)
+    return outcome
+
+
+def _numbers(table: dict[str, Any]) -> dict[str, int]:
+    return {name: int(number) for name, number in table.items()}

@@ -1,66 +1,50 @@
-"""Which pod is where, and which gang waits for what: as the API server tells it."""
+"""Which pod is where, in which gang and of which rank: as the API server tells it."""
 
-import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+import math
+import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rich.table import Table
 
 from controlplane import Cluster
 from demo import cluster
-from demo.examples import Outcome, Waiting
 
-POD_GROUPS = "apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/{}/podgroups"
-EVENTS = "apis/events.k8s.io/v1/namespaces/{}/events"
-POLL_SECONDS = 0.1
+INDEXES = (
+    "gang.scheduling.koordinator.sh/network-topology-index",
+    "batch.kubernetes.io/job-completion-index",
+)
+"""Annotations that say a pod's rank: the first that is there counts."""
+TOPOLOGY = "kueue.x-k8s.io/podset-"
+"""How the annotations begin that make a gang of a Job's pods."""
 
 Pod = Mapping[str, Any]
-# A namespace, and what the names of its gangs begin with in an outcome.
-Prefixes = Mapping[str, str]
-
-
-def wait(
-    where: Cluster, prefixes: Prefixes, outcome: Outcome, timeout_seconds: float = 30.0
-) -> None:
-    """Wait for an outcome; else raise TimeoutError that says what is otherwise."""
-    deadline = time.monotonic() + timeout_seconds
-    while missing := list(differences(where, prefixes, outcome)):
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"after {timeout_seconds:.0f} s: {'; '.join(missing)}")
-        time.sleep(POLL_SECONDS)
-
-
-def differences(where: Cluster, prefixes: Prefixes, outcome: Outcome) -> Iterator[str]:
-    """Yield what is not as it should be, in words."""
-    bound = Counter(
-        prefix + gang_of(pod)
-        for namespace, prefix in prefixes.items()
-        for pod in pods(where, namespace)
-        if pod["spec"].get("nodeName")
-    )
-    for gang, count in outcome.bound.items():
-        if bound[gang] != count:
-            yield f"{bound[gang]} pods of {gang} have a node, not {count}"
-    groups = {
-        prefix + each["metadata"]["name"]: each
-        for namespace, prefix in prefixes.items()
-        for each in _items(where, POD_GROUPS.format(namespace))
-    }
-    for gang in outcome.bound.keys() & groups.keys():
-        shown = {key: groups[gang].get("status", {}).get(key) for key in ("scheduled", "running")}
-        if set(shown.values()) != {outcome.bound[gang]}:
-            yield f"the status of {gang} says {shown}"
-    for gang, why in outcome.waiting.items():
-        if gang in groups:
-            yield from _differences_of_waiting(where, groups[gang], why)
-        else:
-            yield f"there is no PodGroup {gang}"
 
 
 def pods(where: Cluster, namespace: str) -> list[dict[str, Any]]:
     """Return all pods of a namespace."""
-    return _items(where, f"api/v1/namespaces/{namespace}/pods")
+    return items(where, f"api/v1/namespaces/{namespace}/pods")
+
+
+def labels_of_nodes(where: Cluster) -> dict[str, dict[str, str]]:
+    """Return the labels of all nodes, by name."""
+    nodes = items(where, "api/v1/nodes")
+    return {each["metadata"]["name"]: each["metadata"]["labels"] for each in nodes}
+
+
+def items(where: Cluster, path: str) -> list[dict[str, Any]]:
+    """Return all objects of a kind."""
+    found: list[dict[str, Any]] = where.request("GET", f"/{path}")["items"]
+    return found
+
+
+def rank_of(pod: Pod) -> tuple[float, list[tuple[int, str]]]:
+    """Return a sort key: the rank that an annotation says, then the name in natural order."""
+    said = (_annotations(pod).get(key) for key in INDEXES)
+    index = next((float(text) for text in said if text), math.inf)
+    # Text comes out at even places and numbers at odd ones.
+    parts = re.split(r"(\d+)", pod["metadata"]["name"])
+    return index, [(int(part), "") if part.isdigit() else (0, part) for part in parts]
 
 
 def gang_of(pod: Pod) -> str:
@@ -80,8 +64,7 @@ def _label(*keys: str) -> Callable[[Pod], str]:
 
 
 def _annotation(pod: Pod) -> str:
-    annotations = pod["metadata"].get("annotations", {})
-    return str(annotations.get("gang.scheduling.koordinator.sh/name", ""))
+    return _annotations(pod).get("gang.scheduling.koordinator.sh/name", "")
 
 
 def _job_set(pod: Pod) -> str:
@@ -95,12 +78,18 @@ def _job(pod: Pod) -> str:
 
 
 def _is_of_a_gang(pod: Pod) -> bool:
-    return _labels(pod).get("py-gang-scheduler.io/gang") == "true"
+    asks = any(key.startswith(TOPOLOGY) for key in _annotations(pod))
+    return asks or _labels(pod).get("py-gang-scheduler.io/gang") == "true"
 
 
 def _labels(pod: Pod) -> dict[str, str]:
     labels: dict[str, str] = pod["metadata"].get("labels", {})
     return labels
+
+
+def _annotations(pod: Pod) -> dict[str, str]:
+    annotations: dict[str, str] = pod["metadata"].get("annotations", {})
+    return annotations
 
 
 GANG_NAMES: tuple[Callable[[Pod], str], ...] = (
@@ -117,10 +106,10 @@ GANG_NAMES: tuple[Callable[[Pod], str], ...] = (
 def table(where: Cluster) -> Table:
     """Return a picture of the cluster: every node, where it stands, and what runs on it."""
     on_node: dict[str, list[dict[str, Any]]] = {}
-    for pod in _items(where, "api/v1/pods"):
+    for pod in items(where, "api/v1/pods"):
         on_node.setdefault(pod["spec"].get("nodeName", ""), []).append(pod)
     shown = Table("SPINE", "BLOCK", "NODE", "GPUS IN USE", "PODS", box=None, header_style="bold")
-    nodes = _items(where, "api/v1/nodes")
+    nodes = items(where, "api/v1/nodes")
     above = ("", "")
     for node in sorted(nodes, key=lambda each: int(each["metadata"]["name"].rpartition("-")[2])):
         name, labels = node["metadata"]["name"], node["metadata"]["labels"]
@@ -134,27 +123,6 @@ def table(where: Cluster) -> Table:
         )
         above = place
     return shown
-
-
-def _differences_of_waiting(
-    where: Cluster, group: Mapping[str, Any], why: Waiting
-) -> Iterator[str]:
-    stated = _scheduled(group)
-    if (stated.get("status"), stated.get("reason")) != ("False", why.reason):
-        yield f"the PodGroup does not wait because of {why.reason}: its condition is {stated}"
-    elif why.message not in stated["message"]:
-        yield f"the PodGroup does not say {why.message!r} but {stated['message']!r}"
-    metadata = group["metadata"]
-    events = _items(where, EVENTS.format(metadata["namespace"]))
-    about = [each for each in events if each["regarding"].get("uid") == metadata["uid"]]
-    notes = [each.get("note", "") for each in about]
-    if not any(why.message in note for note in notes):
-        yield f"no Event says {why.message!r} but {notes}"
-
-
-def _scheduled(group: Mapping[str, Any]) -> Mapping[str, Any]:
-    conditions: list[dict[str, Any]] = group.get("status", {}).get("conditions", [])
-    return next((each for each in conditions if each["type"] == "Scheduled"), {})
 
 
 def _gpus(running: list[dict[str, Any]], node: Mapping[str, Any]) -> str:
@@ -171,8 +139,3 @@ def _short(pod: Mapping[str, Any]) -> str:
     # A pod of a Job ends in five letters that tell nobody anything.
     generated = pod["metadata"].get("generateName")
     return str(generated.rstrip("-") if generated else pod["metadata"]["name"])
-
-
-def _items(where: Cluster, path: str) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = where.request("GET", f"/{path}")["items"]
-    return items

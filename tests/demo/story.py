@@ -8,7 +8,7 @@ import time
 from rich.console import Console
 
 from controlplane import ControlPlane
-from demo import cluster, examples, placements
+from demo import cluster, differences, examples, placements
 from demo.examples import Example, Outcome
 
 NAMESPACE = "default"
@@ -30,7 +30,7 @@ class Story:
         self._heading("A control plane of its own: etcd, API server, controllers, KWOK's kubelets")
         with cluster.running(self._say) as (plane, _):
             every = [examples.load(directory) for directory in examples.directories()]
-            told = [example for example in every if not example.needs]
+            told = [example for example in every if example.runs_on_the_demo]
             # 2. The examples, one after the other; they stay.
             for example in told:
                 self._apply(plane, example)
@@ -71,7 +71,7 @@ class Story:
     def _wait(self, plane: ControlPlane, example: Example, outcome: Outcome) -> None:
         started = time.monotonic()
         with self._console.status("waiting for the scheduler"):
-            placements.wait(plane, example.prefixes(NAMESPACE), outcome)
+            differences.wait(plane, example.prefixes(NAMESPACE), outcome)
         seconds = time.monotonic() - started
         told = [f"{count} of {gang} have a node" for gang, count in outcome.bound.items() if count]
         told += [f"{gang} waits: {why.reason}" for gang, why in outcome.waiting.items()]

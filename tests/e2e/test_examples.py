@@ -10,46 +10,54 @@ import pytest
 import yaml
 
 import controlplane
-from demo import cluster, examples, placements
+from demo import cluster, differences, examples, placements
 from e2e.gang_watcher import GangWatcher
 from e2e.jobset import standin
 
 pytestmark = pytest.mark.e2e
 
 DELETE_SECONDS = 30.0
+Kind = tuple[tuple[str, ...], Path]
 
 
 class Planes:
-    """The demo's cluster, with what an example needs on it. One at a time."""
+    """The demo's cluster, with the nodes and whatever else an example needs. One at a time."""
 
     def __init__(self) -> None:
         self._stack = contextlib.ExitStack()
-        self._running: tuple[tuple[str, ...], controlplane.ControlPlane] | None = None
+        self._running: tuple[Kind, controlplane.ControlPlane] | None = None
 
     def close(self) -> None:
         """End what runs."""
         self._running = None
         self._stack.close()
 
-    def with_what_is_needed(self, needs: tuple[str, ...]) -> controlplane.ControlPlane:
-        """Return the one that runs, if it has just that, else a new one in its place."""
-        if self._running is None or self._running[0] != needs:
+    def fit_for(self, example: examples.Example) -> controlplane.ControlPlane:
+        """Return the one that runs, if it is of the right kind, else a new one in its place."""
+        kind = kind_of(example)
+        if self._running is None or self._running[0] != kind:
             self.close()
-            self._running = (needs, self._start(needs))
+            self._running = (kind, self._start(example))
         return self._running[1]
 
-    def _start(self, needs: tuple[str, ...]) -> controlplane.ControlPlane:
-        options = controlplane.Options(native_gangs=examples.NATIVE_GANGS in needs)
-        plane, _ = self._stack.enter_context(cluster.running(options=options))
-        if examples.JOB_SET in needs:
+    def _start(self, example: examples.Example) -> controlplane.ControlPlane:
+        options = controlplane.Options(native_gangs=examples.NATIVE_GANGS in example.needs)
+        running = cluster.running(options=options, nodes_file=example.nodes_file)
+        plane, _ = self._stack.enter_context(running)
+        if examples.JOB_SET in example.needs:
             standin.install(plane)
             self._stack.enter_context(standin.StandIn(plane))
         return plane
 
 
-def in_order_of_needs() -> list[Path]:
+def kind_of(example: examples.Example) -> Kind:
+    """Return what tells the planes for examples from each other."""
+    return example.needs, example.nodes_file
+
+
+def in_order_of_planes() -> list[Path]:
     """Return the directories of all examples, so that few planes must be started."""
-    return sorted(examples.directories(), key=lambda each: (examples.load(each).needs, each))
+    return sorted(examples.directories(), key=lambda each: (kind_of(examples.load(each)), each))
 
 
 @pytest.fixture(scope="module")
@@ -61,7 +69,7 @@ def planes() -> Iterator[Planes]:
 
 @pytest.fixture
 def plane(planes: Planes, directory: Path) -> controlplane.ControlPlane:
-    return planes.with_what_is_needed(examples.load(directory).needs)
+    return planes.fit_for(examples.load(directory))
 
 
 @pytest.fixture
@@ -80,7 +88,7 @@ def namespace(plane: controlplane.ControlPlane, directory: Path) -> Iterator[str
         time.sleep(0.1)
 
 
-@pytest.mark.parametrize("directory", in_order_of_needs(), ids=lambda path: path.name)
+@pytest.mark.parametrize("directory", in_order_of_planes(), ids=lambda path: path.name)
 def test_an_example_ends_as_it_declares(
     plane: controlplane.ControlPlane, namespace: str, directory: Path
 ) -> None:
@@ -89,13 +97,13 @@ def test_an_example_ends_as_it_declares(
 
     with GangWatcher(plane) as watcher:
         plane.kubectl("apply", *_where(example, namespace), "-f", str(directory))
-        placements.wait(plane, prefixes, example.outcome)
+        differences.wait(plane, prefixes, example.outcome)
         waiting = [_called(example, namespace, gang) for gang in example.outcome.waiting]
         bound_while_waiting = {gang: watcher.ever_bound(gang) for gang in waiting}
         if example.then:
             manifest = str(example.then.manifest)
             plane.kubectl("delete", *_where(example, namespace), "-f", manifest)
-            placements.wait(plane, prefixes, example.then.outcome)
+            differences.wait(plane, prefixes, example.then.outcome)
         partial = watcher.partial_gangs(_quorums(example, namespace))
 
     assert not any(bound_while_waiting.values())
@@ -130,6 +138,13 @@ def test_an_example_that_declares_nothing_is_refused(tmp_path: Path, missing: st
         "needs = ['the moon']\n[bound]\na = 4",
         "needs = 'jobset'\n[bound]\na = 4",
         "namespaces = [1]\n[bound]\na = 4",
+        "cluster = 'nowhere'\n[bound]\na = 4",
+        "cluster = 1\n[bound]\na = 4",
+        "[bound]\na = 1\n[nodes]\na = 'node-1'",
+        "[bound]\na = 1\n[nodes]\na = [1]",
+        "[bound]\na = 1\n[spans]\na = 1",
+        "[bound]\na = 1\n[spans.a]\nrack = 'one'",
+        "[bound]\na = 1\n[domain]\na = ['rack-1']",
     ],
 )
 def test_an_expectation_that_nobody_reads_is_refused(tmp_path: Path, expected: str) -> None:

@@ -1,7 +1,8 @@
 """A stand-in for the JobSet controller: it creates the Jobs of JobSets, and nothing else.
 
-The Jobs have the names, labels and owners that the real controller gives them. The Job controller
-of kube-controller-manager makes their pods, and the garbage collector deletes them with the JobSet.
+The Jobs have the names, labels and owners that the real controller gives them, and the defaults
+that its webhook gives. The Job controller of kube-controller-manager makes their pods, and the
+garbage collector deletes them with the JobSet.
 """
 
 import copy
@@ -18,6 +19,7 @@ JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/jobsets"
 JOBS = "/apis/batch/v1/namespaces/{}/jobs"
 PREFIX = "jobset.sigs.k8s.io"
 POLL_SECONDS = 0.1
+TOO_MANY_REQUESTS = 429
 
 
 def install(cluster: controlplane.Cluster) -> None:
@@ -50,7 +52,7 @@ class StandIn:
         try:
             with access.Client(self._access) as client:
                 while not self._stopping.wait(POLL_SECONDS):
-                    for job_set in client.request("GET", JOB_SETS).check().body["items"]:
+                    for job_set in _job_sets(client):
                         self._create_jobs(client, job_set)
         except Exception as error:  # Raised where the block ends.
             self._failure = error
@@ -67,6 +69,15 @@ class StandIn:
                 if reply.status not in (403, 409):
                     reply.check()
                 self._made.add(made)
+
+
+def _job_sets(client: access.Client) -> list[dict[str, Any]]:
+    reply = client.request("GET", JOB_SETS)
+    # For a moment after it is established, a CRD is still being initialized.
+    if reply.status == TOO_MANY_REQUESTS:
+        return []
+    found: list[dict[str, Any]] = reply.check().body["items"]
+    return found
 
 
 def jobs(job_set: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -90,6 +101,8 @@ def jobs(job_set: dict[str, Any]) -> Iterator[dict[str, Any]]:
                 f"{PREFIX}/job-index": str(index),
             }
             job = copy.deepcopy(replicated["template"])
+            job["spec"].setdefault("completionMode", "Indexed")
+            job["spec"]["template"]["spec"].setdefault("restartPolicy", "OnFailure")
             for part in (job, job["spec"]["template"]):
                 metadata = part.setdefault("metadata", {})
                 for key in ("labels", "annotations"):
