@@ -21,7 +21,9 @@ MOST_ORDERS: Final = 6
 """In how many orders classes are packed before a domain is given up."""
 MOST_PACKED: Final = 64
 """In how many domains of a level it is tried: the tightest, and as many of the roomiest."""
-MOST_SUBSETS: Final = 64
+MOST_NARROWED: Final = 32
+"""Up to how many nodes their number is made small as well, and not only that of domains above."""
+MOST_SUBSETS: Final = 256
 """How many sets of domains are looked at to find a smaller one."""
 
 
@@ -70,8 +72,9 @@ class Packing:
         if not self._could_pack(crowds, area):
             return None
         first = next((each for each in area.prefer if each > depth), depth + 1)
-        for below in range(first, len(area.tree.levels) - 1):
-            area = self._narrowed(crowds, area, below)
+        for below in range(first, len(area.tree.levels)):
+            if below < len(area.tree.levels) - 1 or area.open.sum() <= MOST_NARROWED:
+                area = self._narrowed(crowds, area, below)
         return self._seat_each(crowds, area)
 
     def _could_pack(self, crowds: Sequence[Crowd], area: Area) -> bool:
