@@ -14,6 +14,7 @@ from gang_scheduler.cluster.ports import NODES, PODS, JobPods, Resource
 from gang_scheduler.cluster.room import Room
 from gang_scheduler.cluster.topologies import DeclaredTopology, Topologies
 from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.gathering import Gathering
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod
@@ -65,6 +66,7 @@ class Cache:
         """Take in a node."""
         if self.room.node_seen(node):
             self.topologies.nodes_changed()
+            self._moved(node.name)
             self._freed()
 
     def node_gone(self, name: str, uid: str = "") -> None:
@@ -122,12 +124,12 @@ class Cache:
             groups=groups,
         )
 
-    def domain_of(self, nodes: Iterable[str]) -> Domain | None:
-        """Return the lowest domain of these nodes, in the first tree that has all of them inside.
+    def domain_of(self, nodes: Iterable[str], asked: Gathering | None = None) -> Domain | None:
+        """Return the lowest domain of these nodes, in the tree that was asked for or the first.
 
         None is the whole cluster, or that no tree has them. Nothing is built before nodes change.
         """
-        return self.topologies.domain_of(nodes, self.room.table())
+        return self.topologies.domain_of(nodes, self.room.table(), asked)
 
     def pod(self, uid: str) -> Pod | None:
         """Return a pod with the node it is counted on."""
@@ -197,6 +199,11 @@ class Cache:
     def _trees_changed(self) -> None:
         self.gangs.topologies_changed()
         self._on_change()
+
+    def _moved(self, node: str) -> None:
+        """Look at those on a node again: they may be in another domain now."""
+        entries = (self._entries.get(uid) for uid in self.room.uids_on(node))
+        self.gangs.changed |= {each.gang for each in entries if each and each.gang}
 
     def _freed(self) -> None:
         self.gangs.room_freed()

@@ -98,8 +98,9 @@ class Gangs:
         self._refusals.room_freed()
 
     def topologies_changed(self) -> None:
-        """Try again all gangs that other trees of the network may help."""
+        """Try again all gangs that other trees may help; others may be in another domain now."""
         self._refusals.topologies_changed()
+        self.changed |= self.records.keys()
 
     # What is to be tried.
 

@@ -82,6 +82,13 @@ class Record:
         return (self.declaration or NOBODY_SAID).min_member
 
     @property
+    def asks(self) -> Gathering | None:
+        """What the gang, or else the first member that asks, wants of the network."""
+        podsets = (pod.podset for pod in self.members.values() if pod.podset)
+        own = (each.gathering for each in podsets if each.gathering.asks)
+        return self.gathering or next(own, None)
+
+    @property
     def gathering(self) -> Gathering | None:
         """What the gang as a whole asks of the network."""
         return (self.declaration or NOBODY_SAID).gathering

@@ -1,7 +1,7 @@
 """Nodes, and what every pod in the cluster uses on them, whoever scheduled it."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -56,6 +56,10 @@ class Room:
     def uids(self) -> dict[str, str]:
         """The names of all nodes by uid."""
         return {node.uid: node.name for node in self._nodes.values()}
+
+    def uids_on(self, node: str) -> Collection[str]:
+        """Return the uids of the pods that are counted on a node."""
+        return self._pods.get(node, {}).keys()
 
     def add(self, pod: Pod, node: str) -> None:
         """Count a pod on a node. A pod that is counted there already is replaced."""

@@ -134,7 +134,7 @@ class StatusWriter:
             written=told.status or declaration.status,
             now=now,
             deadline=self._cache.gangs.deadline(record),
-            domain=self._cache.domain_of(nodes_of(record)),
+            domain=self._cache.domain_of(nodes_of(record), record.asks),
         )
         status = STATUSES[resource.group](record, declaration, view)
         if self._is_news(resource, declaration, told, status):

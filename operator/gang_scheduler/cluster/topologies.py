@@ -4,7 +4,8 @@ Plain synchronous code, a part of the cache. Nothing is built before somebody lo
 for as long as neither the nodes nor the layers change.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -12,10 +13,13 @@ from gang_scheduler.api.network_topology import DEFAULT_NAME, ClusterNetworkTopo
 from gang_scheduler.api.parsing import InvalidField, parse_spec
 from gang_scheduler.cluster.ports import CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES, Resource
 from gang_scheduler.model import layers, topology
+from gang_scheduler.model.gathering import Gathering
 from gang_scheduler.model.layers import InvalidLayers, Layer, Layers, Scheme
 from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.nodes import ABSENT, NodeTable
 from gang_scheduler.model.topology import Domain, Topology
+from gang_scheduler.scheduler import grounds
+from gang_scheduler.scheduler.grounds import Ground
 
 KINDS: Final = {
     CLUSTER_NETWORK_TOPOLOGIES.group: "ClusterNetworkTopology",
@@ -131,18 +135,29 @@ class Topologies:
         scheme = next((each for each in self._schemes if each.name == DEFAULT_TREE), None)
         return None if scheme is None else topology.build(scheme, nodes)
 
-    def domain_of(self, names: Iterable[str], nodes: NodeTable) -> Domain | None:
+    def domain_of(
+        self, names: Iterable[str], nodes: NodeTable, asked: Gathering | None = None
+    ) -> Domain | None:
         """Return the lowest domain of these nodes, in the first tree that has all of them inside.
 
-        None is the whole cluster, or that no tree has them.
+        The tree that was asked for comes before others, also where a label alone makes it. None is
+        the whole cluster, or that no tree has them.
         """
         rows = [nodes.rows.get(name, ABSENT) for name in set(names)]
         if ABSENT in rows:
             return None
-        trees = (topology.build(scheme, nodes) for scheme in self._schemes)
+        trees = itertools.chain(
+            self._asked_for(asked, nodes),
+            (topology.build(scheme, nodes) for scheme in self._schemes),
+        )
         inside = (tree for tree in trees if (tree.places[rows] != ABSENT).all())
         first = next(inside, None)
         return None if first is None else first.lowest_of(rows)
+
+    def _asked_for(self, asked: Gathering | None, nodes: NodeTable) -> Iterator[Topology]:
+        ground = grounds.resolve(asked, self._schemes, nodes) if asked else None
+        if isinstance(ground, Ground):
+            yield ground.tree
 
     def _rearranged(self) -> bool:
         before = self._schemes

@@ -56,9 +56,4 @@ def _gang(record: Record, outcome: Outcome) -> Json:
 
 
 def _domain(record: Record, outcome: Outcome) -> Domain | None:
-    """Return where the gang is, if not in the first tree then in the one that it asks for."""
-    nodes = phases.nodes_of(record)
-    found, own = outcome.cache.domain_of(nodes), outcome.asked.get(record.key)
-    if found is not None or own is None or not nodes <= own.nodes.rows.keys():
-        return found
-    return own.lowest_of([own.nodes.rows[node] for node in nodes])
+    return outcome.cache.domain_of(phases.nodes_of(record), record.asks)

@@ -9,6 +9,7 @@ from gang_scheduler.cluster import kueue_topologies
 from gang_scheduler.cluster.ports import KUEUE_TOPOLOGIES
 from gang_scheduler.cluster.sweep import Sweep
 from gang_scheduler.model import topology
+from gang_scheduler.model.gathering import Gathering, LayerRef
 from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
 from gang_scheduler.model.topology import Domain
 from topology_rig import SPEC, Rig
@@ -197,6 +198,17 @@ def test_the_domain_of_nodes_is_the_lowest_in_the_first_tree_that_has_them_all(r
         Domain("rack", ("b1", "r1")),
     ]
     assert expected == found
+
+
+def test_the_tree_that_was_asked_for_comes_first_also_where_a_label_alone_makes_it(
+    rig: Rig,
+) -> None:
+    rig.node("n1", spine="s1", block="b1", zone="z1")
+    rig.node("n2", spine="s1", block="b2", zone="z1")
+    rig.topology()
+    asked = Gathering(must=(LayerRef("zone", by_label=True),))
+
+    assert Domain("zone", ("z1",)) == rig.cache.domain_of(["n1", "n2"], asked)
 
 
 @pytest.mark.parametrize("names", [[], ["n1", "n2"], ["n1", "n3"], ["n1", "gone"]])
