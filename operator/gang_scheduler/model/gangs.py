@@ -44,7 +44,12 @@ class Reason(enum.StrEnum):
     INVALID_SPEC = "InvalidSpec"
     UNKNOWN_LAYER = "UnknownLayer"
     UNSUPPORTED_FEATURE = "UnsupportedFeature"
+    WAITING_FOR_VICTIMS = "WaitingForVictims"
     SCATTERED = "Scattered"
+
+
+UNDER_WAY = "not eligible due to terminating pod on the nominated node."
+"""Why a gang evicts nobody while those that it has evicted are not gone yet."""
 
 
 class MatchPolicy(enum.StrEnum):
@@ -71,6 +76,7 @@ class Gang:
     that the gang was whole once and has not been empty since. `strict` is the mode. A `rest` is
     what a crash left of a gang that was being bound: it goes first. `mates` are the bound members
     in rank order, where its group or its members ask something of the network.
+    `spares_others` says why the gang may not evict anybody, if it may not.
     `created_at` is in seconds since the epoch; `priority` is the lowest of the members'.
     """
 
@@ -87,6 +93,7 @@ class Gang:
     match_policy: MatchPolicy = MatchPolicy.ONCE_SATISFIED
     min_resources: tuple[tuple[str, int], ...] = ()
     mates: tuple[Pod, ...] = ()
+    spares_others: str = ""
     problem: Problem | None = None
 
     @property

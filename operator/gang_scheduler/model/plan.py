@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from gang_scheduler.model.gangs import Gang, Problem, Reason
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.tenants import Tenant
 from gang_scheduler.model.topology import Domain
 
 
@@ -53,7 +54,10 @@ class Offers:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A gang that stays pending, wholly or (`left_over`) with members beyond its quorum."""
+    """A gang that stays pending, wholly or (`left_over`) with members beyond its quorum.
+
+    `preemption` says what came of its try to make room.
+    """
 
     gang: Gang
     reason: Reason
@@ -61,6 +65,7 @@ class Refused:
     misfit: Misfit | None = None
     detail: str = ""
     left_over: bool = False
+    preemption: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +77,26 @@ class Warned:
 
 
 @dataclass(frozen=True, slots=True)
+class Preemption:
+    """Room that is made for a group: its members' nodes, and who must leave them.
+
+    `nominations` are in rank order within each gang. `victims` are empty where those that are
+    leaving already make room enough. `displaced` are waiting pods of lower priority whose own
+    nominations end. `domain` is where the members will be; None is the whole cluster.
+    """
+
+    gangs: tuple[Gang, ...]
+    nominations: tuple[Bind, ...]
+    victims: tuple[Tenant, ...] = ()
+    displaced: tuple[Pod, ...] = ()
+    domain: Domain | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Decisions in the order in which they were made. Gangs are whole in it or absent."""
 
     placed: tuple[Placed, ...] = ()
+    preemptions: tuple[Preemption, ...] = ()
     refused: tuple[Refused, ...] = ()
     warned: tuple[Warned, ...] = ()

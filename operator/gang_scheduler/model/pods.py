@@ -113,6 +113,9 @@ class Pod:
     empty where nothing does. `podset` is what its own annotations ask of the network.
     `unscheduled` is the reason and message of a PodScheduled condition that is false: we write it,
     so it makes no pod differ from another. `scheduled_at` is when that condition became true.
+    `nominated` is the node that room is made on for it, `preempts` whether it may make room.
+    `marked` says that it was chosen as a victim, `started_at` when it began to run, and `gone_by`
+    when a pod that is being deleted should be gone. Somebody would only put a `pinned` one back.
     """
 
     uid: str
@@ -137,6 +140,12 @@ class Pod:
     annotations: Mapping[str, str] = field(default_factory=dict)
     unscheduled: tuple[str, str] | None = field(default=None, compare=False)
     scheduled_at: int = field(default=0, compare=False)
+    nominated: str = ""
+    preempts: bool = True
+    marked: bool = False
+    started_at: int = field(default=0, compare=False)
+    gone_by: int = field(default=0, compare=False)
+    pinned: bool = False
 
     @property
     def key(self) -> str:

@@ -2,11 +2,21 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.gangs import GangGroup, GangKey
 from gang_scheduler.model.layers import Scheme
 from gang_scheduler.model.nodes import IntArray, NodeTable
-from gang_scheduler.model.pods import HostPort
+from gang_scheduler.model.pods import HostPort, Pod
+from gang_scheduler.model.tenants import Tenants
+
+
+class Nominated(NamedTuple):
+    """A waiting pod that has a nominated node, and its gang with its priority."""
+
+    pod: Pod
+    gang: GangKey
+    priority: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -17,7 +27,9 @@ class Snapshot:
     `nodes` and of its resource axis, and may be negative where a node is over-committed.
     `host_ports` has a row only where a port is taken. `held` is what pods of each priority use
     in the whole cluster, along the resource axis. `schemes` are those of the trees of the network,
-    in the order in which a layer is looked up. `groups` are those worth a try now.
+    in the order in which a layer is looked up. `tenants` are the pods on the nodes, where somebody
+    may evict some of them. `nominated` are all pods that room is kept for. `groups` are those worth
+    a try now.
     """
 
     taken_at: int
@@ -26,4 +38,6 @@ class Snapshot:
     host_ports: Mapping[int, frozenset[HostPort]] = field(default_factory=dict)
     held: Mapping[int, IntArray] = field(default_factory=dict)
     schemes: tuple[Scheme, ...] = ()
+    tenants: Tenants | None = None
+    nominated: tuple[Nominated, ...] = ()
     groups: tuple[GangGroup, ...] = ()

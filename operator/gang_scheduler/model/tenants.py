@@ -1,0 +1,34 @@
+"""Who is on the nodes, and what stands between a pod and its eviction."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.pods import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """A pod that has a node. `budgets` name the PodDisruptionBudgets that cover it.
+
+    It is `evictable` where nothing but its priority protects it: no label, no owner that would only
+    put it back, no minimum run time that is not over yet, and one of our own schedulerNames.
+    """
+
+    pod: Pod
+    gang: GangKey
+    evictable: bool = True
+    budgets: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tenants:
+    """All pods that have a node, in natural order of their names, those that terminate included.
+
+    `surplus` is how many members a running gang can lose and still have its minMember; a gang that
+    is not in it can lose none. `allowed` is how many pods of each PodDisruptionBudget may go.
+    """
+
+    tenants: tuple[Tenant, ...] = ()
+    surplus: Mapping[GangKey, int] = field(default_factory=dict)
+    allowed: Mapping[str, int] = field(default_factory=dict)
