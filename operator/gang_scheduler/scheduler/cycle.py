@@ -7,16 +7,19 @@ from itertools import groupby
 
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Reason
 from gang_scheduler.model.plan import Bind, Misfit, Placed, Plan, Refused, Warned
-from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import admission, diagnosis
 from gang_scheduler.scheduler.placement import gangs, gather
 from gang_scheduler.scheduler.placement.gangs import Placement, give_back, joined, retake
+from gang_scheduler.scheduler.preemption.rounds import Rounds
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.units import Unit
 
 Shape = Hashable
 """Units of one shape and quorum fit or fail alike."""
+Outcome = dict[Unit, Placement] | tuple[Unit, Misfit]
+"""Where the units of a group are, or which one did not fit."""
 
 
 def schedule(snapshot: Snapshot, profile: Profile) -> Plan:
@@ -36,7 +39,10 @@ def schedule(snapshot: Snapshot, profile: Profile) -> Plan:
         # 5. Where that exchanged nodes, who did not fit may fit now, before any lower priority.
         for group in cycle.worth_another_try(ready):
             cycle.place_quorums(group)
-    # 6. Give the decisions, with a reason for every gang that waits.
+        # 6. Who still does not fit may take the room of lower priorities.
+        for group in cycle.without_room(ready):
+            cycle.make_room(group)
+    # 7. Give the decisions, with a reason for every gang that waits.
     return cycle.plan()
 
 
@@ -53,6 +59,8 @@ class _Cycle:
         self.refused: dict[GangKey, Refused] = {}
         self.warned: list[Warned] = []
         self.exchanged = False
+        self.rounds = Rounds(snapshot, self.trial, profile)
+        self.hopeless: dict[Hashable, str] = {}
         # Room only shrinks during a cycle, so what did not fit once need not be tried again:
         # a thousand equal gangs in a full cluster cost one trial.
         self.failures: dict[Shape, Misfit] = {}
@@ -67,18 +75,41 @@ class _Cycle:
 
     def place_quorums(self, group: GangGroup) -> None:
         """Place the quorum of every gang of the group, or of none."""
+        kept = self.rounds.reservations.release(gang.key for gang in group.gangs)
+        outcome = self._as_nominated(group, kept) or self._in_any_order(group, kept)
+        if isinstance(outcome, tuple):
+            outcome = self._in_room_kept_for_others(group, kept) or outcome
+        if isinstance(outcome, dict):
+            self._keep(group, outcome)
+        else:
+            self.rounds.reservations.keep(kept)
+            self._refuse(group, *outcome)
+
+    def without_room(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
+        """Return the groups that were tried and did not fit."""
+        return [
+            group for group in groups if not any(gang.key in self.gangs for gang in group.waiting)
+        ]
+
+    def make_room(self, group: GangGroup) -> None:
+        """Nominate the group to room that others leave or must leave, if there would be enough."""
         units = self.units[group.gangs[0].key]
-        blamed = None
-        for _ in units:
-            outcome = self._all_quorums(units)
-            if isinstance(outcome, dict):
-                self._keep(group, outcome)
-                return
-            blamed = blamed or outcome
-            # Who finds no place beside the others is placed before them in the next try.
-            units = (outcome[0], *(unit for unit in units if unit is not outcome[0]))
-        if blamed:
-            self._refuse(group, *blamed)
+        kept = self.rounds.reservations.release(gang.key for gang in group.gangs)
+        alike = (tuple(map(_shape, units)), group.priority)
+        fresh = not kept and not any(unit.mates for unit in units)
+        waits, words = False, self.hopeless.get(alike, "") if fresh else ""
+        if not words:
+            waits, words = self.rounds.attempt(group, units, kept)
+        if fresh and not waits and not any(gang.spares_others for gang in group.waiting):
+            self.hopeless[alike] = words
+        blamed = group.waiting[0]
+        for gang in group.waiting:
+            said = words
+            if words and gang is not blamed:
+                said = f"preemption already attempted by {blamed.key} with message {words}"
+            reason = Reason.WAITING_FOR_VICTIMS if waits else Reason.UNSCHEDULABLE
+            why = self.refused[gang.key]
+            self.refused[gang.key] = replace(why, reason=reason, preemption=said)
 
     def place_surplus(self, group: GangGroup) -> None:
         """Place units anew with all their members; where they do not all fit, as many as do."""
@@ -96,9 +127,7 @@ class _Cycle:
         # Shapes that did not fit before may fit now.
         self.exchanged = False
         self.failures.clear()
-        return [
-            group for group in groups if not any(gang.key in self.gangs for gang in group.waiting)
-        ]
+        return self.without_room(groups)
 
     def plan(self) -> Plan:
         """Return the plan."""
@@ -110,14 +139,67 @@ class _Cycle:
         placed = (
             Placed(gang, _in_rank_order(gang, binds[key])) for key, gang in self.gangs.items()
         )
-        return Plan(tuple(placed), tuple(self.refused.values()), tuple(self.warned))
+        return Plan(
+            placed=tuple(placed),
+            preemptions=tuple(self.rounds.preemptions),
+            refused=tuple(self.refused.values()),
+            warned=tuple(self.warned),
+        )
 
-    def _all_quorums(self, units: Sequence[Unit]) -> dict[Unit, Placement] | tuple[Unit, Misfit]:
+    def _as_nominated(self, group: GangGroup, kept: Sequence[Nominated]) -> Outcome | None:
+        """Place the members on the nodes that they are nominated to, if all their room is free."""
+        nodes = {each.pod.uid: each.pod.nominated for each in kept}
+        units = self.units[group.gangs[0].key]
+        if not nodes or any(unit.required - nodes.keys() for unit in units):
+            return None
+        placements = {}
+        with self.trial.all_or_nothing() as attempt:
+            for unit in units:
+                needed = unit.only(unit.required).members
+                binds = tuple(Bind(pod, nodes[pod.uid]) for pod in needed)
+                placement = gangs.place_on(binds, self.trial, self.profile)
+                if placement is None:
+                    return None
+                placements[unit] = placement
+            attempt.keep()
+        return placements
+
+    def _in_any_order(self, group: GangGroup, kept: Sequence[Nominated]) -> Outcome:
+        """Place the quorums of all units, those first that found no place beside the others."""
+        units = self.units[group.gangs[0].key]
+        blamed = None
+        for _ in units:
+            outcome = self._all_quorums(units, remember=not kept)
+            if isinstance(outcome, dict):
+                return outcome
+            blamed = blamed or outcome
+            units = (outcome[0], *(unit for unit in units if unit is not outcome[0]))
+        return blamed or {}
+
+    def _in_room_kept_for_others(
+        self, group: GangGroup, kept: Sequence[Nominated]
+    ) -> Outcome | None:
+        """Place the group in room that is kept for gangs of lower priority; those plan again."""
+        reservations = self.rounds.reservations
+        released = reservations.release(reservations.below(group.priority))
+        if not released:
+            return None
+        self.failures.clear()
+        outcome = self._in_any_order(group, [*kept, *released])
+        if isinstance(outcome, dict):
+            nodes = {bind.node for each in outcome.values() for bind in each.binds}
+            self.rounds.displace(group, released, nodes)
+            return outcome
+        reservations.keep(released)
+        return None
+
+    def _all_quorums(self, units: Sequence[Unit], *, remember: bool) -> Outcome:
         """Place the quorums of all units; or of none, and tell which one did not fit."""
         placements = {}
         with self.trial.all_or_nothing() as attempt:
             for unit in units:
-                outcome = self._quorum(unit, alone=len(units) == 1)
+                # In a group, room that another unit of it took may be given back again.
+                outcome = self._quorum(unit, remember=remember and len(units) == 1)
                 if isinstance(outcome, Misfit):
                     return unit, outcome
                 placements[unit] = outcome
@@ -130,17 +212,16 @@ class _Cycle:
             self.gangs[gang.key] = gang
             self.refused.pop(gang.key, None)
 
-    def _quorum(self, unit: Unit, *, alone: bool) -> Placement | Misfit:
+    def _quorum(self, unit: Unit, *, remember: bool) -> Placement | Misfit:
         """Place the members that must start together: the first in rank, else any that fit."""
         shape = _shape(unit)
         known = self.failures.get(shape)
-        if known is not None and known.needs <= unit.quorum:
+        if remember and known is not None and known.needs <= unit.quorum:
             return replace(known, needs=unit.quorum)
         outcome = self._place(unit.only(unit.required), unit.quorum)
         if isinstance(outcome, Misfit) and unit.elastic:
             outcome = self._any_quorum(unit)
-        if isinstance(outcome, Misfit) and alone and not unit.mates:
-            # In a group, room that another gang of it took may be given back again.
+        if isinstance(outcome, Misfit) and remember and not unit.mates:
             self.failures[shape] = outcome
         return outcome
 

@@ -39,6 +39,10 @@ def describe(refused: Refused) -> str:
 
     Those of kube-scheduler about nodes, and those of Koordinator about domains.
     """
+    return _joined(_shortage(refused), refused.preemption and f"preemption: {refused.preemption}")
+
+
+def _shortage(refused: Refused) -> str:
     misfit = refused.misfit
     if misfit is None:
         return refused.detail
@@ -52,6 +56,13 @@ def describe(refused: Refused) -> str:
     if misfit.needs == 1 and len(refused.pods) == 1:
         return _nodes(misfit)
     return _joined(_nodes(misfit), _shortfall(refused.gang, misfit))
+
+
+def offered(offers: Offers) -> str:
+    """Return what the best domains offer, and how many others there are."""
+    names = short_names(domain for domain, _ in offers.best)
+    best = (f"topology topologyNode {names[each]}: {slots}" for each, slots in offers.best)
+    return ";".join(best) + _and_more(offers)
 
 
 def short_names(domains: Iterable[Domain]) -> dict[Domain, str]:
@@ -74,12 +85,10 @@ def _nodes(misfit: Misfit) -> str:
 
 
 def _no_domain(misfit: Misfit, offers: Offers) -> str:
-    names = short_names(domain for domain, _ in offers.best)
-    offered = (f"topology topologyNode {names[each]}: {slots}" for each, slots in offers.best)
     parts = (
         "no candidate topology nodes can accommodate job",
         f"desiredOfferSlot: {misfit.needs}",
-        ";".join(offered) + _and_more(offers),
+        offered(offers),
         _nodes(misfit),
     )
     multiples = _multiples(offers)

@@ -45,6 +45,18 @@ Fill = Callable[[Ask, IntArray, int, Trial], Share]
 """Choose nodes for a number of pods of one class: (ask, slots, count, trial) -> share."""
 
 
+@dataclass(frozen=True, slots=True)
+class PreemptionRules:
+    """Victims are of a priority lower by `min_difference`, and `most_victims` a plan; 0: any.
+
+    `within_budgets`: never more than PodDisruptionBudgets allow, whatever else it costs.
+    """
+
+    min_difference: int = 1
+    most_victims: int = 0
+    within_budgets: bool = False
+
+
 @dataclass(frozen=True)
 class Profile:
     """The policies of one scheduler.
@@ -56,6 +68,7 @@ class Profile:
     node_filters: tuple[NodeFilter, ...]
     room_filters: tuple[RoomFilter, ...]
     fill: Fill
+    preemption: PreemptionRules = PreemptionRules()
 
 
 NODE_FILTERS: tuple[NodeFilter, ...] = (unschedulable, readiness, taints, node_affinity)

@@ -1,5 +1,6 @@
 """The what-if ledger: room is taken and given back, and undo is exact."""
 
+import copy
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,6 +35,14 @@ class Trial:
         self.free = snapshot.free.copy()
         self.host_ports = dict(snapshot.host_ports)
         self._journal: list[tuple[Share, int]] = []
+
+    def copy(self) -> "Trial":
+        """Return another ledger of the same state, for a what-if that is thrown away."""
+        other = copy.copy(self)
+        other.free = self.free.copy()
+        other.host_ports = dict(self.host_ports)
+        other._journal = []  # noqa: SLF001 - one of its own class.
+        return other
 
     def take(self, share: Share) -> None:
         """Assume that pods are on nodes."""

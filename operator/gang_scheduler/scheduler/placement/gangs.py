@@ -43,6 +43,26 @@ def place(
     return Misfit(len(trial.nodes), fits=placed, needs=at_least, rejections=rejections)
 
 
+def place_on(binds: tuple[Bind, ...], trial: Trial, profile: Profile) -> Placement | None:
+    """Take room for members on given nodes, if all of it is free; else change nothing."""
+    rows_by_ask: dict[Ask, list[int]] = {}
+    for bind in binds:
+        row = trial.nodes.rows.get(bind.node)
+        if row is None:
+            return None
+        rows_by_ask.setdefault(bind.pod.ask, []).append(row)
+    shares = []
+    with trial.all_or_nothing() as attempt:
+        for ask, taken in rows_by_ask.items():
+            share = Share(ask, *np.unique(taken, return_counts=True))
+            if (offer_slots(ask, trial, profile)[share.rows] < share.counts).any():
+                return None
+            trial.take(share)
+            shares.append(share)
+        attempt.keep()
+    return Placement(binds, tuple(shares))
+
+
 def give_back(placement: Placement, trial: Trial) -> None:
     """Free the room that a placement took."""
     for share in placement.shares:

@@ -30,13 +30,20 @@ from gang_scheduler.scheduler.units import Part, Unit
 
 
 def place(
-    unit: Unit, ground: Ground, at_least: int, trial: Trial, profile: Profile
+    unit: Unit,
+    ground: Ground,
+    at_least: int,
+    trial: Trial,
+    profile: Profile,
+    *,
+    within: int | None = None,
 ) -> Placement | Misfit:
     """Take room for as many members as the request allows, if those are `at_least`; else none.
 
-    Fewer than all only where all do not fit in one domain that they must gather in.
+    Fewer than all only where all do not fit in one domain that they must gather in; `within` names
+    that domain, if it is to be one in particular.
     """
-    gathering = _Gathering(unit, ground, trial, profile)
+    gathering = _Gathering(unit, ground, trial, profile, within)
     with trial.all_or_nothing() as attempt:
         seated = gathering.as_many(at_least) if len(ground.tree.rows) else None
         if seated is not None:
@@ -50,10 +57,28 @@ def place(
         )
 
 
+def domains_that_hold(unit: Unit, ground: Ground, trial: Trial, profile: Profile) -> list[int]:
+    """Return the domains to gather in that offer each class of the unit enough, for itself."""
+    if not len(ground.tree.rows):
+        return []
+    gathering = _Gathering(unit, ground, trial, profile, None)
+    seating = Seating(trial, profile)
+    held = [
+        seating.rolled(crowd, gathering.area)[ground.must].holds(
+            len(crowd), crowd.sizes[ground.must]
+        )
+        for crowd in gathering.crowds_of(unit.parts)
+    ]
+    holding: list[int] = np.flatnonzero(np.array(held).all(axis=0)).tolist()
+    return holding
+
+
 class _Gathering:
     """One unit, and where on its ground the members may go."""
 
-    def __init__(self, unit: Unit, ground: Ground, trial: Trial, profile: Profile) -> None:
+    def __init__(
+        self, unit: Unit, ground: Ground, trial: Trial, profile: Profile, within: int | None
+    ) -> None:
         self._unit = unit
         self._trial = trial
         self._seating = Seating(trial, profile)
@@ -62,12 +87,13 @@ class _Gathering:
         everywhere = Area(tree, np.ones(len(tree.rows), dtype=np.bool_), ground.must, ground.prefer)
         self._home = neighbours.home_of(unit.mates, ground)
         self.area = everywhere
-        if self._home is not None:
-            home = everywhere.inside(ground.must, self._home)
-            self.area = replace(everywhere, open=home.open)
+        confined = self._home if within is None else within
+        if confined is not None:
+            self.area = replace(everywhere, open=everywhere.inside(ground.must, confined).open)
         # A preference holds nobody up: not where nodes have no labels either.
         self.may_be_anywhere = (
-            ground.must == 0
+            within is None
+            and ground.must == 0
             and len(tree.outside) > 0
             and not any(size > 1 for part in unit.parts for size in part.sizes)
         )

@@ -1,0 +1,49 @@
+"""Room that is kept for nominated pods, whoever asks for it with no higher priority."""
+
+from collections.abc import Collection, Iterable, Sequence
+
+import numpy as np
+
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.snapshot import Nominated
+from gang_scheduler.scheduler.trial import Share, Trial
+
+
+class Reservations:
+    """The nominations of waiting pods, taken from a trial until they are released."""
+
+    def __init__(self, nominated: Iterable[Nominated], trial: Trial) -> None:
+        self._trial = trial
+        self._by_gang: dict[GangKey, list[Nominated]] = {}
+        for each in nominated:
+            if each.pod.nominated in trial.nodes.rows:
+                self._by_gang.setdefault(each.gang, []).append(each)
+                trial.take(self._share(each.pod))
+
+    def below(self, priority: int) -> list[GangKey]:
+        """Return the gangs of lower priority that room is kept for."""
+        return [key for key, kept in self._by_gang.items() if kept[0].priority < priority]
+
+    def release(self, gangs: Iterable[GangKey]) -> list[Nominated]:
+        """Keep no room for these gangs any more; return what was kept."""
+        released = [each for key in gangs for each in self._by_gang.pop(key, ())]
+        for each in released:
+            self._trial.give_back(self._share(each.pod))
+        return released
+
+    def keep_elsewhere(self, released: Sequence[Nominated], nodes: Collection[str]) -> list[Pod]:
+        """Keep room again that is on none of these nodes; return the pods of the other gangs."""
+        displaced = {each.gang for each in released if each.pod.nominated in nodes}
+        self.keep([each for each in released if each.gang not in displaced])
+        return [each.pod for each in released if each.gang in displaced]
+
+    def keep(self, nominated: Sequence[Nominated]) -> None:
+        """Keep room again that was released."""
+        for each in nominated:
+            self._by_gang.setdefault(each.gang, []).append(each)
+            self._trial.take(self._share(each.pod))
+
+    def _share(self, pod: Pod) -> Share:
+        row = self._trial.nodes.rows[pod.nominated]
+        return Share(pod.ask, np.array([row]), np.array([1]))

@@ -1,0 +1,185 @@
+"""What a group does that does not fit: it waits for others to leave, or makes them leave."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from gang_scheduler.model.gangs import UNDER_WAY, GangGroup
+from gang_scheduler.model.plan import Bind, Preemption
+from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.model.tenants import Tenant, Tenants
+from gang_scheduler.model.topology import Domain
+from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.scheduler.preemption import search
+from gang_scheduler.scheduler.preemption.reservations import Reservations
+from gang_scheduler.scheduler.preemption.search import Found, Placements, Preemptor
+from gang_scheduler.scheduler.preemption.tolls import Tolls
+from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.units import Unit
+
+PATIENCE_SECONDS = 30
+"""How long after its grace period a terminating pod still counts as leaving."""
+NOT_HELPFUL = "not helpful: evicting every pod that may be evicted would not make room."
+
+
+class Rounds:
+    """The preemptions of one cycle: later gangs see the victims and nominations of earlier ones."""
+
+    def __init__(self, snapshot: Snapshot, trial: Trial, profile: Profile) -> None:
+        self._snapshot = snapshot
+        self._trial = trial
+        self._profile = profile
+        self._gone: list[Tenant] = []
+        self.reservations = Reservations(snapshot.nominated, trial)
+        self.preemptions: list[Preemption] = []
+
+    def attempt(
+        self, group: GangGroup, units: Sequence[Unit], kept: Sequence[Nominated]
+    ) -> tuple[bool, str]:
+        """Make room for a group that does not fit; tell whether it waits for some, and in words.
+
+        `kept` is the room that was kept for it until now: released, and kept again only if it goes
+        on waiting.
+        """
+        tenants = self._snapshot.tenants or Tenants()
+        if all(gang.bound >= gang.min_member for gang in group.waiting):
+            return False, ""  # Surplus makes nobody leave.
+        spares = {gang.spares_others for gang in group.waiting} - {""}
+        if kept and UNDER_WAY in spares:
+            self.reservations.keep(kept)
+            return True, UNDER_WAY
+        leaving = self._after_leaving(units, tenants)
+        if leaving is not None:
+            self._carry_out(group, Preemption(group.waiting, _binds(leaving)), kept)
+            return True, UNDER_WAY
+        below = group.priority - self._profile.preemption.min_difference
+        if not any(each.evictable and each.pod.priority <= below for each in tenants.tenants):
+            return False, ""  # There is nobody to think of.
+        if spares:
+            return False, min(spares)
+        return self._evict(group, units, tenants, kept)
+
+    def displace(
+        self, group: GangGroup, released: Sequence[Nominated], nodes: Collection[str]
+    ) -> None:
+        """Note that a group was placed on these nodes, with all this kept room released."""
+        pods = self.reservations.keep_elsewhere(released, nodes)
+        if pods:
+            self.preemptions.append(Preemption(group.waiting, (), displaced=tuple(pods)))
+
+    def _after_leaving(self, units: Sequence[Unit], tenants: Tenants) -> Placements | None:
+        """Return where the group is once those have left that are terminating, if it is then."""
+        if not self._gone and not any(each.pod.deleting for each in tenants.tenants):
+            return None
+        return self._preemptor(units, tenants).place(None)
+
+    def _evict(
+        self,
+        group: GangGroup,
+        units: Sequence[Unit],
+        tenants: Tenants,
+        kept: Sequence[Nominated],
+    ) -> tuple[bool, str]:
+        found, released = self._cheapest(group, units, tenants)
+        limit = self._profile.preemption.most_victims
+        if found is None or (limit and len(found.victims) > limit):
+            self.reservations.keep(released)
+            if found is None:
+                return False, NOT_HELPFUL + self._potential(group, units, tenants)
+            return False, f"needs {len(found.victims)} victims, and at most {limit} are allowed."
+        binds = _binds(found.placements)
+        displaced = self.reservations.keep_elsewhere(released, {bind.node for bind in binds})
+        victims = tuple(found.victims.values())
+        preemption = Preemption(group.waiting, binds, victims, tuple(displaced), _domain(found))
+        self._carry_out(group, preemption, kept)
+        return True, f"{_pods(len(found.victims))} to make room."
+
+    def _cheapest(
+        self, group: GangGroup, units: Sequence[Unit], tenants: Tenants
+    ) -> tuple[Found | None, list[Nominated]]:
+        """Return the cheapest victims, and the room kept for others that was released for that.
+
+        It is taken only where that saves anything.
+        """
+        below = group.priority - self._profile.preemption.min_difference
+        remaining = self._remaining(tenants)
+
+        def find() -> Found | None:
+            preemptor = self._preemptor(units, tenants)
+            return search.find(preemptor, remaining, below, self._snapshot.taken_at)
+
+        found = find()
+        released = self.reservations.release(self.reservations.below(group.priority))
+        if not released:
+            return found, []
+        taking = find()
+        if taking is None or (found is not None and found.cost <= taking.cost):
+            self.reservations.keep(released)
+            return found, []
+        return taking, released
+
+    def _potential(self, group: GangGroup, units: Sequence[Unit], tenants: Tenants) -> str:
+        """Return what the domains would offer at best, if the group must gather in one."""
+        below = group.priority - self._profile.preemption.min_difference
+        preemptor = self._preemptor(units, tenants)
+        remaining = self._remaining(tenants)
+        preemptor.evict(Tolls(remaining, below, self._snapshot.taken_at).evictable)
+        offers = preemptor.offers()
+        return f" At best: {diagnosis.offered(offers)}." if offers else ""
+
+    def _preemptor(self, units: Sequence[Unit], tenants: Tenants) -> Preemptor:
+        """Return the group in the room that there is once everybody has left who is leaving."""
+        preemptor = Preemptor(units, self._trial.copy(), self._profile)
+        last = self._snapshot.taken_at - PATIENCE_SECONDS
+        leaving = (
+            each
+            for each in tenants.tenants
+            if each.pod.deleting and (each.pod.gone_by >= last or not each.pod.gone_by)
+        )
+        preemptor.evict([*leaving, *self._gone])
+        return preemptor
+
+    def _remaining(self, tenants: Tenants) -> Tenants:
+        """Return what the victims of earlier gangs of this cycle leave: tenants and allowances."""
+        if not self._gone:
+            return tenants
+        gone = {each.pod.uid for each in self._gone}
+        lost = Counter(each.gang for each in self._gone)
+        used = Counter(budget for each in self._gone for budget in each.budgets)
+        return Tenants(
+            tenants=tuple(each for each in tenants.tenants if each.pod.uid not in gone),
+            surplus={key: max(0, n - lost[key]) for key, n in tenants.surplus.items()},
+            allowed={key: max(0, n - used[key]) for key, n in tenants.allowed.items()},
+        )
+
+    def _carry_out(
+        self, group: GangGroup, preemption: Preemption, kept: Sequence[Nominated]
+    ) -> None:
+        """Keep the room and note the victims, unless the group is nominated just so already."""
+        self.reservations.keep([_nominated(group, bind) for bind in preemption.nominations])
+        self._gone += preemption.victims
+        before = {each.pod.uid: each.pod.nominated for each in kept}
+        after = {bind.pod.uid: bind.node for bind in preemption.nominations}
+        if preemption.victims or before != after:
+            self.preemptions.append(preemption)
+
+
+def _binds(placements: Placements) -> tuple[Bind, ...]:
+    return tuple(bind for placement in placements.values() for bind in placement.binds)
+
+
+def _nominated(group: GangGroup, bind: Bind) -> Nominated:
+    gang = next(gang for gang in group.waiting if bind.pod in gang.pending)
+    return Nominated(replace(bind.pod, nominated=bind.node), gang.key, gang.priority)
+
+
+def _pods(number: int) -> str:
+    return "1 pod is evicted" if number == 1 else f"{number} pods are evicted"
+
+
+def _domain(found: Found) -> Domain | None:
+    if found.domain is None:
+        return None
+    tree, depth, place = found.domain
+    return tree.domain(depth, place)

@@ -1,0 +1,311 @@
+"""Who must go so that a whole gang fits, and not one too many.
+
+1. Victims may only be pods of a lower priority that nothing else protects (`tolls`).
+2. Candidates are the domains that the gang must gather in; without such, the whole cluster.
+3. In each candidate: the cheapest set of victims that makes room. Exact up to sixteen losses
+   (`exhaustive`), by closures above that (`closures`).
+4. Reprieve: put victims back while the gang still fits, the most valuable first.
+5. Of all candidates the cheapest; then the one with the least left over; then the first by name.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gang_scheduler.model.nodes import BoolArray
+from gang_scheduler.model.plan import Misfit, Offers
+from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.tenants import Tenant, Tenants
+from gang_scheduler.model.topology import Topology
+from gang_scheduler.scheduler.placement import gangs, gather
+from gang_scheduler.scheduler.placement.gangs import Placement
+from gang_scheduler.scheduler.placement.offers import offer_slots
+from gang_scheduler.scheduler.preemption import exhaustive
+from gang_scheduler.scheduler.preemption.closures import Closures
+from gang_scheduler.scheduler.preemption.exhaustive import MOST_LOSSES
+from gang_scheduler.scheduler.preemption.slots import Slots
+from gang_scheduler.scheduler.preemption.tolls import Cost, Tolls, Victims
+from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.trial import Share, Trial
+from gang_scheduler.scheduler.units import Unit
+
+Placements = dict[Unit, Placement]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """Who goes, and where everybody of the preemptor then is. `domain` is its place at `depth`."""
+
+    victims: Victims
+    placements: Placements
+    cost: Cost
+    domain: tuple[Topology, int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A domain, or the whole cluster: the rows of its nodes. `place` is its place in its level."""
+
+    place: int | None
+    rows: BoolArray
+    rank: int = 0
+
+
+class Preemptor:
+    """The quorums of a group's units, and the room that is there once those leaving have left."""
+
+    def __init__(self, units: Sequence[Unit], trial: Trial, profile: Profile) -> None:
+        self.units = units
+        self.trial = trial
+        self.profile = profile
+
+    def place(self, within: int | None) -> Placements | None:
+        """Take room for all, if there is; in one domain where the units must gather in one."""
+        placements = {}
+        with self.trial.all_or_nothing() as attempt:
+            for unit in self.units:
+                outcome = self._place(unit, within)
+                if not isinstance(outcome, Placement):
+                    return None
+                placements[unit] = outcome
+            attempt.keep()
+        return placements
+
+    def evict(self, victims: Iterable[Tenant]) -> None:
+        """Free the room of victims."""
+        rows_by_ask: dict[Ask, list[int]] = {}
+        rows = self.trial.nodes.rows
+        for each in victims:
+            if each.pod.node in rows:
+                rows_by_ask.setdefault(each.pod.ask, []).append(rows[each.pod.node])
+        for ask, found in rows_by_ask.items():
+            self.trial.give_back(Share(ask, *np.unique(found, return_counts=True)))
+
+    def fits(self, victims: Iterable[Tenant], within: int | None) -> bool:
+        """Tell whether all fit once these are gone. Changes nothing."""
+        with self.trial.all_or_nothing():
+            self.evict(victims)
+            return self.place(within) is not None
+
+    def offers(self) -> Offers | None:
+        """Return what the domains offer to the first unit that fits in none of them."""
+        with self.trial.all_or_nothing():
+            outcomes = [self._place(unit, None) for unit in self.units]
+        misfits = (each for each in outcomes if isinstance(each, Misfit))
+        return next((each.offers for each in misfits if each.offers is not None), None)
+
+    def _place(self, unit: Unit, within: int | None) -> Placement | Misfit:
+        needed = unit.only(unit.required)
+        if unit.ground is None:
+            return gangs.place(needed.members, unit.quorum, self.trial, self.profile)
+        return gather.place(
+            needed, unit.ground, unit.quorum, self.trial, self.profile, within=within
+        )
+
+
+def find(preemptor: Preemptor, tenants: Tenants, below: int, now: int) -> Found | None:
+    """Return the cheapest victims and where the preemptor is then; None if none suffice.
+
+    Victims have a priority of at most `below`; `now` is in seconds since the epoch. Nothing is
+    changed in the trial.
+    """
+    tolls = Tolls(tenants, below, now)
+
+    def allows(victims: Victims) -> bool:
+        rules = preemptor.profile.preemption
+        return not (rules.within_budgets and tolls.cost(victims).over_budget)
+
+    found: list[tuple[tuple[Cost, int, int], _Domain, Victims]] = []
+    for priority, candidates in _candidates(preemptor, tolls):
+        for candidate in candidates:
+            domain = _Domain(preemptor, tolls, candidate)
+            victims = domain.cheapest()
+            if victims is not None and allows(victims):
+                key = (tolls.cost(victims), domain.left_over(), domain.candidate.rank)
+                found.append((key, domain, victims))
+        # A domain that only seemed to hold them may have taken higher victims than this step's.
+        if any(cost.highest_priority <= priority for (cost, _, _), _, _ in found):
+            break
+    if not found:
+        return None
+    _, domain, victims = min(found, key=lambda each: each[0])
+    return _found(preemptor, tolls, domain.candidate, victims)
+
+
+def _found(preemptor: Preemptor, tolls: Tolls, candidate: Candidate, victims: Victims) -> Found:
+    with preemptor.trial.all_or_nothing():
+        preemptor.evict(victims.values())
+        placements = preemptor.place(candidate.place) or {}
+    ground = preemptor.units[0].ground
+    domain = None
+    if ground is not None and candidate.place is not None:
+        domain = (ground.tree, ground.must, candidate.place)
+    return Found(victims, placements, tolls.cost(victims), domain)
+
+
+def _candidates(preemptor: Preemptor, tolls: Tolls) -> Iterator[tuple[int, list[Candidate]]]:
+    """Yield the domains where the preemptor may fit if everybody goes who may, step by step.
+
+    In the first step only victims of the lowest priority go, and so on: a domain where that is
+    enough is cheaper than all that come later. With budgets, which count before priorities, there
+    is one step.
+    """
+    by_priority: dict[int, list[Tenant]] = {}
+    for each in tolls.evictable:
+        by_priority.setdefault(tolls.priority(each), []).append(each)
+    if any(each.budgets for each in tolls.evictable):
+        by_priority = {0: tolls.evictable}
+    emptier = Preemptor(preemptor.units, preemptor.trial.copy(), preemptor.profile)
+    seen: set[int | None] = set()
+    for priority in sorted(by_priority):
+        emptier.evict(by_priority[priority])
+        fresh = [each for each in _domains(emptier) if each.place not in seen]
+        seen |= {each.place for each in fresh}
+        if fresh:
+            yield priority, fresh
+
+
+def _domains(preemptor: Preemptor) -> list[Candidate]:
+    """Return the domains that offer each class of the preemptor enough; else the whole cluster."""
+    nodes = preemptor.trial.nodes
+    unit = preemptor.units[0]
+    ground = unit.ground
+    if len(preemptor.units) > 1 or ground is None or ground.must == 0:
+        everywhere = Candidate(None, np.ones(len(nodes), dtype=np.bool_))
+        return [everywhere] if preemptor.fits((), None) else []
+    tree, level = ground.tree, ground.tree.levels[ground.must]
+    holding = gather.domains_that_hold(
+        unit.only(unit.required), ground, preemptor.trial, preemptor.profile
+    )
+    return [
+        Candidate(place, _rows(tree, ground.must, place, len(nodes)), int(level.ranks[place]))
+        for place in holding
+    ]
+
+
+def _rows(tree: Topology, depth: int, place: int, count: int) -> BoolArray:
+    rows = np.zeros(count, dtype=np.bool_)
+    rows[tree.rows[tree.slice_of(depth, place)]] = True
+    return rows
+
+
+def _slots(preemptor: Preemptor, candidate: Candidate) -> Slots:
+    """Return the slots of the class that most members are of."""
+    members = [pod for unit in preemptor.units for pod in unit.members if pod.uid in unit.required]
+    asks = [pod.ask for pod in members]
+    ask = max(dict.fromkeys(asks), key=lambda each: (asks.count(each), each.requests))
+    return Slots(ask, candidate.rows & _allowed(preemptor, ask), preemptor.trial)
+
+
+def _allowed(preemptor: Preemptor, ask: Ask) -> BoolArray:
+    """Return the nodes that could take the class if they were empty."""
+    empty = preemptor.trial.copy()
+    empty.free = preemptor.trial.nodes.allocatable.copy()
+    empty.host_ports = {}
+    allowed: BoolArray = offer_slots(ask, empty, preemptor.profile) > 0
+    return allowed
+
+
+class _Domain:
+    """The search in one candidate."""
+
+    def __init__(self, preemptor: Preemptor, tolls: Tolls, candidate: Candidate) -> None:
+        self._preemptor = preemptor
+        self._tolls = tolls
+        self.candidate = candidate
+        inside = candidate.rows[tolls.rows_in(preemptor.trial.nodes)]
+        self._here = [tolls.placed[i] for i in np.flatnonzero(inside).tolist()]
+
+    def cheapest(self) -> Victims | None:
+        """Return the cheapest victims, none where nobody needs to go; None if all are too few."""
+        if self._fits({}):
+            return {}
+        greedy = self._by_closures()
+        known = None if greedy is None else self._reprieved(greedy)
+        losses = self._losses()
+        if len(losses) > MOST_LOSSES:
+            return known
+        return exhaustive.cheapest(losses, known, self._tolls, self._fits)
+
+    def left_over(self) -> int:
+        """Return how many slots there would be if everybody went who may: its size."""
+        slots = _slots(self._preemptor, self.candidate)
+        slots.evict({each.pod.uid: each for each in self._here})
+        return slots.total
+
+    def _fits(self, victims: Victims) -> bool:
+        return self._preemptor.fits(victims.values(), self.candidate.place)
+
+    def _losses(self) -> list[Victims]:
+        """Return what can be taken apart, single pods of elastic gangs and others whole.
+
+        No more of them than it takes to know that there are too many.
+        """
+        losses: dict[object, Victims] = {}
+        for each in self._here:
+            alone = self._tolls.surplus(each.gang) > 0
+            key = each.pod.uid if alone else each.gang
+            taken = None if key in losses else self._tolls.with_gangs({each.pod.uid: each})
+            if taken is not None:
+                losses[key] = taken
+            if len(losses) > MOST_LOSSES:
+                break
+        return list(losses.values())
+
+    def _by_closures(self) -> Victims | None:
+        """Return victims that make room: within budgets and of low priority, if that is enough."""
+        for within_budgets in (True, False):
+            for pool in self._pools(within_budgets=within_budgets):
+                found = self._from(pool)
+                if found is not None:
+                    return found
+        return None
+
+    def _pools(self, *, within_budgets: bool) -> Iterator[list[Tenant]]:
+        """Yield who may go, from the lowest priority on; the last has all."""
+        here = [each for each in self._here if not (within_budgets and each.budgets)]
+        if within_budgets and len(here) == len(self._here):
+            within_budgets = False
+        priorities = sorted({self._tolls.priority(each) for each in here})
+        low, high = 0, len(priorities) - 1
+        while low < high:
+            middle = (low + high) // 2
+            pool = [each for each in here if self._tolls.priority(each) <= priorities[middle]]
+            if self._fits({each.pod.uid: each for each in pool}):
+                high = middle
+            else:
+                low = middle + 1
+        for highest in priorities[low:]:
+            yield [each for each in here if self._tolls.priority(each) <= highest]
+
+    def _from(self, pool: Sequence[Tenant]) -> Victims | None:
+        slots = _slots(self._preemptor, self.candidate)
+        closures = Closures(self._tolls, pool, slots, self._preemptor.trial.nodes.rows)
+        needed = self._number()
+        while closures.take(needed):
+            if self._fits(closures.victims):
+                return closures.victims
+            needed = slots.total + 1
+        everyone = self._tolls.with_gangs({each.pod.uid: each for each in pool})
+        return everyone if everyone is not None and self._fits(everyone) else None
+
+    def _number(self) -> int:
+        units = self._preemptor.units
+        asks = [pod.ask for unit in units for pod in unit.members if pod.uid in unit.required]
+        return max(asks.count(each) for each in set(asks))
+
+    def _reprieved(self, victims: Victims) -> Victims:
+        """Put back whoever can be spared, the most valuable first."""
+        slots = _slots(self._preemptor, self.candidate)
+        slots.evict(victims)
+        needed = self._number()
+        for each in self._tolls.most_valuable_first(victims):
+            fewer = self._tolls.without(victims, each)
+            spared = [other for uid, other in victims.items() if uid not in fewer]
+            # Without slots enough for the largest class there is no need to look closer.
+            if slots.total_with(spared) >= needed and self._fits(fewer):
+                slots = _slots(self._preemptor, self.candidate)
+                slots.evict(fewer)
+                victims = fewer
+        return victims
