@@ -31,6 +31,15 @@ GANG_TOTAL_NUMBER: Final = "gang.scheduling.koordinator.sh/total-number"
 NETWORK_TOPOLOGY_SPEC: Final = "gang.scheduling.koordinator.sh/network-topology-spec"
 NETWORK_TOPOLOGY_INDEX: Final = "gang.scheduling.koordinator.sh/network-topology-index"
 
+# How long a gang must have run before it may be evicted, as a duration such as "10m".
+MIN_RUNTIME: Final = "py-gang-scheduler.io/min-runtime"
+
+# Labels of a pod that must not be evicted to make room.
+DISABLE_PREEMPTIBLE: Final = "scheduling.koordinator.sh/disable-preemptible"
+QUOTA_PREEMPTIBLE: Final = "quota.scheduling.koordinator.sh/preemptible"
+# On the API server's picture of a pod that the kubelet runs from a file.
+MIRROR_POD: Final = "kubernetes.io/config.mirror"
+
 # Written by us with a binding. After a crash they tell a gang that was bound by half from one that
 # lost a member.
 PLAN_ID: Final = "py-gang-scheduler.io/plan-id"

@@ -8,17 +8,21 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from gang_scheduler.cluster import sources, topologies
+from gang_scheduler.cluster.budgets import DeclaredBudget
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.gangs import Gangs
-from gang_scheduler.cluster.ports import NODES, PODS, JobPods, Resource
+from gang_scheduler.cluster.nominations import Nominations
+from gang_scheduler.cluster.ports import NODES, POD_DISRUPTION_BUDGETS, PODS, JobPods, Resource
 from gang_scheduler.cluster.room import Room
+from gang_scheduler.cluster.tenancy import DEFAULT_RULES, Rules, Tenancy
 from gang_scheduler.cluster.topologies import DeclaredTopology, Topologies
-from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.gangs import GangGroup, GangKey
 from gang_scheduler.model.gathering import Gathering
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.tenants import Tenants
 from gang_scheduler.model.topology import Domain
 
 
@@ -39,20 +43,26 @@ class Cache:
         schedulers: Iterable[str],
         on_change: Callable[[], None] = lambda: None,
         timeout_seconds: int = 600,
+        rules: Rules = DEFAULT_RULES,
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.room = Room()
-        self.gangs = Gangs(self.schedulers, timeout_seconds)
+        self.tenancy = Tenancy(rules)
+        self.gangs = Gangs(self.schedulers, timeout_seconds, self.tenancy)
         self.topologies = Topologies()
         self._entries: dict[str, _Entry] = {}
         self._assumed: dict[str, str] = {}
+        self._nominations = Nominations()
         self._on_change = on_change
 
     def pod_seen(self, pod: Pod) -> None:
         """Take in a pod as the API server shows it."""
         if pod.node:
             self._assumed.pop(pod.uid, None)
-        elif pod.uid in self._assumed:
+            self._nominations.forget(pod.uid)
+        else:
+            pod = self._nominations.seen(pod)
+        if pod.uid in self._assumed:
             # An older state than our own bind, whose echo is still on its way.
             pod = replace(pod, node=self._assumed[pod.uid], assumed=True)
         self._replace(pod.uid, pod)
@@ -60,6 +70,7 @@ class Cache:
     def pod_gone(self, uid: str) -> None:
         """Forget a pod whose object is gone."""
         self._assumed.pop(uid, None)
+        self._nominations.forget(uid)
         self._replace(uid, None)
 
     def node_seen(self, node: Node) -> None:
@@ -71,8 +82,12 @@ class Cache:
 
     def node_gone(self, name: str, uid: str = "") -> None:
         """Forget a node; with a uid, only if it is still this one."""
-        self.room.node_gone(name, uid)
-        self.topologies.nodes_changed()
+        if self.room.node_gone(name, uid):
+            self.topologies.nodes_changed()
+            lost = tuple(self._nominations.gangs_on(name))
+            if lost:
+                self.gangs.nominations_lost(lost)
+                self._on_change()
 
     def described(self, api_group: str, uid: str, declared: Iterable[Declaration]) -> None:
         """Take in what an object says of gangs."""
@@ -99,6 +114,16 @@ class Cache:
         if self.topologies.gone(uid):
             self._trees_changed()
 
+    def budget_seen(self, declared: DeclaredBudget) -> None:
+        """Take in a PodDisruptionBudget."""
+        if self.tenancy.budget_seen(declared):
+            self._freed()
+
+    def budget_gone(self, uid: str) -> None:
+        """Forget a PodDisruptionBudget."""
+        if self.tenancy.budget_gone(uid):
+            self._freed()
+
     def assume(self, bind: Bind) -> None:
         """Count a pod on a node before the API server has confirmed it."""
         self._assumed[bind.pod.uid] = bind.node
@@ -110,8 +135,19 @@ class Cache:
         if self._assumed.pop(uid, None) is not None and entry is not None:
             self._replace(uid, replace(entry.pod, node="", assumed=False))
 
+    def nominate(self, binds: Iterable[Bind]) -> None:
+        """Keep room for pods before the API server has confirmed it."""
+        for bind in binds:
+            self._nominate(bind.pod.uid, bind.node)
+
+    def clear_nominations(self, uids: Iterable[str]) -> None:
+        """Keep no more room for pods, whether that was ever written or not."""
+        for uid in uids:
+            self._nominate(uid, "")
+
     def snapshot(self, now: int) -> Snapshot:
         """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
+        self.tenancy.refresh()
         groups = self.gangs.take_due(now)
         gated = any(gang.min_resources for group in groups for gang in group.gangs)
         return Snapshot(
@@ -121,6 +157,8 @@ class Cache:
             host_ports=self.room.host_ports(),
             held=self.room.held() if gated else {},
             schemes=self.topologies.schemes(),
+            tenants=self._tenants(groups, now),
+            nominated=self._nominations.all(self.gangs.records),
             groups=groups,
         )
 
@@ -148,6 +186,8 @@ class Cache:
             return self.room.uids.keys()
         if resource.group in topologies.KINDS:
             return self.topologies.uids(resource.group)
+        if resource == POD_DISRUPTION_BUDGETS:
+            return self.tenancy.budgets.uids
         return self.gangs.objects(resource.group).keys()
 
     def uid_gone(self, resource: Resource, uid: str) -> None:
@@ -158,6 +198,8 @@ class Cache:
             self.node_gone(self.room.uids.get(uid, ""))
         elif resource.group in topologies.KINDS:
             self.topology_gone(uid)
+        elif resource == POD_DISRUPTION_BUDGETS:
+            self.budget_gone(uid)
         else:
             self.undescribed(resource.group, uid)
             self.gangs.job_seen(uid, None)
@@ -168,10 +210,19 @@ class Cache:
             self._entries.pop(uid, None)
         else:
             self._entries[uid] = _Entry(pod, self._gang_of(pod), _counted_on(pod))
-            if before is not None and before.pod == pod:
-                return
+        self._house(uid, self._entries.get(uid))
+        if pod is not None and before is not None and before.pod == pod:
+            return
         self._count(uid, before, self._entries.get(uid))
         self._join(uid, before, self._entries.get(uid))
+
+    def _house(self, uid: str, after: _Entry | None) -> None:
+        """Keep account of who is on a node, and of whom room is kept for."""
+        if after is not None and after.node:
+            self.tenancy.seen(after.pod, after.gang)
+        else:
+            self.tenancy.gone(uid)
+        self._nominations.note(uid, after.pod if after else None, after.gang if after else None)
 
     def _count(self, uid: str, before: _Entry | None, after: _Entry | None) -> None:
         """Move the pod's usage."""
@@ -183,6 +234,9 @@ class Cache:
         elif before and after and after.node and after.pod.ask != before.pod.ask:
             self.room.add(after.pod, after.node)
             self._freed()
+        if self.tenancy.rules.preemption and _begins_to_leave(before, after):
+            # From now on a gang may wait for its room.
+            self._freed()
 
     def _join(self, uid: str, before: _Entry | None, after: _Entry | None) -> None:
         """Move the pod between gangs."""
@@ -192,6 +246,21 @@ class Cache:
         if after and after.gang:
             self.gangs.member_seen(after.gang, after.pod)
             self._on_change()
+
+    def _nominate(self, uid: str, node: str) -> None:
+        entry = self._entries.get(uid)
+        if entry is None or (entry.pod.node and not entry.pod.assumed):
+            return
+        self._nominations.assume(uid, node)
+        self._replace(uid, replace(entry.pod, nominated=node))
+        if entry.gang is not None and not node:
+            self.gangs.preemption_over([entry.gang])
+
+    def _tenants(self, groups: Iterable[GangGroup], now: int) -> Tenants | None:
+        """Return who is on the nodes, if any of the groups may have somebody make room for it."""
+        if not any(self.tenancy.outranked_by(group.priority) for group in groups):
+            return None
+        return self.tenancy.tenants(self.gangs.records, self.pods, now)
 
     def _gang_of(self, pod: Pod) -> GangKey | None:
         return sources.gang_of(pod) if pod.scheduler in self.schedulers else None
@@ -208,6 +277,12 @@ class Cache:
     def _freed(self) -> None:
         self.gangs.room_freed()
         self._on_change()
+
+
+def _begins_to_leave(before: _Entry | None, after: _Entry | None) -> bool:
+    if before is None or after is None or not after.node:
+        return False
+    return after.pod.deleting and not before.pod.deleting
 
 
 def _counted_on(pod: Pod) -> str:

@@ -24,10 +24,11 @@ class Declaration:
 
     `resource` is the kind of the object that says it, None where members do. `priority` is None
     where the members' decides. Of `completions` in all, those that succeeded are not needed any
-    more; `finished` says that nothing is. `gathering` is what it asks of the network. `status` is
-    what is written on the object now, and `was_scheduled` and `quorum_since` what it says of the
-    gang. We write all of it, and where there is no status subresource that moves the generation: so
-    none of it makes a declaration differ.
+    more; `finished` says that nothing is. `gathering` is what it asks of the network.
+    `disrupted_whole`: who evicts one member evicts all. `status` is what is written on the object
+    now, and `was_scheduled` and `quorum_since` what it says of the gang. We write all of it, and
+    where there is no status subresource that moves the generation: so none of it makes a
+    declaration differ.
     """
 
     key: GangKey
@@ -42,6 +43,7 @@ class Declaration:
     finished: bool = False
     options: GangOptions = DEFAULTS
     gathering: Gathering | None = None
+    disrupted_whole: bool = False
     problem: Problem | None = None
     was_scheduled: bool = field(default=False, compare=False)
     quorum_since: int | None = field(default=None, compare=False)
@@ -80,6 +82,7 @@ def native_pod_group(body: Mapping[str, Any]) -> Declaration:
     try:
         spec = decode.read(body, wire.NativePodGroup).spec
         min_count = _min_count(spec)
+        min_runtime = gang_options.min_runtime(body["metadata"].get("annotations") or {})
         gathering = topology_requests.native_constraint(spec.scheduling_constraints)
     except InvalidField as error:
         return replace(seen, problem=_invalid(error))
@@ -88,7 +91,9 @@ def native_pod_group(body: Mapping[str, Any]) -> Declaration:
         seen,
         min_member=min_count,
         priority=spec.priority,
+        options=replace(DEFAULTS, min_runtime_seconds=min_runtime),
         gathering=gathering,
+        disrupted_whole=_disrupts_all(spec.disruption_mode),
         problem=_unsupported(unsupported) if unsupported else None,
         was_scheduled=_is_true(seen.status, "PodGroupInitiallyScheduled"),
     )
@@ -171,6 +176,10 @@ def _min_count(spec: wire.NativePodGroupSpec) -> int:
         where = "spec.schedulingPolicy.gang.minCount"
         raise InvalidField(where, gang.min_count, "must be at least 1")
     return 1 if gang is None else gang.min_count
+
+
+def _disrupts_all(mode: wire.DisruptionMode | str) -> bool:
+    return mode == "PodGroup" if isinstance(mode, str) else mode.all is not None
 
 
 def _not_yet(body: Mapping[str, Any], spec: wire.NativePodGroupSpec) -> Iterator[str]:

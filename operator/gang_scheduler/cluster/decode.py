@@ -23,6 +23,11 @@ KNOWN_ANNOTATIONS = (
     "kueue.x-k8s.io/",
     "batch.kubernetes.io/",
 )
+MARK = "PreemptionByScheduler"
+OUR_MARK = "py-gang-scheduler: preempting to accommodate higher priority pods"
+"""The reason in the condition DisruptionTarget of a pod that makes room for others."""
+NEVER_WITHOUT = frozenset({"DaemonSet", "Node"})
+"""Owners that keep a pod on its node: evicted, it would come back at once."""
 TOLERATION_OPERATORS = frozenset({"Exists", "Equal", ""})
 
 _PATH_STEP = re.compile(r"\.(?P<key>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
@@ -67,8 +72,14 @@ def pod_from_wire(source: wire.Pod) -> Pod:
         podset=podsets.of(metadata),
         labels=metadata.labels,
         annotations=_known(metadata.annotations),
+        pinned=_pinned(metadata),
         unscheduled=_unscheduled(source.status),
         scheduled_at=_scheduled_at(source.status),
+        nominated="" if spec.node_name else source.status.nominated_node_name,
+        preempts=spec.preemption_policy != "Never",
+        marked=_is_marked(source.status),
+        started_at=timestamp(source.status.start_time, "status.startTime"),
+        gone_by=timestamp(metadata.deletion_timestamp, "metadata.deletionTimestamp"),
     )
 
 
@@ -107,12 +118,12 @@ def _read_without_nulls(body: Mapping[str, Any], struct: type[T]) -> T:
         raise InvalidField(field or "the object", value, _in_words(text)) from error
 
 
-def timestamp(text: str) -> int:
+def timestamp(text: str, field: str = "metadata.creationTimestamp") -> int:
     """Return an RFC 3339 time in seconds since the epoch; 0 for none. Raises InvalidField."""
     try:
         return int(datetime.fromisoformat(text).timestamp()) if text else 0
     except (ValueError, TypeError, OverflowError) as error:
-        raise InvalidField("metadata.creationTimestamp", text, "must be a time") from error
+        raise InvalidField(field, text, "must be a time") from error
 
 
 @functools.lru_cache(maxsize=8192)
@@ -212,8 +223,24 @@ def _scheduled_at(status: wire.PodStatus) -> int:
     return 0
 
 
-def _known(annotations: Mapping[str, str]) -> Mapping[str, str]:
-    return {key: text for key, text in annotations.items() if key.startswith(KNOWN_ANNOTATIONS)}
+def _is_marked(status: wire.PodStatus) -> bool:
+    marks = (each for each in status.conditions if each.type == "DisruptionTarget")
+    # kube-scheduler marks its own victims with the same reason, and another message.
+    return any(
+        (each.status, each.reason) == ("True", MARK)
+        and each.message.startswith(OUR_MARK if each.message else "")
+        for each in marks
+    )
+
+
+def _pinned(metadata: wire.Metadata) -> bool:
+    """Tell whether somebody would only put the pod back: its DaemonSet, or the node itself."""
+    mirrored = annotations.MIRROR_POD in metadata.annotations
+    return mirrored or any(each.kind in NEVER_WITHOUT for each in metadata.owner_references)
+
+
+def _known(present: Mapping[str, str]) -> Mapping[str, str]:
+    return {key: text for key, text in present.items() if key.startswith(KNOWN_ANNOTATIONS)}
 
 
 def _locate(body: Any, path: str) -> tuple[str, object]:  # noqa: ANN401 - any JSON value.

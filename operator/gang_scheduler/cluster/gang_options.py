@@ -29,6 +29,7 @@ class GangOptions:
     match_policy: MatchPolicy = MatchPolicy.ONCE_SATISFIED
     timeout_seconds: int | None = None
     total: int | None = None
+    min_runtime_seconds: int = 0
 
 
 def read(present: Mapping[str, str]) -> GangOptions:
@@ -38,9 +39,15 @@ def read(present: Mapping[str, str]) -> GangOptions:
         groups=_groups(present.get(annotations.GANG_GROUPS)),
         strict=_mode(present.get(annotations.GANG_MODE)),
         match_policy=_match_policy(present.get(annotations.GANG_MATCH_POLICY)),
-        timeout_seconds=_duration(present.get(annotations.GANG_WAITING_TIME)),
+        timeout_seconds=_duration(present, annotations.GANG_WAITING_TIME),
         total=whole_number(present, annotations.GANG_TOTAL_NUMBER, defaults.total),
+        min_runtime_seconds=min_runtime(present),
     )
+
+
+def min_runtime(present: Mapping[str, str]) -> int:
+    """Return how long a gang asks to run before it is evicted, in seconds. Raises InvalidField."""
+    return _duration(present, annotations.MIN_RUNTIME) or 0
 
 
 def field(key: str) -> str:
@@ -92,15 +99,16 @@ def _match_policy(text: str | None) -> MatchPolicy:
         raise InvalidField(field(annotations.GANG_MATCH_POLICY), text, problem) from error
 
 
-def _duration(text: str | None) -> int | None:
+def _duration(present: Mapping[str, str], key: str) -> int | None:
     """Return a Go duration in seconds, rounded up."""
+    text = present.get(key)
     if text is None:
         return None
     parts = _DURATION.findall(text)
     seconds = sum(_seconds(part) for part in parts)
     if "".join(parts) != text.removeprefix("+") or not seconds > 0:
         problem = 'must be a duration of more than 0, such as "90s" or "10m"'
-        raise InvalidField(field(annotations.GANG_WAITING_TIME), text, problem)
+        raise InvalidField(field(key), text, problem)
     return -int(-seconds // 1)
 
 

@@ -1,17 +1,19 @@
 """Who is in which gang, and which gangs are worth a try."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 from gang_scheduler.cluster import gatherings, sources
 from gang_scheduler.cluster.backoff import Retries
 from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.cluster.eligibility import MOST_ROUNDS, Eligibility
 from gang_scheduler.cluster.groups import GroupGraph
 from gang_scheduler.cluster.jobs import Jobs
 from gang_scheduler.cluster.ports import JobPods
-from gang_scheduler.cluster.records import Record
+from gang_scheduler.cluster.records import Preempting, Record
 from gang_scheduler.cluster.refusals import Refusals
+from gang_scheduler.cluster.tenancy import Tenancy
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, GangName, Problem, Reason
 from gang_scheduler.model.gathering import Gathering
 from gang_scheduler.model.plan import Refused, Warned
@@ -21,6 +23,8 @@ TOTAL_SECONDS = 2
 """How long a complete quorum waits for the expected rest, so that all are placed together."""
 PATIENCE_SECONDS = 10
 """How long more Jobs of a gang are waited for before it is called impossible."""
+SHORT_OF_ROOM = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS})
+"""What only time may change, too: then a gang is tried again after a backoff."""
 
 
 class _Formed(NamedTuple):
@@ -42,11 +46,17 @@ class Gangs:
     changed, not what waits.
     """
 
-    def __init__(self, schedulers: Iterable[str], timeout_seconds: int = 600) -> None:
+    def __init__(
+        self,
+        schedulers: Iterable[str],
+        timeout_seconds: int = 600,
+        tenancy: Tenancy | None = None,
+    ) -> None:
         self.schedulers = frozenset(schedulers)
         self.records: dict[GangKey, Record] = {}
         self.changed: set[GangKey] = set()
         self._jobs = Jobs()
+        self._eligibility = Eligibility(tenancy or Tenancy())
         self._timeout_seconds = timeout_seconds
         self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
         self._graph = GroupGraph(self._resolve)
@@ -102,6 +112,10 @@ class Gangs:
         self._refusals.topologies_changed()
         self.changed |= self.records.keys()
 
+    def nominations_lost(self, keys: Iterable[GangKey]) -> None:
+        """Try gangs again whose nominated nodes are gone."""
+        self._to_try.update(keys)
+
     # What is to be tried.
 
     def take_due(self, now: int) -> tuple[GangGroup, ...]:
@@ -142,13 +156,16 @@ class Gangs:
         record = self._record(key)
         # What the API server refused last time stands until it takes it.
         self._judged(key, record.refusal if record.failed_binds else None).retry_at = None
+        record.preempting = None
 
     def refused(self, refusal: Refused, now: int) -> None:
         """Note why a gang waits, and when to try again if nothing happens before."""
         record = self._judged(refusal.gang.key, refusal)
         deadline = self.deadline(record)
         self._refusals.tried(record.key, refusal.reason)
-        if refusal.reason is Reason.UNSCHEDULABLE:
+        if refusal.reason is not Reason.WAITING_FOR_VICTIMS:
+            record.preempting = None
+        if refusal.reason in SHORT_OF_ROOM:
             self._retries.later(record, now, deadline)
         elif deadline is not None and now < deadline:
             self._retries.at(record, deadline)
@@ -182,6 +199,31 @@ class Gangs:
             self._retries.later(record, now, self.deadline(record))
             record.failed_binds = record.retries
 
+    def preempting(
+        self, keys: Iterable[GangKey], now: int, victims: Collection[str] = (), domain: str = ""
+    ) -> None:
+        """Note that victims, by their uids, are being evicted for these gangs."""
+        for key in keys:
+            record = self._record(key)
+            record.preempting = Preempting(now, tuple(victims), domain)
+            record.rounds = (*record.rounds, now)[-MOST_ROUNDS:]
+            self.changed.add(key)
+
+    def preemption_over(self, keys: Iterable[GangKey]) -> None:
+        """Note that the preemption for these gangs was given up; they are to be tried again."""
+        for key in self.records.keys() & set(keys):
+            if self.records[key].preempting is not None:
+                self.records[key].preempting = None
+                self.changed.add(key)
+                self._to_try.add(key)
+
+    def preempted(self, key: GangKey, by: str) -> None:
+        """Note who takes members of a gang, until it is whole again."""
+        record = self.records.get(key)
+        if record is not None:
+            record.taken_from(by)
+            self.changed.add(key)
+
     def _judged(self, key: GangKey, refusal: Refused | None) -> Record:
         record = self._record(key)
         self._refusals.note(record, refusal)
@@ -208,8 +250,10 @@ class Gangs:
     def _settle(self, key: GangKey, now: int) -> None:
         record = self.records[key]
         record.spared = self._jobs.spared(record)
-        was_whole = record.whole_once
+        was_whole, was_preempted = record.whole_once, record.preempted_by
         record.settle(now)
+        if record.preempted_by != was_preempted:
+            self.changed.add(key)
         if record.whole_once and not was_whole:
             # From now on it holds back no other gang of its group.
             for mate in self._graph.group_of(key)[0]:
@@ -252,7 +296,10 @@ class Gangs:
         )
 
     def _gang(self, key: GangKey, gathering: Gathering | None, now: int) -> Gang:
-        gang = self.records[key].as_gang(self.schedulers, gathers=gathering is not None)
+        record = self.records[key]
+        gang = record.as_gang(self.schedulers, gathers=gathering is not None)
+        spares_others = self._eligibility.why_not(gang, record, now) if gang.pending else ""
+        gang = replace(gang, spares_others=spares_others)
         return gatherings.checked(self._checked(gang, now), gathering)
 
     def _checked(self, gang: Gang, now: int) -> Gang:

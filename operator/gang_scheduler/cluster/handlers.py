@@ -12,16 +12,22 @@ from gang_scheduler.cluster.ports import (
     CLUSTER_NETWORK_TOPOLOGIES,
     KUEUE_TOPOLOGIES,
     NATIVE_POD_GROUPS,
+    POD_DISRUPTION_BUDGETS,
 )
 
 
 def register(registry: kopf.OperatorRegistry, intake: Intake, connection: Connection) -> None:
     """Put all handlers into a registry."""
+    _watch_cluster(registry, intake)
+    _watch_gangs(registry, intake)
+    _watch_networks(registry, intake)
 
     @kopf.on.login(registry=registry)
     async def login(**_: object) -> kopf.ConnectionInfo:
         return await connection.kopf_login()
 
+
+def _watch_cluster(registry: kopf.OperatorRegistry, intake: Intake) -> None:
     @kopf.on.event("", "v1", "pods", registry=registry)
     async def pod(event: kopf.RawEvent, **_: object) -> None:
         intake.pod(event)
@@ -30,6 +36,12 @@ def register(registry: kopf.OperatorRegistry, intake: Intake, connection: Connec
     async def node(event: kopf.RawEvent, **_: object) -> None:
         intake.node(event)
 
+    @kopf.on.event(*POD_DISRUPTION_BUDGETS, registry=registry)
+    async def pod_disruption_budget(event: kopf.RawEvent, **_: object) -> None:
+        intake.pod_disruption_budget(event)
+
+
+def _watch_gangs(registry: kopf.OperatorRegistry, intake: Intake) -> None:
     @kopf.on.event("scheduling.sigs.k8s.io", "v1alpha1", "podgroups", registry=registry)
     @kopf.on.event("scheduling.x-k8s.io", "v1alpha1", "podgroups", registry=registry)
     async def pod_group(event: kopf.RawEvent, **_: object) -> None:
@@ -51,6 +63,8 @@ def register(registry: kopf.OperatorRegistry, intake: Intake, connection: Connec
     async def job_set(event: kopf.RawEvent, **_: object) -> None:
         intake.job_set(event)
 
+
+def _watch_networks(registry: kopf.OperatorRegistry, intake: Intake) -> None:
     @kopf.on.event(*CLUSTER_NETWORK_TOPOLOGIES, registry=registry)
     async def topology(event: kopf.RawEvent, **_: object) -> None:
         intake.topology(event)

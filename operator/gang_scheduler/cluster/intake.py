@@ -9,7 +9,14 @@ from typing import Any
 
 from gang_scheduler import telemetry
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import declarations, decode, kueue_topologies, owners, topologies
+from gang_scheduler.cluster import (
+    budgets,
+    declarations,
+    decode,
+    kueue_topologies,
+    owners,
+    topologies,
+)
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.ports import NATIVE_POD_GROUPS, Sink
 
@@ -68,6 +75,10 @@ class Intake:
     def job(self, event: Object) -> None:
         """Take in an event of a Job."""
         self._take("Job", event, self._job_seen, self._job_gone)
+
+    def pod_disruption_budget(self, event: Object) -> None:
+        """Take in an event of a PodDisruptionBudget."""
+        self._take("PodDisruptionBudget", event, self._budget_seen, self._budget_gone)
 
     def topology(self, event: Object) -> None:
         """Take in an event of a ClusterNetworkTopology."""
@@ -136,6 +147,12 @@ class Intake:
     def _job_gone(self, obj: Object) -> None:
         self._undescribed(obj)
         self._sink.job_seen(obj["metadata"]["uid"], None)
+
+    def _budget_seen(self, obj: Object) -> None:
+        self._sink.budget_seen(budgets.read(obj))
+
+    def _budget_gone(self, obj: Object) -> None:
+        self._sink.budget_gone(obj["metadata"]["uid"])
 
     def _topology_seen(self, obj: Object) -> None:
         self._sink.topology_seen(topologies.read(obj))

@@ -7,6 +7,7 @@ from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 
 if TYPE_CHECKING:
+    from gang_scheduler.cluster.budgets import DeclaredBudget
     from gang_scheduler.cluster.declarations import Declaration  # It imports Resource from here.
     from gang_scheduler.cluster.topologies import DeclaredTopology
 
@@ -46,6 +47,7 @@ NATIVE_POD_GROUPS = tuple(
 )
 JOBS = Resource("batch", "v1", "jobs")
 JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets")
+POD_DISRUPTION_BUDGETS = Resource("policy", "v1", "poddisruptionbudgets")
 CLUSTER_NETWORK_TOPOLOGIES = Resource(
     "scheduling.koordinator.sh", "v1alpha1", "clusternetworktopologies"
 )
@@ -67,8 +69,14 @@ class Api(Protocol):
     async def delete_pod(self, pod: PodRef) -> None:
         """Delete the pod, if it still has this uid, with its own grace period."""
 
+    async def evict(self, pod: PodRef, *, dry_run: bool = False) -> None:
+        """Delete the same pod as far as budgets allow, or only ask; PROTECTED if they do not."""
+
+    async def nominate(self, pod: PodRef, node: str) -> None:
+        """Say which node room is made on for a pod; "" says that none is. REFUSED for another."""
+
     async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
-        """Set one condition of a pod."""
+        """Set one condition of a pod. REFUSED if the uid is another."""
 
     async def patch_status(
         self, resource: Resource, namespace: str, name: str, status: Body
@@ -117,6 +125,12 @@ class Sink(Protocol):
 
     def topology_gone(self, uid: str) -> None:
         """Forget an object that said how a tree is made."""
+
+    def budget_seen(self, declared: "DeclaredBudget") -> None:
+        """Take in a PodDisruptionBudget."""
+
+    def budget_gone(self, uid: str) -> None:
+        """Forget a PodDisruptionBudget."""
 
 
 class Source(Protocol):

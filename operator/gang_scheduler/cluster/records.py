@@ -20,6 +20,15 @@ BY_MEMBERS = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Preempting:
+    """A preemption that is carried out: since when, whom it takes (uids), and for which domain."""
+
+    at: int
+    victims: tuple[str, ...] = ()
+    domain: str = ""
+
+
 @dataclass(slots=True, eq=False)
 class Record:
     """One gang: its members, what describes it, and how its last tries went.
@@ -30,7 +39,9 @@ class Record:
     that has a node lives. Times are seconds since the epoch; `quorum_since` is when a quorum of
     living members was first seen. `warnings` are what the last try found that holds nothing up,
     None before the first try. `spared` are members that Jobs will not run any more, because so many
-    have succeeded. `asked` is the `gathering` that its group knows of.
+    have succeeded. `asked` is the `gathering` that its group knows of. `preempting` lasts until the
+    gang is bound or the preemption is given up, and `rounds` are when its last ones began.
+    `preempted_by` says who took members of it; it lasts until the gang is whole again.
     """
 
     key: GangKey
@@ -48,6 +59,10 @@ class Record:
     woken_at: int | None = None
     spared: int = 0
     asked: Gathering | None = None
+    preempting: Preempting | None = None
+    rounds: tuple[int, ...] = ()
+    preempted_by: str = ""
+    _bound_then: frozenset[str] = frozenset()
     _by_members: Declaration | None = None
     _members_changed: bool = False
 
@@ -94,6 +109,17 @@ class Record:
         return (self.declaration or NOBODY_SAID).gathering
 
     @property
+    def min_runtime_seconds(self) -> int:
+        """How long the gang asks to run before it is evicted; 0 for one that does not."""
+        return (self.declaration or NOBODY_SAID).options.min_runtime_seconds
+
+    @property
+    def priority(self) -> int:
+        """The gang's own, or the lowest of its living members'."""
+        own = (self.declaration or NOBODY_SAID).priority
+        return min((pod.priority for pod in self.living()), default=0) if own is None else own
+
+    @property
     def empty(self) -> bool:
         """Nothing is known of the gang any more."""
         return not self.members and not self.said
@@ -110,6 +136,19 @@ class Record:
         """Return the living members that have a node, in rank order."""
         bound = (pod for pod in self.living() if pod.node)
         return tuple(sorted(bound, key=rank_key))
+
+    def surplus_of(self, bound: int) -> int:
+        """Return how many of these bound members the gang can lose and still be whole."""
+        said = self.declaration
+        # Of a gang that nobody describes nobody knows what it can do without.
+        if said is None or said.problem is not None or said.disrupted_whole:
+            return 0
+        return max(0, bound - self._needed(said))
+
+    def taken_from(self, by: str) -> None:
+        """Note who takes members of the gang."""
+        self.preempted_by = by
+        self._bound_then = frozenset(pod.uid for pod in self.living() if pod.node)
 
     def settle(self, now: int) -> None:
         """Bring what the record remembers in line with its members. Linear in members."""
@@ -132,6 +171,8 @@ class Record:
             self.whole_once = False
         elif confirmed >= needed and self.declaration and not self.declaration.problem:
             self.whole_once = True
+        if self.preempted_by and confirmed >= needed and self._has_recovered(living):
+            self.preempted_by = ""
 
     def as_gang(self, schedulers: frozenset[str], *, gathers: bool = False) -> Gang:
         """Return the gang as the scheduler sees it; without pending members, none of ours waits.
@@ -142,12 +183,11 @@ class Record:
         pending = [pod for pod in living if not pod.node and pod.scheduler in schedulers]
         said = self.declaration or NOBODY_SAID
         oldest = min(living, key=lambda pod: (pod.created_at, pod.uid), default=None)
-        members_priority = min((pod.priority for pod in living), default=0)
         return Gang(
             key=self.key,
             uid=said.uid or (oldest.uid if oldest else ""),
             created_at=said.created_at if said.uid or not oldest else oldest.created_at,
-            priority=members_priority if said.priority is None else said.priority,
+            priority=self.priority,
             min_member=self._needed(said),
             pending=tuple(sorted(pending, key=rank_key)),
             bound=sum(1 for pod in living if pod.node),
@@ -201,6 +241,12 @@ class Record:
         if self.whole_once or not bound_at:
             return False
         return any(not pod.node and pod.created_at <= min(bound_at) for pod in living)
+
+    def _has_recovered(self, living: Sequence[Pod]) -> bool:
+        """Tell whether those that were to be taken are gone, and nobody waits in their place."""
+        bound = {pod.uid for pod in living if pod.node}
+        is_over = not self._bound_then <= bound and not any(pod.marked for pod in living)
+        return is_over and len(bound) == len(living)
 
     def _goes_on(self, ended: Pod) -> bool:
         """Tell whether a member has done its part of a Job that still has others to run."""

@@ -8,7 +8,9 @@ from gang_scheduler.cluster.records import Record
 from gang_scheduler.model.gangs import GangKey, Reason
 from gang_scheduler.model.plan import Refused
 
-HELPED_BY_NODES: Final = frozenset({Reason.UNSCHEDULABLE, Reason.UNKNOWN_LAYER})
+HELPED_BY_NODES: Final = frozenset(
+    {Reason.UNSCHEDULABLE, Reason.UNKNOWN_LAYER, Reason.WAITING_FOR_VICTIMS}
+)
 """What may be so no more when room is freed or a node changes: labels make layers, too."""
 HELPED_BY_TREES: Final = HELPED_BY_NODES | {Reason.INVALID_SPEC}
 """The same for a change of the trees of the network."""

@@ -41,16 +41,18 @@ class Room:
         self._stale = True
         return True
 
-    def node_gone(self, name: str, uid: str = "") -> None:
-        """Forget a node; with a uid, only if it is still this one.
+    def node_gone(self, name: str, uid: str = "") -> bool:
+        """Forget a node; with a uid, only if it is still this one. Tell whether it was known.
 
         Pods on it are remembered: it may come back before they are gone.
         """
         node = self._nodes.get(name)
         # The deletion of a node may be heard of after the creation of the next of its name.
-        if node is not None and uid in ("", node.uid):
-            del self._nodes[name]
-            self._stale = True
+        if node is None or uid not in ("", node.uid):
+            return False
+        del self._nodes[name]
+        self._stale = True
+        return True
 
     @property
     def uids(self) -> dict[str, str]:

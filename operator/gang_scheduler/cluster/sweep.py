@@ -19,6 +19,7 @@ from gang_scheduler.cluster.ports import (
     KUEUE_TOPOLOGIES,
     NATIVE_POD_GROUPS,
     NODES,
+    POD_DISRUPTION_BUDGETS,
     POD_GROUPS,
     PODS,
     SCHED_PLUGINS_POD_GROUPS,
@@ -35,6 +36,7 @@ KINDS = (
     NATIVE_POD_GROUPS,
     (JOBS,),
     (JOB_SETS,),
+    (POD_DISRUPTION_BUDGETS,),
     (CLUSTER_NETWORK_TOPOLOGIES,),
     KUEUE_TOPOLOGIES,
 )

@@ -42,6 +42,7 @@ class Metadata(Wire, frozen=True):
     name: str = ""
     namespace: str = ""
     uid: str = ""
+    generation: int = 0
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
     creation_timestamp: str = ""
@@ -161,6 +162,7 @@ class PodSpec(Wire, frozen=True):
     scheduler_name: str = ""
     priority: int | None = None
     priority_class_name: str = ""
+    preemption_policy: str = ""
     node_selector: dict[str, str] = field(default_factory=dict)
     affinity: Affinity = Affinity()
     tolerations: list[Toleration] = field(default_factory=list)
@@ -198,6 +200,8 @@ class PodStatus(Wire, frozen=True):
     """`status` of a pod."""
 
     phase: PodPhase = PodPhase.PENDING
+    nominated_node_name: str = ""
+    start_time: str = ""
     conditions: list[Condition] = field(default_factory=list)
     container_statuses: list[ContainerStatus] = field(default_factory=list)
     init_container_statuses: list[ContainerStatus] = field(default_factory=list)
@@ -285,6 +289,12 @@ class SchedulingConstraints(Wire, frozen=True):
     topology: list[TopologyConstraint] = field(default_factory=list)
 
 
+class DisruptionMode(Wire, frozen=True):
+    """`spec.disruptionMode` of a native PodGroup: one of its fields is set."""
+
+    all: dict[str, object] | None = None
+
+
 class NativePodGroupSpec(Wire, frozen=True):
     """`spec` of a native PodGroup."""
 
@@ -294,6 +304,8 @@ class NativePodGroupSpec(Wire, frozen=True):
     parent_composite_pod_group_name: str = ""
     priority: int | None = None
     priority_class_name: str = ""
+    # A word in v1alpha2, a union of objects since.
+    disruption_mode: DisruptionMode | str = ""
 
 
 class NativePodGroup(Wire, frozen=True):
@@ -301,6 +313,36 @@ class NativePodGroup(Wire, frozen=True):
 
     metadata: Metadata
     spec: NativePodGroupSpec = NativePodGroupSpec()
+
+
+class LabelSelector(Wire, frozen=True):
+    """A selector of pods. An empty one selects all."""
+
+    match_labels: dict[str, str] = field(default_factory=dict)
+    match_expressions: list[NodeSelectorRequirement] = field(default_factory=list)
+
+
+class PodDisruptionBudgetSpec(Wire, frozen=True):
+    """`spec` of a PodDisruptionBudget. Without a selector it covers no pod."""
+
+    selector: LabelSelector | None = None
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+
+
+class PodDisruptionBudgetStatus(Wire, frozen=True):
+    """`status` of a PodDisruptionBudget, and of which generation it tells."""
+
+    observed_generation: int = 0
+    disruptions_allowed: int = 0
+
+
+class PodDisruptionBudget(Wire, frozen=True):
+    """A PodDisruptionBudget."""
+
+    metadata: Metadata
+    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
+    status: PodDisruptionBudgetStatus | None = None
 
 
 class PodTemplate(Wire, frozen=True):

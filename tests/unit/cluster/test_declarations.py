@@ -123,3 +123,34 @@ def test_the_key_of_a_pod_group_needs_its_metadata_only() -> None:
     assert gang_key("a") == declarations.key_of(
         {"metadata": pod_group_body()["metadata"]}, "PodGroup"
     )
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_whole"),
+    [
+        ({"all": {}}, True),
+        ({"single": {}}, False),
+        ({}, False),
+        (None, False),
+        ("PodGroup", True),
+        ("Pod", False),
+    ],
+)
+def test_a_native_pod_group_says_whether_it_is_disrupted_as_a_whole(
+    mode: Any,
+    is_whole: bool,  # noqa: FBT001 - a row of a table.
+) -> None:
+    body = pod_group_body(api_version="scheduling.k8s.io/v1beta1", disruptionMode=mode)
+
+    assert is_whole == declarations.native_pod_group(body).disrupted_whole
+
+
+@pytest.mark.parametrize("api_version", ["scheduling.sigs.k8s.io/v1alpha1", "scheduling.k8s.io/v1"])
+def test_a_pod_group_can_ask_for_a_minimum_run_time(api_version: str) -> None:
+    wanted = {"annotations": {"py-gang-scheduler.io/min-runtime": "1m30s"}}
+    body = pod_group_body(api_version=api_version, metadata=wanted)
+    read = {"scheduling.k8s.io": declarations.native_pod_group}.get(
+        api_version.partition("/")[0], declarations.pod_group
+    )
+
+    assert 90 == read(body).options.min_runtime_seconds

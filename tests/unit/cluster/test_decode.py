@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from builders import GPU, NAMESPACE, SCHEDULER, container, node_body, pod_body, requirement, taint
+from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cluster import decode
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Ask, HostPort, Pod, PodPhase, Toleration
@@ -231,3 +232,72 @@ def test_capacity_stands_in_for_what_is_allocatable() -> None:
     status = {"allocatable": {}, "capacity": {"cpu": "2"}}
 
     assert (("cpu", 2000),) == decode.node(node_body(status=status)).allocatable
+
+
+def test_what_preemption_depends_on_is_read() -> None:
+    mark = {
+        "type": "DisruptionTarget",
+        "status": "True",
+        "reason": "PreemptionByScheduler",
+        "message": f"{decode.OUR_MARK}, preemptor: a/b",
+    }
+    body = pod_body(
+        metadata={"deletionTimestamp": "2026-01-02T03:04:35Z"},
+        preemptionPolicy="Never",
+        status={
+            "nominatedNodeName": "n1",
+            "startTime": "2026-01-02T03:04:05Z",
+            "conditions": [mark],
+        },
+    )
+
+    found = decode.pod(body)
+
+    assert ("n1", False, True) == (found.nominated, found.preempts, found.marked)
+    assert (1767323045, 1767323075) == (found.started_at, found.gone_by)
+
+
+def test_nobody_who_has_a_node_is_nominated_and_by_default_anybody_preempts() -> None:
+    found = decode.pod(pod_body(nodeName="n1", status={"nominatedNodeName": "n1"}))
+
+    assert ("", True, False) == (found.nominated, found.preempts, found.marked)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"type": "DisruptionTarget", "status": "False", "reason": "PreemptionByScheduler"},
+        {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"},
+        {
+            "type": "DisruptionTarget",
+            "status": "True",
+            "reason": "PreemptionByScheduler",
+            "message": "default-scheduler: preempting to accommodate a higher priority pod",
+        },
+        {"type": "Ready", "status": "True", "reason": "PreemptionByScheduler"},
+    ],
+)
+def test_other_conditions_mark_no_victim(condition: dict[str, Any]) -> None:
+    assert not decode.pod(pod_body(status={"conditions": [condition]})).marked
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("DaemonSet", True), ("Node", True), ("Job", False)]
+)
+def test_an_owner_that_would_only_put_the_pod_back_pins_it(kind: str, *, expected: bool) -> None:
+    metadata = {"ownerReferences": [{"kind": kind, "name": "x"}]}
+
+    assert expected is decode.pod(pod_body(metadata=metadata)).pinned
+
+
+def test_a_mirror_pod_is_pinned() -> None:
+    metadata = {"annotations": {"kubernetes.io/config.mirror": "x"}}
+
+    assert decode.pod(pod_body(metadata=metadata)).pinned
+
+
+def test_a_time_that_cannot_be_read_is_named() -> None:
+    with pytest.raises(InvalidField) as caught:
+        decode.pod(pod_body(status={"startTime": "yesterday"}))
+
+    assert "status.startTime" == caught.value.field

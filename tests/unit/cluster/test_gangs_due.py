@@ -125,7 +125,12 @@ def test_gangs_that_other_trees_may_help_are_tried_when_the_trees_change(reason:
 
     gangs.topologies_changed()
 
-    helped = (Reason.UNKNOWN_LAYER, Reason.INVALID_SPEC, Reason.UNSCHEDULABLE)
+    helped = (
+        Reason.UNKNOWN_LAYER,
+        Reason.INVALID_SPEC,
+        Reason.UNSCHEDULABLE,
+        Reason.WAITING_FOR_VICTIMS,
+    )
     assert (["a"] if reason in helped else []) == due(gangs)
 
 
@@ -139,6 +144,16 @@ def test_a_change_of_the_trees_makes_gangs_due_once_and_only_those_that_wait() -
     gangs.topologies_changed()
 
     assert [["a"], []] == [due(gangs), due(gangs)]
+
+
+def test_a_gang_that_waits_for_victims_is_tried_when_room_is_freed_and_after_a_backoff() -> None:
+    gangs = gangs_of(1)
+    refuse(gangs, reason=Reason.WAITING_FOR_VICTIMS)
+    moment = gangs.next_retry()
+
+    gangs.room_freed()
+
+    assert (["a"], NOW + 1) == (due(gangs), moment)
 
 
 def test_a_gang_that_was_placed_is_short_of_room_no_more() -> None:

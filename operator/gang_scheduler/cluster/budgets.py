@@ -1,0 +1,163 @@
+"""PodDisruptionBudgets: which pods one covers, and how many of those may go."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.cluster import decode, wire
+from gang_scheduler.model.pods import Operator, Pod, PodPhase, Requirement
+
+MATCHES: Mapping[Operator, Callable[[str | None, tuple[str, ...]], bool]] = {
+    Operator.IN: lambda value, values: value in values,
+    Operator.NOT_IN: lambda value, values: value not in values,
+    Operator.EXISTS: lambda value, _: value is not None,
+    Operator.DOES_NOT_EXIST: lambda value, _: value is None,
+}
+"""Whether a label of this value, None where it is absent, is what an expression asks for."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredBudget:
+    """A PodDisruptionBudget. `selector` is None where it covers no pod, () where it covers all.
+
+    `allowed` is how many pods may go, as its status says; None where nobody has counted and
+    `least_healthy` tells how many must stay of a number that is expected.
+    """
+
+    uid: str
+    namespace: str
+    name: str
+    selector: tuple[Requirement, ...] | None = None
+    allowed: int | None = 0
+    least_healthy: Callable[[int], int] = field(default=lambda expected: expected, compare=False)
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`."""
+        return f"{self.namespace}/{self.name}"
+
+    def covers(self, pod: Pod) -> bool:
+        """Tell whether the budget is for this pod."""
+        if self.selector is None or pod.namespace != self.namespace:
+            return False
+        return all(
+            MATCHES[each.operator](pod.labels.get(each.key), each.values) for each in self.selector
+        )
+
+
+def read(body: Mapping[str, Any]) -> DeclaredBudget:
+    """Return what a PodDisruptionBudget says. Raises InvalidField.
+
+    A status that is missing, or of an earlier spec, allows nothing.
+    """
+    return _declared(body, uncounted=0)
+
+
+def read_uncounted(body: Mapping[str, Any]) -> DeclaredBudget:
+    """Return the same; without a status it is left to us to count. Raises InvalidField."""
+    return _declared(body, uncounted=None)
+
+
+class Budgets:
+    """All PodDisruptionBudgets."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, DeclaredBudget] = {}
+        self._by_namespace: dict[str, dict[str, DeclaredBudget]] = {}
+
+    @property
+    def uids(self) -> Collection[str]:
+        """The uids of all of them."""
+        return self._known.keys()
+
+    def seen(self, declared: DeclaredBudget) -> DeclaredBudget | None:
+        """Add or replace a budget; return what it was before."""
+        before = self._known.get(declared.uid)
+        self._known[declared.uid] = declared
+        self._by_namespace.setdefault(declared.namespace, {})[declared.uid] = declared
+        return before
+
+    def gone(self, uid: str) -> DeclaredBudget | None:
+        """Forget a budget; return what it was."""
+        before = self._known.pop(uid, None)
+        if before is not None:
+            del self._by_namespace[before.namespace][uid]
+        return before
+
+    def of(self, pod: Pod) -> tuple[str, ...]:
+        """Return the keys of the budgets that cover a pod."""
+        near = self._by_namespace.get(pod.namespace, {}).values()
+        return tuple(sorted(each.key for each in near if each.covers(pod)))
+
+    def allowed(self, pods: Callable[[], Iterable[Pod]]) -> Mapping[str, int]:
+        """Return how many pods of each budget may go; `pods` is only called to count them."""
+        return {
+            each.key: _counted(each, pods()) if each.allowed is None else each.allowed
+            for each in sorted(self._known.values(), key=lambda each: each.key)
+        }
+
+
+def _declared(body: Mapping[str, Any], uncounted: int | None) -> DeclaredBudget:
+    source = decode.read(body, wire.PodDisruptionBudget)
+    status, allowed = source.status, uncounted
+    if status is not None:
+        is_current = status.observed_generation >= source.metadata.generation
+        allowed = max(status.disruptions_allowed, 0) if is_current else 0
+    return DeclaredBudget(
+        uid=source.metadata.uid,
+        namespace=source.metadata.namespace,
+        name=source.metadata.name,
+        selector=_selector(source.spec.selector),
+        allowed=allowed,
+        least_healthy=_least_healthy(source.spec),
+    )
+
+
+def _selector(source: wire.LabelSelector | None) -> tuple[Requirement, ...] | None:
+    if source is None:
+        return None
+    labels = source.match_labels.items()
+    return (
+        *(Requirement(key, Operator.IN, (value,)) for key, value in sorted(labels)),
+        *(Requirement(e.key, _known(e), tuple(e.values)) for e in source.match_expressions),
+    )
+
+
+def _known(expression: wire.NodeSelectorRequirement) -> Operator:
+    if expression.operator not in MATCHES:
+        problem = f"must be one of {', '.join(MATCHES)}"
+        where = "spec.selector.matchExpressions.operator"
+        raise InvalidField(where, expression.operator.value, problem)
+    return expression.operator
+
+
+def _least_healthy(spec: wire.PodDisruptionBudgetSpec) -> Callable[[int], int]:
+    """Return how many must stay healthy, as a function of how many are expected."""
+    most, least = spec.max_unavailable, spec.min_available
+    if most is not None:
+        share = _share("spec.maxUnavailable", most)
+        return lambda expected: max(expected - share(expected), 0)
+    # Of a budget that says neither, nobody may go.
+    return _share("spec.minAvailable", "100%" if least is None else least)
+
+
+def _share(where: str, amount: int | str) -> Callable[[int], int]:
+    """Return a number, or a percentage rounded up, as a function of the whole."""
+    if isinstance(amount, int):
+        return lambda _: amount
+    percent = amount.removesuffix("%")
+    if percent == amount or not (percent.isascii() and percent.isdigit()):
+        raise InvalidField(where, amount, "must be a whole number or a percentage")
+    return lambda expected: -(-int(percent) * expected // 100)
+
+
+def _counted(budget: DeclaredBudget, pods: Iterable[Pod]) -> int:
+    """Return what the controller would write of these pods."""
+    expected = [pod for pod in pods if not pod.terminal and budget.covers(pod)]
+    healthy = sum(1 for _ in _healthy(expected))
+    return max(healthy - budget.least_healthy(len(expected)), 0)
+
+
+def _healthy(pods: Iterable[Pod]) -> Iterator[Pod]:
+    return (pod for pod in pods if pod.phase is PodPhase.RUNNING and not pod.deleting)

@@ -1,0 +1,57 @@
+"""Whether a gang may make room for itself by evicting others, and if not, why."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from gang_scheduler.cluster.records import Record
+from gang_scheduler.cluster.tenancy import Tenancy
+from gang_scheduler.model.gangs import UNDER_WAY, Gang
+from gang_scheduler.model.pods import Pod, rank_key
+
+MOST_ROUNDS: Final = 3
+"""How often a gang may evict others in ROUNDS_SECONDS."""
+ROUNDS_SECONDS: Final = 600
+
+SWITCHED_OFF: Final = "preemption is switched off"
+TOO_MANY_ROUNDS: Final = f"{MOST_ROUNDS} preemption rounds in 10 minutes were not enough"
+
+
+class Eligibility:
+    """Answers for one gang at a time. `tenancy` knows who is on the nodes."""
+
+    def __init__(self, tenancy: Tenancy) -> None:
+        self._tenancy = tenancy
+
+    def why_not(self, gang: Gang, record: Record, now: int) -> str:
+        """Return why the gang may not evict anybody now; "" if it may."""
+        if not self._tenancy.rules.preemption:
+            return SWITCHED_OFF
+        peaceful = min(
+            (pod for pod in record.living() if not pod.preempts), key=rank_key, default=None
+        )
+        if peaceful is not None:
+            return f"pod {peaceful.key} has preemptionPolicy Never"
+        if self._is_under_way(gang, record, now):
+            return UNDER_WAY
+        recent = sum(1 for at in record.rounds if now - at < ROUNDS_SECONDS)
+        return TOO_MANY_ROUNDS if recent >= MOST_ROUNDS else ""
+
+    def _is_under_way(self, gang: Gang, record: Record, now: int) -> bool:
+        """Tell whether those that the gang waits for are still leaving."""
+        started = record.preempting
+        if started is not None:
+            waited_for = self._tenancy.is_waited_for
+            if any(waited_for(uid, started.at, now) for uid in started.victims):
+                return True
+        leaving = list(self._leaving(gang, now))
+        # Marked by a process that did not come to delete them: the plan is made again.
+        interrupted = started is None and not all(pod.deleting for pod in leaving)
+        return bool(leaving) and not interrupted
+
+    def _leaving(self, gang: Gang, now: int) -> Iterator[Pod]:
+        """Yield those of lower priority that leave the nodes that members are nominated to."""
+        nodes = {pod.nominated for pod in gang.pending if pod.nominated}
+        for node in sorted(nodes):
+            for pod in self._tenancy.leaving(node, now):
+                if pod.priority < gang.priority:
+                    yield pod

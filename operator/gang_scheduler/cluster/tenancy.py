@@ -1,0 +1,259 @@
+"""Who is on the nodes, and who of them may be evicted: kept up to date pod by pod.
+
+What a pod says of itself is looked at once. A look at all of them costs their number, and only
+what changes with time is worked out anew.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from gang_scheduler.api import annotations
+from gang_scheduler.cluster import sources
+from gang_scheduler.cluster.budgets import Budgets, DeclaredBudget
+from gang_scheduler.cluster.records import Record
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.names import NaturalKey, natural_key
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.tenants import Tenant, Tenants
+
+SYSTEM_PRIORITY: Final = 2_000_000_000
+"""From here on priorities are those of system-cluster-critical and system-node-critical."""
+PATIENCE_SECONDS: Final = 30
+"""How much longer than its grace period a pod may take to end by itself."""
+WRITING_SECONDS: Final = 60
+"""How long it may take from the decision to evict a pod until the API server shows it."""
+
+T = TypeVar("T")
+_Order = tuple[NaturalKey, NaturalKey, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What an administrator says of preemption.
+
+    `label_namespaces` are those in which labels protect pods; empty: all. Minimum run times that
+    gangs ask for count up to `max_min_runtime_seconds`. A victim that has not ended
+    `victim_timeout_seconds` after its grace period hangs.
+    """
+
+    preemption: bool = True
+    other_schedulers: bool = False
+    label_namespaces: frozenset[str] = frozenset()
+    min_runtime_seconds: int = 0
+    max_min_runtime_seconds: int = 3600
+    victim_timeout_seconds: int = 300
+
+
+DEFAULT_RULES: Final = Rules()
+
+
+class Tenancy:
+    """All pods that have a node and have not ended. Without preemption it knows of none."""
+
+    def __init__(self, rules: Rules = DEFAULT_RULES) -> None:
+        self.rules = rules
+        self.budgets = Budgets()
+        self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
+        self._changed: set[str] = set()
+        self._tenants: dict[str, Tenant] = {}
+        self._spared: dict[str, Tenant] = {}
+        self._order: dict[str, _Order] = {}
+        self._in_order = True
+        self._priorities: Counter[int] = Counter()
+        self._bound: Counter[GangKey] = Counter()
+        self._leaving: dict[str, dict[str, Pod]] = {}
+
+    def seen(self, pod: Pod, gang: GangKey | None) -> None:
+        """Add or replace a pod on its node; without a gang it is another scheduler's."""
+        if self.rules.preemption:
+            self._pods[pod.uid] = (pod, gang)
+            self._changed.add(pod.uid)
+
+    def gone(self, uid: str) -> None:
+        """Forget a pod that is on no node any more."""
+        if self._pods.pop(uid, None) is not None:
+            self._changed.add(uid)
+
+    def budget_seen(self, declared: DeclaredBudget) -> bool:
+        """Add or replace a budget; tell whether more pods than before may go."""
+        before = self.budgets.seen(declared)
+        if before is None or before.selector != declared.selector:
+            self._look_again_in(declared.namespace)
+        if before is None or not self.rules.preemption:
+            return False
+        more = (declared.allowed or 0) > (before.allowed or 0)
+        return more or before.selector != declared.selector
+
+    def budget_gone(self, uid: str) -> bool:
+        """Forget a budget; tell whether more pods than before may go."""
+        before = self.budgets.gone(uid)
+        if before is not None:
+            self._look_again_in(before.namespace)
+        return before is not None and self.rules.preemption
+
+    def refresh(self) -> None:
+        """Take in what has changed since the last time. Everything below is as of then."""
+        for uid in self._changed:
+            before = self._tenants.get(uid)
+            if before is not None:
+                self._count(before, -1)
+            self._take(uid)
+        self._changed.clear()
+
+    def outranked_by(self, priority: int) -> bool:
+        """Tell whether a gang of this priority finds anybody who may go, or is going already."""
+        return any(each < priority for each in self._priorities)
+
+    def is_waited_for(self, uid: str, since: int, now: int) -> bool:
+        """Tell whether somebody whom it was decided to evict then is still on his way out."""
+        pod, _ = self._pods.get(uid, (None, None))
+        if pod is None or self.hangs(pod, now):
+            return False
+        return pod.deleting or now - since < WRITING_SECONDS
+
+    def leaving(self, node: str, now: int) -> Iterator[Pod]:
+        """Yield the pods that terminate on a node or are marked as victims, unless they hang."""
+        pods = self._leaving.get(node, {}).values()
+        return (pod for pod in pods if not self.hangs(pod, now))
+
+    def hangs(self, pod: Pod, now: int) -> bool:
+        """Tell a pod that should long be gone."""
+        patience = self.rules.victim_timeout_seconds if pod.marked else PATIENCE_SECONDS
+        return pod.deleting and 0 < pod.gone_by < now - patience
+
+    def tenants(
+        self, records: Mapping[GangKey, Record], pods: Callable[[], Iterable[Pod]], now: int
+    ) -> Tenants:
+        """Return all of them. Linear in pods on nodes."""
+        self._put_in_order()
+        tenants = tuple(self._tenants.values())
+        runtimes = self._min_runtimes(records)
+        if runtimes or self.rules.min_runtime_seconds:
+            tenants = tuple(self._checked(each, runtimes, now) for each in tenants)
+        going = self._going(records, now)
+        if going:
+            tenants = tuple(self._spare(t) if t.pod.uid in going else t for t in tenants)
+        lost = Counter(self._tenants[uid].gang for uid in going)
+        bound = ((key, n - lost[key]) for key, n in self._bound.items() if n > 1)
+        surplus = ((key, _surplus(records.get(key), n)) for key, n in bound)
+        used = Counter(budget for uid in going for budget in self._tenants[uid].budgets)
+        allowed = self.budgets.allowed(pods)
+        return Tenants(
+            tenants=tenants,
+            surplus={key: spare for key, spare in surplus if spare},
+            allowed={key: max(0, n - used[key]) for key, n in allowed.items()},
+        )
+
+    def _going(self, records: Mapping[GangKey, Record], now: int) -> set[str]:
+        """Return the victims that are on their way out, and do not terminate yet."""
+        waited_for = (
+            uid
+            for record in records.values()
+            if record.preempting is not None
+            for uid in record.preempting.victims
+            if self.is_waited_for(uid, record.preempting.at, now)
+        )
+        return {uid for uid in waited_for if not self._tenants[uid].pod.deleting}
+
+    def _take(self, uid: str) -> None:
+        self._spared.pop(uid, None)
+        if uid not in self._pods:
+            self._tenants.pop(uid, None)
+            self._order.pop(uid, None)
+            return
+        pod, gang = self._pods[uid]
+        if uid not in self._order:
+            self._order[uid] = (natural_key(pod.namespace), natural_key(pod.name), uid)
+            self._in_order = False
+        tenant = Tenant(
+            pod=pod,
+            gang=gang or GangKey(sources.SINGLE.name, pod.namespace, pod.name),
+            evictable=self._evictable(pod, gang),
+            budgets=self.budgets.of(pod),
+        )
+        self._tenants[uid] = tenant
+        self._count(tenant, 1)
+
+    def _count(self, tenant: Tenant, sign: int) -> None:
+        pod = tenant.pod
+        if pod.deleting or pod.marked:
+            self._note_leaving(pod, sign)
+        if tenant.evictable or pod.deleting:
+            _add(self._priorities, pod.priority, sign)
+        if not pod.deleting and tenant.gang.source != sources.SINGLE.name:
+            _add(self._bound, tenant.gang, sign)
+
+    def _note_leaving(self, pod: Pod, sign: int) -> None:
+        on_node = self._leaving.setdefault(pod.node, {})
+        if sign > 0:
+            on_node[pod.uid] = pod
+        else:
+            on_node.pop(pod.uid, None)
+        if not on_node:
+            del self._leaving[pod.node]
+
+    def _evictable(self, pod: Pod, gang: GangKey | None) -> bool:
+        # A bind that is under way must be through first.
+        if pod.deleting or pod.assumed or pod.priority >= SYSTEM_PRIORITY:
+            return False
+        if gang is None and not self.rules.other_schedulers:
+            return False
+        if pod.pinned:
+            return False
+        return not self._is_protected(pod)
+
+    def _is_protected(self, pod: Pod) -> bool:
+        """Tell whether a label keeps the pod from being evicted, where labels may."""
+        where = self.rules.label_namespaces
+        if where and pod.namespace not in where:
+            return False
+        disabled = pod.labels.get(annotations.DISABLE_PREEMPTIBLE) == "true"
+        return disabled or pod.labels.get(annotations.QUOTA_PREEMPTIBLE) == "false"
+
+    def _look_again_in(self, namespace: str) -> None:
+        self._changed.update(
+            uid for uid, (pod, _) in self._pods.items() if pod.namespace == namespace
+        )
+
+    def _put_in_order(self) -> None:
+        if not self._in_order:
+            uids = sorted(self._tenants, key=self._order.__getitem__)
+            self._tenants = {uid: self._tenants[uid] for uid in uids}
+            self._in_order = True
+
+    def _min_runtimes(self, records: Mapping[GangKey, Record]) -> Mapping[GangKey, int]:
+        """Return the minimum run times of those gangs that ask for one, in seconds."""
+        most = self.rules.max_min_runtime_seconds
+        if not most:
+            return {}
+        asked = ((key, each.min_runtime_seconds) for key, each in records.items())
+        return {key: min(seconds, most) for key, seconds in asked if seconds}
+
+    def _checked(self, tenant: Tenant, runtimes: Mapping[GangKey, int], now: int) -> Tenant:
+        """Return the tenant, safe while it has not run for as long as it may."""
+        least = max(runtimes.get(tenant.gang, 0), self.rules.min_runtime_seconds)
+        if not tenant.evictable or not least:
+            return tenant
+        pod = tenant.pod
+        # The kubelet says when it began. Until then the best guess is when it was bound.
+        began = pod.started_at or pod.scheduled_at or pod.created_at
+        return tenant if now - began >= least else self._spare(tenant)
+
+    def _spare(self, tenant: Tenant) -> Tenant:
+        """Return the tenant as one that may not be evicted; the same one each time."""
+        uid = tenant.pod.uid
+        if uid not in self._spared:
+            self._spared[uid] = replace(tenant, evictable=False)
+        return self._spared[uid]
+
+
+def _surplus(record: Record | None, bound: int) -> int:
+    return record.surplus_of(bound) if record is not None else 0
+
+
+def _add(counter: Counter[T], key: T, sign: int) -> None:
+    counter[key] += sign
+    if not counter[key]:
+        del counter[key]
