@@ -28,7 +28,8 @@ from gang_scheduler.model.pods import (
     Toleration,
 )
 from gang_scheduler.model.resources import amount_of
-from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.model.tenants import Tenant, Tenants
 
 SCHEDULER = "py-gang-scheduler"
 NAMESPACE = "default"
@@ -133,6 +134,10 @@ def pod(
     podset: PodSet | None = None,
     labels: Text | None = None,
     annotations: Text | None = None,
+    nominated: str = "",
+    marked: bool = False,
+    started_at: int = 0,
+    gone_by: int = 0,
     **asks: Any,
 ) -> Pod:
     """Return a pod, of the PodGroup `gang` if given. `asks` are the arguments of `ask`."""
@@ -154,6 +159,10 @@ def pod(
         podset=podset,
         annotations=dict(annotations or {}),
         labels={**({POD_GROUP_LABEL: gang} if gang else {}), **(labels or {})},
+        nominated=nominated,
+        marked=marked,
+        started_at=started_at,
+        gone_by=gone_by,
     )
 
 
@@ -204,6 +213,7 @@ def gang(
     match_policy: str = "once-satisfied",
     min_resources: tuple[tuple[str, int], ...] = (),
     mates: Sequence[Pod] = (),
+    spares_others: str = "",
     problem: Problem | None = None,
     **asks: Any,
 ) -> Gang:
@@ -227,6 +237,7 @@ def gang(
         match_policy=MatchPolicy(match_policy),
         min_resources=min_resources,
         mates=tuple(mates),
+        spares_others=spares_others,
         problem=problem,
     )
 
@@ -242,27 +253,82 @@ def group(
     return GangGroup(in_order, problem, gathering, tuple(started))
 
 
+def tenant(
+    name: str,
+    node: str,
+    *,
+    gang: str = "",
+    evictable: bool = True,
+    budgets: Sequence[str] = (),
+    **fields: Any,
+) -> Tenant:
+    """Return a pod that has a node: a gang of one, unless told otherwise.
+
+    `fields` are the arguments of `pod`.
+    """
+    key = gang_key(gang) if gang else GangKey("pod", NAMESPACE, name)
+    held = pod(name, gang=gang, node=node, **fields)
+    return Tenant(held, key, evictable, tuple(budgets))
+
+
+def tenants(
+    *those: Tenant,
+    surplus: Mapping[str, int] | None = None,
+    allowed: Mapping[str, int] | None = None,
+) -> Tenants:
+    """Return who is on the nodes. `surplus` is by name of the gang, `allowed` by budget."""
+    spare = {gang_key(name): number for name, number in (surplus or {}).items()}
+    return Tenants(those, spare, dict(allowed or {}))
+
+
 def snapshot(
     nodes: Iterable[Node],
     gangs: Iterable[Gang | GangGroup] = (),
     bound: Iterable[Pod] = (),
     schemes: Iterable[Scheme] = (),
+    *,
+    tenants: Tenants | None = None,
+    nominated: Iterable[Nominated] = (),
+    taken_at: int = 0,
 ) -> Snapshot:
-    """Return a snapshot in which the pods `bound` use room; a gang is a group of its own."""
+    """Return a snapshot in which `bound` and `tenants` use room; a gang is a group of its own.
+
+    Members of the gangs that have a nominated node are `nominated`, besides those given.
+    """
     table = NodeTable(nodes)
     free = table.allocatable.copy()
     ports: dict[int, frozenset[HostPort]] = {}
     held: dict[int, IntArray] = {}
-    for each in bound:
+    on_nodes = [each.pod for each in tenants.tenants] if tenants else []
+    for each in (*bound, *on_nodes):
         row = table.rows[each.node]
         used = table.vector(each.ask.requests)
         free[row] -= used
         held[each.priority] = held.get(each.priority, 0) + used
         if each.ask.host_ports:
             ports[row] = ports.get(row, frozenset()) | set(each.ask.host_ports)
-    free = np.asarray(free, dtype=np.int64)
     groups = tuple(each if isinstance(each, GangGroup) else group(each) for each in gangs)
-    return Snapshot(0, table, free, ports, held, schemes=tuple(schemes), groups=groups)
+    return Snapshot(
+        taken_at=taken_at,
+        nodes=table,
+        free=np.asarray(free, dtype=np.int64),
+        host_ports=ports,
+        held=held,
+        schemes=tuple(schemes),
+        tenants=tenants,
+        nominated=(*nominated, *_nominated(groups)),
+        groups=groups,
+    )
+
+
+def _nominated(groups: Iterable[GangGroup]) -> list[Nominated]:
+    waiting = (each for several in groups for each in several.waiting)
+    return [
+        Nominated(member, each.key, each.priority)
+        for each in waiting
+        for member in each.pending
+        if member.nominated
+    ]
 
 
 def nodes_of(plan: Plan) -> dict[str, str]:
@@ -273,6 +339,16 @@ def nodes_of(plan: Plan) -> dict[str, str]:
 def gangs_placed(plan: Plan) -> list[str]:
     """Return the names of the gangs that a plan places, in its order."""
     return [placed.gang.key.name for placed in plan.placed]
+
+
+def victims_of(plan: Plan) -> set[str]:
+    """Return the names of the pods that a plan evicts."""
+    return {each.pod.name for made in plan.preemptions for each in made.victims}
+
+
+def nominations_of(plan: Plan) -> dict[str, str]:
+    """Return pod name to node name for everything that a plan nominates, in its order."""
+    return {bind.pod.name: bind.node for made in plan.preemptions for bind in made.nominations}
 
 
 def reasons(plan: Plan) -> dict[str, str]:

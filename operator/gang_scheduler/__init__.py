@@ -4,11 +4,11 @@ One way of data, top to bottom:
 
     Kubernetes watch -> cluster.handlers -> cluster.cache -> model.snapshot
         -> scheduler.cycle.schedule() -> model.plan
-        -> cluster.binder -> cluster.status, cluster.events -> Kubernetes
+        -> cluster.binder, cluster.evictor -> cluster.status, cluster.events -> Kubernetes
 
 | package    | what it holds                                                                  |
 |------------|--------------------------------------------------------------------------------|
-| model      | frozen nouns: resources, pods, nodes, gangs, snapshot, plan                    |
+| model      | frozen nouns: resources, pods, nodes, gangs, tenants, snapshot, plan           |
 | scheduler  | pure verbs; `cycle.py` is the file to open first                               |
 | cluster    | everything that talks to Kubernetes; the only place that imports kopf          |
 | api        | our CRDs and the accepted annotations as pydantic models                       |

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from secrets import token_hex
 from typing import Protocol
@@ -20,18 +21,23 @@ from gang_scheduler.cluster.binder import Binder
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.connection import Connection
 from gang_scheduler.cluster.events import Events
+from gang_scheduler.cluster.evictor import Evictor
 from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.kopf_source import KopfSource
 from gang_scheduler.cluster.kubernetes import KubernetesApi
 from gang_scheduler.cluster.leader import LeaderElector
+from gang_scheduler.cluster.lingering import Lingering
+from gang_scheduler.cluster.losses import Losses
+from gang_scheduler.cluster.marks import Naming
 from gang_scheduler.cluster.release import Releaser
 from gang_scheduler.cluster.reports import Reports
 from gang_scheduler.cluster.status import StatusWriter
 from gang_scheduler.cluster.sweep import Sweep
+from gang_scheduler.cluster.tenancy import Rules
 from gang_scheduler.cluster.topology_writer import TopologyWriter
 from gang_scheduler.loop import Loop, Wake
 from gang_scheduler.probes import Probes
-from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.scheduler.profile import PROFILES, PreemptionRules, Profile
 from gang_scheduler.settings import OnPartialGang, Settings
 
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
@@ -51,7 +57,8 @@ async def main(settings: Settings) -> None:
     """Run the operator on the current event loop, until it is told to stop."""
     log.info("starting", version=__version__, **settings.model_dump(mode="json"))
     configuration = await connection.load(settings.kubeconfig)
-    limit = settings.bind_concurrency + settings.status_concurrency + SPARE_CONNECTIONS
+    # Bindings and evictions go beside each other.
+    limit = 2 * settings.bind_concurrency + settings.status_concurrency + SPARE_CONNECTIONS
     async with Connection(configuration, limit) as open_connection:
         await App(settings, open_connection).run()
     log.info("stopped")
@@ -75,21 +82,37 @@ class App:
         api = KubernetesApi(open_connection)
         self._elector = LeaderElector(api, _namespace(settings), settings.lease_name, _identity())
         wake = Wake()
-        self._cache = Cache(settings.scheduler_names, wake, settings.schedule_timeout_seconds)
+        self._cache = Cache(
+            settings.scheduler_names, wake, settings.schedule_timeout_seconds, _rules(settings)
+        )
         self._events = Events(api, self._may_write)
-        reports = Reports(self._cache, self._events)
+        naming = Naming(settings.hide_foreign_names)
+        losses = Losses(self._cache, naming)
+        reports = Reports(self._cache, self._events, naming)
         self._binder = Binder(api, self._cache, settings.bind_concurrency, self._may_write)
+        self._evictor = Evictor(
+            api,
+            self._cache,
+            settings.bind_concurrency,
+            use_eviction_api=settings.use_eviction_api,
+            naming=naming,
+            may_write=self._may_write,
+        )
+        self._lingering = Lingering(self._cache, settings.victim_timeout_seconds, reports.lingers)
         self._releaser = None
         if settings.on_partial_gang is OnPartialGang.RELEASE:
             self._releaser = Releaser(api, self._cache, self._may_write)
         self._loop = Loop(
             self._cache,
             self._binder,
+            self._evictor,
             reports,
             self._releaser,
-            profile=PROFILES[settings.strategy],
+            profile=_profile(settings),
             wake=wake,
             batch_seconds=settings.batch_milliseconds / 1000,
+            losses=losses,
+            naming=naming,
         )
         self._status = StatusWriter(
             api,
@@ -97,6 +120,7 @@ class App:
             interval_seconds=settings.status_interval_milliseconds / 1000,
             concurrency=settings.status_concurrency,
             may_write=self._may_write,
+            losses=losses,
         )
         self._topologies = TopologyWriter(api, self._cache, self._events, may_write=self._may_write)
         intake = Intake(self._cache, reports.broken)
@@ -134,17 +158,19 @@ class App:
 
     def _writers(self) -> Iterator[Runs]:
         """Yield all that works beside the loop and writes."""
-        yield from (self._binder, self._status, self._topologies, self._events)
+        yield from (self._binder, self._evictor, self._lingering)
+        yield from (self._status, self._topologies, self._events)
         if self._releaser is not None:
             yield self._releaser
 
     async def _stop_when_asked(self, everything: anyio.CancelScope) -> None:
-        """Decide nothing more, finish the gangs that are being bound, and end."""
+        """Decide nothing more, finish the bindings and evictions that are begun, and end."""
         await self._stop.wait()
         log.info("stopping")
         self._deciding.cancel()
         with anyio.move_on_after(DRAIN_SECONDS):
             await self._binder.drain()
+            await self._evictor.drain()
         everything.cancel()
 
     def _catch_signals(self) -> None:
@@ -165,6 +191,29 @@ def _calm_the_garbage_collector() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 1000)
+
+
+def _rules(settings: Settings) -> Rules:
+    """Return who may be evicted."""
+    return Rules(
+        preemption=settings.preemption,
+        other_schedulers=settings.preempt_other_schedulers,
+        label_namespaces=frozenset(settings.protection_label_namespaces),
+        min_runtime_seconds=settings.min_runtime_before_preemption_seconds,
+        max_min_runtime_seconds=settings.max_min_runtime_seconds,
+        victim_timeout_seconds=settings.victim_timeout_seconds,
+    )
+
+
+def _profile(settings: Settings) -> Profile:
+    """Return the policies, with what the settings say of making room."""
+    rules = PreemptionRules(
+        min_difference=settings.min_priority_difference,
+        most_victims=settings.max_victims,
+        # The API server would refuse the eviction, and void the plan.
+        within_budgets=settings.use_eviction_api,
+    )
+    return replace(PROFILES[settings.strategy], preemption=rules)
 
 
 def _namespace(settings: Settings) -> str:

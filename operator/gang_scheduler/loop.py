@@ -10,10 +10,13 @@ import structlog
 from gang_scheduler import telemetry
 from gang_scheduler.cluster.binder import Binder, GangBinding
 from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.evictor import Evictor
+from gang_scheduler.cluster.losses import Losses
+from gang_scheduler.cluster.marks import Naming
 from gang_scheduler.cluster.release import Releaser
 from gang_scheduler.cluster.reports import Reports
 from gang_scheduler.model.gangs import Reason
-from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.plan import Plan, Preemption, Refused
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import Profile
 
@@ -32,22 +35,28 @@ class Wake:
 
 
 class Loop:
-    """Turns changes into plans and plans into bindings, a batch at a time."""
+    """Turns changes into plans, and plans into bindings and evictions, a batch at a time."""
 
     def __init__(
         self,
         cache: Cache,
         binder: Binder,
+        evictor: Evictor,
         reports: Reports,
         releaser: Releaser | None = None,
         *,
         profile: Profile,
         wake: Wake,
         batch_seconds: float,
+        losses: Losses | None = None,
+        naming: Naming | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._cache = cache
         self._binder = binder
+        self._evictor = evictor
+        self._losses = losses or Losses(cache)
+        self._naming = naming or Naming()
         self._reports = reports
         self._releaser = releaser
         self._profile = profile
@@ -56,6 +65,7 @@ class Loop:
         self._clock = clock
         self._run_id = token_hex(4)
         binder.finished = self._bound
+        evictor.evicting, evictor.failed = self._evicting, self._given_up
         self._cycle = 0
         self._last_seconds = 0.0
 
@@ -88,15 +98,30 @@ class Loop:
 
     def _apply(self, plan: Plan, now: int) -> None:
         self._cycle += 1
+        lost = self._losses.note(plan)
         for number, placed in enumerate(plan.placed):
+            self._evictor.placed(bind.pod.uid for bind in placed.binds)
             self._cache.gangs.placed(placed.gang.key)
             self._binder.submit(placed, plan_id=f"{self._run_id}-{self._cycle}-{number}")
+        for preemption in plan.preemptions:
+            self._preempt(preemption, now)
+        self._evictor.withdraw(lost)
+        self._evictor.settle_leftovers(plan)
         for refused in plan.refused:
             self._cache.gangs.refused(refused, now)
         for warned in plan.warned:
             self._cache.gangs.warned(warned)
         if self._releaser is not None:
             self._releaser.consider(plan.refused, now)
+
+    def _preempt(self, preemption: Preemption, now: int) -> None:
+        if self._evictor.submit(preemption) and preemption.victims:
+            self._cache.gangs.preempting(
+                [gang.key for gang in preemption.gangs],
+                now,
+                [each.pod.uid for each in preemption.victims],
+                str(preemption.domain or ""),
+            )
 
     def _report(self, plan: Plan, now: int, seconds: float) -> None:
         self._last_seconds = seconds
@@ -105,12 +130,14 @@ class Loop:
         telemetry.BINDINGS_WAITING.set(self._binder.waiting)
         for reason in Reason:
             telemetry.GANGS_WAITING.labels(reason.value).set(self._cache.gangs.waiting[reason])
-        if plan.placed or plan.refused:
+        if plan.placed or plan.preemptions or plan.refused:
             log.info(
                 "cycle_done",
                 cycle=self._cycle,
                 placed=len(plan.placed),
                 pods=sum(len(placed.binds) for placed in plan.placed),
+                preemptions=sum(bool(made.nominations) for made in plan.preemptions),
+                victims=sum(len(made.victims) for made in plan.preemptions),
                 refused=len(plan.refused),
                 seconds=round(seconds, 6),
             )
@@ -124,4 +151,22 @@ class Loop:
             if self._releaser is not None:
                 self._releaser.consider([refusal], now)
         else:
+            self._losses.over(binding.gang.key)
             self._cache.gangs.bound(binding.gang.key)
+
+    def _evicting(self, preemption: Preemption) -> None:
+        """All victims are marked: from now on they and their gangs may know."""
+        for key in {victim.gang for victim in preemption.victims}:
+            by = self._naming.preemptor(preemption, key.namespace)
+            self._cache.gangs.preempted(key, by)
+        self._reports.preempted(preemption)
+
+    def _given_up(self, preemption: Preemption, why: str) -> None:
+        """Say why the gangs still wait; they are tried again."""
+        self._reports.withdrawn(preemption, why)
+        now = int(self._clock())
+        for gang in preemption.gangs:
+            if gang.key in self._cache.gangs.records:
+                detail = f"preemption: given up, {why}"
+                refused = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail=detail)
+                self._cache.gangs.refused(refused, now)

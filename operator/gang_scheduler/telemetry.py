@@ -21,6 +21,13 @@ GANG_SECONDS = Histogram(
     "Time from a gang's plan to its last binding.",
     buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
+PREEMPTIONS = Counter("pgs_preemptions_total", "Preemptions by how they ended.", ["outcome"])
+VICTIMS = Counter("pgs_preemption_victims_total", "Pods that were evicted to make room.")
+VICTIM_SECONDS = Histogram(
+    "pgs_preemption_victims_gone_seconds",
+    "Time from a preemption's plan until the last of its victims is gone.",
+    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600),
+)
 GANGS_WAITING = Gauge("pgs_gangs_waiting", "Gangs that wait, by reason.", ["reason"])
 OBJECTS_SEEN = Counter("pgs_objects_seen_total", "Watch events taken in, by kind.", ["kind"])
 OBJECTS_BROKEN = Counter(

@@ -10,6 +10,7 @@ from gang_scheduler.cluster.errors import ApiError, Kind
 from gang_scheduler.cluster.fake import EVENTS, LEASES
 from gang_scheduler.cluster.ports import (
     NODES,
+    POD_DISRUPTION_BUDGETS,
     POD_GROUPS,
     PODS,
     SCHED_PLUGINS_POD_GROUPS,
@@ -288,6 +289,57 @@ async def test_the_status_of_what_is_not_there_is_gone(server: Server, resource:
     assert Kind.GONE is gone.value.kind
 
 
+# Nominations.
+
+
+async def nominated(server: Server) -> str:
+    """Return the node that room is made on for the pod."""
+    status: dict[str, str] = (await server.get(PODS, "w-0")).get("status", {})
+    return status.get("nominatedNodeName", "")
+
+
+async def test_a_nominated_node_is_set_and_replaced_and_cleared(server: Server) -> None:
+    ref = await pod(server)
+    await server.api.patch_pod_condition(ref, {"type": "example.com/A", "status": "True"})
+
+    seen = []
+    for node in ("n1", "n2", "", ""):
+        await server.api.nominate(ref, node)
+        seen.append(await nominated(server))
+
+    assert ["n1", "n2", "", ""] == seen
+    assert "True" == of(await server.get(PODS, "w-0"), "example.com/A")["status"]
+
+
+@pytest.mark.parametrize("node", ["n2", ""])
+async def test_another_pod_of_the_same_name_is_not_nominated(server: Server, node: str) -> None:
+    ref = await pod(server)
+    await server.api.nominate(ref, "n1")
+
+    with pytest.raises(ApiError) as refused:
+        await server.api.nominate(ref._replace(uid="former"), node)
+
+    # To the API server this is an attempt to change an immutable field.
+    assert 422 == refused.value.status
+    assert "n1" == await nominated(server)
+
+
+async def test_nominating_a_pod_that_is_not_there_is_gone(server: Server) -> None:
+    with pytest.raises(ApiError) as refused:
+        await server.api.nominate(PodRef(server.namespace, "w-0", "u1"), "n1")
+
+    assert Kind.GONE is refused.value.kind
+
+
+async def test_a_bound_pod_stays_where_it_is_when_its_nomination_ends(server: Server) -> None:
+    ref = await pod(server)
+    await server.api.bind(ref, "n1", MARKS)
+
+    await server.api.nominate(ref, "")
+
+    assert "n1" == await server.api.bound_node(ref)
+
+
 # Events.
 
 
@@ -327,6 +379,82 @@ async def test_another_pod_of_the_same_name_is_not_deleted(server: Server) -> No
 async def test_deleting_a_pod_that_is_not_there_is_gone(server: Server) -> None:
     with pytest.raises(ApiError) as refused:
         await server.api.delete_pod(PodRef(server.namespace, "w-0", "u1"))
+
+    assert Kind.GONE is refused.value.kind
+
+
+# Eviction.
+
+
+async def running_pod(server: Server) -> PodRef:
+    """Create a pod that a budget can protect: one that is running."""
+    ref = await pod(server, labels={"app": "w"})
+    await server.api.bind(ref, "n1", MARKS)
+    await server.api.patch_status(PODS, ref.namespace, ref.name, {"phase": "Running"})
+    return ref
+
+
+async def budget(server: Server) -> None:
+    """Create a PodDisruptionBudget that allows nothing as long as nobody has counted."""
+    await server.create(
+        POD_DISRUPTION_BUDGETS,
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "b", "namespace": server.namespace},
+            "spec": {"maxUnavailable": 1, "selector": {"matchLabels": {"app": "w"}}},
+        },
+    )
+
+
+async def test_a_pod_is_evicted(server: Server) -> None:
+    ref = await pod(server)
+
+    await server.api.evict(ref)
+
+    with pytest.raises(ApiError) as gone:
+        await server.api.bound_node(ref)
+    assert Kind.GONE is gone.value.kind
+
+
+async def test_asking_for_an_eviction_changes_nothing(server: Server) -> None:
+    ref = await pod(server)
+
+    await server.api.evict(ref, dry_run=True)
+
+    assert "" == await server.api.bound_node(ref)
+    assert "deletionTimestamp" not in (await server.get(PODS, "w-0"))["metadata"]
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_what_a_budget_protects_is_not_evicted(server: Server, *, dry_run: bool) -> None:
+    ref = await running_pod(server)
+    await budget(server)
+
+    with pytest.raises(ApiError) as refused:
+        await server.api.evict(ref, dry_run=dry_run)
+
+    assert Kind.PROTECTED is refused.value.kind
+    assert "deletionTimestamp" not in (await server.get(PODS, "w-0"))["metadata"]
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_another_pod_of_the_same_name_is_not_evicted(
+    server: Server, *, dry_run: bool
+) -> None:
+    ref = await pod(server)
+
+    with pytest.raises(ApiError) as refused:
+        await server.api.evict(ref._replace(uid="former"), dry_run=dry_run)
+
+    assert Kind.CONFLICT is refused.value.kind
+    assert "" == await server.api.bound_node(ref)
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_evicting_a_pod_that_is_not_there_is_gone(server: Server, *, dry_run: bool) -> None:
+    with pytest.raises(ApiError) as refused:
+        await server.api.evict(PodRef(server.namespace, "w-0", "u1"), dry_run=dry_run)
 
     assert Kind.GONE is refused.value.kind
 

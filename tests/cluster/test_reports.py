@@ -1,12 +1,18 @@
 """Events tell people of decisions: one an object and reason, and not again and again."""
 
+from dataclasses import replace
+from typing import Any
+
 import builders
+from gang_scheduler.cluster import sources
 from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.events import Events
+from gang_scheduler.cluster.events import About, Events
 from gang_scheduler.cluster.fake import EVENTS, FakeApi
 from gang_scheduler.cluster.reports import Reports
 from gang_scheduler.model.gangs import Problem, Reason
-from gang_scheduler.model.plan import Plan, Refused, Warned
+from gang_scheduler.model.plan import Bind, Plan, Preemption, Refused, Warned
+from gang_scheduler.model.tenants import Tenant
+from gang_scheduler.model.topology import Domain
 
 Told = tuple[str, str, str, str]
 """Type, reason, name of the object, note."""
@@ -69,3 +75,83 @@ async def test_an_unknown_layer_that_holds_a_gang_up_is_an_invalid_gang() -> Non
     plan = Plan(refused=(Refused(waits, problem.reason, waits.pending, detail=problem.message),))
 
     assert [("Warning", "InvalidGang", "a", problem.message)] == await Desk().told(plan)
+
+
+# Preemption.
+
+
+def preemption(*victims: Tenant, domain: Domain | None = None) -> Preemption:
+    gang = builders.gang("a")
+    return Preemption((gang,), (Bind(gang.pending[0], "n1"),), victims, domain=domain)
+
+
+def tenants(number: int, gang: str = "", **fields: Any) -> list[Tenant]:
+    names = [f"{gang or 'v'}-{i}" for i in range(number)]
+    return [builders.tenant(name, "n1", gang=gang, **fields) for name in names]
+
+
+async def test_a_preemptor_is_told_how_many_go_and_where() -> None:
+    plan = Plan(preemptions=(preemption(*tenants(12), domain=Domain("SpineLayer", ("s1",))),))
+
+    names = ", ".join(f"default/v-{i}" for i in range(10))
+    note = f"Evicting 12 pods to make room in SpineLayer/s1: {names} and 2 more"
+    assert [("Normal", "Preempting", "a", note)] == await Desk().told(plan, plan)
+
+
+async def test_a_preemptor_without_victims_waits_for_those_who_leave() -> None:
+    note = "Waiting for pods that are terminating to make room"
+    found = await Desk().told(Plan(preemptions=(preemption(),)))
+
+    assert [("Normal", "Preempting", "a", note)] == found
+
+
+async def test_who_only_gives_room_back_preempts_nobody() -> None:
+    given_back = Preemption((builders.gang("a"),), (), displaced=(builders.pod("b-0"),))
+
+    assert [] == await Desk().told(Plan(preemptions=(given_back,)))
+
+
+async def test_waiting_for_victims_is_no_failure() -> None:
+    waits = builders.gang("a")
+    plan = Plan(refused=(Refused(waits, Reason.WAITING_FOR_VICTIMS, waits.pending, detail="x"),))
+
+    assert [] == await Desk().told(plan)
+
+
+async def test_each_gang_of_the_victims_is_told_once_who_took_them() -> None:
+    desk = Desk()
+    desk.reports.preempted(preemption(*tenants(2, gang="g", owner="default/job")))
+
+    note = "Preempted by default/a: 2 members: g-0, g-1"
+    assert [("Normal", "Preempted", "g-0", note)] == await desk.told()
+
+
+async def test_a_victim_that_nobody_creates_again_is_told_so() -> None:
+    desk = Desk()
+    (victim,) = tenants(1)
+    key = sources.gang_of(victim.pod)
+    desk.reports.preempted(preemption(replace(victim, gang=key)))
+
+    note = "Preempted by default/a; it has no owner: nobody will create it again"
+    assert [("Warning", "Preempted", "v-0", note)] == await desk.told()
+
+
+async def test_a_preemption_that_is_given_up_is_told_with_the_reason() -> None:
+    desk = Desk()
+    desk.reports.withdrawn(preemption(), "a budget forbids it")
+
+    expected = [("Warning", "FailedScheduling", "a", "preemption: given up, a budget forbids it")]
+    assert expected == await desk.told()
+
+
+async def test_a_warning_is_told_at_once_after_other_news_of_the_same_reason() -> None:
+    desk = Desk()
+    about = About("v1", "Pod", "default", "a-0", "uid-a-0")
+    for note, warning in (("Evicting 1 pods", False), ("it hangs", True), ("it still hangs", True)):
+        desk.events.record(about, "Preempting", note, warning=warning)
+
+    expected = [
+        ("Normal", "Preempting", "a-0", "Evicting 1 pods"),
+        ("Warning", "Preempting", "a-0", "it hangs"),
+    ]
+    assert expected == await desk.told()

@@ -91,8 +91,8 @@ def test_no_role_has_a_wildcard(template: str) -> None:
 
 
 @pytest.mark.parametrize("template", ROLES)
-def test_no_role_reads_secrets_deletes_or_escalates(template: str) -> None:
-    forbidden_verbs = {"delete", "deletecollection", "escalate", "bind", "impersonate"}
+def test_no_role_reads_secrets_or_escalates(template: str) -> None:
+    forbidden_verbs = {"deletecollection", "escalate", "bind", "impersonate"}
 
     assert not {verb for verb, _ in granted(template)} & forbidden_verbs
     assert not {resource for _, resource in granted(template)} & {"secrets", "pods/finalizers"}
@@ -102,6 +102,7 @@ def test_the_scheduler_may_bind_pods_and_report() -> None:
     needed = {
         ("create", "pods/binding"),
         ("patch", "pods/status"),
+        ("delete", "pods"),
         ("patch", "podgroups/status"),
         ("create", "events"),
     }
@@ -136,12 +137,18 @@ def test_the_pod_passes_the_restricted_security_standard() -> None:
     assert [] == [line for line in needed if line not in deployment]
 
 
-def test_only_a_setting_lets_the_scheduler_delete_pods() -> None:
+@pytest.mark.parametrize("template", ROLES)
+def test_nothing_is_deleted_but_victims(template: str) -> None:
+    deleted = {resource for verb, resource in granted(template) if verb == "delete"}
+
+    assert deleted == ({"pods"} if template == "clusterrole.yaml" else set())
+
+
+def test_only_a_setting_lets_the_scheduler_use_the_eviction_api() -> None:
     text = (CHART / "templates" / "clusterrole.yaml").read_text()
     (condition, block), *others = ON_DEMAND.findall(text)
 
     assert [] == others
-    assert "onPartialGang" in condition
-    assert [{"apiGroups": [""], "resources": ["pods"], "verbs": ["delete"]}] == yaml.safe_load(
-        block
-    )
+    assert "useEvictionApi" in condition
+    eviction = {"apiGroups": [""], "resources": ["pods/eviction"], "verbs": ["create"]}
+    assert [eviction] == yaml.safe_load(block)

@@ -1,4 +1,4 @@
-"""Everything that talks to Kubernetes: watch, cache, bind, status, Events.
+"""Everything that talks to Kubernetes: watch, cache, bind, evict, status, Events.
 
 | module            | promise                                                                    |
 |-------------------|----------------------------------------------------------------------------|
@@ -11,10 +11,15 @@
 | podsets           | what a pod's own annotations ask of it; `ranks` its place among the others |
 | gatherings        | what the gangs of a group ask together, and where they contradict          |
 | cache             | the cluster as last seen; `room` holds nodes and usage, `gangs` membership |
+| tenancy           | who is on the nodes and may be evicted; `budgets` are their PDBs           |
+| eligibility       | whether a gang may evict others; `nominations` are those that wait for it  |
 | topologies        | the trees in force; `kueue_topologies` reads those of Kueue                |
 | topology_writer   | the status of a ClusterNetworkTopology, as `topology_status` words it      |
 | sweep             | finds objects that were deleted while no watch was looking                 |
 | ports             | the protocols between the parts; `kubernetes` and `fake` implement the API |
 | binder            | binds a placed gang and settles what an answer left open                   |
+| evictor           | nominates, marks and evicts; `rounds` has its steps, `marks` their words   |
+| strays            | marks that an earlier life left for nobody                                 |
+| losses            | who lost the room that was made for it; `lingering` who does not leave it  |
 | status            | phases, conditions and counts, coalesced; `events` tells people            |
 """

@@ -8,6 +8,7 @@ reports a successful binding as an error (kubernetes-client/python#547).
 import base64
 import ssl
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -133,13 +134,21 @@ class Connection:
 
 
 def _error(answer: aiohttp.ClientResponse, content: bytes) -> ApiError:
+    cause = ""
     try:
         status: Any = orjson.loads(content)
         message = str(status["message"])
+        cause = _cause(status)
     except (orjson.JSONDecodeError, KeyError, TypeError):
         message = content[:200].decode(errors="replace") or str(answer.reason)
     try:
         retry_after = float(answer.headers.get("Retry-After", 0))
     except ValueError:
         retry_after = 0.0
-    return ApiError(answer.status, message, retry_after)
+    return ApiError(answer.status, message, retry_after, cause)
+
+
+def _cause(status: Mapping[str, Any]) -> str:
+    """Return the first word that the server gives for what caused its answer."""
+    causes = (status.get("details") or {}).get("causes") or [{}]
+    return str(causes[0].get("reason") or "")

@@ -52,7 +52,7 @@ class Events:
         self._may_write = may_write
         self._clock = clock
         self._queue: asyncio.Queue[tuple[str, dict[str, Any]]] = asyncio.Queue(QUEUE_LENGTH)
-        self._last: dict[tuple[str, str], tuple[str, float]] = {}
+        self._last: dict[tuple[str, str, bool], tuple[str, float]] = {}
         self._pruned_at = clock()
         self._instance = f"{CONTROLLER}-{os.environ.get('HOSTNAME') or socket.gethostname()}"
 
@@ -60,7 +60,8 @@ class Events:
         """Queue an Event, unless it was just said."""
         now = self._clock()
         note = note[:LONGEST_NOTE]
-        if self._said_lately(about.uid, reason, note, now):
+        kind = (about.uid, reason, warning)
+        if self._said_lately(kind, note, now):
             return
         namespace = about.namespace or "default"
         try:
@@ -70,7 +71,7 @@ class Events:
         except asyncio.QueueFull:
             telemetry.WRITES.labels("event", "dropped").inc()
         else:
-            self._last[about.uid, reason] = (note, now)
+            self._last[kind] = (note, now)
 
     async def run(self) -> None:
         """Send until cancelled, at PER_SECOND on average and BURST at once."""
@@ -94,11 +95,11 @@ class Events:
         else:
             telemetry.WRITES.labels("event", "written").inc()
 
-    def _said_lately(self, uid: str, reason: str, note: str, now: float) -> bool:
+    def _said_lately(self, kind: tuple[str, str, bool], note: str, now: float) -> bool:
         if now - self._pruned_at > REPEAT_SECONDS:
             self._pruned_at = now
             self._last = {k: v for k, v in self._last.items() if now - v[1] < REPEAT_SECONDS}
-        last_note, at = self._last.get((uid, reason), ("", float("-inf")))
+        last_note, at = self._last.get(kind, ("", float("-inf")))
         return now - at < (REPEAT_SECONDS if note == last_note else REWORD_SECONDS)
 
     def _event(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
-from gang_scheduler.cluster.errors import ApiError
+from gang_scheduler.cluster.errors import BUDGET, ApiError
 from gang_scheduler.cluster.ports import (
     CLUSTER_NETWORK_TOPOLOGIES,
     JOB_SETS,
@@ -21,6 +21,7 @@ from gang_scheduler.cluster.ports import (
     KUEUE_TOPOLOGIES,
     NATIVE_POD_GROUPS,
     NODES,
+    POD_DISRUPTION_BUDGETS,
     POD_GROUPS,
     PODS,
     SCHED_PLUGINS_POD_GROUPS,
@@ -32,7 +33,7 @@ from gang_scheduler.cluster.ports import (
 LEASES = Resource("coordination.k8s.io", "v1", "leases")
 EVENTS = Resource("events.k8s.io", "v1", "events")
 SERVED = (
-    *(PODS, NODES, LEASES, EVENTS),
+    *(PODS, NODES, LEASES, EVENTS, POD_DISRUPTION_BUDGETS),
     *(POD_GROUPS, SCHED_PLUGINS_POD_GROUPS, NATIVE_POD_GROUPS[0]),
     *(JOBS, JOB_SETS, CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES[0]),
 )
@@ -163,7 +164,7 @@ class Fault:
             await asyncio.Event().wait()
         await asyncio.sleep(self.delay_seconds)
         if self.error is not None:
-            raise ApiError(self.error.status, self.error.message, self.error.retry_after)
+            raise ApiError(*self.error.details)
 
 
 NO_FAULT = Fault()
@@ -216,14 +217,32 @@ class FakeApi:
                 raise ApiError(409, f"the UID in the precondition ({pod.uid}) is not {_uid(found)}")
             self.cluster.delete(PODS, pod.namespace, pod.name)
 
+    async def evict(self, pod: PodRef, *, dry_run: bool = False) -> None:
+        """Delete the same pod as far as budgets allow, or only ask; PROTECTED if they do not."""
+        seen = {"uid": pod.uid, "dry_run": dry_run}
+        async with self._call("evict", pod.namespace, pod.name, seen):
+            found = self.cluster.get(PODS, pod.namespace, pod.name)
+            if _uid(found) != pod.uid:
+                raise ApiError(409, f"the UID in the precondition ({pod.uid}) is not {_uid(found)}")
+            self._charge_budgets(found, dry_run=dry_run)
+            if not dry_run:
+                self.cluster.delete(PODS, pod.namespace, pod.name)
+
+    async def nominate(self, pod: PodRef, node: str) -> None:
+        """Say which node room is made on for a pod; "" says that none is. REFUSED for another."""
+        seen = {"uid": pod.uid, "node": node}
+        async with self._call("nominate", pod.namespace, pod.name, seen):
+            with self.cluster.changing(PODS, pod.namespace, pod.name) as found:
+                _require_same(found, pod)
+                patch = {"nominatedNodeName": node or None}
+                found["status"] = _merge(found.get("status"), patch)
+
     async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
-        """Set one condition of a pod."""
+        """Set one condition of a pod. REFUSED if the uid is another."""
         seen = {"uid": pod.uid, "condition": dict(condition)}
         async with self._call("patch_pod_condition", pod.namespace, pod.name, seen):
             with self.cluster.changing(PODS, pod.namespace, pod.name) as found:
-                if _uid(found) != pod.uid:
-                    # Not a failed precondition to the API server, but an attempt to change it.
-                    raise ApiError(422, f'Pod "{pod.name}" is invalid: metadata.uid: immutable')
+                _require_same(found, pod)
                 _set_condition(found, condition)
 
     async def patch_status(
@@ -292,6 +311,22 @@ class FakeApi:
         if fault.after:
             await fault.strike()
 
+    def _charge_budgets(self, found: Document, *, dry_run: bool) -> None:
+        """Count an eviction on the budgets of a running pod, or refuse it."""
+        if found.get("status", {}).get("phase") != "Running":
+            return
+        namespace, labels = found["metadata"].get("namespace", ""), found["metadata"].get("labels")
+        for budget in self.cluster.all(POD_DISRUPTION_BUDGETS):
+            name, wanted = budget["metadata"]["name"], budget["spec"]["selector"]["matchLabels"]
+            covers = wanted.items() <= (labels or {}).items()
+            if budget["metadata"].get("namespace", "") != namespace or not covers:
+                continue
+            with self.cluster.changing(POD_DISRUPTION_BUDGETS, namespace, name) as charged:
+                allowed = charged.setdefault("status", {}).get("disruptionsAllowed", 0)
+                if not allowed:
+                    raise ApiError(429, "Cannot evict pod: a budget forbids it.", 10, cause=BUDGET)
+                charged["status"]["disruptionsAllowed"] = allowed if dry_run else allowed - 1
+
     def _require_new(self, resource: Resource, namespace: str, name: str) -> None:
         if self.cluster.has(resource, namespace, name):
             raise ApiError(409, f'{resource.plural} "{name}" already exists')
@@ -307,6 +342,12 @@ def _require_unbound(found: Document, uid: str) -> None:
         raise ApiError(409, f'pod {name} is already assigned to node "{spec["nodeName"]}"')
     if spec.get("schedulingGates"):
         raise ApiError(409, f"pod {name} has non-empty .spec.schedulingGates")
+
+
+def _require_same(found: Document, pod: PodRef) -> None:
+    if _uid(found) != pod.uid:
+        # Not a failed precondition to the API server, but an attempt to change it.
+        raise ApiError(422, f'Pod "{pod.name}" is invalid: metadata.uid: immutable')
 
 
 def _set_condition(found: Document, condition: Body) -> None:

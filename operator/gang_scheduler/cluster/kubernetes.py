@@ -64,8 +64,26 @@ class KubernetesApi:
         path = _path(PODS, pod.namespace, pod.name)
         await self._connection.request("DELETE", path, orjson.dumps(options))
 
+    async def evict(self, pod: PodRef, *, dry_run: bool = False) -> None:
+        """Delete the same pod as far as budgets allow, or only ask; PROTECTED if they do not."""
+        eviction = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": pod.name, "namespace": pod.namespace},
+            "deleteOptions": {"preconditions": {"uid": pod.uid}},
+        }
+        path = _path(PODS, pod.namespace, pod.name) + "/eviction"
+        query = "?dryRun=All" if dry_run else ""
+        await self._connection.request("POST", path + query, orjson.dumps(eviction))
+
+    async def nominate(self, pod: PodRef, node: str) -> None:
+        """Say which node room is made on for a pod; "" says that none is. REFUSED for another."""
+        patch = {"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": node or None}}
+        path = _path(PODS, pod.namespace, pod.name) + "/status"
+        await self._connection.request("PATCH", path, orjson.dumps(patch), MERGE_PATCH)
+
     async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
-        """Set one condition of a pod."""
+        """Set one condition of a pod. REFUSED if the uid is another."""
         # The uid makes the API server refuse the patch if the pod is another one by now.
         patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}}
         path = _path(PODS, pod.namespace, pod.name) + "/status"

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gang_scheduler.cluster import conditions
+from gang_scheduler.cluster import conditions, marks
 from gang_scheduler.cluster.conditions import Finding
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.phases import Counts, counts_of, phase_of
@@ -26,13 +26,15 @@ class View:
 
     `written` is what the object says already. `now` and `deadline`, when the schedule timeout ends,
     are in seconds since the epoch; there is no deadline while the clock does not run. `domain` is
-    the lowest that holds the gang, None for the whole cluster.
+    the lowest that holds the gang, None for the whole cluster. `room_lost` says how the room that
+    was made for it was lost, if it was.
     """
 
     written: Mapping[str, Any]
     now: int
     deadline: int | None = None
     domain: Domain | None = None
+    room_lost: str = ""
 
 
 def status_of(record: Record, declaration: Declaration, view: View) -> dict[str, Any]:
@@ -75,6 +77,12 @@ def native_status_of(record: Record, declaration: Declaration, view: View) -> di
         ]
     elif record.whole_once or counts.scheduled >= counts.min_member:
         findings = [Finding(INITIALLY, status=True, reason="Scheduled")]
+    if record.preempted_by:
+        findings.append(
+            Finding(marks.TYPE, status=True, reason=marks.REASON, message=_taken(record))
+        )
+    elif any(each.get("type") == marks.TYPE for each in present) and _is_bound(record, counts):
+        findings.append(Finding(marks.TYPE, status=False, reason="Scheduled"))
     return {"conditions": conditions.merged(present, findings, declaration.generation, view.now)}
 
 
@@ -104,6 +112,45 @@ def _findings(record: Record, counts: Counts, view: View) -> Iterator[Finding]:
         yield Finding("PartiallyBound", status=True, reason=refusal.reason, message=bound)
     else:
         yield Finding("PartiallyBound", status=False, reason="NotPartial")
+    yield from _of_preemption(record, counts, view)
+
+
+def _of_preemption(record: Record, counts: Counts, view: View) -> Iterator[Finding]:
+    """Yield what became of preemptions, as far as it is known: after a restart what is written."""
+    bound = _is_bound(record, counts)
+    started = record.preempting
+    if started is not None and started.victims:
+        where = f" in {started.domain}" if started.domain else ""
+        number = len(started.victims)
+        words = f"{'1 pod makes' if number == 1 else f'{number} pods make'} room{where}"
+        yield Finding("Preempting", status=True, reason=Reason.WAITING_FOR_VICTIMS, message=words)
+    elif bound or not _waits_for_victims(record):
+        yield Finding("Preempting", status=False, reason="Scheduled" if bound else "NotPreempting")
+    if record.preempted_by:
+        words = _taken(record)
+        yield Finding("Preempted", status=True, reason=marks.REASON, message=words)
+    elif bound:
+        yield Finding("Preempted", status=False, reason="Scheduled")
+    if view.room_lost and not bound:
+        words = view.room_lost
+        yield Finding("RoomLost", status=True, reason=Reason.UNSCHEDULABLE, message=words)
+    elif bound:
+        yield Finding("RoomLost", status=False, reason="Scheduled")
+
+
+def _taken(record: Record) -> str:
+    return f"members were evicted to make room for {record.preempted_by}"
+
+
+def _is_bound(record: Record, counts: Counts) -> bool:
+    return counts.scheduled + counts.succeeded >= counts.min_member or record.whole_once
+
+
+def _waits_for_victims(record: Record) -> bool:
+    # Before the first verdict nobody knows.
+    if record.refusal is None:
+        return not record.tried
+    return record.refusal.reason is Reason.WAITING_FOR_VICTIMS
 
 
 def _wrong(
@@ -118,7 +165,7 @@ def _wrong(
 
 
 def _scheduled(record: Record, counts: Counts) -> Finding:
-    if counts.scheduled + counts.succeeded >= counts.min_member or record.whole_once:
+    if _is_bound(record, counts):
         bound = f"{counts.scheduled} members have a node"
         return Finding("Scheduled", status=True, reason="Scheduled", message=bound)
     if record.refusal is not None:

@@ -17,6 +17,7 @@ from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.conditions import rfc3339
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.errors import ApiError, Kind
+from gang_scheduler.cluster.losses import Losses
 from gang_scheduler.cluster.phases import nodes_of
 from gang_scheduler.cluster.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.cluster.ports import (
@@ -74,10 +75,12 @@ class StatusWriter:
         interval_seconds: float,
         concurrency: int,
         may_write: Callable[[], bool] = lambda: True,
+        losses: Losses | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._api = api
         self._cache = cache
+        self._losses = losses or Losses(cache)
         self._interval = interval_seconds
         self._concurrency = concurrency
         self._may_write = may_write
@@ -135,6 +138,7 @@ class StatusWriter:
             now=now,
             deadline=self._cache.gangs.deadline(record),
             domain=self._cache.domain_of(nodes_of(record), record.asks),
+            room_lost=self._losses.cause(record.key),
         )
         status = STATUSES[resource.group](record, declaration, view)
         if self._is_news(resource, declaration, told, status):

@@ -16,7 +16,6 @@ class Metadata(wire.Metadata, frozen=True):
     """What every object has."""
 
     generate_name: str = ""
-    generation: int = 0
 
 
 class Identified(wire.Wire, frozen=True):
@@ -48,12 +47,21 @@ def with_identity(body: Mapping[str, Any], kind: Kind, sequence: int) -> Mapping
 def with_pod_defaults(body: Mapping[str, Any], scheduler: str) -> Mapping[str, Any]:
     """Return a pod with a schedulerName, running if it has a node and does not say otherwise."""
     spec, status = body.get("spec", {}), body.get("status", {})
+    _check_time("status.startTime", status.get("startTime") or "")
     phase = "Running" if spec.get("nodeName") else "Pending"
     return {
         **body,
         "spec": {**spec, "schedulerName": spec.get("schedulerName") or scheduler},
         "status": {**status, "phase": status.get("phase") or phase},
     }
+
+
+def latest_time(body: Mapping[str, Any]) -> int:
+    """Return the last time at which something had happened to the object already."""
+    status = body.get("status")
+    text = status.get("startTime") if isinstance(status, Mapping) else None
+    started_at = decode.timestamp(text) if isinstance(text, str) and _is_time(text) else 0
+    return max(creation_time(body) or 0, started_at)
 
 
 def creation_time(body: Mapping[str, Any]) -> int | None:

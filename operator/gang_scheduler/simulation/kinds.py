@@ -40,9 +40,10 @@ KUEUE_TOPOLOGY = Kind(
     namespaced=False,
 )
 
+POD_DISRUPTION_BUDGET = Kind("PodDisruptionBudget", ("policy/v1",))
+
 # Read by a later version. What depends on them is refused by name where it would matter.
 LATER = (
-    Kind("PodDisruptionBudget", ("policy/v1",)),
     Kind("PersistentVolume", ("v1",)),
     Kind("PersistentVolumeClaim", ("v1",)),
     Kind("StorageClass", ("storage.k8s.io/v1",)),
@@ -51,7 +52,7 @@ LATER = (
 SILENT = (Kind("Namespace", ("v1",), namespaced=False),)
 READ = (
     *(NODE, CLUSTER_NETWORK_TOPOLOGY, KUEUE_TOPOLOGY),
-    *(POD, POD_GROUP, NATIVE_POD_GROUP, JOB, JOB_SET, PRIORITY_CLASS),
+    *(POD, POD_GROUP, NATIVE_POD_GROUP, JOB, JOB_SET, PRIORITY_CLASS, POD_DISRUPTION_BUDGET),
 )
 ALL = (*READ, *LATER, *SILENT)
 

@@ -7,7 +7,8 @@ from typing import Any, TypeVar
 from msgspec import field
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import declarations, decode, owners, wire
+from gang_scheduler.cluster import budgets, declarations, decode, owners, wire
+from gang_scheduler.cluster.budgets import DeclaredBudget
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.pod_requests import amounts
 from gang_scheduler.cluster.ports import JobPods
@@ -33,7 +34,7 @@ class Described:
     pods: JobPods | None = None
 
 
-Loaded = Node | Pod | Described | DeclaredTopology
+Loaded = Node | Pod | Described | DeclaredTopology | DeclaredBudget
 T = TypeVar("T")
 
 
@@ -166,7 +167,7 @@ class _Reading:
             other = f"must differ from that of {same_uid.document.place}"
             raise InvalidField("metadata.uid", uid, other)
         self.objects[found.key] = found
-        self.latest = max(self.latest, defaults.creation_time(found.body) or 0)
+        self.latest = max(self.latest, defaults.latest_time(found.body))
 
     def _refuse_second(self, before: _Object, found: _Object) -> None:
         if before.document.body != found.document.body:
@@ -194,6 +195,7 @@ def _loaders(
         kinds.NATIVE_POD_GROUP: lambda body: _described(body, (_native(body),)),
         kinds.JOB: lambda body: _described(body, owners.job(body), owners.pods_of(body)),
         kinds.JOB_SET: lambda body: _described(body, owners.job_set(body)),
+        kinds.POD_DISRUPTION_BUDGET: budgets.read_uncounted,
         kinds.CLUSTER_NETWORK_TOPOLOGY: networks.cluster_network_topology,
         kinds.KUEUE_TOPOLOGY: networks.kueue_topology,
     }

@@ -36,14 +36,22 @@ class Priorities:
         """Return a pod's spec with its priority. Raises InvalidField for an unknown class."""
         name = spec.get("priorityClassName")
         if "priority" in spec:
-            return spec
+            return self._with_policy(spec)
         if name and name not in self.by_name:
             raise InvalidField("spec.priorityClassName", name, "must name a PriorityClass")
         found = self.by_name[name] if name else self.default
         if found is None:
             return spec
-        policy = spec.get("preemptionPolicy", found.preemption_policy.value)
-        return {**spec, "priority": found.value, "preemptionPolicy": policy}
+        return self._with_policy(
+            {**spec, "priority": found.value, "priorityClassName": found.metadata.name}
+        )
+
+    def _with_policy(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a spec with what its class says of preempting, unless it says so itself."""
+        found = self.by_name.get(spec.get("priorityClassName") or "")
+        if found is None:
+            return spec
+        return {"preemptionPolicy": found.preemption_policy.value, **spec}
 
 
 SYSTEM = tuple(

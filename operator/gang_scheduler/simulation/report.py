@@ -1,10 +1,12 @@
 """The output document of `simulate`."""
 
+from collections.abc import Iterator
 from typing import Any
 
-from gang_scheduler.cluster import phases
+from gang_scheduler.cluster import phases, sources
 from gang_scheduler.cluster.records import Record
-from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.plan import Bind, Refused
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.simulation.run import Outcome
@@ -18,8 +20,8 @@ def document(outcome: Outcome) -> Json:
         "apiVersion": "py-gang-scheduler.io/v1alpha1",
         "kind": "Simulation",
         "bindings": _bindings(outcome),
-        "nominations": [],
-        "victims": [],
+        "nominations": [_nomination(*each) for each in outcome.nominated],
+        "victims": [*_victims(outcome)],
         "unschedulable": [_waiting(each) for each in outcome.refused],
         "gangs": [_gang(each, outcome) for each in outcome.cache.gangs.records.values()],
     }
@@ -31,6 +33,22 @@ def _bindings(outcome: Outcome) -> list[Json]:
         for placed in outcome.placed
         for bind in placed.binds
     ]
+
+
+def _nomination(gang: GangKey, bind: Bind) -> Json:
+    return {"pod": bind.pod.key, "node": bind.node, "gang": str(gang)}
+
+
+def _victims(outcome: Outcome) -> Iterator[Json]:
+    for preemption in outcome.preemptions:
+        for victim in preemption.victims:
+            has_gang = victim.gang.source != sources.SINGLE.name
+            yield {
+                "pod": victim.pod.key,
+                "node": victim.pod.node,
+                "gang": str(victim.gang) if has_gang else None,
+                "preemptor": str(preemption.gangs[0].key),
+            }
 
 
 def _waiting(refused: Refused) -> Json:

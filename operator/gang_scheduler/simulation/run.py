@@ -5,11 +5,13 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from gang_scheduler.cluster.backoff import LAST_RETRY_SECONDS
+from gang_scheduler.cluster.budgets import DeclaredBudget
 from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.losses import Losses
 from gang_scheduler.cluster.topologies import DeclaredTopology
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.plan import Placed, Plan, Refused
+from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.topology import Topology
 from gang_scheduler.scheduler.cycle import schedule
@@ -31,10 +33,13 @@ class Options:
 class Outcome:
     """The decisions of all cycles in their order, what waits in the end, and the cluster then.
 
-    `asked` are the trees that gangs asked for.
+    `nominated` are the nominations that still stand in the end, of those that were decided.
+    `refused` are the gangs that wait without one. `asked` are the trees that gangs asked for.
     """
 
     placed: tuple[Placed, ...]
+    preemptions: tuple[Preemption, ...]
+    nominated: tuple[tuple[GangKey, Bind], ...]
     refused: tuple[Refused, ...]
     cache: Cache
     asked: Mapping[GangKey, Topology] = field(default_factory=dict)
@@ -46,6 +51,9 @@ def simulate(objects: Objects, options: Options) -> Outcome:
     cache = Cache(options.schedulers, on_change=lambda: None)
     _fill(cache, objects.loaded)
     placed: list[Placed] = []
+    preemptions: list[Preemption] = []
+    nominated: dict[str, tuple[GangKey, Bind]] = {}
+    losses = Losses(cache)
     waiting: dict[GangKey, Refused] = {}
     asked: dict[GangKey, Topology] = {}
     # Every backoff has ended by the next cycle, so that all that wait are tried in each.
@@ -54,15 +62,20 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         snapshot = cache.snapshot(now)
         plan = schedule(snapshot, PROFILES[options.strategy])
         # 3. Apply.
-        _apply(cache, plan, now)
+        lost = losses.note(plan)
+        _apply(cache, plan, lost, now)
         # 4. Note the decisions.
         placed += plan.placed
-        _note(waiting, plan)
+        preemptions += plan.preemptions
+        _note(waiting, nominated, plan)
         asked |= trees.asked_for(snapshot)
         # 5. Go on for as long as something changed.
-        if not options.until_settled or not plan.placed:
+        if not options.until_settled or not (_pass(cache, plan) or plan.placed or lost):
             break
-    return Outcome(tuple(placed), tuple(waiting.values()), cache, asked)
+    standing = _standing(cache, nominated)
+    nominees = {key for key, _ in standing}
+    refused = tuple(each for key, each in waiting.items() if key not in nominees)
+    return Outcome(tuple(placed), tuple(preemptions), standing, refused, cache, asked)
 
 
 def _fill(cache: Cache, loaded: Iterable[Loaded]) -> None:
@@ -70,6 +83,8 @@ def _fill(cache: Cache, loaded: Iterable[Loaded]) -> None:
         match each:
             case Node():
                 cache.node_seen(each)
+            case DeclaredBudget():
+                cache.budget_seen(each)
             case DeclaredTopology():
                 cache.topology_seen(each)
             case Pod():
@@ -79,20 +94,61 @@ def _fill(cache: Cache, loaded: Iterable[Loaded]) -> None:
                 cache.job_seen(each.uid, each.pods)
 
 
-def _apply(cache: Cache, plan: Plan, now: int) -> None:
+def _apply(cache: Cache, plan: Plan, lost: Iterable[Pod], now: int) -> None:
     for placed in plan.placed:
         cache.gangs.placed(placed.gang.key)
         for bind in placed.binds:
             cache.pod_seen(replace(bind.pod, node=bind.node))
+    for preemption in plan.preemptions:
+        _preempt(cache, preemption, now)
+    cache.clear_nominations(pod.uid for pod in lost)
     for refused in plan.refused:
         cache.gangs.refused(refused, now)
     for warned in plan.warned:
         cache.gangs.warned(warned)
 
 
-def _note(waiting: dict[GangKey, Refused], plan: Plan) -> None:
-    """Bring the reasons for waiting up to date; the latest decision comes last."""
+def _preempt(cache: Cache, preemption: Preemption, now: int) -> None:
+    cache.clear_nominations(pod.uid for pod in preemption.displaced)
+    cache.nominate(preemption.nominations)
+    if preemption.victims:
+        keys = [gang.key for gang in preemption.gangs]
+        cache.gangs.preempting(keys, now, [each.pod.uid for each in preemption.victims])
+        for victim in preemption.victims:
+            cache.gangs.preempted(victim.gang, str(keys[0]))
+
+
+def _pass(cache: Cache, plan: Plan) -> bool:
+    """Let those go who must and those who are leaving already; tell whether there were any."""
+    leaving = {pod.uid for pod in cache.pods() if pod.deleting and pod.node}
+    leaving.update(each.pod.uid for made in plan.preemptions for each in made.victims)
+    for uid in leaving:
+        cache.pod_gone(uid)
+    return bool(leaving)
+
+
+def _note(
+    waiting: dict[GangKey, Refused], nominated: dict[str, tuple[GangKey, Bind]], plan: Plan
+) -> None:
+    """Bring up to date who waits, why, and for which room; the latest decision comes last."""
     decided = [each.gang.key for each in plan.placed] + [each.gang.key for each in plan.refused]
     for key in decided:
         waiting.pop(key, None)
     waiting.update((refused.gang.key, refused) for refused in plan.refused)
+    for made in plan.preemptions:
+        gang_of = {pod.uid: gang.key for gang in made.gangs for pod in gang.pending}
+        for bind in made.nominations:
+            nominated.pop(bind.pod.uid, None)
+            nominated[bind.pod.uid] = (gang_of[bind.pod.uid], bind)
+
+
+def _standing(
+    cache: Cache, nominated: dict[str, tuple[GangKey, Bind]]
+) -> tuple[tuple[GangKey, Bind], ...]:
+    """Return the nominations that are still waited for."""
+    now = {uid: cache.pod(uid) for uid in nominated}
+    return tuple(
+        (key, bind)
+        for uid, (key, bind) in nominated.items()
+        if (pod := now[uid]) is not None and not pod.node and pod.nominated == bind.node
+    )

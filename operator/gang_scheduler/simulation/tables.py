@@ -1,7 +1,7 @@
 """The outcome for people: gangs, why some of them wait, and how full the cluster is."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -12,6 +12,7 @@ from rich.text import Text
 from gang_scheduler.cluster.pod_group_status import joined
 from gang_scheduler.cluster.room import Room
 from gang_scheduler.model import resources
+from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.layers import NODE_LAYER
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.scheduler import diagnosis
@@ -20,6 +21,11 @@ from gang_scheduler.simulation.run import Outcome
 
 UNBOUNDED = 10_000
 """The width of a page that is no terminal: nothing is wrapped or cut off there."""
+
+MOST_PODS = 40
+VICTIMS = {"VICTIM": "pod", "NODE": "node", "GANG": "gang", "PREEMPTOR": "preemptor"}
+NOMINEES = {"NOMINATED": "pod", "NODE": "node", "GANG": "gang"}
+"""Columns, and what stands in them."""
 
 ALWAYS_SHOWN = (resources.CPU, resources.MEMORY, resources.PODS)
 COLOURS = {
@@ -44,6 +50,8 @@ def render(document: dict[str, Any], outcome: Outcome, *, terminal: bool) -> str
         emoji=False,
     )
     console.print(_gangs(document))
+    for part in (*_pods(VICTIMS, document["victims"]), *_pods(NOMINEES, document["nominations"])):
+        console.print(part)
     for heading, message in (*_waiting(document), *_warnings(outcome)):
         console.print()
         console.print(heading)
@@ -51,6 +59,19 @@ def render(document: dict[str, Any], outcome: Outcome, *, terminal: bool) -> str
     for part in _cluster(outcome):
         console.print(part)
     return "".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines())
+
+
+def _pods(columns: Mapping[str, str], rows: Sequence[dict[str, Any]]) -> Iterator[Table | Text]:
+    """Yield the first rows of a list of pods after an empty line, if there are any."""
+    if not rows:
+        return
+    table = cells.table(columns, ())
+    for row in rows[:MOST_PODS]:
+        table.add_row(*(Text(row[field] or "-") for field in columns.values()))
+    yield Text()
+    yield table
+    if len(rows) > MOST_PODS:
+        yield Text(f"and {len(rows) - MOST_PODS} more")
 
 
 def _waiting(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -78,7 +99,8 @@ def _cluster(outcome: Outcome) -> Iterator[Table | Text]:
 
 
 def _gangs(document: dict[str, Any]) -> Table:
-    reasons = {each["gang"]: each["reason"] for each in document["unschedulable"]}
+    reasons = {each["gang"]: Reason.WAITING_FOR_VICTIMS.value for each in document["nominations"]}
+    reasons |= {each["gang"]: each["reason"] for each in document["unschedulable"]}
     table = cells.table(("GANG", "PHASE"), ("MIN", "MEMBERS", "SCHEDULED"))
     table.add_column("DOMAIN", overflow="fold")
     table.add_column("REASON")

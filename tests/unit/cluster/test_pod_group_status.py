@@ -7,8 +7,8 @@ import pytest
 import builders
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.phases import nodes_of
-from gang_scheduler.cluster.pod_group_status import View, status_of
-from gang_scheduler.cluster.records import Record
+from gang_scheduler.cluster.pod_group_status import View, native_status_of, status_of
+from gang_scheduler.cluster.records import Preempting, Record
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.plan import Bind, Placed, Plan, Refused, Warned
 from gang_scheduler.model.pods import Pod
@@ -169,3 +169,74 @@ def test_a_bound_gang_with_other_options_is_not_warned_any_more() -> None:
         found.append(record.warnings)
 
     assert [(STRANGE,), ()] == found
+
+
+# Preemption.
+
+
+def of_preemption(record: Record, view: View) -> dict[str, tuple[str, str, str]]:
+    """Return the conditions on preemptions: status, reason and message by type."""
+    return {
+        each["type"]: (each["status"], each["reason"], each["message"])
+        for each in written(record, view)["conditions"]
+        if each["type"] in {"Preempting", "Preempted", "RoomLost"}
+    }
+
+
+def preempting() -> Record:
+    record = record_of(builders.pod("a-0"))
+    record.tried = True
+    record.preempting = Preempting(7, ("uid-x", "uid-y"), "SpineLayer/s1")
+    return record
+
+
+def test_a_gang_that_room_is_made_for_says_by_whom_and_where() -> None:
+    expected = ("True", "WaitingForVictims", "2 pods make room in SpineLayer/s1")
+    assert {"Preempting": expected} == of_preemption(preempting(), View({}, now=7))
+
+
+def test_room_that_was_lost_is_told_with_its_cause() -> None:
+    view = View({}, now=7, room_lost="node n1 is gone")
+
+    expected = ("True", "Unschedulable", "node n1 is gone")
+    assert expected == of_preemption(preempting(), view)["RoomLost"]
+
+
+def test_when_the_gang_is_bound_all_of_that_is_over() -> None:
+    said = [{"type": each, "status": "True"} for each in ("Preempting", "Preempted", "RoomLost")]
+    record = record_of(builders.pod("a-0", node="n1"))
+
+    found = of_preemption(record, View({"conditions": said}, now=7, room_lost="it"))
+
+    assert dict.fromkeys(("Preempting", "Preempted", "RoomLost"), ("False", "Scheduled", "")) == (
+        found
+    )
+
+
+def test_what_was_said_before_a_restart_stands_until_the_gang_is_tried() -> None:
+    said = {"type": "Preempting", "status": "True", "reason": "it", "message": "was so"}
+    record = record_of(builders.pod("a-0"))
+
+    found = of_preemption(record, View({"conditions": [said]}, now=7))
+
+    assert {"Preempting": ("True", "it", "was so")} == found
+
+
+def test_a_victim_says_who_took_its_members() -> None:
+    record = record_of(builders.pod("a-0"))
+    record.preempted_by = "default/high"
+
+    words = "members were evicted to make room for default/high"
+    expected = ("True", "PreemptionByScheduler", words)
+    assert expected == of_preemption(record, View({}, now=7))["Preempted"]
+
+
+def test_a_native_victim_says_so_in_the_condition_of_kubernetes() -> None:
+    record = record_of(builders.pod("a-0"))
+    record.preempted_by = "default/high"
+    assert record.declaration is not None
+
+    status = native_status_of(record, record.declaration, View({}, now=7))
+
+    found = {each["type"]: each["status"] for each in status["conditions"]}
+    assert {"DisruptionTarget": "True"} == found

@@ -2,6 +2,7 @@
 
 import pytest
 
+from gang_scheduler.cluster.budgets import DeclaredBudget
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import documents, objects
@@ -43,13 +44,13 @@ def test_objects_keep_their_order_and_are_older_than_the_reading() -> None:
 
 def test_what_is_left_out_is_noted() -> None:
     found = loaded(
-        "{kind: PodDisruptionBudget, apiVersion: policy/v1}\n---\n"
+        "{kind: CSINode, apiVersion: storage.k8s.io/v1}\n---\n"
         "{kind: Deployment, apiVersion: apps/v1}\n---\n"
         "{kind: Namespace, apiVersion: v1}\n"
     )
 
     expected = (
-        "f: document 1: PodDisruptionBudget (policy/v1) is not read yet; skipped",
+        "f: document 1: CSINode (storage.k8s.io/v1) is not read yet; skipped",
         "f: document 2: Deployment (apps/v1) is not a kind that matters here; skipped",
     )
     assert expected == found.notes
@@ -119,3 +120,59 @@ def test_a_problem_of_a_workload_is_reported_once(text: str, problem: str) -> No
         loaded(text)
 
     assert (f"f: document 1: {problem}",) == caught.value.lines
+
+
+def test_what_preemption_depends_on_is_read_as_on_a_cluster() -> None:
+    (pod,) = loaded(
+        "{kind: Pod, apiVersion: v1, metadata: {name: a, deletionTimestamp: 1970-01-01T00:02:00Z}, "
+        "spec: {preemptionPolicy: Never}, "
+        "status: {nominatedNodeName: n1, startTime: 1970-01-01T00:01:40Z, conditions: ["
+        '{type: DisruptionTarget, status: "True", reason: PreemptionByScheduler}]}}'
+    ).loaded
+
+    assert isinstance(pod, Pod)
+    assert ("n1", False, True) == (pod.nominated, pod.preempts, pod.marked)
+    assert (100, 120) == (pod.started_at, pod.gone_by)
+
+
+def test_the_reading_is_later_than_what_has_started() -> None:
+    found = loaded(
+        "{kind: Pod, apiVersion: v1, metadata: {name: a}, "
+        "status: {startTime: 1970-01-01T00:01:40Z}}"
+    )
+
+    assert 102 == found.read_at
+
+
+@pytest.mark.parametrize(
+    ("status", "allowed"),
+    [("{}", 0), ("{observedGeneration: 1, disruptionsAllowed: 2}", 2), ("null", None)],
+)
+def test_a_budget_without_a_status_is_left_to_be_counted(status: str, allowed: int | None) -> None:
+    (budget,) = loaded(
+        "{kind: PodDisruptionBudget, apiVersion: policy/v1, "
+        f"metadata: {{name: b, generation: 1}}, spec: {{selector: {{}}}}, status: {status}}}"
+    ).loaded
+
+    assert isinstance(budget, DeclaredBudget)
+    assert ("default/b", allowed) == (budget.key, budget.allowed)
+
+
+@pytest.mark.parametrize(
+    ("spec", "preempts"),
+    [
+        ("priorityClassName: calm", False),
+        ("{priorityClassName: calm, priority: 7}", False),
+        ("{priorityClassName: calm, preemptionPolicy: PreemptLowerPriority}", True),
+        ("priority: 7", True),
+    ],
+)
+def test_a_priority_class_says_whether_its_pods_preempt(spec: str, preempts: bool) -> None:  # noqa: FBT001 - a row of a table.
+    (pod,) = loaded(
+        "{kind: PriorityClass, apiVersion: scheduling.k8s.io/v1, metadata: {name: calm}, value: 7, "
+        "preemptionPolicy: Never}\n---\n"
+        f"{{kind: Pod, apiVersion: v1, metadata: {{name: a}}, spec: {{{spec.strip('{}')}}}}}"
+    ).loaded
+
+    assert isinstance(pod, Pod)
+    assert (7, preempts) == (pod.priority, pod.preempts)

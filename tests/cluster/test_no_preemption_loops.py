@@ -1,0 +1,118 @@
+"""Jobs that fit only one at a time, put back as soon as they are evicted, evict in no circle."""
+
+import asyncio
+from collections import Counter
+from functools import partial
+from itertools import count
+
+import pytest
+
+import builders
+from cluster.lives import Life, Town
+from gang_scheduler.cluster.fake import Document
+from gang_scheduler.cluster.ports import PODS, Resource
+
+pytestmark = pytest.mark.looptime
+
+NAMESPACE = "default"
+PRIORITIES = {"low": 1, "mid": 5, "high": 10}
+PODS_A_GANG = 4
+CYCLES = 200
+CYCLE_SECONDS = 0.2
+
+
+class Controllers:
+    """What creates every pod of the gangs anew that goes before it has succeeded."""
+
+    def __init__(self, town: Town) -> None:
+        self._town = town
+        self._uids = (f"uid-anew-{number}" for number in count())
+        town.cluster.watchers.append(self._hear)
+
+    def _hear(self, resource: Resource, change: str, document: Document) -> None:
+        if (resource, change) == (PODS, "DELETED"):
+            name = document["metadata"]["name"]
+            gang = name.partition("-")[0]
+            anew = {"uid": next(self._uids)}
+            body = builders.pod_body(name, gang=gang, priority=PRIORITIES[gang], metadata=anew)
+            self._town.cluster.put(PODS, body)
+
+
+def evictions(life: Life) -> Counter[str]:
+    """Return how many pods of each gang were evicted."""
+    return Counter(
+        name.partition("-")[0] for method, name in life.writes() if method == "delete_pod"
+    )
+
+
+def running(made: Town) -> list[str]:
+    """Return the gangs that have the node for themselves, all of them whole."""
+    gangs = [name for name in PRIORITIES if any(made.nodes(name))]
+    assert all(["n1"] * PODS_A_GANG == made.nodes(name) for name in gangs)
+    return gangs
+
+
+def runs(made: Town, gang: str) -> bool:
+    """Tell whether all pods of a gang have a node."""
+    return all(made.nodes(gang))
+
+
+def succeed(made: Town, gang: str) -> None:
+    """End all pods of a gang."""
+    for number in range(PODS_A_GANG):
+        with made.cluster.changing(PODS, NAMESPACE, f"{gang}-{number}") as found:
+            found["status"]["phase"] = "Succeeded"
+
+
+async def cycles(life: Life, number: int) -> None:
+    """Let the loop decide so often, whether anything has changed or not."""
+    for _ in range(number):
+        life.wake()
+        await asyncio.sleep(CYCLE_SECONDS)
+
+
+async def arrive(life: Life, *gangs: str) -> None:
+    """Let gangs arrive one after the other, each when the one before is running."""
+    for name in gangs:
+        life.town.gang(name, PODS_A_GANG, priority=PRIORITIES[name])
+        await life.until(partial(runs, life.town, name))
+
+
+async def test_the_highest_runs_through_and_every_other_job_goes_once() -> None:
+    made = Town("n1")
+    Controllers(made)
+    async with Life(made) as life:
+        await arrive(life, "low", "mid", "high")
+        first = {name: pod.uid for name, pod in made.pods().items() if pod.node}
+        await cycles(life, CYCLES)
+
+        assert ["high"] == running(made)
+        assert first == {name: pod.uid for name, pod in made.pods().items() if pod.node}
+        assert {"low": PODS_A_GANG, "mid": PODS_A_GANG} == evictions(life)
+        assert ([], {}) == (made.marked(), made.nominated())
+
+
+async def test_those_that_come_at_once_evict_nobody() -> None:
+    made = Town("n1")
+    Controllers(made)
+    for name, priority in PRIORITIES.items():
+        made.gang(name, PODS_A_GANG, priority=priority)
+    async with Life(made) as life:
+        await cycles(life, CYCLES)
+
+        assert ["high"] == running(made)
+        assert not evictions(life)
+
+
+async def test_one_after_the_other_runs_when_the_one_above_has_ended() -> None:
+    made = Town("n1")
+    Controllers(made)
+    async with Life(made) as life:
+        await arrive(life, "low", "mid", "high")
+        for ended, following in (("high", "mid"), ("mid", "low")):
+            succeed(made, ended)
+            await life.until(partial(runs, made, following))
+            await cycles(life, CYCLES // 2)
+
+        assert {"low": PODS_A_GANG, "mid": PODS_A_GANG} == evictions(life)
+        assert ["n1"] * PODS_A_GANG == made.nodes("low")

@@ -1,0 +1,284 @@
+"""Who must go, decided by whole cycles."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import forests
+from builders import (
+    gang,
+    group,
+    node,
+    nodes_of,
+    nominations_of,
+    pod,
+    reasons,
+    snapshot,
+    tenant,
+    tenants,
+    victims_of,
+)
+from forests import BLOCK, SCHEME, SPINE, TWELVE, must, prefer
+from gang_scheduler.model.gangs import Gang, GangGroup
+from gang_scheduler.model.gathering import Gathering
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.tenants import Tenant, Tenants
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES, PreemptionRules
+
+NOW = 10_000
+
+
+def decide(nodes: Sequence[Node], held: Tenants, *gangs: Gang | GangGroup, **rules: Any) -> Plan:
+    profile = replace(PROFILES["binpack"], preemption=PreemptionRules(**rules))
+    return schedule(snapshot(nodes, gangs, schemes=[SCHEME], tenants=held, taken_at=NOW), profile)
+
+
+def twelve(*busy: int, priority: int = 1000) -> tuple[list[Node], Tenants]:
+    """Return twelve nodes, of which some are full."""
+    full = (tenant(f"low-{i}", f"node-{i}", cpu=8, priority=priority) for i in busy)
+    return forests.nodes(TWELVE, cpu=8), tenants(*full)
+
+
+def four(gathering: Gathering | None, *, pods: int = 4) -> GangGroup:
+    return group(gang("a", pods=pods, cpu=8, priority=1_000_000), gathering=gathering)
+
+
+def low(name: str, where: str, *, cpu: int = 4, priority: int = 1, **others: Any) -> Tenant:
+    return tenant(name, where, cpu=cpu, priority=priority, **others)
+
+
+def high(*, pods: int = 1, cpu: int = 4) -> Gang:
+    return gang("a", pods=pods, cpu=cpu, priority=10)
+
+
+# The domain.
+
+
+def test_the_manuals_second_example() -> None:
+    plan = decide(*twelve(0, 1, 5), four(must(SPINE)))
+
+    assert {"low-5"} == victims_of(plan)
+    assert [f"node-{i}" for i in (5, 6, 7, 8)] == list(nominations_of(plan).values())
+    assert ["SpineLayer/spine-1"] == [str(made.domain) for made in plan.preemptions]
+
+
+def test_nobody_goes_where_another_domain_has_room() -> None:
+    plan = decide(*twelve(0, 1, 3), four(must(SPINE)))
+
+    assert (set(), 4) == (victims_of(plan), len(nodes_of(plan)))
+
+
+def test_a_wish_buys_no_victims() -> None:
+    plan = decide(*twelve(0, 1, 5), four(prefer(SPINE)))
+
+    assert (set(), 4) == (victims_of(plan), len(nodes_of(plan)))
+
+
+def test_without_a_domain_the_whole_cluster_is_looked_at() -> None:
+    plan = decide(*twelve(0, 1, 5), four(None, pods=10))
+
+    assert (1, 10) == (len(victims_of(plan)), len(nominations_of(plan)))
+    assert [None] == [made.domain for made in plan.preemptions]
+
+
+def test_of_equal_domains_the_first_by_name() -> None:
+    plan = decide(*twelve(0, 1, 3, 5, 7, 9, 10), four(must(BLOCK), pods=2))
+
+    assert {"low-3"} == victims_of(plan)
+
+
+def test_of_equal_domains_the_one_with_the_least_left_over() -> None:
+    plan = decide(*twelve(*range(12)), four(must(BLOCK), pods=2))
+
+    assert {"low-3", "low-4"} == victims_of(plan)
+
+
+def test_all_gangs_of_a_group_are_nominated_or_none() -> None:
+    one, other = (gang(name, pods=2, cpu=8, priority=10) for name in "ab")
+    nodes, held = [node(f"n{i}") for i in range(4)], tenants(low("x", "n0"), low("y", "n3"))
+
+    plan = decide(nodes, held, group(one, other))
+
+    assert {"x", "y"} == victims_of(plan)
+    assert {"a-0", "a-1", "b-0", "b-1"} == set(nominations_of(plan))
+    assert {"a": "WaitingForVictims", "b": "WaitingForVictims"} == reasons(plan)
+
+
+# Who goes.
+
+
+def test_only_lower_priorities_go() -> None:
+    nodes = [node("n1"), node("n2")]
+    held = tenants(low("equal", "n1", priority=10), low("lower", "n2", priority=9))
+
+    assert {"lower"} == victims_of(decide(nodes, held, high(cpu=8)))
+
+
+def test_who_is_protected_stays() -> None:
+    plan = decide([node("n1")], tenants(low("kept", "n1", evictable=False)), high(cpu=8))
+
+    assert set() == victims_of(plan)
+    assert {"a": "Unschedulable"} == reasons(plan)
+
+
+def test_gangs_go_whole() -> None:
+    held = tenants(*(low(f"g-{i}", f"n{i}", gang="g") for i in range(3)))
+
+    plan = decide([node(f"n{i}", cpu=4) for i in range(3)], held, high())
+
+    assert {"g-0", "g-1", "g-2"} == victims_of(plan)
+
+
+def test_a_gang_with_a_member_that_stays_stays_whole() -> None:
+    held = tenants(low("g-0", "n1", gang="g"), low("g-1", "n2", gang="g", evictable=False))
+
+    plan = decide([node("n1", cpu=4), node("n2", cpu=4)], held, high())
+
+    assert set() == victims_of(plan)
+
+
+def test_the_surplus_of_elastic_gangs_goes_first() -> None:
+    rigid = [low("rigid-0", "n1", gang="rigid")]
+    elastic = [low(f"elastic-{i}", "n2", cpu=2, gang="elastic") for i in range(4)]
+    held = tenants(*rigid, *elastic, surplus={"elastic": 2})
+
+    plan = decide([node("n1", cpu=4), node("n2", cpu=8)], held, high())
+
+    assert 2 == len(victims_of(plan))
+    assert {"n2"} == set(nominations_of(plan).values())
+
+
+def test_beyond_its_surplus_an_elastic_gang_goes_whole() -> None:
+    elastic = [low(f"g-{i}", "n1", cpu=2, gang="g") for i in range(4)]
+
+    plan = decide([node("n1", cpu=8)], tenants(*elastic, surplus={"g": 1}), high())
+
+    assert {"g-0", "g-1", "g-2", "g-3"} == victims_of(plan)
+
+
+def test_the_lower_priority_goes_however_many_they_are() -> None:
+    many = [low(f"many-{i}", "n1", cpu=1, priority=1) for i in range(4)]
+
+    plan = decide(
+        [node("n1", cpu=4), node("n2", cpu=4)], tenants(*many, low("one", "n2", priority=2)), high()
+    )
+
+    assert {f"many-{i}" for i in range(4)} == victims_of(plan)
+
+
+def test_one_gang_goes_rather_than_two() -> None:
+    nodes = [node("n1", cpu=4), node("n2", cpu=4)]
+    several = [low("a-0", "n1", cpu=2), low("b-0", "n1", cpu=2)]
+    together = [low(f"g-{i}", "n2", cpu=1, gang="g") for i in range(4)]
+
+    plan = decide(nodes, tenants(*several, *together), high())
+
+    assert {f"g-{i}" for i in range(4)} == victims_of(plan)
+
+
+def test_the_least_work_is_lost() -> None:
+    held = tenants(low("old", "n1", started_at=1), low("new", "n2", started_at=NOW - 1))
+
+    assert {"new"} == victims_of(decide([node("n1", cpu=4), node("n2", cpu=4)], held, high()))
+
+
+def test_who_need_not_go_is_put_back() -> None:
+    held = tenants(*(low(f"p-{i}", "n1", cpu=i, priority=i) for i in (1, 2, 5)))
+
+    assert {"p-1", "p-5"} == victims_of(decide([node("n1")], held, high(cpu=6)))
+
+
+def test_surplus_makes_nobody_go() -> None:
+    members = [pod(f"a-{i}", gang="a", cpu=4, priority=10) for i in range(3)]
+    elastic = gang("a", members=members, min_member=2, priority=10)
+    nodes = [node("n1"), node("n2", cpu=4)]
+
+    plan = decide(nodes, tenants(low("x", "n2")), elastic)
+
+    assert {"a-0": "n1", "a-1": "n1"} == nodes_of(plan)
+    assert set() == victims_of(plan)
+
+
+def test_only_the_quorum_is_nominated() -> None:
+    members = [pod(f"a-{i}", gang="a", cpu=4, priority=10) for i in range(4)]
+    elastic = gang("a", members=members, min_member=2, priority=10)
+    held = tenants(*(low(f"x-{i}", "n1") for i in range(2)), *(low(f"y-{i}", "n2") for i in (0, 1)))
+
+    plan = decide([node("n1"), node("n2")], held, elastic)
+
+    assert (2, ["a-0", "a-1"]) == (len(victims_of(plan)), list(nominations_of(plan)))
+
+
+def test_who_is_marked_costs_nothing() -> None:
+    held = tenants(low("cheap", "n1", priority=1), low("marked", "n2", priority=9, marked=True))
+
+    assert {"marked"} == victims_of(decide([node("n1", cpu=4), node("n2", cpu=4)], held, high()))
+
+
+# Budgets.
+
+
+def test_a_budget_diverts_the_choice() -> None:
+    held = tenants(low("covered", "n1", priority=1, budgets=["b"]), low("free", "n2", priority=9))
+
+    assert {"free"} == victims_of(decide([node("n1", cpu=4), node("n2", cpu=4)], held, high()))
+
+
+def test_what_a_budget_allows_goes() -> None:
+    covered = low("covered", "n1", priority=1, budgets=["b"])
+    held = tenants(covered, low("free", "n2", priority=9), allowed={"b": 1})
+
+    assert {"covered"} == victims_of(decide([node("n1", cpu=4), node("n2", cpu=4)], held, high()))
+
+
+def test_a_budget_is_exceeded_where_nothing_else_helps() -> None:
+    held = tenants(low("covered", "n1", budgets=["b"]))
+
+    assert {"covered"} == victims_of(decide([node("n1", cpu=4)], held, high()))
+
+
+def test_a_budget_is_never_exceeded_where_that_is_the_rule() -> None:
+    held = tenants(low("covered", "n1", budgets=["b"]))
+
+    plan = decide([node("n1", cpu=4)], held, high(), within_budgets=True)
+
+    assert set() == victims_of(plan)
+    assert {"a": "Unschedulable"} == reasons(plan)
+
+
+def test_within_budgets_another_choice_is_still_found() -> None:
+    held = tenants(low("covered", "n1", budgets=["b"]), low("free", "n2", priority=9))
+
+    plan = decide([node("n1", cpu=4), node("n2", cpu=4)], held, high(), within_budgets=True)
+
+    assert {"free"} == victims_of(plan)
+
+
+# Settings.
+
+
+def test_a_plan_with_too_many_victims_is_not_made() -> None:
+    held = tenants(*(low(f"x-{i}", "n1", cpu=1) for i in range(4)))
+
+    plan = decide([node("n1", cpu=4)], held, high(), most_victims=3)
+
+    assert set() == victims_of(plan)
+    assert "needs 4 victims, and at most 3 are allowed." == plan.refused[0].preemption
+
+
+def test_a_plan_with_as_many_victims_as_are_allowed_is_made() -> None:
+    held = tenants(*(low(f"x-{i}", "n1", cpu=1) for i in range(4)))
+
+    assert 4 == len(victims_of(decide([node("n1", cpu=4)], held, high(), most_victims=4)))
+
+
+def test_priorities_that_differ_by_too_little_stay() -> None:
+    held = tenants(low("near", "n1", priority=6), low("far", "n2", priority=5))
+
+    plan = decide([node("n1", cpu=4), node("n2", cpu=4)], held, high(), min_difference=5)
+
+    assert {"far"} == victims_of(plan)
+    near = tenants(low("near", "n1", priority=6))
+    assert set() == victims_of(decide([node("n1", cpu=4)], near, high(), min_difference=5))

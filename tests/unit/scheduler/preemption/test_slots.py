@@ -1,0 +1,67 @@
+"""How many members fit, before and after some have gone."""
+
+import numpy as np
+
+from builders import ask, node, snapshot, tenant, tenants
+from gang_scheduler.model.tenants import Tenant
+from gang_scheduler.scheduler.preemption.slots import MOST, Slots
+from gang_scheduler.scheduler.trial import Trial
+
+X = tenant("x", "n1", cpu=3)
+Y = tenant("y", "n2", cpu=4)
+
+
+def slots(*, cpu: int = 2, opened: tuple[bool, bool] = (True, True), pods: int = 1) -> Slots:
+    """Return the slots of two nodes of four CPUs, with x and y on them."""
+    nodes = [node("n1", cpu=4), node("n2", cpu=4)]
+    trial = Trial(snapshot(nodes, tenants=tenants(X, Y)))
+    return Slots(ask(cpu=cpu, pods=pods), np.array(opened), trial)
+
+
+def those(*some: Tenant) -> dict[str, Tenant]:
+    return {each.pod.uid: each for each in some}
+
+
+def test_what_is_free_makes_slots() -> None:
+    assert 0 == slots().total
+    assert [1, 0] == slots(cpu=1).slots.tolist()
+
+
+def test_victims_open_slots() -> None:
+    found = slots()
+
+    assert (2, 4) == (found.gain(those(X)), found.gain(those(X, Y)))
+    assert 0 == found.total
+
+
+def test_who_has_gone_has_gone() -> None:
+    found = slots()
+    found.evict(those(X))
+
+    assert [2, 0] == found.slots.tolist()
+    assert (2, 0) == (found.total, found.total_with([X]))
+
+
+def test_on_closed_nodes_there_are_no_slots() -> None:
+    found = slots(opened=(False, True))
+    found.evict(those(X, Y))
+
+    assert [0, 2] == found.slots.tolist()
+
+
+def test_a_slot_is_cleared_with_enough_of_it() -> None:
+    found = slots()
+
+    assert found.clears(0, found.used(X))
+    assert not slots(cpu=5).clears(0, found.used(X))
+
+
+def test_who_is_on_an_unknown_node_frees_nothing() -> None:
+    found = slots()
+    found.evict(those(tenant("z", "gone", cpu=4)))
+
+    assert 0 == found.total
+
+
+def test_pods_that_ask_for_nothing_fit_without_end() -> None:
+    assert [MOST, MOST] == slots(cpu=0, pods=0).slots.tolist()

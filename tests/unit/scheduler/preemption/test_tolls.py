@@ -1,0 +1,191 @@
+"""What an eviction costs, and whom it takes along."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from builders import gang_key, tenant, tenants
+from gang_scheduler.model.tenants import Tenant
+from gang_scheduler.scheduler.preemption.tolls import NOBODY, Cost, Tolls, Victims
+
+NOW = 1000
+
+
+def victims(those: Iterable[Tenant]) -> Victims:
+    return {each.pod.uid: each for each in those}
+
+
+def names(those: Iterable[Tenant]) -> list[str]:
+    return [each.pod.name for each in those]
+
+
+def of_gang(name: str, pods: int, **fields: Any) -> list[Tenant]:
+    return [tenant(f"{name}-{i}", "n1", gang=name, **fields) for i in range(pods)]
+
+
+def tolls(
+    *those: Tenant,
+    below: int = 9,
+    surplus: dict[str, int] | None = None,
+    allowed: dict[str, int] | None = None,
+) -> Tolls:
+    return Tolls(tenants(*those, surplus=surplus, allowed=allowed), below, NOW)
+
+
+# Who may go.
+
+
+def test_who_outranks_leaves_or_is_protected_may_not_go() -> None:
+    found = tolls(
+        tenant("high", "n1", priority=10),
+        tenant("leaving", "n1", deleting=True),
+        tenant("protected", "n1", evictable=False),
+        tenant("low", "n1", priority=9),
+    )
+
+    assert ["low"] == names(found.evictable)
+
+
+def test_a_member_that_may_not_go_protects_its_gang() -> None:
+    found = tolls(*of_gang("g", 2), tenant("g-2", "n1", gang="g", priority=10))
+
+    assert [] == found.evictable
+    assert not found.may_break(gang_key("g"))
+
+
+def test_the_surplus_of_such_a_gang_may_go_all_the_same() -> None:
+    dear = tenant("g-2", "n1", gang="g", priority=10)
+    found = tolls(*of_gang("g", 2), dear, surplus={"g": 1})
+
+    assert ["g-0", "g-1"] == names(found.evictable)
+
+
+def test_one_victim_takes_its_gang_along() -> None:
+    whole = of_gang("g", 3)
+
+    assert victims(whole) == tolls(*whole).with_gangs(victims(whole[:1]))
+
+
+def test_surplus_takes_nobody_along() -> None:
+    whole = of_gang("g", 3)
+
+    assert victims(whole[:1]) == tolls(*whole, surplus={"g": 1}).with_gangs(victims(whole[:1]))
+
+
+def test_beyond_the_surplus_all_go() -> None:
+    whole = of_gang("g", 3)
+
+    assert victims(whole) == tolls(*whole, surplus={"g": 1}).with_gangs(victims(whole[:2]))
+
+
+def test_nobody_goes_whose_gang_may_not() -> None:
+    whole = [*of_gang("g", 2), tenant("g-2", "n1", gang="g", evictable=False)]
+
+    assert tolls(*whole).with_gangs(victims(whole[:1])) is None
+
+
+# What it costs.
+
+
+def test_nobody_costs_nothing() -> None:
+    assert Cost() == tolls().cost({})
+
+
+def test_a_broken_gang_is_counted_whole() -> None:
+    whole = of_gang("g", 3, priority=4, started_at=NOW - 10)
+
+    assert Cost(0, 4, 1, 1, 30, 3) == tolls(*whole).cost(victims(whole))
+
+
+def test_surplus_breaks_nothing_but_touches() -> None:
+    whole = of_gang("g", 3)
+
+    assert Cost(0, 0, 0, 1, 0, 1) == tolls(*whole, surplus={"g": 1}).cost(victims(whole[:1]))
+
+
+def test_only_what_is_beyond_a_budget_is_over_it() -> None:
+    covered = [tenant(f"x-{i}", "n1", budgets=["b"]) for i in range(3)]
+
+    assert 1 == tolls(*covered, allowed={"b": 2}).cost(victims(covered)).over_budget
+
+
+def test_a_pod_under_two_budgets_counts_in_both() -> None:
+    covered = tenant("x", "n1", budgets=["b", "c"])
+
+    assert 2 == tolls(covered).cost(victims([covered])).over_budget
+
+
+def test_who_is_marked_costs_nothing() -> None:
+    marked = tenant("x", "n1", priority=5, marked=True, budgets=["b"], started_at=1)
+    found = tolls(marked)
+
+    assert (Cost(), NOBODY) == (found.cost(victims([marked])), found.priority(marked))
+
+
+def test_who_has_not_started_loses_no_work() -> None:
+    late = [tenant("x", "n1", started_at=0), tenant("y", "n1", started_at=NOW + 5)]
+
+    assert 0 == tolls(*late).cost(victims(late)).lost_work
+
+
+def test_the_price_of_a_gang_is_its_highest_priority() -> None:
+    whole = [*of_gang("g", 2, priority=1), tenant("g-2", "n1", gang="g", priority=5)]
+
+    assert 5 == tolls(*whole).priority(whole[0])
+    assert 1 == tolls(*whole, surplus={"g": 1}).priority(whole[0])
+
+
+def test_costs_are_compared_from_the_budget_to_the_number() -> None:
+    falling = [
+        Cost(over_budget=1),
+        Cost(highest_priority=1),
+        Cost(broken=1),
+        Cost(touched=1),
+        Cost(lost_work=1),
+        Cost(pods=9),
+    ]
+
+    assert falling == sorted(falling, reverse=True)
+
+
+def test_the_running_cost_is_that_of_the_whole() -> None:
+    elastic = of_gang("e", 4, priority=3, started_at=NOW - 7)
+    others = [tenant(f"x-{i}", "n1", budgets=["b"], marked=i == 0) for i in range(3)]
+    found = tolls(*elastic, *others, surplus={"e": 1}, allowed={"b": 1})
+    tally = found.tally()
+
+    for end in range(1, 8):
+        so_far = [*elastic, *others][:end]
+        tally.add(victims(so_far[-1:]))
+        assert found.cost(victims(so_far)) == tally.cost
+
+
+# Reprieve.
+
+
+def test_the_most_valuable_are_spared_first() -> None:
+    those = [
+        tenant("marked", "n1", priority=9, marked=True, budgets=["b"]),
+        tenant("young", "n1", priority=2, started_at=9),
+        tenant("old", "n1", priority=2, started_at=5),
+        *of_gang("pair", 2, priority=2, started_at=9),
+        tenant("dear", "n1", priority=3),
+        tenant("covered", "n1", priority=1, budgets=["b"]),
+    ]
+
+    order = names(tolls(*those).most_valuable_first(victims(those)))
+
+    assert ["covered", "dear", "pair-0", "old", "young", "marked"] == order
+
+
+def test_who_is_spared_takes_his_gang_along() -> None:
+    whole, other = of_gang("g", 2), tenant("x", "n1")
+    everyone = victims([*whole, other])
+
+    assert victims([other]) == tolls(*whole, other).without(everyone, whole[0])
+
+
+def test_surplus_is_spared_one_by_one() -> None:
+    whole = of_gang("g", 3)
+    found = tolls(*whole, surplus={"g": 2})
+
+    assert victims(whole[1:2]) == found.without(victims(whole[:2]), whole[0])

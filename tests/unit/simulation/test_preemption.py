@@ -1,0 +1,139 @@
+"""Victims and nominations, as `simulate` shows them and plays them out."""
+
+from typing import Any
+
+from gang_scheduler.simulation import documents, objects, report, tables
+from gang_scheduler.simulation.run import Options, simulate
+
+NODE = """
+---
+{{kind: Node, apiVersion: v1, metadata: {{name: {name}}},
+ status: {{allocatable: {{cpu: 4, pods: 110}}}}}}
+"""
+GANG = """
+---
+{{kind: PodGroup, apiVersion: scheduling.sigs.k8s.io/v1alpha1, metadata: {{name: {name}}},
+ spec: {{minMember: {pods}}}}}
+"""
+POD = """
+---
+{{kind: Pod, apiVersion: v1,
+ metadata: {{name: {name}, {metadata}}},
+ spec: {{nodeName: "{node}", priority: {priority},
+  containers: [{{resources: {{requests: {{cpu: {cpu}}}}}}}]}}, status: {{{status}}}}}
+"""
+OPTIONS = Options(("ours",))
+SETTLED = Options(("ours",), until_settled=True)
+
+
+def nodes(*names: str) -> str:
+    return "".join(NODE.format(name=name) for name in names)
+
+
+def pod(
+    name: str,
+    *,
+    node: str = "",
+    priority: int = 0,
+    cpu: int = 2,
+    metadata: str = "",
+    status: str = "",
+) -> str:
+    return POD.format(
+        name=name, node=node, priority=priority, cpu=cpu, metadata=metadata, status=status
+    )
+
+
+def gang(name: str, pods: int, **fields: Any) -> str:
+    """Return a gang with its pods."""
+    label = f"labels: {{pod-group.scheduling.sigs.k8s.io: {name}}}"
+    members = (pod(f"{name}-{i}", metadata=label, **fields) for i in range(pods))
+    return GANG.format(name=name, pods=pods) + "".join(members)
+
+
+def decided(text: str, options: Options = OPTIONS) -> dict[str, Any]:
+    """Return the document for these manifests."""
+    return report.document(simulate(objects.load(documents.parse("f", text), "ours"), options))
+
+
+FULL = nodes("n1") + gang("low", 2, node="n1", priority=1) + gang("high", 2, priority=9)
+VICTIMS = [
+    {"pod": f"default/low-{i}", "node": "n1", "gang": "default/low", "preemptor": "default/high"}
+    for i in range(2)
+]
+
+
+def test_one_cycle_lists_victims_and_nominations() -> None:
+    found = decided(FULL)
+
+    nominations = [
+        {"pod": f"default/high-{i}", "node": "n1", "gang": "default/high"} for i in range(2)
+    ]
+    assert (VICTIMS, nominations) == (found["victims"], found["nominations"])
+    assert ([], []) == (found["bindings"], found["unschedulable"])
+
+
+def test_settled_the_victims_are_gone_and_the_gang_is_bound() -> None:
+    found = decided(FULL, SETTLED)
+
+    assert (VICTIMS, []) == (found["victims"], found["nominations"])
+    assert ["n1", "n1"] == [each["node"] for each in found["bindings"]]
+    phases = {each["gang"]: each["phase"] for each in found["gangs"]}
+    assert {"default/low": "Pending", "default/high": "Scheduled"} == phases
+
+
+def test_a_victim_without_a_gang_says_so() -> None:
+    lone = nodes("n1") + pod("lone", node="n1", cpu=4) + gang("high", 2, priority=9)
+
+    (victim,) = decided(lone)["victims"]
+    assert ("default/lone", None) == (victim["pod"], victim["gang"])
+
+
+def test_who_is_leaving_already_is_no_victim() -> None:
+    leaving = "deletionTimestamp: 2026-01-01T00:00:00Z"
+    text = (
+        nodes("n1") + pod("old", node="n1", cpu=4, metadata=leaving) + gang("high", 2, priority=9)
+    )
+
+    now, settled = decided(text), decided(text, SETTLED)
+    assert ([], 2) == (now["victims"], len(now["nominations"]))
+    assert ([], [], 2) == (settled["victims"], settled["nominations"], len(settled["bindings"]))
+
+
+def test_a_nomination_that_is_worth_nothing_holds_no_room_for_ever() -> None:
+    stale = "nominatedNodeName: n1"
+    text = nodes("n1") + gang("big", 3, priority=9, status=stale) + gang("small", 2, priority=9)
+
+    found = decided(text, SETTLED)
+    assert ["default/small-0", "default/small-1"] == [each["pod"] for each in found["bindings"]]
+    assert [] == found["nominations"]
+
+
+EXPECTED = """\
+GANG           PHASE        MIN   MEMBERS   SCHEDULED   DOMAIN   REASON
+default/low    Running        2         2           2   -        -
+default/high   Scheduling     2         2           0   -        WaitingForVictims
+
+VICTIM          NODE   GANG          PREEMPTOR
+default/low-0   n1     default/low   default/high
+default/low-1   n1     default/low   default/high
+
+NOMINATED        NODE   GANG
+default/high-0   n1     default/high
+default/high-1   n1     default/high
+"""
+
+
+def test_people_see_who_goes_and_who_comes() -> None:
+    outcome = simulate(objects.load(documents.parse("f", FULL), "ours"), OPTIONS)
+
+    page = tables.render(report.document(outcome), outcome, terminal=False)
+    assert page.startswith(EXPECTED)
+
+
+def test_a_page_is_short_however_many_go() -> None:
+    outcome = simulate(objects.load(documents.parse("f", FULL), "ours"), OPTIONS)
+    document = report.document(outcome)
+    document["victims"] = VICTIMS * 30
+
+    assert "\nand 20 more\n" in tables.render(document, outcome, terminal=False)
