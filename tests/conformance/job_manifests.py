@@ -12,8 +12,11 @@ Case = Mapping[str, Any]
 Body = dict[str, Any]
 
 
-def manifests(case: Case) -> Iterator[Body]:
-    """Yield the cluster, what runs in it, and the job: a gang."""
+def manifests(case: Case, *, peaceful: bool = False) -> Iterator[Body]:
+    """Yield the cluster, what runs in it, and the job: a gang, or gangs that start together.
+
+    A peaceful job evicts nobody.
+    """
     cluster = trees.DATA["clusters"][case["cluster"]]
     if cluster["topology"]:
         yield _topology(cluster["topology"])
@@ -22,8 +25,10 @@ def manifests(case: Case) -> Iterator[Body]:
         metadata = {"labels": node["labels"]}
         yield builders.node_body(node["name"], allocatable=offered, metadata=metadata)
     for pod in case.get("existingPods", []):
-        yield _pod(pod, nodeName=pod["node"], schedulerName="another")
-    yield from _gang(case["job"])
+        # Whoever may be evicted is of our own scheduler.
+        whose = builders.SCHEDULER if case["kind"].startswith("preempt") else "another"
+        yield _pod(pod, nodeName=pod["node"], schedulerName=whose)
+    yield from _job(case["job"], peaceful=peaceful)
 
 
 def _topology(spec: list[Case]) -> Body:
@@ -35,33 +40,59 @@ def _topology(spec: list[Case]) -> Body:
     }
 
 
-def _gang(job: Case) -> Iterator[Body]:
-    namespace, _, name = job["gangGroup"].partition("/")
-    spec = json.dumps({"gatherStrategy": job["gatherStrategy"]})
-    yield builders.pod_group_body(
+def _job(job: Case, *, peaceful: bool) -> Iterator[Body]:
+    """Yield the PodGroups of a job and its pods, dealt out among them."""
+    gangs = job["gangGroup"].split(",")
+    policy = {"preemptionPolicy": "Never"} if peaceful else {}
+    for number, gang in enumerate(gangs):
+        members = job["pods"][number :: len(gangs)]
+        yield _pod_group(gang, job, len(members))
+        for pod in members:
+            body = _pod(pod, **policy)
+            body["metadata"]["labels"] = {builders.POD_GROUP_LABEL: gang.partition("/")[2]}
+            if "index" in pod:
+                index = {annotations.NETWORK_TOPOLOGY_INDEX: str(pod["index"])}
+                body["metadata"]["annotations"] = index
+            yield body
+
+
+def _pod_group(gang: str, job: Case, members: int) -> Body:
+    namespace, _, name = gang.partition("/")
+    gangs = job["gangGroup"].split(",")
+    said = {}
+    if job["gatherStrategy"]:
+        spec = json.dumps({"gatherStrategy": job["gatherStrategy"]})
+        said[annotations.NETWORK_TOPOLOGY_SPEC] = spec
+    if len(gangs) > 1:
+        said[annotations.GANG_GROUPS] = json.dumps(gangs)
+    return builders.pod_group_body(
         name,
-        min_member=job["minMember"],
-        metadata={"namespace": namespace, "annotations": {annotations.NETWORK_TOPOLOGY_SPEC: spec}},
+        min_member=job.get("minMember", members),
+        metadata={"namespace": namespace, "annotations": said},
     )
-    for pod in job["pods"]:
-        body = _pod(pod)
-        body["metadata"]["labels"] = {builders.POD_GROUP_LABEL: name}
-        if "index" in pod:
-            index = {annotations.NETWORK_TOPOLOGY_INDEX: str(pod["index"])}
-            body["metadata"]["annotations"] = index
-        yield body
 
 
 def _pod(pod: Case, **spec: Any) -> Body:
     containers = [builders.container(requests=_quantities(pod["requests"]))]
-    phase = "Running" if spec else "Pending"
-    return builders.pod_body(
+    body = builders.pod_body(
         pod["name"],
         containers=containers,
         priority=pod["priority"],
-        status={"phase": phase},
+        status={"phase": "Running" if "node" in pod else "Pending", **_status(pod)},
         **spec,
     )
+    if pod.get("terminating"):
+        body["metadata"]["deletionTimestamp"] = "2024-05-01T12:00:00Z"
+    return body
+
+
+def _status(pod: Case) -> Body:
+    said: Body = {}
+    if "nominatedNode" in pod:
+        said["nominatedNodeName"] = pod["nominatedNode"]
+    if "conditions" in pod:
+        said["conditions"] = pod["conditions"]
+    return said
 
 
 def _quantities(amounts: Mapping[str, int]) -> dict[str, str]:

@@ -23,12 +23,16 @@ class Outcome:
     nodes: Mapping[str, Node]
     pods: Mapping[str, Pod]
     bound: Mapping[str, str]
+    nominated: Mapping[str, str]
+    """Pod name to node name, like `bound`."""
+    victims: frozenset[str]
     refused: Mapping[str, tuple[str, str]]
     """Pod name to reason and message."""
 
     def over_committed(self) -> list[str]:
-        """Return the pods that were bound to a node that does not take them beside the others."""
-        return [name for name, node in self.bound.items() if not self._accepted(name, node)]
+        """Return the pods whose node does not take them beside the others, once victims left."""
+        nodes = {**self.bound, **self.nominated}
+        return [name for name, node in nodes.items() if not self._accepted(name, node)]
 
     def _accepted(self, name: str, node: str) -> bool:
         others = [
@@ -37,7 +41,9 @@ class Outcome:
         return oracle.accepts(self.nodes[node], others, self.pods[name].ask)
 
     def _on(self, pod: Pod) -> str:
-        return "" if pod.terminal else self.bound.get(pod.name, pod.node)
+        if pod.terminal or pod.deleting or pod.name in self.victims:
+            return ""
+        return {**self.bound, **self.nominated}.get(pod.name, pod.node)
 
 
 def decide(manifests: Iterable[Body]) -> Outcome:
@@ -49,6 +55,8 @@ def decide(manifests: Iterable[Body]) -> Outcome:
         nodes={each.name: each for each in found.loaded if isinstance(each, Node)},
         pods={each.name: each for each in found.loaded if isinstance(each, Pod)},
         bound={_short(each["pod"]): each["node"] for each in decided["bindings"]},
+        nominated={_short(each["pod"]): each["node"] for each in decided["nominations"]},
+        victims=frozenset(_short(each["pod"]) for each in decided["victims"]),
         refused={
             _short(pod): (each["reason"], each["message"])
             for each in decided["unschedulable"]

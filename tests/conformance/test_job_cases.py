@@ -18,11 +18,12 @@ ELSEWHERE = {
     "topologyInvalid": "tests/unit/cluster/test_topologies.py and tests/unit/model/test_layers.py",
 }
 """Kinds of cases that other tests judge, from the same file."""
-LATER = {
-    "preempt": "job-level preemption is not built yet",
-    "preempt-gate": "job-level preemption is not built yet",
+INTERNAL = {
+    "preempt-already-attempted": "what another plugin left in its cycle state",
+    "preempt-no-pending": "a trigger pod that is not pending",
+    "preempt-unresolvable-nodes": "status codes of other plugins",
 }
-"""Kinds of cases that nobody judges yet, with the reason."""
+"""Cases that inject the internals of another scheduler: nothing in a cluster says such things."""
 TOO_OLD = "not enqueued: too old"
 """The note of the one row that we contradict on purpose: no gang is too old to be looked at."""
 
@@ -44,6 +45,42 @@ def test_plan(case: Case) -> None:
         assert {"Unschedulable"} == reasons
         first = beginning(expected["message"])
         assert {first} == {message[: len(first)] for _, message in outcome.refused.values()}
+
+
+@pytest.mark.parametrize("case", [*trees.cases("preempt").values()], ids=lambda case: case["id"])
+def test_preempt(case: Case) -> None:
+    expected = case["expect"]
+
+    outcome = simulated.decide(job_manifests.manifests(case))
+
+    assert set(expected["victims"]) == outcome.victims
+    assert expected["nominations"] == outcome.nominated
+    assert [] == outcome.over_committed()
+    assert ({}, {}) == (outcome.bound, outcome.refused)
+
+
+def test_why_somebody_must_go() -> None:
+    case = trees.cases("preempt")["preempt-doc-must-spine"]
+    expected = case["expect"]["planMessageBefore"]
+
+    outcome = simulated.decide(job_manifests.manifests(case, peaceful=True))
+
+    assert not outcome.victims
+    first = beginning(expected)
+    assert {first} == {message[: len(first)] for _, message in outcome.refused.values()}
+
+
+@pytest.mark.parametrize(
+    "case",
+    [case for case in trees.cases("preempt-gate").values() if case["id"] not in INTERNAL],
+    ids=lambda case: case["id"],
+)
+def test_who_waits_for_those_who_leave_already_evicts_nobody(case: Case) -> None:
+    outcome = simulated.decide(job_manifests.manifests(case))
+
+    assert not outcome.victims
+    assert not outcome.bound
+    assert case["expect"]["reason"] in str(outcome.refused)
 
 
 def beginning(message: str) -> str:
@@ -118,7 +155,16 @@ def record_of(row: Case) -> Record:
 
 
 def test_every_kind_of_case_is_judged_or_listed() -> None:
-    judged = {"plan", "podIndex", "occupiedBy", "phase", "parseMultiples"}
+    judged = {
+        "plan",
+        "preempt",
+        "preempt-gate",
+        "podIndex",
+        "occupiedBy",
+        "phase",
+        "parseMultiples",
+    }
     kinds = {str(case["kind"]) for case in trees.DATA["cases"]}
 
-    assert judged | ELSEWHERE.keys() | LATER.keys() == kinds
+    assert judged | ELSEWHERE.keys() == kinds
+    assert trees.cases("preempt-gate").keys() >= INTERNAL.keys()

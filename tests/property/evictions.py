@@ -1,0 +1,98 @@
+"""Who must go? Every set of victims is looked at, in plain Python; no code of scheduler/ is used.
+
+Good for sixteen units: whole gangs that are rigid, and single members of elastic ones.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, product
+
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.tenants import Tenant, Tenants
+
+LOWEST = -(2**31)
+Cost = tuple[int, int, int, int, int, int]
+"""Pods beyond a budget, highest priority, gangs broken, gangs touched, lost work, pods."""
+Loss = tuple[Tenant, ...]
+
+
+@dataclass(frozen=True)
+class Judge:
+    """The tenants as a gang sees them that may evict priorities of at most `below`."""
+
+    tenants: Tenants
+    below: int
+    now: int
+
+    @property
+    def staying(self) -> list[Tenant]:
+        """Return who is not on his way out, or should long be gone."""
+        return [each for each in self.tenants.tenants if not self._leaves(each)]
+
+    def ways(self) -> list[tuple[Cost, Loss]]:
+        """Return every set of victims that is allowed, and its cost, the cheapest first."""
+        choices = (self._losses(gang) for gang in self.gangs())
+        sets = (tuple(each for loss in some for each in loss) for some in product(*choices))
+        found = [(self.cost(victims), victims) for victims in sets]
+        return sorted(found, key=lambda way: way[0])
+
+    def gangs(self) -> list[GangKey]:
+        """Return the gangs that have somebody on the nodes."""
+        return list(dict.fromkeys(each.gang for each in self.tenants.tenants))
+
+    def members(self, gang: GangKey) -> Loss:
+        """Return who is of a gang and not being deleted."""
+        return tuple(
+            each for each in self.tenants.tenants if each.gang == gang and not each.pod.deleting
+        )
+
+    def is_allowed(self, victims: Iterable[Tenant]) -> bool:
+        """Tell whether nobody outranks or is protected, and no gang is left broken and running."""
+        gone = {each.pod.uid for each in victims}
+        for gang in self.gangs():
+            loss = tuple(each for each in self.members(gang) if each.pod.uid in gone)
+            if loss not in self._losses(gang):
+                return False
+        return True
+
+    def fewer(self, victims: Sequence[Tenant]) -> Iterator[Loss]:
+        """Yield the victims less one loss: a single pod, or all of a gang."""
+        for gang in dict.fromkeys(each.gang for each in victims):
+            gone = [each for each in victims if each.gang == gang]
+            yield tuple(each for each in victims if each.gang != gang)
+            for spared in gone if len(gone) <= self._surplus(gang) else ():
+                yield tuple(each for each in victims if each is not spared)
+
+    def cost(self, victims: Sequence[Tenant]) -> Cost:
+        """Return what they cost. Who is marked already costs nothing."""
+        fresh = [each for each in victims if not each.pod.marked]
+        covered = Counter(budget for each in fresh for budget in each.budgets)
+        beyond = (number - self.tenants.allowed.get(name, 0) for name, number in covered.items())
+        gone = Counter(each.gang for each in victims)
+        touched = {each.gang for each in fresh}
+        started = (each.pod.started_at for each in fresh if each.pod.started_at)
+        return (
+            sum(max(0, number) for number in beyond),
+            max((each.pod.priority for each in fresh), default=LOWEST),
+            sum(gone[gang] > self._surplus(gang) for gang in touched),
+            len(touched),
+            sum(self.now - each for each in started),
+            len(fresh),
+        )
+
+    def _losses(self, gang: GangKey) -> Iterator[Loss]:
+        """Yield whom a gang can lose: some of its surplus, or everybody."""
+        members, surplus = self.members(gang), self._surplus(gang)
+        may_go = [each for each in members if each.evictable and each.pod.priority <= self.below]
+        for number in range(min(surplus, len(may_go)) + 1):
+            yield from combinations(may_go, number)
+        if len(may_go) == len(members) > surplus:
+            yield members
+
+    def _surplus(self, gang: GangKey) -> int:
+        return self.tenants.surplus.get(gang, 0)
+
+    def _leaves(self, each: Tenant) -> bool:
+        late = 0 < each.pod.gone_by < self.now - 30
+        return each.pod.deleting and not late

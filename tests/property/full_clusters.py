@@ -1,0 +1,217 @@
+"""Random small clusters that are full, and a gang that others must leave room for.
+
+Everything follows from a seed, as in `property.random_cases`.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from random import Random
+
+from builders import ask, gang, gang_key, group, node, pod, snapshot, tenant
+from gang_scheduler.model.gangs import Gang, GangKey
+from gang_scheduler.model.gathering import Gathering, LayerRef
+from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.plan import Plan, Preemption
+from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.tenants import Tenant, Tenants
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES, PreemptionRules
+from property.brute_force import Instance, Path
+from property.evictions import Cost, Judge
+
+NOW = 10_000
+SCHEME = Scheme("network", (Layer("rack", "", ("rack",)), Layer(NODE_LAYER, "rack")))
+PRIORITIES = (1, 1, 2, 5, 9, 10, 11)
+MOST_UNITS = 16
+"""Of what can be lost, as gangs and single pods: with more, nothing exact is promised."""
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A gang of priority 10, and who has the nodes. It may have to gather in one rack."""
+
+    nodes: tuple[Node, ...]
+    tenants: Tenants
+    members: tuple[Pod, ...]
+    minimum: int
+    gathers: bool = False
+    least_difference: int = 1
+
+    @property
+    def gang(self) -> Gang:
+        """The gang that does not fit."""
+        return gang("a", members=self.members, min_member=self.minimum, priority=10)
+
+    def snapshot(self) -> Snapshot:
+        """Return the case as the scheduler sees it."""
+        asked = Gathering(must=(LayerRef("rack"),)) if self.gathers else None
+        wanted = group(self.gang, gathering=asked)
+        return snapshot(self.nodes, [wanted], schemes=[SCHEME], tenants=self.tenants, taken_at=NOW)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """What the scheduler decides."""
+        rules = PreemptionRules(min_difference=self.least_difference)
+        return schedule(self.snapshot(), replace(PROFILES["binpack"], preemption=rules))
+
+    @property
+    def made(self) -> Preemption | None:
+        """The preemption, if there is one."""
+        return next(iter(self.plan.preemptions), None)
+
+    @cached_property
+    def judge(self) -> Judge:
+        """Who knows every set of victims."""
+        return Judge(self.tenants, 10 - self.least_difference, NOW)
+
+    def cheapest(self) -> Cost | None:
+        """Return the least that the room for the gang costs; None if there cannot be any."""
+        return next((cost for cost, gone in self.judge.ways() if self.fits_without(gone)), None)
+
+    def fits_without(self, victims: Sequence[Tenant]) -> bool:
+        """Tell whether there is a place for the quorum once these have gone too."""
+        gone = {each.pod.uid for each in victims}
+        left = [each.pod for each in self.judge.staying if each.pod.uid not in gone]
+        return self._fits_beside(left)
+
+    def fits_now(self) -> bool:
+        """Tell whether there is a place for the quorum beside all that are there."""
+        return self._fits_beside([each.pod for each in self.tenants.tenants])
+
+    def _fits_beside(self, others: Sequence[Pod]) -> bool:
+        quorum = [each.ask for each in self.members[: self.minimum]]
+        asks = list(dict.fromkeys(quorum))
+        instance = Instance(
+            free=tuple((_path(each), _free(each, others)) for each in self.nodes),
+            requests=tuple(each.requests for each in asks),
+            counts=tuple(quorum.count(each) for each in asks),
+        )
+        domains = instance.domains(1) if self.gathers else [()]
+        return any(instance.fits(each) for each in domains)
+
+
+def rigid(dice: Random) -> Contest:
+    """Return a gang of equal members, and tenants that are gangs of one or rigid."""
+    return _contest(dice, elastic=False)
+
+
+def elastic(dice: Random) -> Contest:
+    """Return a gang of equal members, with surplus, and tenants some of which are elastic."""
+    contest = _contest(dice, elastic=True)
+    return replace(contest, minimum=dice.randint(1, len(contest.members)))
+
+
+def guarded(dice: Random) -> Contest:
+    """Return a case with budgets, protected pods, and some that are marked or leave already."""
+    contest = _contest(dice, elastic=dice.randint(0, 1) == 1)
+    allowed = {name: dice.randint(0, 2) for name in dice.choice([(), ("x",), ("x", "y")])}
+    marks = dice.choice([1, 1, 6])
+    found = tuple(_guarded(dice, each, allowed, marks) for each in contest.tenants.tenants)
+    return replace(contest, tenants=replace(contest.tenants, tenants=found, allowed=allowed))
+
+
+def mixed(dice: Random) -> Contest:
+    """Return a gang of two classes that gathers: some members ask for a GPU, too."""
+    contest = replace(_contest(dice, elastic=dice.randint(0, 1) == 1), gathers=True)
+    asks = [contest.members[0].ask, ask(cpu=1, gpu=1)]
+    members = tuple(replace(each, ask=dice.choice(asks)) for each in contest.members)
+    return replace(contest, members=members)
+
+
+Kind = Callable[[Random], Contest]
+KINDS: tuple[Kind, ...] = (rigid, elastic, guarded, mixed)
+
+
+def _contest(dice: Random, *, elastic: bool) -> Contest:
+    several = tuple(_node(dice, i) for i in range(dice.randint(1, 8)))
+    names = [f"g{i}" for i in range(dice.randint(1, 5))]
+    priorities = {name: dice.choice(PRIORITIES) for name in names}
+    found: list[Tenant] = []
+    for each in several:
+        found += _fill(dice, each, names, priorities, len(found))
+    surplus = {}
+    if elastic:
+        surplus = {gang_key(name): dice.randint(0, 2) for name in names if dice.randint(0, 1)}
+    asked = ask(cpu=dice.choice([1, 1, 2, 3]))
+    members = _members(asked, dice.randint(1, dice.choice([2, 4, 8])))
+    return Contest(
+        several,
+        Tenants(tuple(found), _sound(surplus, found)),
+        members,
+        len(members),
+        gathers=dice.randint(0, 1) == 1,
+        least_difference=dice.choice([1, 1, 1, 5]),
+    )
+
+
+def _node(dice: Random, number: int) -> Node:
+    labels = {"rack": dice.choice(["r1", "r2", "r10"])}
+    return node(f"n{number}", cpu=dice.randint(1, 4), gpu=dice.choice([0, 1, 2]), labels=labels)
+
+
+def _fill(
+    dice: Random, where: Node, names: list[str], priorities: dict[str, int], number: int
+) -> list[Tenant]:
+    """Return tenants that take most of a node."""
+    left = dict(where.allocatable)["cpu"] // 1000
+    gpus = dict(where.allocatable).get("nvidia.com/gpu", 0)
+    found: list[Tenant] = []
+    while left and dice.randint(0, 9):
+        cpu, gpu = dice.randint(1, min(left, 3)), dice.randint(0, gpus)
+        left, gpus = left - cpu, gpus - gpu
+        name = dice.choice([*names, *names, ""])
+        priority = priorities.get(name, dice.choice(PRIORITIES))
+        found.append(
+            tenant(
+                f"{name or 'single'}-{number + len(found)}",
+                where.name,
+                gang=name,
+                cpu=cpu,
+                gpu=gpu,
+                priority=priority if dice.randint(0, 9) else dice.choice(PRIORITIES),
+                started_at=dice.choice([0, NOW - 1, NOW - dice.randint(1, 500)]),
+            )
+        )
+    return found
+
+
+def _sound(surplus: Mapping[GangKey, int], found: Sequence[Tenant]) -> dict[GangKey, int]:
+    """Return the surplus of gangs that have so many members, while the units are few enough."""
+    sizes = Counter(each.gang for each in found)
+    units = len(sizes)
+    kept = {}
+    for key, number in surplus.items():
+        if 0 < number < sizes[key] and units + sizes[key] <= MOST_UNITS:
+            units += sizes[key]
+            kept[key] = number
+    return kept
+
+
+def _guarded(dice: Random, each: Tenant, allowed: Iterable[str], marks: int) -> Tenant:
+    budgets = tuple(name for name in allowed if dice.randint(0, 2) == 0)
+    what = dice.choice(["marked"] * marks + ["leaving", "leaving", "protected"] + [""] * 16)
+    held = replace(each.pod, marked=what == "marked", deleting=what == "leaving")
+    if held.deleting:
+        held = replace(held, gone_by=dice.choice([0, NOW + 5, NOW - 20, NOW - 31]))
+    return replace(each, pod=held, budgets=budgets, evictable=what != "protected")
+
+
+def _members(asked: Ask, number: int) -> tuple[Pod, ...]:
+    return tuple(replace(pod(f"a-{i}", gang="a", priority=10), ask=asked) for i in range(number))
+
+
+def _path(each: Node) -> Path:
+    return each.labels["rack"], each.name
+
+
+def _free(where: Node, others: Sequence[Pod]) -> tuple[tuple[str, int], ...]:
+    left = dict(where.allocatable)
+    for each in others:
+        if each.node == where.name:
+            for name, amount in each.ask.requests:
+                left[name] = left.get(name, 0) - amount
+    return tuple(sorted(left.items()))
