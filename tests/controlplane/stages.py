@@ -1,7 +1,7 @@
 """The life of a fake pod and a fake node, as KWOK wants it: a file of Stage documents.
 
 The documents come with KWOK's Go module. They are copied into the cache next to the binary, so
-that a later start needs no Go.
+that a later start needs no Go. One is our own: KWOK only removes the pods that are to end.
 """
 
 import json
@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -16,12 +17,18 @@ from controlplane import builds, errors
 
 STAGES = ("node/fast/node-initialize", "pod/fast/pod-ready", "pod/fast/pod-delete")
 COMPLETE = "pod/fast/pod-complete"
+RUNNING = {"key": ".status.phase", "values": ["Running"]}
+DELETED = {"key": ".metadata.deletionTimestamp", "operator": "Exists"}
+
+Stage = dict[str, Any]
 
 
 def write(target: Path, pod_complete_seconds: float | None) -> None:
     """Write one configuration file with all stages; pods of Jobs end only when told after what."""
     directory = _cached_documents()
     documents = [_load(directory, stage) for stage in STAGES]
+    documents[-1]["spec"]["selector"]["matchExpressions"].append({**RUNNING, "operator": "NotIn"})
+    documents.append(_end(documents[-1]))
     if pod_complete_seconds is not None:
         complete = _load(directory, COMPLETE)
         complete["spec"]["delay"] = {"durationMilliseconds": round(pod_complete_seconds * 1000)}
@@ -29,10 +36,21 @@ def write(target: Path, pod_complete_seconds: float | None) -> None:
     target.write_text(yaml.safe_dump_all(documents))
 
 
-def _load(directory: Path, stage: str) -> dict[str, dict[str, object]]:
-    document: dict[str, dict[str, object]] = yaml.safe_load(
-        (directory / f"{Path(stage).name}.yaml").read_text()
-    )
+def _end(delete: Stage) -> Stage:
+    """Return what a kubelet does before it removes a running pod. Some Jobs wait for it."""
+    return {
+        **{key: delete[key] for key in ("apiVersion", "kind")},
+        "metadata": {"name": "pod-end"},
+        "spec": {
+            "resourceRef": delete["spec"]["resourceRef"],
+            "selector": {"matchExpressions": [DELETED, {**RUNNING, "operator": "In"}]},
+            "next": {"statusTemplate": "phase: Failed"},
+        },
+    }
+
+
+def _load(directory: Path, stage: str) -> Stage:
+    document: Stage = yaml.safe_load((directory / f"{Path(stage).name}.yaml").read_text())
     return document
 
 

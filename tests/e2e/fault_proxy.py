@@ -1,7 +1,7 @@
-"""A proxy before the API server that does to bindings what networks and servers do at times.
+"""A proxy before the API server that does to some writes what networks and servers do at times.
 
-Plain HTTP on loopback towards the operator, TLS towards the API server. Everything but bindings
-passes through as it is.
+Plain HTTP on loopback towards the operator, TLS towards the API server. Everything but those
+writes, which are bindings unless a test says otherwise, passes through as it is.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ PASSED_BACK = ("Content-Type", "Retry-After")
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens to one binding: whether it reaches the server, and what the operator is told.
+    """What happens to one write: whether it reaches the server, and what the operator is told.
 
     Without an answer the connection is cut.
     """
@@ -44,19 +44,28 @@ LOSE_REQUEST = Fault()
 HOLD = Fault(hold=True)
 
 Choose = Callable[[int, str], Fault | None]
-"""From the number of the binding, 1 for the first, and the pod's name. PASS: no fault."""
+"""From the number of the write, 1 for the first, and its name. PASS: no fault."""
+Name = Callable[[str, str, bytes], str]
+"""From method, path and body of a request: the name of a write, "" for all that just pass."""
+
+
+def bound_pod(method: str, path: str, _body: bytes) -> str:
+    """Return the name of the pod that a request binds."""
+    pod, _, last = path.rpartition("/")
+    return pod.rpartition("/")[2] if method == "POST" and last == "binding" else ""
 
 
 class FaultProxy:
     """The proxy. A context manager. `choose` may be replaced at any time; `start_over` does."""
 
-    def __init__(self, server: access.Access, kubeconfig: Path) -> None:
+    def __init__(self, server: access.Access, kubeconfig: Path, name: Name = bound_pod) -> None:
         self.kubeconfig = kubeconfig
         self.server = server
+        self.name = name
         self.held: list[str] = []
         self.statuses: list[tuple[str, int]] = []
         self._choose: Choose = lambda *_: PASS
-        self._bindings = 0
+        self._writes = 0
         self._released = threading.Event()
         self._lock = threading.Lock()
         self._upstream: set[http.client.HTTPSConnection] = set()
@@ -85,23 +94,23 @@ class FaultProxy:
         """Drop what is held, count from 1 again, and choose like this from now on."""
         self._released.set()
         with self._lock:
-            self._choose, self._bindings = choose, 0
+            self._choose, self._writes = choose, 0
             self._released = threading.Event()
             self.held, self.statuses = [], []
 
-    def fault_of(self, pod: str) -> tuple[Fault | None, threading.Event]:
-        """Decide about one binding; hold gates are those of the moment."""
+    def fault_of(self, name: str) -> tuple[Fault | None, threading.Event]:
+        """Decide about one write; hold gates are those of the moment."""
         with self._lock:
-            self._bindings += 1
-            fault = self._choose(self._bindings, pod)
+            self._writes += 1
+            fault = self._choose(self._writes, name)
             if fault is not None and fault.hold:
-                self.held.append(pod)
+                self.held.append(name)
             return fault, self._released
 
-    def answered(self, pod: str, status: int) -> None:
-        """Remember what the API server said to a binding."""
+    def answered(self, name: str, status: int) -> None:
+        """Remember what the API server said to a write."""
         with self._lock:
-            self.statuses.append((pod, status))
+            self.statuses.append((name, status))
 
     @contextlib.contextmanager
     def upstream(self) -> Any:
@@ -136,8 +145,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def _any(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-        pod = self._bound_pod()
-        fault, released = self.proxy.fault_of(pod) if pod else (None, threading.Event())
+        name = self.proxy.name(self.command, self.path, body)
+        fault, released = self.proxy.fault_of(name) if name else (None, threading.Event())
         if fault is None:
             self._answer(self._forward(body))
             return
@@ -153,17 +162,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _any  # noqa: N815 - http.server's names.
 
-    def _bound_pod(self) -> str:
-        *_, pod, last = self.path.split("/") if "/" in self.path else ("", "")
-        return pod if self.command == "POST" and last == "binding" else ""
-
     def _forward(self, body: bytes) -> http.client.HTTPResponse:
         headers = {key: self.headers[key] for key in PASSED_ON if key in self.headers}
         up: http.client.HTTPSConnection = self._up
         up.request(self.command, self.path, body or None, headers)
         reply = up.getresponse()
-        if pod := self._bound_pod():
-            self.proxy.answered(pod, reply.status)
+        if name := self.proxy.name(self.command, self.path, body):
+            self.proxy.answered(name, reply.status)
         return reply
 
     def _answer(self, reply: http.client.HTTPResponse) -> None:

@@ -146,7 +146,7 @@ def test_the_role_is_enough_for_a_gang_with_status_and_events(
         "get secrets",
         "list configmaps",
         "create pods",
-        "delete pods",
+        "deletecollection pods",
         "patch pods",
         "create pods --subresource=eviction",
         "create pods --subresource=exec",
@@ -174,6 +174,7 @@ def test_the_role_allows_what_the_answers_above_would_hide(
 ) -> None:
     assert "yes" == may(plane, "list pods --all-namespaces")
     assert "yes" == may(plane, "create pods --subresource=binding")
+    assert "yes" == may(plane, "delete pods")
     assert "yes" == may(plane, f"update leases.coordination.k8s.io/{RELEASE} --namespace={HOME}")
 
 

@@ -1,0 +1,219 @@
+"""The operator is killed between any two writes of a preemption: the next one ends it, no more.
+
+A proxy before the API server decides which writes get through. The nodes have no kubelets: an
+evicted pod is gone when the test says so.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import controlplane
+from e2e import operators, preemptions
+from e2e.fault_proxy import HOLD, PASS, Choose, Fault, FaultProxy
+from e2e.manifests import pod_group
+from e2e.namespaces import Namespace
+from e2e.preemptions import high, let_go, low
+from e2e.waiting import eventually
+
+pytestmark = pytest.mark.e2e
+
+NODES, NEEDED, CPUS = 8, 4, 5
+VICTIMS = NEEDED * CPUS
+EVERYONE = NODES * CPUS
+Start = Callable[..., controlplane.Scheduler]
+
+
+@pytest.fixture(scope="module")
+def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
+    """Give a control plane of its own: no other operator shall go on where ours was killed."""
+    with controlplane.start() as started:
+        started.kubectl("apply", f"--filename={crds}")
+        with preemptions.priority_classes(started):
+            yield started
+
+
+@pytest.fixture(scope="module")
+def the_proxy(plane: controlplane.ControlPlane) -> Iterator[FaultProxy]:
+    kubeconfig = plane.directory / "kubeconfig-proxy"
+    with FaultProxy(plane.access, kubeconfig, stage_of) as started:
+        yield started
+
+
+@pytest.fixture
+def proxy(the_proxy: FaultProxy) -> FaultProxy:
+    """Give the proxy, without faults."""
+    the_proxy.start_over()
+    return the_proxy
+
+
+@pytest.fixture
+def start(plane: controlplane.ControlPlane, proxy: FaultProxy) -> Iterator[Start]:
+    """Give a function that starts an operator behind the proxy. Its tasks must never fail."""
+    begun = []
+
+    def scheduler(*flags: str) -> controlplane.Scheduler:
+        made = controlplane.Scheduler(plane, *flags, kubeconfig=proxy.kubeconfig)
+        made.start()
+        begun.append(made)
+        return made
+
+    yield scheduler
+    for each in begun:
+        if each.name in plane.processes.running():
+            each.kill()
+        assert [] == operators.tracebacks(each)
+        each.log.write_text("")
+
+
+def test_killed_while_it_nominates(start: Start, proxy: FaultProxy, namespace: Namespace) -> None:
+    fill(namespace)
+    crash_after(2, "nominate", start, proxy)
+    assert 2 == len(preemptions.nominated(namespace))
+
+    start()
+
+    ends_well(namespace)
+
+
+@pytest.mark.parametrize(("stage", "done"), [("mark", 0), ("mark", 7), ("evict", 7)])
+def test_killed_while_it_marks_or_evicts(
+    start: Start, proxy: FaultProxy, namespace: Namespace, stage: str, done: int
+) -> None:
+    fill(namespace)
+    crash_after(done, stage, start, proxy)
+    places = preemptions.nominated(namespace, "a-")
+    assert (VICTIMS if stage == "evict" else done) == len(preemptions.marked(namespace))
+
+    start()
+
+    ends_well(namespace)
+    assert places == namespace.bound("a-")
+
+
+def test_killed_while_it_binds(start: Start, proxy: FaultProxy, namespace: Namespace) -> None:
+    fill(namespace)
+    proxy.start_over(after(2, "bind"))
+    first = start()
+    eventually(VICTIMS, lambda: len(preemptions.evicted(namespace)))
+    places = preemptions.nominated(namespace, "a-")
+    let_go(namespace, preemptions.evicted(namespace))
+    eventually(NEEDED - 2, lambda: len(proxy.held))
+    first.kill()
+    proxy.start_over()
+
+    start()
+
+    eventually(places, lambda: namespace.bound("a-"))
+    assert EVERYONE - VICTIMS == len(namespace.bound("low-"))
+    assert set() == preemptions.evicted(namespace) | preemptions.marked(namespace)
+
+
+def test_killed_while_victims_leave(start: Start, namespace: Namespace) -> None:
+    fill(namespace)
+    first = start()
+    eventually(VICTIMS, lambda: len(preemptions.evicted(namespace)))
+    places = preemptions.nominated(namespace, "a-")
+    some = sorted(preemptions.evicted(namespace))[:7]
+    namespace.delete("pods", *some)
+    first.kill()
+
+    start()
+
+    let_go(namespace, preemptions.evicted(namespace))
+    eventually(places, lambda: namespace.bound("a-"))
+    assert EVERYONE - VICTIMS == len(namespace.bound("low-"))
+
+
+def test_who_was_marked_is_let_off_when_there_is_room_after_all(
+    start: Start, proxy: FaultProxy, namespace: Namespace
+) -> None:
+    nodes = fill(namespace)
+    crash_after(7, "mark", start, proxy)
+    places = set(preemptions.nominated(namespace).values())
+    spared = [node for node in nodes if node not in places]
+    ended = [name for name, node in namespace.bound("low-").items() if node in spared]
+    namespace.delete("pods", *ended)
+
+    start()
+
+    eventually(set(spared), lambda: set(namespace.bound("a-").values()))
+    eventually(set(), lambda: preemptions.marked(namespace))
+    assert set() == preemptions.evicted(namespace)
+    assert {} == preemptions.nominated(namespace)
+
+
+def test_who_was_marked_is_let_off_when_the_preemptor_is_deleted(
+    start: Start, proxy: FaultProxy, namespace: Namespace
+) -> None:
+    fill(namespace)
+    crash_after(7, "mark", start, proxy)
+    namespace.delete_gangs("a")
+
+    start()
+
+    eventually(set(), lambda: preemptions.marked(namespace))
+    assert EVERYONE == len(namespace.bound("low-"))
+    assert set() == preemptions.evicted(namespace)
+
+
+def fill(namespace: Namespace) -> list[str]:
+    """Fill all nodes, each with a gang that needs all its members; a gang wants half of them."""
+    names = namespace.own_nodes(NODES, cpu=CPUS, kubelets=False)
+    namespace.create(*(pod_group(f"low-{number}", CPUS) for number in range(NODES)))
+    namespace.create(
+        *(
+            low(f"low-{number}-{member}", node, gang_name=f"low-{number}")
+            for number, node in enumerate(names)
+            for member in range(CPUS)
+        )
+    )
+    namespace.create(*high("a", NEEDED, cpu=CPUS, on=namespace.here))
+    return names
+
+
+def crash_after(done: int, stage: str, start: Start, proxy: FaultProxy) -> None:
+    """Let this many writes of a stage through, and kill the operator before the next."""
+    number = NEEDED if stage == "nominate" else VICTIMS
+    proxy.start_over(after(done, stage))
+    scheduler = start()
+    eventually(number - done, lambda: len(proxy.held))
+    scheduler.kill()
+    proxy.start_over()
+
+
+def ends_well(namespace: Namespace) -> None:
+    """See exactly the victims leave that are needed, in whole gangs, and the preemptor bound."""
+    eventually(VICTIMS, lambda: len(preemptions.evicted(namespace)))
+    leaving = preemptions.evicted(namespace)
+    assert {CPUS} == set(Counter(name.rpartition("-")[0] for name in leaving).values())
+    let_go(namespace, leaving)
+    eventually(NEEDED, lambda: len(namespace.bound("a-")))
+    assert EVERYONE - VICTIMS == len(namespace.bound("low-"))
+    assert set() == preemptions.evicted(namespace) | preemptions.marked(namespace)
+    assert {} == preemptions.nominated(namespace)
+
+
+def after(done: int, stage: str) -> Choose:
+    """Hold all writes of a stage but the first ones."""
+    passed = Counter[str]()
+
+    def choose(_: int, name: str) -> Fault | None:
+        passed[name] += 1
+        return HOLD if name == stage and passed[name] > done else PASS
+
+    return choose
+
+
+def stage_of(method: str, path: str, body: bytes) -> str:
+    """Return which stage of a preemption a request is of."""
+    if "/pods/" not in path:
+        return ""
+    if method == "PATCH":
+        return next((stage for word, stage in PATCHES.items() if word in body), "")
+    return "evict" if method == "DELETE" else "bind" if path.endswith("/binding") else ""
+
+
+PATCHES = {b'"nominatedNodeName":"': "nominate", b'"DisruptionTarget"': "mark"}

@@ -1,0 +1,134 @@
+"""A gang whose controller creates evicted pods again goes whole, waits whole, and starts whole."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import pytest
+
+import controlplane
+from demo import examples
+from e2e import preemptions
+from e2e.gang_watcher import GangWatcher
+from e2e.manifests import SCHEDULER, Manifest
+from e2e.namespaces import Namespace
+from e2e.preemptions import high, name_of
+from e2e.waiting import eventually, until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
+
+PODS = 20
+JOB_SECONDS = 60.0
+(RACK_NEIGHBOURS,) = examples.EXAMPLES.glob("17-*")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def priorities(plane: controlplane.ControlPlane) -> Iterator[None]:
+    with preemptions.priority_classes(plane):
+        yield
+
+
+def test_a_job_that_ignores_disruptions_waits_whole_until_its_preemptor_has_gone(
+    namespace: Namespace,
+) -> None:
+    namespace.own_nodes(4, cpu=PODS // 4)
+    namespace.create(job(namespace))
+    first = starts_whole(namespace, set())
+
+    with GangWatcher(namespace.cluster, namespace.name) as watcher:
+        namespace.create(*high("a", 1, cpu=2, on=namespace.here))
+        eventually(1, lambda: len(namespace.bound("a-")))
+        eventually(PODS, lambda: len(fresh(namespace, "job", first)), JOB_SECONDS)
+        (note,) = until(partial(namespace.notes, "job", "Preempted"))
+        assert note.startswith(f"Preempted by {namespace.name}/a: {PODS} members: ")
+        again = fresh(namespace, "job", first)
+        eventually({"Unschedulable"}, lambda: reasons(namespace, again))
+        assert [] == bound(fresh(namespace, "job", first))
+        assert 0 == namespace.get("jobs", "job")["status"].get("failed", 0)
+        assert first == {event.uid for event in watcher.history if event.deleting}
+
+        namespace.delete_gangs("a")
+
+        starts_whole(namespace, first)
+        assert [] == watcher.partial_gangs({"job": PODS})
+
+
+def test_the_example_of_two_gangs_in_a_rack_step_by_step(namespace: Namespace) -> None:
+    rack = {"cloud.provider.com/topology-rack": "rack-1"}
+    namespace.own_nodes(2, cpu=8, labels=rack)
+    low, urgent = examples.manifests(RACK_NEIGHBOURS)
+    namespace.kubectl("apply", f"--filename={low}")
+    eventually("Running", lambda: namespace.phase("tuning"))
+    first = uids(namespace.every("pods"))
+
+    try:
+        namespace.kubectl("apply", f"--filename={urgent}")
+
+        eventually("Running", lambda: namespace.phase("release"))
+        eventually("True", lambda: namespace.condition_of_gang("tuning", "Preempted")["status"])
+        by = namespace.condition_of_gang("tuning", "Preempted")["message"]
+        assert by.endswith(f"{namespace.name}/release")
+        eventually(4, lambda: len(fresh(namespace, "tuning", first)), JOB_SECONDS)
+        scheduled = partial(namespace.condition_of_gang, "tuning", "Scheduled")
+        eventually("Unschedulable", lambda: scheduled().get("reason"))
+        assert [] == bound(fresh(namespace, "tuning", first))
+        namespace.kubectl("delete", f"--filename={urgent}")
+        eventually("Running", lambda: namespace.phase("tuning"))
+        assert 4 == len(bound(fresh(namespace, "tuning", first)))
+        eventually("False", lambda: namespace.condition_of_gang("tuning", "Preempted")["status"])
+    finally:
+        for each in (low, urgent):
+            namespace.kubectl("delete", "--ignore-not-found", f"--filename={each}")
+
+
+def job(namespace: Namespace) -> Manifest:
+    """Return a Job of low priority whose pods are one gang; an own failure ends an index."""
+    disrupted = {"type": "DisruptionTarget", "status": "True"}
+    rule = {"action": "Ignore", "onPodConditions": [disrupted]}
+    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "job"},
+        "spec": {
+            "parallelism": PODS,
+            "completions": PODS,
+            "completionMode": "Indexed",
+            # Else the Job waits minutes before it makes new pods: the longer, the more ended.
+            "backoffLimitPerIndex": 0,
+            "podFailurePolicy": {"rules": [rule]},
+            "template": {
+                "metadata": {"labels": {"py-gang-scheduler.io/gang": "true"}},
+                "spec": {
+                    "schedulerName": SCHEDULER,
+                    "priorityClassName": preemptions.LOW,
+                    "restartPolicy": "Never",
+                    "nodeSelector": namespace.here,
+                    "containers": [container],
+                },
+            },
+        },
+    }
+
+
+def starts_whole(namespace: Namespace, before: set[str]) -> set[str]:
+    """Wait until all pods of a new attempt are bound; return their uids."""
+    eventually(PODS, lambda: len(bound(fresh(namespace, "job", before))), JOB_SECONDS)
+    return uids(fresh(namespace, "job", before))
+
+
+def fresh(namespace: Namespace, prefix: str, before: set[str]) -> list[Manifest]:
+    """Return the pods with this beginning of their name that were not there before."""
+    pods = (each for each in namespace.every("pods") if name_of(each).startswith(f"{prefix}-"))
+    return [each for each in pods if each["metadata"]["uid"] not in before]
+
+
+def uids(pods: list[Manifest]) -> set[str]:
+    return {each["metadata"]["uid"] for each in pods}
+
+
+def bound(pods: list[Manifest]) -> list[Manifest]:
+    return [each for each in pods if "nodeName" in each["spec"]]
+
+
+def reasons(namespace: Namespace, pods: list[Manifest]) -> set[str | None]:
+    return {namespace.condition_of_pod(name_of(each)).get("reason") for each in pods}
