@@ -77,8 +77,9 @@ bench: binaries ## Measure speed and quality; figures only, it never fails on ti
 
 .PHONY: gap
 gap: CASES ?= 1000
-gap: setup ## Report how far placement is off the optimum in CASES random small networks
+gap: setup ## Report how far placement and preemption are off the optimum in CASES random cases
 	@$(WITH_TESTS) -m property.gap --cases $(CASES)
+	@$(WITH_TESTS) -m property.gap_of_victims --cases $(CASES)
 
 .PHONY: crds
 crds: setup ## Write the CRDs again from the models in api/
