@@ -29,10 +29,8 @@ CREATORS: Final = 16
 CPUS, SIZE = 16, 20
 TIMEOUT_SECONDS: Final = 300.0
 NATIVE: Final = "scheduling.k8s.io/v1beta1"
-CONTESTANTS: Final = {
-    "py-gang-scheduler": "py-gang-scheduler",
-    "kube-scheduler": "default-scheduler",
-}
+OURS: Final = "py-gang-scheduler"
+CONTESTANTS: Final = {OURS: OURS, "kube-scheduler": "default-scheduler"}
 Body = Mapping[str, Any]
 
 
