@@ -97,8 +97,9 @@ class _Cycle:
         kept = self.rounds.reservations.release(gang.key for gang in group.gangs)
         alike = (tuple(map(_shape, units)), group.priority)
         fresh = not kept and not any(unit.mates for unit in units)
-        waits, words = False, self.hopeless.get(alike, "") if fresh else ""
-        if not words:
+        if fresh and alike in self.hopeless:
+            waits, words = False, self.hopeless[alike]
+        else:
             waits, words = self.rounds.attempt(group, units, kept)
         if fresh and not waits and not any(gang.spares_others for gang in group.waiting):
             self.hopeless[alike] = words

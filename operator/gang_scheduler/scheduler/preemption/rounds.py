@@ -30,7 +30,16 @@ class Rounds:
         self._snapshot = snapshot
         self._trial = trial
         self._profile = profile
-        self._gone: list[Tenant] = []
+        self._tenants = snapshot.tenants or Tenants()
+        last = snapshot.taken_at - PATIENCE_SECONDS
+        deleting = (each for each in self._tenants.tenants if each.pod.deleting)
+        # Who leaves in the end, whatever is decided: victims of this cycle are among them.
+        self._leaving = [
+            each for each in deleting if each.pod.gone_by >= last or not each.pod.gone_by
+        ]
+        self._victims: list[Tenant] = []
+        evictable = (each.pod.priority for each in self._tenants.tenants if each.evictable)
+        self._lowest = min(evictable, default=None)
         self.reservations = Reservations(snapshot.nominated, trial)
         self.preemptions: list[Preemption] = []
 
@@ -42,23 +51,22 @@ class Rounds:
         `kept` is the room that was kept for it until now: released, and kept again only if it goes
         on waiting.
         """
-        tenants = self._snapshot.tenants or Tenants()
         if all(gang.bound >= gang.min_member for gang in group.waiting):
             return False, ""  # Surplus makes nobody leave.
         spares = {gang.spares_others for gang in group.waiting} - {""}
         if kept and UNDER_WAY in spares:
             self.reservations.keep(kept)
             return True, UNDER_WAY
-        leaving = self._after_leaving(units, tenants)
+        leaving = self._after_leaving(units)
         if leaving is not None:
             self._carry_out(group, Preemption(group.waiting, _binds(leaving)), kept)
             return True, UNDER_WAY
         below = group.priority - self._profile.preemption.min_difference
-        if not any(each.evictable and each.pod.priority <= below for each in tenants.tenants):
+        if self._lowest is None or self._lowest > below:
             return False, ""  # There is nobody to think of.
         if spares:
             return False, min(spares)
-        return self._evict(group, units, tenants, kept)
+        return self._evict(group, units, kept)
 
     def displace(
         self, group: GangGroup, released: Sequence[Nominated], nodes: Collection[str]
@@ -68,25 +76,22 @@ class Rounds:
         if pods:
             self.preemptions.append(Preemption(group.waiting, (), displaced=tuple(pods)))
 
-    def _after_leaving(self, units: Sequence[Unit], tenants: Tenants) -> Placements | None:
-        """Return where the group is once those have left that are terminating, if it is then."""
-        if not self._gone and not any(each.pod.deleting for each in tenants.tenants):
-            return None
-        return self._preemptor(units, tenants).place(None)
+    def _after_leaving(self, units: Sequence[Unit]) -> Placements | None:
+        """Return where the group is once those have left that are leaving, if it is then."""
+        return self._preemptor(units).place(None) if self._leaving else None
 
     def _evict(
         self,
         group: GangGroup,
         units: Sequence[Unit],
-        tenants: Tenants,
         kept: Sequence[Nominated],
     ) -> tuple[bool, str]:
-        found, released = self._cheapest(group, units, tenants)
+        found, released = self._cheapest(group, units)
         limit = self._profile.preemption.most_victims
         if found is None or (limit and len(found.victims) > limit):
             self.reservations.keep(released)
             if found is None:
-                return False, NOT_HELPFUL + self._potential(group, units, tenants)
+                return False, NOT_HELPFUL + self._potential(group, units)
             return False, f"needs {len(found.victims)} victims, and at most {limit} are allowed."
         binds = _binds(found.placements)
         displaced = self.reservations.keep_elsewhere(released, {bind.node for bind in binds})
@@ -96,17 +101,17 @@ class Rounds:
         return True, f"{_pods(len(found.victims))} to make room."
 
     def _cheapest(
-        self, group: GangGroup, units: Sequence[Unit], tenants: Tenants
+        self, group: GangGroup, units: Sequence[Unit]
     ) -> tuple[Found | None, list[Nominated]]:
         """Return the cheapest victims, and the room kept for others that was released for that.
 
         It is taken only where that saves anything.
         """
         below = group.priority - self._profile.preemption.min_difference
-        remaining = self._remaining(tenants)
+        remaining = self._remaining()
 
         def find() -> Found | None:
-            preemptor = self._preemptor(units, tenants)
+            preemptor = self._preemptor(units)
             return search.find(preemptor, remaining, below, self._snapshot.taken_at)
 
         found = find()
@@ -119,34 +124,29 @@ class Rounds:
             return found, []
         return taking, released
 
-    def _potential(self, group: GangGroup, units: Sequence[Unit], tenants: Tenants) -> str:
+    def _potential(self, group: GangGroup, units: Sequence[Unit]) -> str:
         """Return what the domains would offer at best, if the group must gather in one."""
         below = group.priority - self._profile.preemption.min_difference
-        preemptor = self._preemptor(units, tenants)
-        remaining = self._remaining(tenants)
+        preemptor = self._preemptor(units)
+        remaining = self._remaining()
         preemptor.evict(Tolls(remaining, below, self._snapshot.taken_at).evictable)
         offers = preemptor.offers()
         return f" At best: {diagnosis.offered(offers)}." if offers else ""
 
-    def _preemptor(self, units: Sequence[Unit], tenants: Tenants) -> Preemptor:
-        """Return the group in the room that there is once everybody has left who is leaving."""
+    def _preemptor(self, units: Sequence[Unit]) -> Preemptor:
+        """Return the group, and the room that there is once everybody has left who is leaving."""
         preemptor = Preemptor(units, self._trial.copy(), self._profile)
-        last = self._snapshot.taken_at - PATIENCE_SECONDS
-        leaving = (
-            each
-            for each in tenants.tenants
-            if each.pod.deleting and (each.pod.gone_by >= last or not each.pod.gone_by)
-        )
-        preemptor.evict([*leaving, *self._gone])
+        preemptor.evict(self._leaving)
         return preemptor
 
-    def _remaining(self, tenants: Tenants) -> Tenants:
+    def _remaining(self) -> Tenants:
         """Return what the victims of earlier gangs of this cycle leave: tenants and allowances."""
-        if not self._gone:
+        tenants = self._tenants
+        if not self._victims:
             return tenants
-        gone = {each.pod.uid for each in self._gone}
-        lost = Counter(each.gang for each in self._gone)
-        used = Counter(budget for each in self._gone for budget in each.budgets)
+        gone = {each.pod.uid for each in self._victims}
+        lost = Counter(each.gang for each in self._victims)
+        used = Counter(budget for each in self._victims for budget in each.budgets)
         return Tenants(
             tenants=tuple(each for each in tenants.tenants if each.pod.uid not in gone),
             surplus={key: max(0, n - lost[key]) for key, n in tenants.surplus.items()},
@@ -158,7 +158,8 @@ class Rounds:
     ) -> None:
         """Keep the room and note the victims, unless the group is nominated just so already."""
         self.reservations.keep([_nominated(group, bind) for bind in preemption.nominations])
-        self._gone += preemption.victims
+        self._victims += preemption.victims
+        self._leaving += preemption.victims
         before = {each.pod.uid: each.pod.nominated for each in kept}
         after = {bind.pod.uid: bind.node for bind in preemption.nominations}
         if preemption.victims or before != after:
