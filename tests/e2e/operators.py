@@ -1,12 +1,35 @@
 """What the operator's process and log say of its health."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import orjson
 
 import controlplane
+
+Start = Callable[..., controlplane.Scheduler]
+"""Starts an operator with these flags."""
+
+
+@contextlib.contextmanager
+def starting(plane: controlplane.ControlPlane, kubeconfig: Path) -> Iterator[Start]:
+    """Give a function that starts operators. Afterwards all are killed; no task may have failed."""
+    begun = []
+
+    def start(*flags: str) -> controlplane.Scheduler:
+        made = controlplane.Scheduler(plane, *flags, kubeconfig=kubeconfig)
+        made.start()
+        begun.append(made)
+        return made
+
+    yield start
+    for each in begun:
+        if each.name in plane.processes.running():
+            each.kill()
+        assert [] == tracebacks(each)
+        each.log.write_text("")
 
 
 @contextlib.contextmanager

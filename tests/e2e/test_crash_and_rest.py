@@ -14,6 +14,7 @@ from e2e import operators
 from e2e.fault_proxy import HOLD, LOSE_ANSWER, LOSE_REQUEST, PASS, Fault, FaultProxy
 from e2e.manifests import Manifest, gang, members, pod, pod_group
 from e2e.namespaces import Namespace
+from e2e.operators import Start
 from e2e.waiting import eventually, until
 
 pytestmark = pytest.mark.e2e
@@ -21,7 +22,6 @@ pytestmark = pytest.mark.e2e
 SIZE = 5
 TIMEOUT_SECONDS = 3
 PLAN_ID, PLAN_SIZE = "py-gang-scheduler.io/plan-id", "py-gang-scheduler.io/plan-size"
-Start = Callable[..., controlplane.Scheduler]
 
 
 @pytest.fixture(scope="module")
@@ -47,21 +47,8 @@ def proxy(the_proxy: FaultProxy) -> FaultProxy:
 
 @pytest.fixture
 def start(plane: controlplane.ControlPlane, proxy: FaultProxy) -> Iterator[Start]:
-    """Give a function that starts an operator behind the proxy. Its tasks must never fail."""
-    begun = []
-
-    def scheduler(*flags: str) -> controlplane.Scheduler:
-        made = controlplane.Scheduler(plane, *flags, kubeconfig=proxy.kubeconfig)
-        made.start()
-        begun.append(made)
-        return made
-
-    yield scheduler
-    for each in begun:
-        if each.name in plane.processes.running():
-            each.kill()
-        assert [] == operators.tracebacks(each)
-        each.log.write_text("")
+    with operators.starting(plane, proxy.kubeconfig) as started:
+        yield started
 
 
 @pytest.mark.parametrize("bound", [1, 2, 4])

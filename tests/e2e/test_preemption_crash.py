@@ -5,7 +5,7 @@ evicted pod is gone when the test says so.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,7 @@ from e2e import operators, preemptions
 from e2e.fault_proxy import HOLD, PASS, Choose, Fault, FaultProxy
 from e2e.manifests import pod_group
 from e2e.namespaces import Namespace
+from e2e.operators import Start
 from e2e.preemptions import high, let_go, low
 from e2e.waiting import eventually
 
@@ -23,7 +24,6 @@ pytestmark = pytest.mark.e2e
 NODES, NEEDED, CPUS = 8, 4, 5
 VICTIMS = NEEDED * CPUS
 EVERYONE = NODES * CPUS
-Start = Callable[..., controlplane.Scheduler]
 
 
 @pytest.fixture(scope="module")
@@ -51,21 +51,8 @@ def proxy(the_proxy: FaultProxy) -> FaultProxy:
 
 @pytest.fixture
 def start(plane: controlplane.ControlPlane, proxy: FaultProxy) -> Iterator[Start]:
-    """Give a function that starts an operator behind the proxy. Its tasks must never fail."""
-    begun = []
-
-    def scheduler(*flags: str) -> controlplane.Scheduler:
-        made = controlplane.Scheduler(plane, *flags, kubeconfig=proxy.kubeconfig)
-        made.start()
-        begun.append(made)
-        return made
-
-    yield scheduler
-    for each in begun:
-        if each.name in plane.processes.running():
-            each.kill()
-        assert [] == operators.tracebacks(each)
-        each.log.write_text("")
+    with operators.starting(plane, proxy.kubeconfig) as started:
+        yield started
 
 
 def test_killed_while_it_nominates(start: Start, proxy: FaultProxy, namespace: Namespace) -> None:
