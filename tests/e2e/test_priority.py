@@ -18,7 +18,9 @@ CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 @pytest.fixture(scope="module", autouse=True)
 def priority_classes(plane: controlplane.ControlPlane) -> Iterator[None]:
     for name, value in (("e2e-high", 1000), ("e2e-low", 10)):
-        plane.request("POST", CLASSES, {"metadata": {"name": name}, "value": value})
+        # Who is first is asked here, and not who must leave.
+        body = {"metadata": {"name": name}, "value": value, "preemptionPolicy": "Never"}
+        plane.request("POST", CLASSES, body)
     yield
     for name in ("e2e-high", "e2e-low"):
         plane.request("DELETE", f"{CLASSES}/{name}")
