@@ -6,8 +6,9 @@ from typing import Any
 import builders
 from gang_scheduler.cluster import sources
 from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.errors import ApiError
 from gang_scheduler.cluster.events import About, Events
-from gang_scheduler.cluster.fake import EVENTS, FakeApi
+from gang_scheduler.cluster.fake import EVENTS, FakeApi, Fault
 from gang_scheduler.cluster.reports import Reports
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.plan import Bind, Plan, Preemption, Refused, Warned
@@ -155,3 +156,19 @@ async def test_a_warning_is_told_at_once_after_other_news_of_the_same_reason() -
         ("Warning", "Preempting", "a-0", "it hangs"),
     ]
     assert expected == await desk.told()
+
+
+async def test_an_event_without_an_answer_is_sent_once_more() -> None:
+    desk = Desk()
+    desk.api.fail("create_event", Fault(ApiError(0, "the connection was closed")))
+    plan = Plan(warned=(Warned(builders.gang("a"), unknown("x")),))
+
+    assert 1 == len(await desk.told(plan))
+
+
+async def test_an_event_that_is_refused_is_not() -> None:
+    desk = Desk()
+    desk.api.fail("create_event", Fault(ApiError(403, "its namespace is being deleted")))
+    plan = Plan(warned=(Warned(builders.gang("a"), unknown("x")),))
+
+    assert [] == await desk.told(plan)

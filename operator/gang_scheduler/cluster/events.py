@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gang_scheduler import telemetry
-from gang_scheduler.cluster.errors import ApiError
+from gang_scheduler.cluster.errors import ApiError, Kind
 from gang_scheduler.cluster.ports import Api
 
 CONTROLLER = "py-gang-scheduler"
@@ -87,13 +87,20 @@ class Events:
                 await self._send(namespace, event)
 
     async def _send(self, namespace: str, event: dict[str, Any]) -> None:
-        try:
-            await self._api.create_event(namespace, event)
-        except ApiError as error:
-            # Not tried again: its namespace may be gone, and it would only delay the next ones.
-            telemetry.WRITES.labels("event", error.kind.value).inc()
-        else:
-            telemetry.WRITES.labels("event", "written").inc()
+        """Send an Event, and once more where there was no answer: the connection may be stale.
+
+        No more often: it would only delay the next ones. A second one of its name is refused.
+        """
+        for last in (False, True):
+            try:
+                await self._api.create_event(namespace, event)
+            except ApiError as error:
+                if error.kind is Kind.UNKNOWN and not last:
+                    continue
+                telemetry.WRITES.labels("event", error.kind.value).inc()
+            else:
+                telemetry.WRITES.labels("event", "written").inc()
+            return
 
     def _said_lately(self, kind: tuple[str, str, bool], note: str, now: float) -> bool:
         if now - self._pruned_at > REPEAT_SECONDS:
