@@ -67,11 +67,11 @@ class Seating:
 
     def __init__(self, trial: Trial, profile: Profile) -> None:
         self.trial = trial
-        self._profile = profile
+        self.profile = profile
 
     def slots(self, crowd: Crowd, area: Area) -> IntArray:
         """Return what each place in the tree offers to the crowd; nothing outside the area."""
-        offered = offer_slots(crowd.ask, self.trial, self._profile)[area.tree.rows]
+        offered = offer_slots(crowd.ask, self.trial, self.profile)[area.tree.rows]
         offered = offered.clip(max=slot_limit(self.trial))
         return np.where(area.open, offered, 0)
 

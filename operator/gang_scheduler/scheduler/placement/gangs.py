@@ -13,6 +13,7 @@ from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.plan import Bind, Misfit
 from gang_scheduler.model.pods import Ask, Pod
 from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.scheduler.placement import arrangements
 from gang_scheduler.scheduler.placement.offers import offer_slots, slot_limit
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Share, Trial
@@ -40,6 +41,9 @@ def place(
             attempt.keep()
             return Placement(_binds(members, shares, trial), tuple(shares))
         rejections = diagnosis.diagnose(unplaced[0], trial, profile)
+    arranged = _arranged(members[:at_least], trial, profile)
+    if arranged is not None:
+        return Placement(_binds(members[:at_least], arranged, trial), tuple(arranged))
     return Misfit(len(trial.nodes), fits=placed, needs=at_least, rejections=rejections)
 
 
@@ -82,13 +86,27 @@ def joined(members: Sequence[Pod], first: Placement, second: Placement) -> Place
     return Placement(ordered, (*first.shares, *second.shares))
 
 
+def _arranged(members: Sequence[Pod], trial: Trial, profile: Profile) -> list[Share] | None:
+    """Take room for members of several classes by the exact search, on few nodes."""
+    sizes = _sizes(members)
+    if len(sizes) == 1:
+        return None
+    slots = np.array([offer_slots(ask, trial, profile) for ask in sizes])
+    return arrangements.take(sizes, np.flatnonzero(slots.any(axis=0)), trial, profile)
+
+
+def _sizes(members: Sequence[Pod]) -> dict[Ask, int]:
+    sizes: dict[Ask, int] = {}
+    for pod in members:
+        sizes[pod.ask] = sizes.get(pod.ask, 0) + 1
+    return sizes
+
+
 def _take_by_class(
     members: Sequence[Pod], trial: Trial, profile: Profile
 ) -> tuple[list[Share], list[Ask]]:
     """Take what fits of each class; return the shares and the classes that did not wholly fit."""
-    sizes: dict[Ask, int] = {}
-    for pod in members:
-        sizes[pod.ask] = sizes.get(pod.ask, 0) + 1
+    sizes = _sizes(members)
     shares, unplaced = [], []
     for ask in _hardest_first(sizes, trial, profile):
         slots = offer_slots(ask, trial, profile)

@@ -7,13 +7,13 @@ in several orders, and on few nodes by an exact search.
 
 import bisect
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
-from gang_scheduler.scheduler.placement import exact
+from gang_scheduler.scheduler.placement import arrangements
 from gang_scheduler.scheduler.placement.capacity import Capacity
 from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seated, Seating
 
@@ -143,35 +143,18 @@ class Packing:
         return sorted(crowds, key=room)
 
     def _seat_exactly(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
-        places = np.flatnonzero(area.open)
-        counts = tuple(len(crowd) for crowd in crowds)
-        sliced = any(crowd.sizes[0] > 1 for crowd in crowds)
-        if sliced or not exact.small(len(places), counts):
+        if any(crowd.sizes[0] > 1 for crowd in crowds):
             return None
-        found = exact.pack(
-            counts,
-            np.array([self.seating.slots(crowd, area)[places] for crowd in crowds]),
-            np.array([self.seating.request(crowd) for crowd in crowds]),
-            self._trial.free[area.tree.rows[places]],
-        )
-        if found is None:
+        sizes = {crowd.ask: len(crowd) for crowd in crowds}
+        rows = area.tree.rows[area.open]
+        shares = arrangements.take(sizes, rows, self._trial, self.seating.profile)
+        if shares is None:
             return None
-        seats = {
-            crowd: np.repeat(places, column)
-            for crowd, column in zip(crowds, zip(*found, strict=True), strict=True)
-        }
-        return self._take_checked(seats, area)
-
-    def _take_checked(self, seats: Mapping[Crowd, IntArray], area: Area) -> Seated | None:
-        """Take seats that were found by requests alone, if every filter allows them together."""
         seated: Seated = {}
-        with self._trial.all_or_nothing() as attempt:
-            for crowd, places in seats.items():
-                wanted = np.bincount(places, minlength=len(area.open))
-                if (wanted > self.seating.slots(crowd, area)).any():
-                    return None
-                seated |= self.seating.take(crowd, area.tree, places)
-            attempt.keep()
+        for crowd, share in zip(crowds, shares, strict=True):
+            places = np.sort(np.repeat(area.tree.places[share.rows], share.counts))
+            uids = (pod.uid for pod in crowd.members)
+            seated |= dict(zip(uids, places.tolist(), strict=True))
         return seated
 
 

@@ -145,3 +145,12 @@ def test_offer_slots_are_zero_where_a_filter_refuses() -> None:
     found = offer_slots(pod("a-0").ask, Trial(snapshot(nodes)), BINPACK)
 
     assert [4, 0, 0, 0, 2] == found.tolist()
+
+
+def test_several_classes_find_the_only_arrangement_on_few_nodes() -> None:
+    # Fullest first, one of the larger goes to each node, and one of the smaller has no place.
+    pods = [*members(2, cpu=3), *members(2, "b", cpu=2)]
+
+    found = placed([node("n1", cpu=6), node("n2", cpu=4)], pods)
+
+    assert {"a-0": "n1", "a-1": "n1", "b-0": "n2", "b-1": "n2"} == found
