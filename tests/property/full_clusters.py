@@ -115,8 +115,9 @@ def guarded(dice: Random) -> Contest:
 
 
 def mixed(dice: Random) -> Contest:
-    """Return a gang of two classes that gathers: some members ask for a GPU, too."""
-    contest = replace(_contest(dice, elastic=dice.randint(0, 1) == 1), gathers=True)
+    """Return a gang of two classes, which mostly gathers: some members ask for a GPU, too."""
+    gathers = dice.randint(0, 3) > 0
+    contest = replace(_contest(dice, elastic=dice.randint(0, 1) == 1), gathers=gathers)
     asks = [contest.members[0].ask, ask(cpu=1, gpu=1)]
     members = tuple(replace(each, ask=dice.choice(asks)) for each in contest.members)
     return replace(contest, members=members)
