@@ -217,4 +217,5 @@ def kill_after(
     until(lambda: proxy.held)
     scheduler.kill()
     proxy.start_over()
-    assert bound == len(namespace.bound())
+    # One more may have been on its way to the proxy when the operator was killed.
+    assert bound <= len(namespace.bound())
