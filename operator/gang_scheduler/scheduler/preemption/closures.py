@@ -39,7 +39,6 @@ class Closures:
             tenants.sort(key=self._cheapness)
         self.victims: Victims = {}
         self._tally = tolls.tally()
-        self._numbers: Counter[GangKey] = Counter()
         self._version = dict.fromkeys(self._on_row, 0)
         self._heap: list[tuple[Key, int, int]] = []
 
@@ -60,10 +59,9 @@ class Closures:
         return True
 
     def _let_go(self, closure: Victims, needed: int) -> None:
-        self._slots.evict(closure)
+        self._slots.evict(closure.values())
         self._tally.add(closure)
         self.victims |= closure
-        self._numbers.update(each.gang for each in closure.values())
         gangs = {each.gang for each in closure.values()}
         concerned = {each.pod.node for gang in gangs for each in self._tolls.members(gang)}
         rows = {self._rows[node] for node in concerned if node in self._rows}
@@ -75,7 +73,7 @@ class Closures:
         closure = self._closure(row)
         if not closure:
             return
-        gain = min(self._slots.gain(closure), needed - self._slots.total)
+        gain = min(self._slots.gain(closure.values()), needed - self._slots.total)
         if gain > 0:
             key = _a_slot(self._tally.cost, self._tally.with_more(closure), gain)
             heapq.heappush(self._heap, ((*key, row), row, self._version[row]))
@@ -109,12 +107,15 @@ class Closures:
     ) -> list[Tenant]:
         """Return who goes with a tenant: nobody else while its gang has members to spare."""
         gang = tenant.gang
-        if self._numbers[gang] + numbers.get(gang, 0) < self._tolls.surplus(gang):
+        if self._tally.numbers[gang] + numbers.get(gang, 0) < self._tolls.surplus(gang):
             return [tenant]
         if not self._tolls.may_break(gang):
             return []
-        gone = self.victims.keys() | taken.keys()
-        return [each for each in self._tolls.members(gang) if each.pod.uid not in gone]
+        return [
+            each
+            for each in self._tolls.members(gang)
+            if each.pod.uid not in self.victims and each.pod.uid not in taken
+        ]
 
     def _spared(self, row: int, taken: Victims, freed: IntArray) -> Victims:
         """Put back whom it does not take after all."""
@@ -123,7 +124,7 @@ class Closures:
             by_gang.setdefault(each.gang, []).append(each)
         for each in self._tolls.most_valuable_first(taken):
             gang = by_gang[each.gang]
-            whole = self._numbers[each.gang] + len(gang) > self._tolls.surplus(each.gang)
+            whole = self._tally.numbers[each.gang] + len(gang) > self._tolls.surplus(each.gang)
             loss = gang if whole else [each]
             less = freed - self._freed_on(row, loss)
             if len(loss) < len(taken) and self._slots.clears(row, less):

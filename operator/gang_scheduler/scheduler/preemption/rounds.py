@@ -8,7 +8,6 @@ from gang_scheduler.model.gangs import UNDER_WAY, GangGroup
 from gang_scheduler.model.plan import Bind, Preemption
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.tenants import Tenant, Tenants
-from gang_scheduler.model.topology import Domain
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.preemption import search
 from gang_scheduler.scheduler.preemption.reservations import Reservations
@@ -96,7 +95,7 @@ class Rounds:
         binds = _binds(found.placements)
         displaced = self.reservations.keep_elsewhere(released, {bind.node for bind in binds})
         victims = tuple(found.victims.values())
-        preemption = Preemption(group.waiting, binds, victims, tuple(displaced), _domain(found))
+        preemption = Preemption(group.waiting, binds, victims, tuple(displaced), found.domain)
         self._carry_out(group, preemption, kept)
         return True, f"{_pods(len(found.victims))} to make room."
 
@@ -177,10 +176,3 @@ def _nominated(group: GangGroup, bind: Bind) -> Nominated:
 
 def _pods(number: int) -> str:
     return "1 pod is evicted" if number == 1 else f"{number} pods are evicted"
-
-
-def _domain(found: Found) -> Domain | None:
-    if found.domain is None:
-        return None
-    tree, depth, place = found.domain
-    return tree.domain(depth, place)

@@ -8,6 +8,8 @@
 5. Of all candidates the cheapest; then the one with the least left over; then the first by name.
 """
 
+import functools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -17,7 +19,7 @@ from gang_scheduler.model.nodes import BoolArray
 from gang_scheduler.model.plan import Misfit, Offers
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.tenants import Tenant, Tenants
-from gang_scheduler.model.topology import Topology
+from gang_scheduler.model.topology import Domain, Topology
 from gang_scheduler.scheduler.placement import gangs, gather
 from gang_scheduler.scheduler.placement.gangs import Placement
 from gang_scheduler.scheduler.placement.offers import offer_slots
@@ -35,12 +37,12 @@ Placements = dict[Unit, Placement]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """Who goes, and where everybody of the preemptor then is. `domain` is its place at `depth`."""
+    """Who goes, and where everybody of the preemptor then is; `domain` is None for the cluster."""
 
     victims: Victims
     placements: Placements
     cost: Cost
-    domain: tuple[Topology, int, int] | None = None
+    domain: Domain | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +61,22 @@ class Preemptor:
         self.units = units
         self.trial = trial
         self.profile = profile
+
+    @functools.cached_property
+    def largest_class(self) -> tuple[Ask, int]:
+        """The class that most of the members are of, and how many those are."""
+        members = (pod for unit in self.units for pod in unit.members if pod.uid in unit.required)
+        counts = Counter(pod.ask for pod in members)
+        return max(counts.items(), key=lambda each: (each[1], each[0].requests))
+
+    @functools.cached_property
+    def open_rows(self) -> BoolArray:
+        """The nodes that could take a member of this class if they were empty."""
+        empty = self.trial.copy()
+        empty.free = self.trial.nodes.allocatable.copy()
+        empty.host_ports = {}
+        allowed: BoolArray = offer_slots(self.largest_class[0], empty, self.profile) > 0
+        return allowed
 
     def place(self, within: int | None) -> Placements | None:
         """Take room for all, if there is; in one domain where the units must gather in one."""
@@ -140,7 +158,7 @@ def _found(preemptor: Preemptor, tolls: Tolls, candidate: Candidate, victims: Vi
     ground = preemptor.units[0].ground
     domain = None
     if ground is not None and candidate.place is not None:
-        domain = (ground.tree, ground.must, candidate.place)
+        domain = ground.tree.domain(ground.must, candidate.place)
     return Found(victims, placements, tolls.cost(victims), domain)
 
 
@@ -190,23 +208,6 @@ def _rows(tree: Topology, depth: int, place: int, count: int) -> BoolArray:
     return rows
 
 
-def _slots(preemptor: Preemptor, candidate: Candidate) -> Slots:
-    """Return the slots of the class that most members are of."""
-    members = [pod for unit in preemptor.units for pod in unit.members if pod.uid in unit.required]
-    asks = [pod.ask for pod in members]
-    ask = max(dict.fromkeys(asks), key=lambda each: (asks.count(each), each.requests))
-    return Slots(ask, candidate.rows & _allowed(preemptor, ask), preemptor.trial)
-
-
-def _allowed(preemptor: Preemptor, ask: Ask) -> BoolArray:
-    """Return the nodes that could take the class if they were empty."""
-    empty = preemptor.trial.copy()
-    empty.free = preemptor.trial.nodes.allocatable.copy()
-    empty.host_ports = {}
-    allowed: BoolArray = offer_slots(ask, empty, preemptor.profile) > 0
-    return allowed
-
-
 class _Domain:
     """The search in one candidate."""
 
@@ -230,9 +231,15 @@ class _Domain:
 
     def left_over(self) -> int:
         """Return how many slots there would be if everybody went who may: its size."""
-        slots = _slots(self._preemptor, self.candidate)
-        slots.evict({each.pod.uid: each for each in self._here})
+        slots = self._slots()
+        slots.evict(self._here)
         return slots.total
+
+    def _slots(self) -> Slots:
+        """Return the slots of the class that most members are of."""
+        preemptor = self._preemptor
+        open_rows = self.candidate.rows & preemptor.open_rows
+        return Slots(preemptor.largest_class[0], open_rows, preemptor.trial)
 
     def _fits(self, victims: Victims) -> bool:
         return self._preemptor.fits(victims.values(), self.candidate.place)
@@ -255,18 +262,17 @@ class _Domain:
 
     def _by_closures(self) -> Victims | None:
         """Return victims that make room: within budgets and of low priority, if that is enough."""
-        for within_budgets in (True, False):
-            for pool in self._pools(within_budgets=within_budgets):
+        unguarded = [each for each in self._here if not each.budgets]
+        guarded = len(unguarded) < len(self._here)
+        for here in (unguarded, self._here) if guarded else (self._here,):
+            for pool in self._pools(here):
                 found = self._from(pool)
                 if found is not None:
                     return found
         return None
 
-    def _pools(self, *, within_budgets: bool) -> Iterator[list[Tenant]]:
-        """Yield who may go, from the lowest priority on; the last has all."""
-        here = [each for each in self._here if not (within_budgets and each.budgets)]
-        if within_budgets and len(here) == len(self._here):
-            within_budgets = False
+    def _pools(self, here: Sequence[Tenant]) -> Iterator[list[Tenant]]:
+        """Yield who may go, from the lowest priority on that is enough; the last has all."""
         priorities = sorted({self._tolls.priority(each) for each in here})
         low, high = 0, len(priorities) - 1
         while low < high:
@@ -280,9 +286,9 @@ class _Domain:
             yield [each for each in here if self._tolls.priority(each) <= highest]
 
     def _from(self, pool: Sequence[Tenant]) -> Victims | None:
-        slots = _slots(self._preemptor, self.candidate)
+        slots = self._slots()
         closures = Closures(self._tolls, pool, slots, self._preemptor.trial.nodes.rows)
-        needed = self._number()
+        _, needed = self._preemptor.largest_class
         while closures.take(needed):
             if self._fits(closures.victims):
                 return closures.victims
@@ -290,22 +296,16 @@ class _Domain:
         everyone = self._tolls.with_gangs({each.pod.uid: each for each in pool})
         return everyone if everyone is not None and self._fits(everyone) else None
 
-    def _number(self) -> int:
-        units = self._preemptor.units
-        asks = [pod.ask for unit in units for pod in unit.members if pod.uid in unit.required]
-        return max(asks.count(each) for each in set(asks))
-
     def _reprieved(self, victims: Victims) -> Victims:
         """Put back whoever can be spared, the most valuable first."""
-        slots = _slots(self._preemptor, self.candidate)
-        slots.evict(victims)
-        needed = self._number()
+        slots = self._slots()
+        slots.evict(victims.values())
+        _, needed = self._preemptor.largest_class
         for each in self._tolls.most_valuable_first(victims):
             fewer = self._tolls.without(victims, each)
             spared = [other for uid, other in victims.items() if uid not in fewer]
             # Without slots enough for the largest class there is no need to look closer.
             if slots.total_with(spared) >= needed and self._fits(fewer):
-                slots = _slots(self._preemptor, self.candidate)
-                slots.evict(fewer)
+                slots.restore(spared)
                 victims = fewer
         return victims

@@ -1,6 +1,6 @@
 """How many members of one class would fit on some nodes, as victims leave them one by one."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
 import numpy as np
@@ -72,9 +72,9 @@ class Slots:
         free = (self.free[row] + freed)[np.newaxis]
         return bool(self.at(np.array([row]), free)[0] > self.slots[row])
 
-    def gain(self, victims: Mapping[str, Tenant]) -> int:
+    def gain(self, victims: Iterable[Tenant]) -> int:
         """Return how many slots more there are without these."""
-        rows, free = self.freed(victims.values())
+        rows, free = self.freed(victims)
         return int((self.at(rows, free) - self.slots[rows]).sum())
 
     def total_with(self, spared: Iterable[Tenant]) -> int:
@@ -82,8 +82,14 @@ class Slots:
         rows, free = self.freed(spared, sign=-1)
         return self.total + int((self.at(rows, free) - self.slots[rows]).sum())
 
-    def evict(self, victims: Mapping[str, Tenant]) -> None:
+    def evict(self, victims: Iterable[Tenant]) -> None:
         """Let them go for good."""
-        rows, free = self.freed(victims.values())
+        self._settle(*self.freed(victims))
+
+    def restore(self, spared: Iterable[Tenant]) -> None:
+        """Let them come back."""
+        self._settle(*self.freed(spared, sign=-1))
+
+    def _settle(self, rows: IntArray, free: IntArray) -> None:
         self.free[rows] = free
         self.slots[rows] = self.at(rows, free)

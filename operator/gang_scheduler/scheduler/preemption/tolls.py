@@ -109,19 +109,7 @@ class Tolls:
 
     def cost(self, victims: Mapping[str, Tenant]) -> Cost:
         """Return what it costs. Who is marked as a victim already costs nothing any more."""
-        going = [each for each in victims.values() if not each.pod.marked]
-        gangs = {each.gang for each in going}
-        numbers = Counter(each.gang for each in victims.values())
-        covered = Counter(budget for each in going for budget in each.budgets)
-        allowed = self._tenants.allowed
-        return Cost(
-            over_budget=sum(max(0, n - allowed.get(each, 0)) for each, n in covered.items()),
-            highest_priority=max((each.pod.priority for each in going), default=NOBODY),
-            broken=sum(numbers[gang] > self.surplus(gang) for gang in gangs),
-            touched=len(gangs),
-            lost_work=sum(self._lost_work(each) for each in going),
-            pods=len(going),
-        )
+        return self.tally().with_more(victims)
 
     def tally(self) -> "Tally":
         """Return the running cost of a set that grows."""
@@ -151,7 +139,10 @@ def _price(tenant: Tenant) -> int:
 
 
 class Tally:
-    """What a growing set of victims costs, and what it would cost with more. Both at once each."""
+    """What a growing set of victims costs, and what it would cost with more.
+
+    `numbers` are how many of each gang are in it.
+    """
 
     def __init__(
         self,
@@ -160,17 +151,17 @@ class Tally:
         lost_work: Callable[[Tenant], int],
     ) -> None:
         self.cost = Cost()
+        self.numbers: Counter[GangKey] = Counter()
         self._allowed = allowed
         self._surplus = surplus
         self._lost_work = lost_work
-        self._numbers: Counter[GangKey] = Counter()
         self._going: Counter[GangKey] = Counter()
         self._covered: Counter[str] = Counter()
 
     def add(self, victims: Mapping[str, Tenant]) -> None:
         """Let the set grow by victims that are not in it."""
         self.cost = self.with_more(victims)
-        self._numbers.update(each.gang for each in victims.values())
+        self.numbers.update(each.gang for each in victims.values())
         going = [each for each in victims.values() if not each.pod.marked]
         self._going.update(each.gang for each in going)
         self._covered.update(budget for each in going for budget in each.budgets)
@@ -201,4 +192,4 @@ class Tally:
 
     def _is_broken(self, gang: GangKey, more: int, going: int) -> bool:
         counts = self._going[gang] + going > 0
-        return counts and self._numbers[gang] + more > self._surplus(gang)
+        return counts and self.numbers[gang] + more > self._surplus(gang)

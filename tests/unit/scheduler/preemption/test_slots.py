@@ -18,8 +18,8 @@ def slots(*, cpu: int = 2, opened: tuple[bool, bool] = (True, True), pods: int =
     return Slots(ask(cpu=cpu, pods=pods), np.array(opened), trial)
 
 
-def those(*some: Tenant) -> dict[str, Tenant]:
-    return {each.pod.uid: each for each in some}
+def those(*victims: Tenant) -> list[Tenant]:
+    return list(victims)
 
 
 def test_what_is_free_makes_slots() -> None:
