@@ -254,9 +254,7 @@ class _Cycle:
         return quorum if isinstance(more, Misfit) else joined(unit.members, quorum, more)
 
     def _place(self, unit: Unit, at_least: int) -> Placement | Misfit:
-        if unit.ground is None:
-            return gangs.place(unit.members, at_least, self.trial, self.profile)
-        return gather.place(unit, unit.ground, at_least, self.trial, self.profile)
+        return gather.place(unit, at_least, self.trial, self.profile)
 
     def _refuse(self, group: GangGroup, unit: Unit, misfit: Misfit) -> None:
         blamed = unit.gangs[0]

@@ -9,6 +9,7 @@ import functools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from gang_scheduler.model import topology
 from gang_scheduler.model.gangs import Problem, Reason
@@ -60,6 +61,17 @@ def sizes_of(slices: Iterable[Slices], ground: Ground) -> Sizes | Problem:
     for depth in range(len(own) - 2, -1, -1):
         own[depth] = math.lcm(own[depth], own[depth + 1])
     return tuple(own)
+
+
+def sliced_at(sizes: Sizes) -> list[int]:
+    """Return the depths that say how members are sliced, from the top down; others repeat them."""
+    return [depth for depth, (size, inner) in enumerate(pairwise((*sizes, 1))) if size > inner]
+
+
+def inner_sizes(sizes: Sizes) -> Sizes:
+    """Return how the members of one largest slice are sliced further."""
+    smaller = next((size for size in sizes if size < sizes[0]), 1)
+    return tuple(min(size, smaller) for size in sizes)
 
 
 def _resolve(gathering: Gathering, schemes: Sequence[Scheme], nodes: NodeTable) -> Ground | Problem:

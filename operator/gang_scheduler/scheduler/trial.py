@@ -1,7 +1,7 @@
 """The what-if ledger: room is taken and given back, and undo is exact."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -21,6 +21,14 @@ class Share:
     ask: Ask
     rows: IntArray
     counts: IntArray
+
+
+def shares(placed: Iterable[tuple[Ask, int]]) -> list[Share]:
+    """Return the shares of single pods, given as what they ask for and the row of their node."""
+    rows_by_ask: dict[Ask, list[int]] = {}
+    for ask, row in placed:
+        rows_by_ask.setdefault(ask, []).append(row)
+    return [Share(ask, *np.unique(rows, return_counts=True)) for ask, rows in rows_by_ask.items()]
 
 
 class Trial:

@@ -14,7 +14,7 @@ from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.topology import Topology
 
 NOT_EVEN_THE_TAIL: Final = -1
-_NEVER: Final = -(2**62)
+NEVER: Final = -(2**62)
 
 
 class Capacity(NamedTuple):
@@ -25,6 +25,12 @@ class Capacity(NamedTuple):
 
     whole: IntArray
     beside_tail: IntArray
+
+    @property
+    def loss(self) -> IntArray:
+        """What the tail costs each domain, at most 0; far less where it does not fit."""
+        lost: IntArray = np.where(self.beside_tail >= 0, self.beside_tail - self.whole, NEVER)
+        return lost
 
     def holds(self, count: int, size: int) -> BoolArray:
         """Return the domains that can take `count` members in slices of `size`."""
@@ -64,8 +70,7 @@ def _of_parents(
     beside = room
     if count % small:
         # One child takes the smaller tail, the one that loses the least by it.
-        loss = np.where(children.beside_tail >= 0, children.beside_tail - children.whole, _NEVER)
-        beside = room + np.maximum.reduceat(loss, first_child)
+        beside = room + np.maximum.reduceat(children.loss, first_child)
     # The whole smaller slices that are a part of the larger tail.
     left = beside - (count % size - count % small)
     return Capacity(

@@ -5,15 +5,12 @@ The largest are filled first, and the last one is the tightest that takes the re
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.topology import Topology
-from gang_scheduler.scheduler.placement.capacity import Capacity
-
-_NEVER: Final = -(2**62)
+from gang_scheduler.scheduler.placement.capacity import NEVER, Capacity
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,8 +106,8 @@ def _fewest_with_tail(  # noqa: PLR0917 - the sorted columns of one level.
     tail: int,
 ) -> tuple[IntArray, IntArray]:
     """Choose where the tail goes, too: beside it, a domain may hold less."""
-    loss = np.where(beside_tail >= 0, beside_tail - whole, _NEVER)
-    beside = np.where(beside_tail >= 0, beside_tail, _NEVER)
+    loss = Capacity(whole, beside_tail).loss
+    beside = np.where(beside_tail >= 0, beside_tail, NEVER)
     # With n domains: the tail is in one of the n largest, or in a smaller one beside n - 1.
     before = np.append(0, held[:-1])
     within = held + np.maximum.accumulate(loss)

@@ -16,7 +16,7 @@ from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.placement import arrangements
 from gang_scheduler.scheduler.placement.offers import offer_slots, slot_limit
 from gang_scheduler.scheduler.profile import Profile
-from gang_scheduler.scheduler.trial import Share, Trial
+from gang_scheduler.scheduler.trial import Share, Trial, shares
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,22 +49,17 @@ def place(
 
 def place_on(binds: tuple[Bind, ...], trial: Trial, profile: Profile) -> Placement | None:
     """Take room for members on given nodes, if all of it is free; else change nothing."""
-    rows_by_ask: dict[Ask, list[int]] = {}
-    for bind in binds:
-        row = trial.nodes.rows.get(bind.node)
-        if row is None:
-            return None
-        rows_by_ask.setdefault(bind.pod.ask, []).append(row)
-    shares = []
+    rows = trial.nodes.rows
+    if any(bind.node not in rows for bind in binds):
+        return None
+    taken = shares((bind.pod.ask, rows[bind.node]) for bind in binds)
     with trial.all_or_nothing() as attempt:
-        for ask, taken in rows_by_ask.items():
-            share = Share(ask, *np.unique(taken, return_counts=True))
-            if (offer_slots(ask, trial, profile)[share.rows] < share.counts).any():
+        for share in taken:
+            if (offer_slots(share.ask, trial, profile)[share.rows] < share.counts).any():
                 return None
             trial.take(share)
-            shares.append(share)
         attempt.keep()
-    return Placement(binds, tuple(shares))
+    return Placement(binds, tuple(taken))
 
 
 def give_back(placement: Placement, trial: Trial) -> None:

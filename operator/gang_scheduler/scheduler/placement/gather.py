@@ -19,30 +19,28 @@ import numpy as np
 
 from gang_scheduler.model.plan import Bind, Misfit
 from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.scheduler import grounds
 from gang_scheduler.scheduler.grounds import Ground
 from gang_scheduler.scheduler.placement import gangs, misfits, neighbours
 from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seated, Seating
 from gang_scheduler.scheduler.placement.gangs import Placement
 from gang_scheduler.scheduler.placement.packing import MOST_ORDERS, MOST_PACKED, Packing
 from gang_scheduler.scheduler.profile import Profile
-from gang_scheduler.scheduler.trial import Share, Trial
+from gang_scheduler.scheduler.trial import Trial, shares
 from gang_scheduler.scheduler.units import Part, Unit
 
 
 def place(
-    unit: Unit,
-    ground: Ground,
-    at_least: int,
-    trial: Trial,
-    profile: Profile,
-    *,
-    within: int | None = None,
+    unit: Unit, at_least: int, trial: Trial, profile: Profile, *, within: int | None = None
 ) -> Placement | Misfit:
     """Take room for as many members as the request allows, if those are `at_least`; else none.
 
-    Fewer than all only where all do not fit in one domain that they must gather in; `within` names
-    that domain, if it is to be one in particular.
+    Without a request they may be anywhere. Fewer than all only where all do not fit in one domain
+    that they must gather in; `within` names that domain, if it is to be one in particular.
     """
+    ground = unit.ground
+    if ground is None:
+        return gangs.place(unit.members, at_least, trial, profile)
     gathering = _Gathering(unit, ground, trial, profile, within)
     with trial.all_or_nothing() as attempt:
         seated = gathering.as_many(at_least) if len(ground.tree.rows) else None
@@ -163,8 +161,8 @@ class _Gathering:
         smooth = [part for part in parts if not _is_rough(part)]
         for rough in (part for part in parts if _is_rough(part)):
             size = rough.sizes[0]
-            depth = max(i for i, each in enumerate(rough.sizes) if each == size)
-            sizes = neighbours.inner_sizes(rough.sizes)
+            depth = grounds.sliced_at(rough.sizes)[0]
+            sizes = grounds.inner_sizes(rough.sizes)
             for start in range(0, len(rough.members), size):
                 one = Part(rough.members[start : start + size], sizes=sizes)
                 found = self._seat_parts([one], replace(area, must=depth))
@@ -234,11 +232,6 @@ def _placement(members: Sequence[Pod], seated: Seated, ground: Ground) -> Placem
     """Return the binds in rank order, and the room that was taken for them."""
     rows = ground.tree.rows
     nodes = ground.tree.nodes.nodes
-    binds, by_ask = [], dict[Ask, list[int]]()
-    for pod in members:
-        if pod.uid in seated:
-            row = int(rows[seated[pod.uid]])
-            binds.append(Bind(pod, nodes[row].name))
-            by_ask.setdefault(pod.ask, []).append(row)
-    shares = (Share(ask, *np.unique(taken, return_counts=True)) for ask, taken in by_ask.items())
-    return Placement(tuple(binds), tuple(shares))
+    placed = [(pod, int(rows[seated[pod.uid]])) for pod in members if pod.uid in seated]
+    binds = tuple(Bind(pod, nodes[row].name) for pod, row in placed)
+    return Placement(binds, tuple(shares((pod.ask, row) for pod, row in placed)))

@@ -7,8 +7,7 @@ import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.plan import Misfit, Offers
-from gang_scheduler.scheduler import diagnosis
-from gang_scheduler.scheduler.grounds import Sizes
+from gang_scheduler.scheduler import diagnosis, grounds
 from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seating
 from gang_scheduler.scheduler.placement.offers import offer_slots
 from gang_scheduler.scheduler.profile import Profile
@@ -59,8 +58,7 @@ def _offers(crowds: Sequence[Crowd], area: Area, together: IntArray) -> Offers |
     multiples = {
         layers[depth]: crowd.sizes[depth]
         for crowd in crowds
-        for depth in range(len(layers))
-        if crowd.sizes[depth] > _inner(crowd.sizes, depth)
+        for depth in grounds.sliced_at(crowd.sizes)
     }
     if not area.must and not multiples:
         return None
@@ -72,7 +70,3 @@ def _offers(crowds: Sequence[Crowd], area: Area, together: IntArray) -> Offers |
         more=len(best) - len(shown),
         multiples=tuple(multiples.items()),
     )
-
-
-def _inner(sizes: Sizes, depth: int) -> int:
-    return sizes[depth + 1] if depth + 1 < len(sizes) else 1

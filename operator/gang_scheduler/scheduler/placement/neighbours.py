@@ -15,7 +15,8 @@ from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.topology import Topology
-from gang_scheduler.scheduler.grounds import Ground, Sizes
+from gang_scheduler.scheduler import grounds
+from gang_scheduler.scheduler.grounds import Ground
 from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seated, Seating
 from gang_scheduler.scheduler.units import Part, Unit
 
@@ -137,8 +138,8 @@ class _Ranks:
         """Seat a slice of which nobody is bound, like a gang of its own."""
         if self._whole and len(run) < self._sizes[0]:
             return {}
-        depth = max(i for i, size in enumerate(self._sizes) if size == self._sizes[0])
-        sizes = inner_sizes(self._sizes)
+        depth = grounds.sliced_at(self._sizes)[0]
+        sizes = grounds.inner_sizes(self._sizes)
         part = Part(tuple(self._line[position] for position in run), sizes=sizes)
         return self._seat_parts([part], replace(self._area, must=depth)) or {}
 
@@ -159,10 +160,8 @@ class _Ranks:
     def _where_their_slices_are(self, position: int) -> BoolArray:
         """Return the places in the domains where others of these slices are."""
         allowed = np.ones(len(self._area.open), dtype=np.bool_)
-        for depth, size in enumerate(self._sizes):
-            inner = self._sizes[depth + 1] if depth + 1 < len(self._sizes) else 1
-            if size == inner:
-                continue
+        for depth in grounds.sliced_at(self._sizes):
+            size = self._sizes[depth]
             run = self._numbers[position] // size
             first = bisect.bisect_left(self._numbers, run * size)
             last = bisect.bisect_left(self._numbers, (run + 1) * size)
@@ -188,12 +187,6 @@ class _Ranks:
         after = np.flatnonzero(self._places[end:] != ABSENT)[:1] + end
         found: list[int] = self._places[np.concatenate([before, after])].tolist()
         return found
-
-
-def inner_sizes(sizes: Sizes) -> Sizes:
-    """Return how the members of one largest slice are sliced further."""
-    smaller = next((size for size in sizes if size < sizes[0]), 1)
-    return tuple(min(size, smaller) for size in sizes)
 
 
 def _numbers(line: Sequence[Pod]) -> list[int]:

@@ -2,12 +2,10 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-import numpy as np
-
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Nominated
-from gang_scheduler.scheduler.trial import Share, Trial
+from gang_scheduler.scheduler.trial import Share, Trial, shares
 
 
 class Reservations:
@@ -16,10 +14,7 @@ class Reservations:
     def __init__(self, nominated: Iterable[Nominated], trial: Trial) -> None:
         self._trial = trial
         self._by_gang: dict[GangKey, list[Nominated]] = {}
-        for each in nominated:
-            if each.pod.nominated in trial.nodes.rows:
-                self._by_gang.setdefault(each.gang, []).append(each)
-                trial.take(self._share(each.pod))
+        self.keep([each for each in nominated if each.pod.nominated in trial.nodes.rows])
 
     def below(self, priority: int) -> list[GangKey]:
         """Return the gangs of lower priority that room is kept for."""
@@ -28,8 +23,8 @@ class Reservations:
     def release(self, gangs: Iterable[GangKey]) -> list[Nominated]:
         """Keep no room for these gangs any more; return what was kept."""
         released = [each for key in gangs for each in self._by_gang.pop(key, ())]
-        for each in released:
-            self._trial.give_back(self._share(each.pod))
+        for share in self._shares(released):
+            self._trial.give_back(share)
         return released
 
     def keep_elsewhere(self, released: Sequence[Nominated], nodes: Collection[str]) -> list[Pod]:
@@ -42,8 +37,9 @@ class Reservations:
         """Keep room again that was released."""
         for each in nominated:
             self._by_gang.setdefault(each.gang, []).append(each)
-            self._trial.take(self._share(each.pod))
+        for share in self._shares(nominated):
+            self._trial.take(share)
 
-    def _share(self, pod: Pod) -> Share:
-        row = self._trial.nodes.rows[pod.nominated]
-        return Share(pod.ask, np.array([row]), np.array([1]))
+    def _shares(self, nominated: Sequence[Nominated]) -> list[Share]:
+        rows = self._trial.nodes.rows
+        return shares((each.pod.ask, rows[each.pod.nominated]) for each in nominated)

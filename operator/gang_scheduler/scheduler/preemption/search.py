@@ -20,7 +20,7 @@ from gang_scheduler.model.plan import Misfit, Offers
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.tenants import Tenant, Tenants
 from gang_scheduler.model.topology import Domain, Topology
-from gang_scheduler.scheduler.placement import gangs, gather
+from gang_scheduler.scheduler.placement import gather
 from gang_scheduler.scheduler.placement.gangs import Placement
 from gang_scheduler.scheduler.placement.offers import offer_slots
 from gang_scheduler.scheduler.preemption import exhaustive
@@ -29,7 +29,7 @@ from gang_scheduler.scheduler.preemption.exhaustive import MOST_LOSSES
 from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.tolls import Cost, Tolls, Victims
 from gang_scheduler.scheduler.profile import Profile
-from gang_scheduler.scheduler.trial import Share, Trial
+from gang_scheduler.scheduler.trial import Trial, shares
 from gang_scheduler.scheduler.units import Unit
 
 Placements = dict[Unit, Placement]
@@ -92,13 +92,10 @@ class Preemptor:
 
     def evict(self, victims: Iterable[Tenant]) -> None:
         """Free the room of victims."""
-        rows_by_ask: dict[Ask, list[int]] = {}
         rows = self.trial.nodes.rows
-        for each in victims:
-            if each.pod.node in rows:
-                rows_by_ask.setdefault(each.pod.ask, []).append(rows[each.pod.node])
-        for ask, found in rows_by_ask.items():
-            self.trial.give_back(Share(ask, *np.unique(found, return_counts=True)))
+        placed = ((t.pod.ask, rows[t.pod.node]) for t in victims if t.pod.node in rows)
+        for share in shares(placed):
+            self.trial.give_back(share)
 
     def fits(self, victims: Iterable[Tenant], within: int | None) -> bool:
         """Tell whether all fit once these are gone. Changes nothing."""
@@ -115,11 +112,7 @@ class Preemptor:
 
     def _place(self, unit: Unit, within: int | None) -> Placement | Misfit:
         needed = unit.only(unit.required)
-        if unit.ground is None:
-            return gangs.place(needed.members, unit.quorum, self.trial, self.profile)
-        return gather.place(
-            needed, unit.ground, unit.quorum, self.trial, self.profile, within=within
-        )
+        return gather.place(needed, unit.quorum, self.trial, self.profile, within=within)
 
 
 def find(preemptor: Preemptor, tenants: Tenants, below: int, now: int) -> Found | None:
