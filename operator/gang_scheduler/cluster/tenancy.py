@@ -17,11 +17,10 @@ from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.tenants import Tenant, Tenants
+from gang_scheduler.scheduler.preemption.rounds import PATIENCE_SECONDS
 
 SYSTEM_PRIORITY: Final = 2_000_000_000
 """From here on priorities are those of system-cluster-critical and system-node-critical."""
-PATIENCE_SECONDS: Final = 30
-"""How much longer than its grace period a pod may take to end by itself."""
 WRITING_SECONDS: Final = 60
 """How long it may take from the decision to evict a pod until the API server shows it."""
 
