@@ -10,10 +10,11 @@ from gang_books import NOW
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.ports import POD_GROUPS
 from gang_scheduler.cluster.records import Preempting
-from gang_scheduler.cluster.tenancy import DEFAULT_RULES, PATIENCE_SECONDS, WRITING_SECONDS, Rules
+from gang_scheduler.cluster.tenancy import DEFAULT_RULES, WRITING_SECONDS, Rules
 from gang_scheduler.model.gangs import UNDER_WAY, Gang, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.scheduler.preemption.rounds import PATIENCE_SECONDS
 
 KEY = gang_key("a")
 NOMINATED = replace(pod("a-0", gang="a", priority=5), nominated="n1")
