@@ -7,7 +7,7 @@ import builders
 from gang_scheduler.cluster import sources
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.events import About, Events
+from gang_scheduler.cluster.events import QUEUE_LENGTH, About, Events
 from gang_scheduler.cluster.fake import EVENTS, FakeApi, Fault
 from gang_scheduler.cluster.reports import Reports
 from gang_scheduler.model.gangs import Problem, Reason
@@ -172,3 +172,16 @@ async def test_an_event_that_is_refused_is_not() -> None:
     plan = Plan(warned=(Warned(builders.gang("a"), unknown("x")),))
 
     assert [] == await desk.told(plan)
+
+
+async def test_of_too_many_events_the_oldest_are_dropped() -> None:
+    desk = Desk()
+    for number in range(QUEUE_LENGTH + 1):
+        about = About("v1", "Pod", "default", f"a-{number}", f"uid-a-{number}")
+        desk.events.record(about, "Scheduled", "It is on n1")
+
+    told = await desk.told()
+
+    assert [f"a-{number}" for number in range(1, QUEUE_LENGTH + 1)] == [
+        name for _, _, name, _ in told
+    ]

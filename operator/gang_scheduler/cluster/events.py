@@ -18,8 +18,8 @@ CONTROLLER = "py-gang-scheduler"
 LONGEST_NOTE = 1024
 REPEAT_SECONDS = 300
 REWORD_SECONDS = 30
-QUEUE_LENGTH = 2000
-PER_SECOND = 25.0
+QUEUE_LENGTH = 1000
+PER_SECOND = 50.0
 BURST = 100.0
 
 
@@ -38,8 +38,9 @@ class Events:
     """Takes Events at once and sends them as fast as the rate allows.
 
     The same Event about the same object is not repeated for some minutes, and one that says the
-    same in other numbers not for half a minute. When the queue is full, the newest is dropped:
-    conditions tell the state, Events only how it came to be.
+    same in other numbers not for half a minute. When the queue is full, the oldest is dropped, so
+    that none comes late by more than 20 seconds: conditions tell the state, Events only how it
+    came to be.
     """
 
     def __init__(
@@ -64,14 +65,12 @@ class Events:
         if self._said_lately(kind, note, now):
             return
         namespace = about.namespace or "default"
-        try:
-            self._queue.put_nowait(
-                (namespace, self._event(about, reason, note, now, warning=warning))
-            )
-        except asyncio.QueueFull:
+        if self._queue.full():
+            self._queue.get_nowait()
             telemetry.WRITES.labels("event", "dropped").inc()
-        else:
-            self._last[kind] = (note, now)
+        event = self._event(about, reason, note, now, warning=warning)
+        self._queue.put_nowait((namespace, event))
+        self._last[kind] = (note, now)
 
     async def run(self) -> None:
         """Send until cancelled, at PER_SECOND on average and BURST at once."""
