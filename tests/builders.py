@@ -20,16 +20,15 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import (
     Ask,
     HostPort,
-    NodeTerm,
-    Operator,
     Pod,
     PodPhase,
-    Requirement,
     Toleration,
 )
+from gang_scheduler.model.requirements import NodeTerm, Operator, Requirement
 from gang_scheduler.model.resources import amount_of
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.tenants import Tenant, Tenants
+from gang_scheduler.model.volumes import NO_VOLUMES, Storage, Volumes
 
 SCHEDULER = "py-gang-scheduler"
 NAMESPACE = "default"
@@ -102,6 +101,8 @@ def ask(
     affinity: tuple[NodeTerm, ...] | None = None,
     tolerations: Sequence[Toleration] = (),
     ports: Sequence[HostPort] = (),
+    features: Sequence[str] = (),
+    storage: Storage | None = None,
     unsupported: Sequence[str] = (),
 ) -> Ask:
     """Return what a pod asks for: one CPU, unless told otherwise."""
@@ -111,6 +112,8 @@ def ask(
         affinity=affinity,
         tolerations=tuple(tolerations),
         host_ports=tuple(ports),
+        features=tuple(features),
+        storage=storage,
         unsupported=tuple(unsupported),
     )
 
@@ -287,6 +290,7 @@ def snapshot(
     bound: Iterable[Pod] = (),
     schemes: Iterable[Scheme] = (),
     *,
+    volumes: Volumes = NO_VOLUMES,
     tenants: Tenants | None = None,
     nominated: Iterable[Nominated] = (),
     taken_at: int = 0,
@@ -313,6 +317,7 @@ def snapshot(
         nodes=table,
         free=np.asarray(free, dtype=np.int64),
         host_ports=ports,
+        volumes=volumes,
         held=held,
         schemes=tuple(schemes),
         tenants=tenants,

@@ -23,22 +23,26 @@ from gang_scheduler.cluster.connection import Connection
 from gang_scheduler.cluster.events import Events
 from gang_scheduler.cluster.evictor import Evictor
 from gang_scheduler.cluster.intake import Intake
-from gang_scheduler.cluster.kopf_source import KopfSource
 from gang_scheduler.cluster.kubernetes import KubernetesApi
 from gang_scheduler.cluster.leader import LeaderElector
 from gang_scheduler.cluster.lingering import Lingering
 from gang_scheduler.cluster.losses import Losses
 from gang_scheduler.cluster.marks import Naming
+from gang_scheduler.cluster.ports import Source
 from gang_scheduler.cluster.release import Releaser
 from gang_scheduler.cluster.reports import Reports
 from gang_scheduler.cluster.status import StatusWriter
-from gang_scheduler.cluster.sweep import Sweep
 from gang_scheduler.cluster.tenancy import Rules
 from gang_scheduler.cluster.topology_writer import TopologyWriter
+from gang_scheduler.cluster.volumes.claims import Claims
+from gang_scheduler.cluster.watching.kopf_source import KopfSource
+from gang_scheduler.cluster.watching.reflector import Reflector
+from gang_scheduler.cluster.watching.sweep import Sweep
+from gang_scheduler.cluster.watching.watched import WATCHED
 from gang_scheduler.loop import Loop, Wake
 from gang_scheduler.probes import Probes
 from gang_scheduler.scheduler.profile import PROFILES, PreemptionRules, Profile
-from gang_scheduler.settings import OnPartialGang, Settings
+from gang_scheduler.settings import OnPartialGang, PodSource, Settings
 
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 SPARE_CONNECTIONS = 32
@@ -57,8 +61,9 @@ async def main(settings: Settings) -> None:
     """Run the operator on the current event loop, until it is told to stop."""
     log.info("starting", version=__version__, **settings.model_dump(mode="json"))
     configuration = await connection.load(settings.kubeconfig)
-    # Bindings and evictions go beside each other.
+    # Bindings and evictions go beside each other, and every watch has one to itself.
     limit = 2 * settings.bind_concurrency + settings.status_concurrency + SPARE_CONNECTIONS
+    limit += len(WATCHED)
     async with Connection(configuration, limit) as open_connection:
         await App(settings, open_connection).run()
     log.info("stopped")
@@ -89,7 +94,15 @@ class App:
         naming = Naming(settings.hide_foreign_names)
         losses = Losses(self._cache, naming)
         reports = Reports(self._cache, self._events, naming)
-        self._binder = Binder(api, self._cache, settings.bind_concurrency, self._may_write)
+        claims = Claims(
+            api,
+            self._cache,
+            settings.bind_concurrency,
+            hold_seconds=settings.claim_timeout_seconds,
+            may_write=self._may_write,
+            tell=reports.waits_for_volumes,
+        )
+        self._binder = Binder(api, self._cache, settings.bind_concurrency, self._may_write, claims)
         self._evictor = Evictor(
             api,
             self._cache,
@@ -123,10 +136,7 @@ class App:
             losses=losses,
         )
         self._topologies = TopologyWriter(api, self._cache, self._events, may_write=self._may_write)
-        intake = Intake(self._cache, reports.broken)
-        self._sweep = Sweep(api, self._cache, intake.broken, settings.sweep_seconds)
-        intake.on_listed = self._sweep.ask
-        self._source = KopfSource(open_connection, intake, after_start=self._catch_signals)
+        self._source = self._source_of(open_connection, api, Intake(self._cache, reports.broken))
 
     async def run(self) -> None:
         """Run until a signal; end with an error when a part cannot go on."""
@@ -139,22 +149,29 @@ class App:
             group.start_soon(self._stop_when_asked, group.cancel_scope)
             # 1. See the cluster. 2. Lead. 3. Only then decide and write.
             group.start_soon(self._source.run)
-            await self._sweep.wait_until_complete()
+            await self._source.complete()
             self._complete = True
             _calm_the_garbage_collector()
-            group.start_soon(self._sweep.run)
             if settings.leader_elect:
                 log.info("waiting_for_lease", lease=settings.lease_name)
                 group.start_soon(self._elector.run)
                 await self._elector.acquired.wait()
                 # What was deleted while a watch began anew must not count as bound.
-                await self._sweep.sweep_all()
+                await self._source.catch_up()
             telemetry.LEADER.set(1)
             log.info("scheduling", nodes=len(self._cache.room.table()))
             for part in self._writers():
                 group.start_soon(part.run)
             with self._deciding:
                 await self._loop.run()
+
+    def _source_of(self, open_connection: Connection, api: KubernetesApi, intake: Intake) -> Source:
+        """Return what feeds the cache."""
+        settings = self._settings
+        if settings.source is PodSource.REFLECTOR:
+            return Reflector(open_connection, intake)
+        sweep = Sweep(api, self._cache, intake.broken, settings.sweep_seconds)
+        return KopfSource(open_connection, intake, sweep, after_start=self._catch_signals)
 
     def _writers(self) -> Iterator[Runs]:
         """Yield all that works beside the loop and writes."""
@@ -168,6 +185,7 @@ class App:
         await self._stop.wait()
         log.info("stopping")
         self._deciding.cancel()
+        self._binder.close()
         with anyio.move_on_after(DRAIN_SECONDS):
             await self._binder.drain()
             await self._evictor.drain()

@@ -20,6 +20,13 @@ class OnPartialGang(enum.StrEnum):
     RELEASE = "Release"
 
 
+class PodSource(enum.StrEnum):
+    """How pods, nodes and all other kinds are watched."""
+
+    KOPF = "kopf"
+    REFLECTOR = "reflector"
+
+
 class LogFormat(enum.StrEnum):
     """How log lines look."""
 
@@ -104,6 +111,13 @@ class Settings(BaseSettings):
             "room is looked for elsewhere."
         ),
     )
+    claim_timeout_seconds: int = Field(
+        default=600,
+        ge=1,
+        description=(
+            "How long the room of a gang is held while claims of its members are being bound."
+        ),
+    )
     bind_concurrency: int = Field(
         default=64, ge=1, le=1024, description="Bindings in flight at once."
     )
@@ -120,10 +134,20 @@ class Settings(BaseSettings):
     status_concurrency: int = Field(
         default=8, ge=1, le=256, description="Status and Event writes in flight at once."
     )
+    source: PodSource = Field(
+        default=PodSource.KOPF,
+        description=(
+            "What watches the cluster: kopf, or the reflector, which takes a fraction of the CPU, "
+            "for large clusters."
+        ),
+    )
     sweep_seconds: int = Field(
         default=300,
         ge=5,
-        description="How often the cache is compared with a list, to notice missed deletions.",
+        description=(
+            "How often the cache is compared with a list, to notice deletions that Kopf missed; "
+            "the reflector misses none."
+        ),
     )
     http_host: str = Field(
         default="0.0.0.0",  # noqa: S104 - a pod's probes and scrapes come from outside of it.

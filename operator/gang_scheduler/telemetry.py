@@ -21,6 +21,11 @@ GANG_SECONDS = Histogram(
     "Time from a gang's plan to its last binding.",
     buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30),
 )
+CLAIMS_SECONDS = Histogram(
+    "pgs_claims_bound_seconds",
+    "Time from a gang's plan until all claims of its members are bound.",
+    buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600),
+)
 PREEMPTIONS = Counter("pgs_preemptions_total", "Preemptions by how they ended.", ["outcome"])
 VICTIMS = Counter("pgs_preemption_victims_total", "Pods that were evicted to make room.")
 VICTIM_SECONDS = Histogram(

@@ -11,8 +11,8 @@ A file beside this one is a list of cases:
 
 Manifests are as kubectl takes them, but short: `apiVersion` may be left out; `name` stands for
 `metadata.name`; `copies: 3` makes three, NAME-0 to NAME-2. A Node has `allocatable`, and room for
-110 pods; a Pod has `gang` (the label of its PodGroup) and `requests` (of its one container); a
-PodGroup has `minMember`.
+110 pods; a Pod has `gang` (the label of its PodGroup), `requests` (of its one container) and
+`claims` (names); a PodGroup has `minMember`.
 
 `expect` may name (the namespace `default` is left out in all of them):
 
@@ -40,6 +40,10 @@ Case = dict[str, Any]
 API_VERSIONS = {
     "PodGroup": "scheduling.sigs.k8s.io/v1alpha1",
     "PriorityClass": "scheduling.k8s.io/v1",
+    **dict.fromkeys(
+        ("StorageClass", "CSINode", "CSIDriver", "CSIStorageCapacity", "VolumeAttachment"),
+        "storage.k8s.io/v1",
+    ),
 }
 OURS = ("py-gang-scheduler",)
 
@@ -119,6 +123,10 @@ def long(short: Case) -> Case:
     if "requests" in body:
         container = {"resources": {"requests": body.pop("requests")}}
         body["spec"] = {"containers": [container], **body.get("spec", {})}
+    if "claims" in body:
+        sources = [{"claimName": each} for each in body.pop("claims")]
+        volumes = [{"persistentVolumeClaim": each} for each in sources]
+        body["spec"] = {"volumes": volumes, **body.get("spec", {})}
     if "allocatable" in body:
         offered = {"pods": 110, **body.pop("allocatable")}
         body["status"] = {"allocatable": offered, **body.get("status", {})}

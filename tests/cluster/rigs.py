@@ -12,6 +12,9 @@ from gang_scheduler.cluster.binder import Binder, GangBinding
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.fake import Change, Document, FakeApi, FakeCluster
 from gang_scheduler.cluster.ports import NODES, POD_GROUPS, PODS, Resource
+from gang_scheduler.cluster.volumes import decode as volume_decode
+from gang_scheduler.cluster.volumes.claims import HOLD_SECONDS, Claims
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.cycle import schedule
@@ -34,12 +37,20 @@ class Rig:
         *,
         concurrency: int = 4,
         may_write: Callable[[], bool] = lambda: True,
+        hold_seconds: float = HOLD_SECONDS,
+        tell: Callable[[Gang, str], None] = lambda *_: None,
         echo_seconds: Callable[[], float] = lambda: ECHO_SECONDS,
     ) -> None:
         self.cluster = FakeCluster()
         self.api = FakeApi(self.cluster)
         self.cache = Cache([builders.SCHEDULER])
-        self.binder = Binder(self.api, self.cache, concurrency, may_write)
+        claims = Claims(
+            *(self.api, self.cache, concurrency),
+            hold_seconds=hold_seconds,
+            may_write=may_write,
+            tell=tell,
+        )
+        self.binder = Binder(self.api, self.cache, concurrency, may_write, claims)
         self.binder.finished = self._finished
         self.finished: list[GangBinding] = []
         self.crowded: set[str] = set()
@@ -67,7 +78,9 @@ class Rig:
         """Add a node."""
         self._room[name] = cpu
         offered = {"cpu": str(cpu), "memory": "32Gi", "pods": "110"}
-        self.cluster.put(NODES, builders.node_body(name, allocatable=offered, **spec))
+        labels = {"labels": {"kubernetes.io/hostname": name}}
+        body = builders.node_body(name, allocatable=offered, metadata=labels, **spec)
+        self.cluster.put(NODES, body)
 
     def gang(self, name: str, pods: int) -> None:
         """Add a rigid gang and its pods, `<name>-<i>`."""
@@ -172,7 +185,16 @@ class Rig:
             pod = decode.pod(body)
             self.cache.pod_gone(pod.uid) if gone else self.cache.pod_seen(pod)
         elif resource == NODES:
-            self.cache.node_seen(decode.node(body))
+            node = decode.node(body)
+            self.cache.node_gone(node.name, node.uid) if gone else self.cache.node_seen(node)
         elif resource == POD_GROUPS:
             said = declarations.pod_group(body)
             self.cache.described(POD_GROUPS.group, said.uid, [said])
+        elif resource in volume_decode.READERS:
+            self._see_storage(resource, body, gone=gone)
+
+    def _see_storage(self, resource: Resource, body: Document, *, gone: bool) -> None:
+        if gone:
+            self.cache.volume_gone(resource, body["metadata"]["uid"])
+        else:
+            self.cache.volume_seen(resource, volume_decode.READERS[resource](body))

@@ -8,11 +8,18 @@ from kubernetes_asyncio.client import Configuration
 
 import controlplane
 from gang_scheduler.cluster.fake import SERVED, FakeApi, FakeCluster
-from gang_scheduler.cluster.ports import SCHED_PLUGINS_POD_GROUPS, Api, Resource
+from gang_scheduler.cluster.ports import (
+    PERSISTENT_VOLUMES,
+    SCHED_PLUGINS_POD_GROUPS,
+    Api,
+    Resource,
+)
 
 WITHOUT_STATUS = SCHED_PLUGINS_POD_GROUPS
-UNUSED = Resource("", "v1", "persistentvolumes")
+UNUSED = Resource("", "v1", "podtemplates")
 """A kind of which there are no objects anywhere."""
+IN_NO_NAMESPACE = {PERSISTENT_VOLUMES}
+"""The kinds without a namespace of which tests read objects."""
 
 
 class Server(Protocol):
@@ -25,10 +32,10 @@ class Server(Protocol):
         """Create an object."""
 
     async def get(self, resource: Resource, name: str) -> dict[str, Any]:
-        """Return an object of the namespace."""
+        """Return an object, of the namespace if its kind has one."""
 
     async def delete(self, resource: Resource, name: str) -> None:
-        """Delete an object of the namespace."""
+        """Delete an object, of the namespace if its kind has one."""
 
 
 class FakeServer:
@@ -45,12 +52,12 @@ class FakeServer:
         return self.cluster.put(resource, body)
 
     async def get(self, resource: Resource, name: str) -> dict[str, Any]:
-        """Return an object of the namespace."""
-        return self.cluster.get(resource, self.namespace, name)
+        """Return an object, of the namespace if its kind has one."""
+        return self.cluster.get(resource, _where(self, resource), name)
 
     async def delete(self, resource: Resource, name: str) -> None:
-        """Delete an object of the namespace."""
-        self.cluster.delete(resource, self.namespace, name)
+        """Delete an object, of the namespace if its kind has one."""
+        self.cluster.delete(resource, _where(self, resource), name)
 
 
 class RealServer:
@@ -66,13 +73,13 @@ class RealServer:
         return await self._request("POST", self._path(resource, body["metadata"]), body)
 
     async def get(self, resource: Resource, name: str) -> dict[str, Any]:
-        """Return an object of the namespace."""
-        path = self._path(resource, {"namespace": self.namespace})
+        """Return an object, of the namespace if its kind has one."""
+        path = self._path(resource, {"namespace": _where(self, resource)})
         return await self._request("GET", f"{path}/{name}")
 
     async def delete(self, resource: Resource, name: str) -> None:
-        """Delete an object of the namespace."""
-        path = self._path(resource, {"namespace": self.namespace})
+        """Delete an object, of the namespace if its kind has one."""
+        path = self._path(resource, {"namespace": _where(self, resource)})
         await self._request("DELETE", f"{path}/{name}")
 
     async def _request(
@@ -86,6 +93,10 @@ class RealServer:
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
         namespace = metadata.get("namespace", "")
         return f"{path}/namespaces/{namespace}/{plural}" if namespace else f"{path}/{plural}"
+
+
+def _where(server: Server, resource: Resource) -> str:
+    return "" if resource in IN_NO_NAMESPACE else server.namespace
 
 
 def without_status(crd: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,8 @@ GRACE_SECONDS = 20.0
 class Scheduler:
     """The operator as a process beside a cluster. A context manager: leaving it stops it.
 
-    `flags` are those of `py-gang-scheduler run`. Leader election is off unless a flag says
+    `flags` are those of `py-gang-scheduler run`, and its environment is ours: PGS_SOURCE=reflector
+    before `pytest` runs all tests with another source. Leader election is off unless a flag says
     otherwise, so that a restart after a kill need not wait for the Lease of the dead.
     """
 

@@ -18,17 +18,13 @@ from e2e.waiting import eventually, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
-TERM = {"labelSelector": {"matchLabels": {"a": "b"}}, "topologyKey": "kubernetes.io/hostname"}
-REQUIRED = {"requiredDuringSchedulingIgnoredDuringExecution": [TERM]}
-SPREAD = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
-UNSUPPORTED: dict[str, dict[str, Any]] = {
-    "spec.volumes[0]": {
-        "volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
-    },
-    "spec.resourceClaims": {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]},
-    "spec.affinity.podAffinity": {"affinity": {"podAffinity": REQUIRED}},
-    "spec.affinity.podAntiAffinity": {"affinity": {"podAntiAffinity": REQUIRED}},
-    "spec.topologySpreadConstraints[0]": {"topologySpreadConstraints": [SPREAD]},
+TOMORROW = "kueue.x-k8s.io/podset-of-tomorrow"
+UNSUPPORTED: dict[str, tuple[str, dict[str, Any]]] = {
+    "spec.resourceClaims": (
+        "spec",
+        {"resourceClaims": [{"name": "gpu", "resourceClaimName": "gpu"}]},
+    ),
+    f"metadata.annotations[{TOMORROW}]": ("metadata", {"annotations": {TOMORROW: "1"}}),
 }
 
 
@@ -78,9 +74,9 @@ def test_pods_of_a_pod_group_that_does_not_exist_say_so_after_5_seconds(
 
 
 def test_an_unsupported_feature_is_named_and_its_gang_waits(namespace: Namespace) -> None:
-    for number, fields in enumerate(UNSUPPORTED.values()):
+    for number, (section, fields) in enumerate(UNSUPPORTED.values()):
         group, first, second = gang(f"g{number}", 2)
-        second["spec"].update(fields)
+        second[section].update(fields)
         namespace.create(group, first, second)
     namespace.create(*gang("good", 2))
 

@@ -11,7 +11,7 @@ import pytest
 
 import controlplane
 from controlplane import access, audit, binaries, credentials
-from e2e import operators
+from e2e import operators, storage
 from e2e.manifests import gang, pod
 from e2e.namespaces import Namespace
 from e2e.waiting import eventually, until
@@ -138,6 +138,25 @@ def test_the_role_is_enough_for_a_gang_with_status_and_events(
         assert [] == operators.tracebacks(scheduler)
         assert not [line for line in scheduler.log.read_text().splitlines() if "orbidden" in line]
         assert RELEASE in plane.kubectl("get", "leases", f"--namespace={HOME}")
+
+
+def test_the_role_is_enough_to_bind_claims(
+    plane: controlplane.ControlPlane, namespace: Namespace, kubeconfig: Path, flags: list[str]
+) -> None:
+    (node,) = namespace.own_nodes(1)
+    namespace.create(storage.claim("there", f"{namespace.name}-there"))
+    namespace.create(storage.claim("made", namespace.name))
+    with (
+        storage.Provisioner(plane, "disks.example.com") as provisioner,
+        storage.storage_class(namespace, provisioner.name),
+        storage.storage_class(namespace, disks_on=(node,), suffix="-there"),
+        controlplane.Scheduler(plane, *flags, kubeconfig=kubeconfig) as scheduler,
+    ):
+        namespace.create(*(pod(each, volumes=storage.using(each)) for each in ("there", "made")))
+
+        eventually({"there", "made"}, lambda: set(namespace.bound()))
+        assert {"there", "made"} == storage.bound_claims(namespace)
+        assert not [line for line in scheduler.log.read_text().splitlines() if "orbidden" in line]
 
 
 @pytest.mark.parametrize(

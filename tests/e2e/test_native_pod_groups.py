@@ -101,19 +101,14 @@ def test_pods_of_a_pod_group_that_does_not_exist_wait_for_it(namespace: Namespac
 def test_what_cannot_be_honoured_yet_is_named_and_others_go_on(namespace: Namespace) -> None:
     namespace.own_nodes(1)
     group, *members = ways.native_gang("near", 2, on=namespace.here)
-    spread = {
-        "maxSkew": 1,
-        "topologyKey": "kubernetes.io/hostname",
-        "whenUnsatisfiable": "DoNotSchedule",
-    }
     for member in members:
-        member["spec"]["topologySpreadConstraints"] = [spread]
+        member["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpu"}]
     ways.create(namespace, group, *members)
     ways.create(namespace, *ways.native_gang("good", 2, on=namespace.here))
 
     eventually(2, lambda: len(namespace.bound("good")))
     eventually("UnsupportedFeature", lambda: namespace.condition_of_pod("near-0").get("reason"))
-    assert "spec.topologySpreadConstraints[0]" in namespace.condition_of_pod("near-0")["message"]
+    assert "spec.resourceClaims" in namespace.condition_of_pod("near-0")["message"]
     assert {} == namespace.bound("near")
 
 

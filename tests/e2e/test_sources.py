@@ -1,5 +1,6 @@
 """The table of sources, row by row: where pods say which gang they are in.
 
+All of it holds whatever watches the cluster.
 The row of native PodGroups needs another API server: test_native_pod_groups.py.
 """
 
@@ -47,8 +48,18 @@ SCHED_PLUGINS_CRD: Manifest = {
 }
 
 
+ABSENT = {"kopf": "Unresolved resources", "reflector": "kinds_not_served"}
+"""How each source of pods says, in one line at the start, what there is not."""
+
+
+@pytest.fixture(scope="module", params=ABSENT)
+def pod_source(request: pytest.FixtureRequest) -> str:
+    """Name what watches the cluster."""
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def plane() -> Iterator[controlplane.ControlPlane]:
+def plane(pod_source: str) -> Iterator[controlplane.ControlPlane]:  # noqa: ARG001 - one for each.
     """Start a control plane with our CRDs alone; some tests install others."""
     with controlplane.start() as started:
         started.kubectl("apply", f"--filename={ways.CRDS}")
@@ -56,8 +67,10 @@ def plane() -> Iterator[controlplane.ControlPlane]:
 
 
 @pytest.fixture(scope="module")
-def operator_process(plane: controlplane.ControlPlane) -> Iterator[controlplane.Scheduler]:
-    with controlplane.Scheduler(plane) as started:
+def operator_process(
+    plane: controlplane.ControlPlane, pod_source: str
+) -> Iterator[controlplane.Scheduler]:
+    with controlplane.Scheduler(plane, f"--source={pod_source}") as started:
         yield started
 
 
@@ -86,7 +99,7 @@ def job_sets(
 
 
 def test_kinds_whose_crd_is_absent_cost_nothing(
-    scheduler: controlplane.Scheduler, namespace: Namespace
+    scheduler: controlplane.Scheduler, namespace: Namespace, pod_source: str
 ) -> None:
     served = scheduler.cluster.kubectl("api-resources", "--output=name").split()
     assert "podgroups.scheduling.sigs.k8s.io" in served
@@ -97,8 +110,7 @@ def test_kinds_whose_crd_is_absent_cost_nothing(
 
     eventually("Running", lambda: namespace.phase("a"))
     assert not {"error", "critical"} & ways.levels(scheduler)
-    # One line at the start says what is not there.
-    assert 1 == scheduler.log.read_text().count("Unresolved resources")
+    assert 1 == scheduler.log.read_text().count(ABSENT[pod_source])
 
 
 @pytest.mark.parametrize("label", [OUR_LABEL, SCHED_PLUGINS_LABEL])

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations_with_replacement, product
 
 from gang_scheduler.model.nodes import Node, Taint
-from gang_scheduler.model.pods import Ask, HostPort, Pod, Requirement, Toleration
+from gang_scheduler.model.pods import Ask, HostPort, Pod, Toleration
+from gang_scheduler.model.requirements import Requirement
 
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - Kubernetes' word for "all addresses".
 

@@ -16,7 +16,7 @@ State = tuple[list[list[int]], dict[int, frozenset[HostPort]]]
 
 
 def state(trial: Trial) -> State:
-    return trial.free.tolist(), {row: ports for row, ports in trial.host_ports.items() if ports}
+    return trial.free.tolist(), {row: ports for row, ports in trial.ports.rows() if ports}
 
 
 def take_one(trial: Trial, asked: Ask) -> Share | None:

@@ -8,7 +8,8 @@ from builders import ask, gang, node, pod, requirement, snapshot
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.pods import Ask, HostPort, NodeTerm, Pod, Toleration
+from gang_scheduler.model.pods import Ask, HostPort, Pod, Toleration
+from gang_scheduler.model.requirements import NodeTerm
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES

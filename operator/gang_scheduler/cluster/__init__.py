@@ -2,9 +2,11 @@
 
 | module            | promise                                                                    |
 |-------------------|----------------------------------------------------------------------------|
-| handlers          | every Kopf decorator; each body hands the object to the cache              |
-| kopf_source       | runs Kopf inside our task group and starts it again when it ends           |
+| watching          | the kinds that are watched, and the two sources that hand them to `intake` |
 | wire, decode      | what is read of a pod and a node, and its translation into the model       |
+| peers             | what pods ask of each other, who is meant, and how many there are          |
+| volumes           | claims and volumes, and how claims are bound before their pods             |
+| dressing          | asks with what is known only in this cluster: peers and volumes            |
 | sources           | the table of ways in which a pod says what gang it belongs to              |
 | declarations      | what objects and members say of a gang; `owners` reads Jobs and JobSets    |
 | topology_requests | what a gang as a whole asks of the network                                 |
@@ -15,7 +17,6 @@
 | eligibility       | whether a gang may evict others; `nominations` are those that wait for it  |
 | topologies        | the trees in force; `kueue_topologies` reads those of Kueue                |
 | topology_writer   | the status of a ClusterNetworkTopology, as `topology_status` words it      |
-| sweep             | finds objects that were deleted while no watch was looking                 |
 | ports             | the protocols between the parts; `kubernetes` and `fake` implement the API |
 | binder            | binds a placed gang and settles what an answer left open                   |
 | evictor           | nominates, marks and evicts; `rounds` has its steps, `marks` their words   |

@@ -1,9 +1,10 @@
 """Binds placed gangs, and settles what an answer left open.
 
 A fixed number of workers takes bindings from one queue, gang after gang, so that gangs complete
-one by one and no task is made per pod. A binding ends in one of three ways: the pod is on its
-node; the pod is gone or somebody else's; or the API server refuses. Whatever is not bound is
-forgotten in the cache, and the gang's rest is planned again.
+one by one and no task is made per pod. A gang with claims that are bound only now waits for them
+first (`claims`), and its bindings are queued all at once then. A binding ends in one of three ways:
+the pod is on its node; the pod is gone or somebody else's; or the API server refuses. Whatever is
+not bound is forgotten in the cache, and the gang's rest is planned again.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError, Kind
 from gang_scheduler.cluster.ports import Api, PodRef
+from gang_scheduler.cluster.volumes.claims import Claims
 from gang_scheduler.model.gangs import Gang, Reason
 from gang_scheduler.model.plan import Bind, Placed, Refused
 
@@ -33,6 +35,8 @@ class Outcome(enum.StrEnum):
     """The pod is on another node: somebody else bound it."""
     REFUSED = "refused"
     GAVE_UP = "gave_up"
+    WITHOUT_VOLUMES = "without_volumes"
+    """Claims of the gang were not bound: nothing was tried."""
 
 
 @dataclass(slots=True, eq=False)
@@ -62,9 +66,16 @@ class GangBinding:
         """Return why members are not bound."""
         bound = {uid for uid, outcome in self.outcomes.items() if outcome is Outcome.BOUND}
         rest = tuple(bind.pod for bind in self.placed.binds if bind.pod.uid not in bound)
+        if self.without_volumes:
+            return Refused(self.gang, Reason.WAITING_FOR_VOLUMES, rest, detail=self.problem)
         detail = f"binding failed for {len(rest)} of {len(self.outcomes)} members: {self.problem}"
         gang = replace(self.gang, rest=self.gang.rest or bool(bound))
         return Refused(gang, Reason.UNSCHEDULABLE, rest, detail=detail)
+
+    @property
+    def without_volumes(self) -> bool:
+        """Claims of members were not bound, and so nobody was."""
+        return Outcome.WITHOUT_VOLUMES in self.outcomes.values()
 
     @property
     def failed(self) -> int:
@@ -84,13 +95,17 @@ class Binder:
         cache: Cache,
         concurrency: int,
         may_write: Callable[[], bool] = lambda: True,
+        claims: Claims | None = None,
     ) -> None:
         self.finished: Callable[[GangBinding], None] = lambda _: None
         self._api = api
         self._cache = cache
         self._concurrency = concurrency
         self._may_write = may_write
+        self._claims = claims or Claims(api, cache, concurrency, may_write=may_write)
+        self._held: asyncio.Queue[tuple[GangBinding, tuple[Bind, ...]]] = asyncio.Queue()
         self._queue: asyncio.Queue[tuple[GangBinding, Bind]] = asyncio.Queue()
+        self._closed = False
 
     @property
     def waiting(self) -> int:
@@ -98,22 +113,46 @@ class Binder:
         return self._queue.qsize()
 
     def submit(self, placed: Placed, plan_id: str) -> None:
-        """Assume the members on their nodes and queue their bindings."""
+        """Assume the members on their nodes and queue their bindings, or first their claims."""
         gang_binding = GangBinding(placed, plan_id)
         for bind in placed.binds:
             self._cache.assume(bind)
-        for bind in placed.binds:
-            self._queue.put_nowait((gang_binding, bind))
+        unbound = self._claims.unbound(placed)
+        if unbound:
+            self._held.put_nowait((gang_binding, unbound))
+        else:
+            self._enqueue(gang_binding)
 
     async def run(self) -> None:
         """Bind what is submitted, until cancelled."""
         async with asyncio.TaskGroup() as workers:
             for number in range(self._concurrency):
                 workers.create_task(self._work(), name=f"binder {number}")
+            while True:
+                held = await self._held.get()
+                workers.create_task(self._after_claims(*held), name=f"claims of {held[0].gang.key}")
+
+    def close(self) -> None:
+        """Begin with no more gangs: those whose claims are not bound yet are the next leader's."""
+        self._closed = True
 
     async def drain(self) -> None:
-        """Return when everything submitted has its outcome."""
+        """Return when everything that does not wait for claims has its outcome."""
         await self._queue.join()
+
+    async def _after_claims(self, gang_binding: GangBinding, unbound: tuple[Bind, ...]) -> None:
+        """Bind a gang once all of its claims are bound, or nobody of it."""
+        problem = await self._claims.bind(gang_binding.placed, unbound)
+        if problem:
+            gang_binding.problem = problem
+            for bind in gang_binding.placed.binds:
+                self._settle(gang_binding, bind, Outcome.WITHOUT_VOLUMES)
+        elif not self._closed:
+            self._enqueue(gang_binding)
+
+    def _enqueue(self, gang_binding: GangBinding) -> None:
+        for bind in gang_binding.placed.binds:
+            self._queue.put_nowait((gang_binding, bind))
 
     async def _work(self) -> None:
         while True:

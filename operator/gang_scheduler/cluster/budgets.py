@@ -5,16 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import decode, wire
-from gang_scheduler.model.pods import Operator, Pod, PodPhase, Requirement
-
-MATCHES: Mapping[Operator, Callable[[str | None, tuple[str, ...]], bool]] = {
-    Operator.IN: lambda value, values: value in values,
-    Operator.NOT_IN: lambda value, values: value not in values,
-    Operator.EXISTS: lambda value, _: value is not None,
-    Operator.DOES_NOT_EXIST: lambda value, _: value is None,
-}
-"""Whether a label of this value, None where it is absent, is what an expression asks for."""
+from gang_scheduler.cluster import decode, label_selectors, wire
+from gang_scheduler.model.pods import Pod, PodPhase
+from gang_scheduler.model.requirements import Requirement, hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +34,7 @@ class DeclaredBudget:
         """Tell whether the budget is for this pod."""
         if self.selector is None or pod.namespace != self.namespace:
             return False
-        return all(
-            MATCHES[each.operator](pod.labels.get(each.key), each.values) for each in self.selector
-        )
+        return hold(self.selector, pod.labels)
 
 
 def read(body: Mapping[str, Any]) -> DeclaredBudget:
@@ -117,19 +108,7 @@ def _declared(body: Mapping[str, Any], uncounted: int | None) -> DeclaredBudget:
 def _selector(source: wire.LabelSelector | None) -> tuple[Requirement, ...] | None:
     if source is None:
         return None
-    labels = source.match_labels.items()
-    return (
-        *(Requirement(key, Operator.IN, (value,)) for key, value in sorted(labels)),
-        *(Requirement(e.key, _known(e), tuple(e.values)) for e in source.match_expressions),
-    )
-
-
-def _known(expression: wire.NodeSelectorRequirement) -> Operator:
-    if expression.operator not in MATCHES:
-        problem = f"must be one of {', '.join(MATCHES)}"
-        where = "spec.selector.matchExpressions.operator"
-        raise InvalidField(where, expression.operator.value, problem)
-    return expression.operator
+    return label_selectors.requirements(source, "spec.selector")
 
 
 def _least_healthy(spec: wire.PodDisruptionBudgetSpec) -> Callable[[int], int]:

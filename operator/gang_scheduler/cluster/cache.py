@@ -7,23 +7,37 @@ status reads it; all on one event loop, so nothing here needs a lock.
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
-from gang_scheduler.cluster import sources, topologies
+from gang_scheduler.cluster import dressing, sources, topologies
 from gang_scheduler.cluster.budgets import DeclaredBudget
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.gangs import Gangs
 from gang_scheduler.cluster.nominations import Nominations
-from gang_scheduler.cluster.ports import NODES, POD_DISRUPTION_BUDGETS, PODS, JobPods, Resource
+from gang_scheduler.cluster.peers.book import PeerBook
+from gang_scheduler.cluster.peers.namespaces import DeclaredNamespace
+from gang_scheduler.cluster.ports import (
+    NAMESPACES,
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    JobPods,
+    Resource,
+)
 from gang_scheduler.cluster.room import Room
 from gang_scheduler.cluster.tenancy import DEFAULT_RULES, Rules, Tenancy
 from gang_scheduler.cluster.topologies import DeclaredTopology, Topologies
+from gang_scheduler.cluster.volumes import decode as volume_decode
+from gang_scheduler.cluster.volumes.book import VolumeBook
+from gang_scheduler.cluster.volumes.objects import VolumeObject
 from gang_scheduler.model.gangs import GangGroup, GangKey
 from gang_scheduler.model.gathering import Gathering
 from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.peers import PeerCounts
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.tenants import Tenants
 from gang_scheduler.model.topology import Domain
+from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +64,8 @@ class Cache:
         self.tenancy = Tenancy(rules)
         self.gangs = Gangs(self.schedulers, timeout_seconds, self.tenancy)
         self.topologies = Topologies()
+        self.peers = PeerBook()
+        self.volumes = VolumeBook(self.room.table)
         self._entries: dict[str, _Entry] = {}
         self._assumed: dict[str, str] = {}
         self._nominations = Nominations()
@@ -124,15 +140,38 @@ class Cache:
         if self.tenancy.budget_gone(uid):
             self._freed()
 
+    def namespace_seen(self, declared: DeclaredNamespace) -> None:
+        """Take in a Namespace."""
+        if self.peers.namespace_seen(declared):
+            self._freed()
+
+    def namespace_gone(self, uid: str) -> None:
+        """Forget a Namespace."""
+        if self.peers.namespace_gone(uid):
+            self._freed()
+
+    def volume_seen(self, resource: Resource, found: VolumeObject) -> None:
+        """Take in a claim, a volume, or something that makes them."""
+        if self.volumes.seen(resource, found):
+            self._freed()
+
+    def volume_gone(self, resource: Resource, uid: str) -> None:
+        """Forget a claim, a volume, or something that makes them."""
+        if self.volumes.gone(resource, uid):
+            self._freed()
+
     def assume(self, bind: Bind) -> None:
         """Count a pod on a node before the API server has confirmed it."""
         self._assumed[bind.pod.uid] = bind.node
+        if bind.pod.volumes:
+            self.volumes.assume(bind.pod, bind.node, bind.volumes)
         self._replace(bind.pod.uid, replace(bind.pod, node=bind.node, assumed=True))
 
     def forget(self, uid: str) -> None:
         """Take an assumed bind back: it did not happen."""
         entry = self._entries.get(uid)
         if self._assumed.pop(uid, None) is not None and entry is not None:
+            self.volumes.forget(uid)
             self._replace(uid, replace(entry.pod, node="", assumed=False))
 
     def nominate(self, binds: Iterable[Bind]) -> None:
@@ -147,18 +186,21 @@ class Cache:
 
     def snapshot(self, now: int) -> Snapshot:
         """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
-        self.tenancy.refresh()
+        self._dress_anew()
         groups = self.gangs.take_due(now)
+        nominated = self._nominations.all(self.gangs.records)
         gated = any(gang.min_resources for group in groups for gang in group.gangs)
         return Snapshot(
             taken_at=now,
             nodes=self.room.table(),
             free=self.room.free(),
             host_ports=self.room.host_ports(),
+            peers=self._peers(groups, nominated),
+            volumes=self._volumes(groups),
             held=self.room.held() if gated else {},
             schemes=self.topologies.schemes(),
             tenants=self._tenants(groups, now),
-            nominated=self._nominations.all(self.gangs.records),
+            nominated=nominated,
             groups=groups,
         )
 
@@ -184,11 +226,15 @@ class Cache:
             return self._entries.keys()
         if resource == NODES:
             return self.room.uids.keys()
-        if resource.group in topologies.KINDS:
-            return self.topologies.uids(resource.group)
         if resource == POD_DISRUPTION_BUDGETS:
             return self.tenancy.budgets.uids
-        return self.gangs.objects(resource.group).keys()
+        if resource == NAMESPACES:
+            return self.peers.namespaces.uids
+        if resource in volume_decode.READERS:
+            return self.volumes.uids(resource)
+        is_tree = resource.group in topologies.KINDS
+        group = resource.group
+        return self.topologies.uids(group) if is_tree else self.gangs.objects(group).keys()
 
     def uid_gone(self, resource: Resource, uid: str) -> None:
         """Forget an object of which only the uid is known."""
@@ -200,6 +246,10 @@ class Cache:
             self.topology_gone(uid)
         elif resource == POD_DISRUPTION_BUDGETS:
             self.budget_gone(uid)
+        elif resource == NAMESPACES:
+            self.namespace_gone(uid)
+        elif resource in volume_decode.READERS:
+            self.volume_gone(resource, uid)
         else:
             self.undescribed(resource.group, uid)
             self.gangs.job_seen(uid, None)
@@ -208,13 +258,41 @@ class Cache:
         before = self._entries.get(uid)
         if pod is None:
             self._entries.pop(uid, None)
+            self.peers.gone(uid)
+            self.volumes.pod_gone(uid)
         else:
-            self._entries[uid] = _Entry(pod, self._gang_of(pod), _counted_on(pod))
+            gang = self._gang_of(pod)
+            # What it asks of others comes first: it may ask for pods such as itself.
+            self.peers.seen(pod, gang)
+            pod = self._dressed(pod)
+            self._entries[uid] = _Entry(pod, gang, _counted_on(pod))
         self._house(uid, self._entries.get(uid))
         if pod is not None and before is not None and before.pod == pod:
             return
         self._count(uid, before, self._entries.get(uid))
         self._join(uid, before, self._entries.get(uid))
+
+    def _dressed(self, pod: Pod) -> Pod:
+        """Return the pod with what is known of it only in this cluster."""
+        storage = self.volumes.storage_of(pod) if pod.volumes else None
+        ask = dressing.dressed(pod.ask, self.peers.meaning(pod.uid), storage)
+        return pod if ask is pod.ask else replace(pod, ask=ask)
+
+    def _dress_anew(self) -> None:
+        """Take in which other selectors mean a pod now, and what its claims ask for.
+
+        That frees no room, and takes none.
+        """
+        for uid in {*self.peers.take_undressed(), *self.volumes.take_undressed()}:
+            entry = self._entries[uid]
+            pod = self._dressed(entry.pod)
+            if pod is not entry.pod:
+                self._entries[uid] = after = replace(entry, pod=pod)
+                self._house(uid, after)
+                if after.node:
+                    self.room.dress(pod, after.node)
+                if after.gang:
+                    self.gangs.member_dressed(after.gang, pod)
 
     def _house(self, uid: str, after: _Entry | None) -> None:
         """Keep account of who is on a node, and of whom room is kept for."""
@@ -231,12 +309,21 @@ class Cache:
             self._freed()
         if after and after.node and (before is None or before.node != after.node):
             self.room.add(after.pod, after.node)
+            if after.pod.ask.selected_by:
+                self._came(after.pod)
         elif before and after and after.node and after.pod.ask != before.pod.ask:
             self.room.add(after.pod, after.node)
             self._freed()
         if self.tenancy.rules.preemption and _begins_to_leave(before, after):
             # From now on a gang may wait for its room.
             self._freed()
+
+    def _came(self, pod: Pod) -> None:
+        """Try those again that wait for such a pod."""
+        gangs = self.peers.hopeful(pod.ask.selected_by)
+        if gangs:
+            self.gangs.peers_came(gangs)
+            self._on_change()
 
     def _join(self, uid: str, before: _Entry | None, after: _Entry | None) -> None:
         """Move the pod between gangs."""
@@ -255,6 +342,21 @@ class Cache:
         self._replace(uid, replace(entry.pod, nominated=node))
         if entry.gang is not None and not node:
             self.gangs.preemption_over([entry.gang])
+
+    def _peers(self, groups: Iterable[GangGroup], nominated: Iterable[Nominated]) -> PeerCounts:
+        """Return what those who are to be placed must know of the pods on the nodes."""
+        if not self.peers:
+            return PeerCounts()
+        waiting = {pod.ask for each in groups for gang in each.gangs for pod in gang.pending}
+        return self.room.peers(waiting | {each.pod.ask for each in nominated})
+
+    def _volumes(self, groups: Iterable[GangGroup]) -> Volumes:
+        """Return the volumes, if any of those who are to be placed asks for some."""
+        if not self.volumes.in_use:
+            return NO_VOLUMES
+        waiting = (pod for each in groups for gang in each.gangs for pod in gang.pending)
+        asked = any(pod.ask.storage is not None for pod in waiting)
+        return self.volumes.state() if asked else NO_VOLUMES
 
     def _tenants(self, groups: Iterable[GangGroup], now: int) -> Tenants | None:
         """Return who is on the nodes, if any of the groups may have somebody make room for it."""

@@ -8,7 +8,8 @@ reports a successful binding as an error (kubernetes-client/python#547).
 import base64
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -95,6 +96,28 @@ class Connection:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise ApiError(0, f"{type(error).__name__}: {error}") from error
 
+    @asynccontextmanager
+    async def stream(
+        self, path: str, *, accept: str = "application/json", silence_seconds: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Give a long answer as it comes. Silence ends it, too.
+
+        Raises ApiError for every outcome but these, inside of the block, too.
+        """
+        timeout = aiohttp.ClientTimeout(
+            total=None, connect=CONNECT_SECONDS, sock_read=silence_seconds
+        )
+        try:
+            headers = {"Accept": accept} | await self._authorization()
+            async with self.session.get(
+                self._host + path, headers=headers, timeout=timeout
+            ) as answer:
+                if answer.status >= 400:
+                    raise _error(answer, await answer.read())
+                yield _until_silence(answer.content.iter_any())
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise ApiError(0, f"{type(error).__name__}: {error}") from error
+
     async def kopf_login(self) -> kopf.ConnectionInfo:
         """Return the same credentials for Kopf, which keeps a session of its own."""
         scheme, _, token = (await self._authorization()).get("Authorization", "").partition(" ")
@@ -131,6 +154,12 @@ class Connection:
             context.check_hostname = False
             context.verify_mode = ssl.CERT_NONE
         return context
+
+
+async def _until_silence(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    with suppress(aiohttp.SocketTimeoutError):
+        async for chunk in chunks:
+            yield chunk
 
 
 def _error(answer: aiohttp.ClientResponse, content: bytes) -> ApiError:

@@ -11,9 +11,12 @@ import msgspec
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField, without_nulls
 from gang_scheduler.cluster import podsets, ranks, wire
+from gang_scheduler.cluster.peers import rules as peer_rules
 from gang_scheduler.cluster.pod_requests import amounts, pod_requests
+from gang_scheduler.cluster.volumes import pod_volumes
 from gang_scheduler.model.nodes import Node, Taint
-from gang_scheduler.model.pods import Ask, HostPort, NodeTerm, Pod, Requirement, Toleration
+from gang_scheduler.model.pods import Ask, HostPort, Pod, Toleration
+from gang_scheduler.model.requirements import NodeTerm, Requirement
 
 T = TypeVar("T")
 
@@ -28,7 +31,8 @@ OUR_MARK = "py-gang-scheduler: preempting to accommodate higher priority pods"
 """The reason in the condition DisruptionTarget of a pod that makes room for others."""
 NEVER_WITHOUT = frozenset({"DaemonSet", "Node"})
 """Owners that keep a pod on its node: evicted, it would come back at once."""
-TOLERATION_OPERATORS = frozenset({"Exists", "Equal", ""})
+TOLERATION_OPERATORS = frozenset({"Exists", "Equal", "Lt", "Gt", ""})
+PREFERRED_NODES = f"spec.affinity.nodeAffinity.{wire.PREFERRED}"
 
 _PATH_STEP = re.compile(r"\.(?P<key>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
 _EXPECTED = re.compile(r"Expected `(?P<kinds>[^`]+)`")
@@ -56,7 +60,7 @@ def pod_from_wire(source: wire.Pod) -> Pod:
         uid=metadata.uid,
         namespace=metadata.namespace,
         name=metadata.name,
-        ask=_interned(_ask(source)),
+        ask=interned(_ask(source)),
         scheduler=spec.scheduler_name,
         node=spec.node_name,
         priority=spec.priority or 0,
@@ -70,6 +74,7 @@ def pod_from_wire(source: wire.Pod) -> Pod:
         scheduling_group=spec.scheduling_group.pod_group_name,
         rank=ranks.rank_of(metadata),
         podset=podsets.of(metadata),
+        volumes=pod_volumes.of(source),
         labels=metadata.labels,
         annotations=_known(metadata.annotations),
         pinned=_pinned(metadata),
@@ -85,7 +90,11 @@ def pod_from_wire(source: wire.Pod) -> Pod:
 
 def node(body: Mapping[str, Any]) -> Node:
     """Return the node. Raises InvalidField that names the field and the value."""
-    source = read(body, wire.Node)
+    return node_from_wire(read(body, wire.Node))
+
+
+def node_from_wire(source: wire.Node) -> Node:
+    """Return the node of a decoded struct. Raises InvalidField for nonsense quantities."""
     offered = amounts(source.status.allocatable or source.status.capacity, "status.allocatable")
     # A node that has not reported its condition yet has nothing allocatable either.
     ready = (each.status == "True" for each in source.status.conditions if each.type == "Ready")
@@ -97,6 +106,7 @@ def node(body: Mapping[str, Any]) -> Node:
         unschedulable=source.spec.unschedulable,
         ready=next(ready, True),
         allocatable=tuple(sorted(offered.items())),
+        features=frozenset(source.status.declared_features),
     )
 
 
@@ -127,7 +137,7 @@ def timestamp(text: str, field: str = "metadata.creationTimestamp") -> int:
 
 
 @functools.lru_cache(maxsize=8192)
-def _interned(ask: Ask) -> Ask:
+def interned(ask: Ask) -> Ask:
     """Return the first equal ask: pods of one class share one object."""
     return ask
 
@@ -144,6 +154,9 @@ def _ask(source: wire.Pod) -> Ask:
             for each in spec.tolerations
         ),
         host_ports=tuple(_host_ports((*spec.containers, *restartable), on_host=spec.host_network)),
+        features=tuple(_features(spec)),
+        preferred=tuple(_preferred(spec.affinity.node_affinity.preferred)),
+        peers=peer_rules.peers_of(source),
         unsupported=tuple(_unsupported(source)),
     )
 
@@ -151,16 +164,20 @@ def _ask(source: wire.Pod) -> Ask:
 def _affinity(required: wire.NodeSelector | None) -> tuple[NodeTerm, ...] | None:
     if required is None:
         return None
+    return tuple(_node_term(term) for term in required.node_selector_terms)
+
+
+def _preferred(preferred: Iterable[wire.PreferredSchedulingTerm]) -> Iterable[tuple[int, NodeTerm]]:
+    for i, each in enumerate(preferred):
+        peer_rules.check_weight(f"{PREFERRED_NODES}[{i}].weight", each.weight)
+        yield each.weight, _node_term(each.preference)
+
+
+def _node_term(term: wire.NodeSelectorTerm) -> NodeTerm:
     return tuple(
-        tuple(
-            Requirement(each.key, each.operator, tuple(each.values), on_field)
-            for on_field, expressions in (
-                (False, term.match_expressions),
-                (True, term.match_fields),
-            )
-            for each in expressions
-        )
-        for term in required.node_selector_terms
+        Requirement(each.key, each.operator, tuple(each.values), on_field)
+        for on_field, expressions in ((False, term.match_expressions), (True, term.match_fields))
+        for each in expressions
     )
 
 
@@ -175,24 +192,26 @@ def _host_ports(containers: Iterable[wire.Container], *, on_host: bool) -> Itera
     return sorted(ports, key=lambda port: (port.port, port.protocol, port.ip))
 
 
+def _features(spec: wire.PodSpec) -> Iterable[str]:
+    """Name what a node must declare, by the rules of component-helpers' `nodedeclaredfeatures`."""
+    containers = (*spec.containers, *spec.init_containers)
+    rules = (rule for each in containers for rule in each.restart_policy_rules)
+    if any(rule.action == "RestartAllContainers" for rule in rules):
+        yield "RestartAllContainersOnContainerExits"
+    if spec.host_network and spec.host_users is False:
+        yield "UserNamespacesHostNetworkSupport"
+    if any(mount.bind_mount_options for each in containers for mount in each.volume_mounts):
+        yield "VolumeBindMountOptions"
+
+
 def _unsupported(source: wire.Pod) -> Iterable[str]:
     """Name what must not be ignored and is not built yet."""
     spec = source.spec
     for key in sorted(source.metadata.annotations):
         if key.startswith(annotations.KUEUE_PODSET_PREFIX) and key not in annotations.PODSET_KEYS:
             yield f"metadata.annotations[{key}]"
-    present = {
-        "spec.affinity.podAffinity": spec.affinity.pod_affinity.required,
-        "spec.affinity.podAntiAffinity": spec.affinity.pod_anti_affinity.required,
-        "spec.resourceClaims": spec.resource_claims,
-    }
-    yield from (field for field, found in present.items() if found)
-    for i, constraint in enumerate(spec.topology_spread_constraints):
-        if constraint.when_unsatisfiable is wire.WhenUnsatisfiable.DO_NOT_SCHEDULE:
-            yield f"spec.topologySpreadConstraints[{i}]"
-    for i, volume in enumerate(spec.volumes):
-        if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
-            yield f"spec.volumes[{i}]"
+    if spec.resource_claims:
+        yield "spec.resourceClaims"
     for i, toleration in enumerate(spec.tolerations):
         if toleration.operator not in TOLERATION_OPERATORS:
             yield f"spec.tolerations[{i}].operator"

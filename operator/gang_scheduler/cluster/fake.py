@@ -16,25 +16,37 @@ from typing import Any, Literal, NamedTuple
 from gang_scheduler.cluster.errors import BUDGET, ApiError
 from gang_scheduler.cluster.ports import (
     CLUSTER_NETWORK_TOPOLOGIES,
+    CSI_DRIVERS,
+    CSI_NODES,
+    CSI_STORAGE_CAPACITIES,
     JOB_SETS,
     JOBS,
     KUEUE_TOPOLOGIES,
+    NAMESPACES,
     NATIVE_POD_GROUPS,
     NODES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
     POD_DISRUPTION_BUDGETS,
     POD_GROUPS,
     PODS,
     SCHED_PLUGINS_POD_GROUPS,
+    STORAGE_CLASSES,
     Body,
+    ClaimRef,
     PodRef,
     Resource,
+    VolumeRef,
 )
+from gang_scheduler.cluster.volumes import claim_patches
 
 LEASES = Resource("coordination.k8s.io", "v1", "leases")
 EVENTS = Resource("events.k8s.io", "v1", "events")
 SERVED = (
-    *(PODS, NODES, LEASES, EVENTS, POD_DISRUPTION_BUDGETS),
+    *(PODS, NODES, NAMESPACES, LEASES, EVENTS, POD_DISRUPTION_BUDGETS),
     *(POD_GROUPS, SCHED_PLUGINS_POD_GROUPS, NATIVE_POD_GROUPS[0]),
+    *(PERSISTENT_VOLUMES, PERSISTENT_VOLUME_CLAIMS, STORAGE_CLASSES),
+    *(CSI_NODES, CSI_DRIVERS, CSI_STORAGE_CAPACITIES),
     *(JOBS, JOB_SETS, CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES[0]),
 )
 
@@ -237,6 +249,30 @@ class FakeApi:
                 patch = {"nominatedNodeName": node or None}
                 found["status"] = _merge(found.get("status"), patch)
 
+    async def select_node(self, claim: ClaimRef, node: str) -> int:
+        """Have the volume of a claim made for a node, and return the claim's version then.
+
+        A bound claim is left alone. REFUSED if another node was selected, GONE if the uid is
+        another, CONFLICT if somebody else changes the claim right now.
+        """
+        seen = {"uid": claim.uid, "node": node}
+        async with self._call("select_node", claim.namespace, claim.name, seen):
+            return self._change(
+                *(PERSISTENT_VOLUME_CLAIMS, claim.namespace, claim.name),
+                lambda found: claim_patches.selecting(found, claim, node),
+            )
+
+    async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
+        """Have a volume bound to a claim, and return the volume's version then.
+
+        REFUSED if it is another claim's, GONE and CONFLICT as above.
+        """
+        async with self._call("reserve", name=volume.name, arguments={"claim": claim}):
+            return self._change(
+                *(PERSISTENT_VOLUMES, "", volume.name),
+                lambda found: claim_patches.reserving(found, volume, claim),
+            )
+
     async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
         """Set one condition of a pod. REFUSED if the uid is another."""
         seen = {"uid": pod.uid, "condition": dict(condition)}
@@ -326,6 +362,19 @@ class FakeApi:
                 if not allowed:
                     raise ApiError(429, "Cannot evict pod: a budget forbids it.", 10, cause=BUDGET)
                 charged["status"]["disruptionsAllowed"] = allowed if dry_run else allowed - 1
+
+    def _change(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch_for: Callable[[Body], Body | None],
+    ) -> int:
+        """Merge into an object what is left to do, and return its version then."""
+        with self.cluster.changing(resource, namespace, name) as found:
+            for part, changes in (patch_for(found) or {}).items():
+                found[part] = _merge(found.get(part), changes)
+        return claim_patches.version_of(self.cluster.get(resource, namespace, name))
 
     def _require_new(self, resource: Resource, namespace: str, name: str) -> None:
         if self.cluster.has(resource, namespace, name):

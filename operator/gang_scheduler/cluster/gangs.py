@@ -74,6 +74,10 @@ class Gangs:
         self._jobs.member_seen(key, pod)
         self._touched(key)
 
+    def member_dressed(self, key: GangKey, pod: Pod) -> None:
+        """Replace a member of which only what other pods ask of it is new."""
+        self._record(key).take(pod)
+
     def member_gone(self, key: GangKey, uid: str) -> None:
         """Forget a member whose object is gone."""
         record = self.records.get(key)
@@ -112,6 +116,10 @@ class Gangs:
         self._refusals.topologies_changed()
         self.changed |= self.records.keys()
 
+    def peers_came(self, keys: Collection[GangKey]) -> None:
+        """Try gangs again that wait for pods such as have just found a node."""
+        self._to_try.update(keys & self.records.keys())
+
     def nominations_lost(self, keys: Iterable[GangKey]) -> None:
         """Try gangs again whose nominated nodes are gone."""
         self._to_try.update(keys)
@@ -133,7 +141,7 @@ class Gangs:
                     groups[formed.starting] = self._as_group(formed, now)
         self._to_try.clear()
         for gang in (gang for group in groups.values() for gang in group.gangs):
-            if not gang.pending:
+            if not gang.pending and not self.records[gang.key].held:
                 self._refusals.note(self.records[gang.key], None)
         return tuple(group for group in groups.values() if group.waiting)
 
@@ -198,6 +206,24 @@ class Gangs:
             record.retries = record.failed_binds
             self._retries.later(record, now, self.deadline(record))
             record.failed_binds = record.retries
+
+    def held(self, refusal: Refused) -> None:
+        """Note which claims a gang waits for, whose room is held meanwhile."""
+        record = self.records.get(refusal.gang.key)
+        if record is not None and (
+            record.refusal is None or record.refusal.detail != refusal.detail
+        ):
+            record.held = True
+            self._refusals.note(record, refusal)
+            self.changed.add(record.key)
+
+    def let_go(self, key: GangKey) -> None:
+        """Note that a gang waits for no claims any more, for better or worse."""
+        record = self.records.get(key)
+        if record is not None and record.held:
+            record.held = False
+            self._refusals.note(record, None)
+            self.changed.add(key)
 
     def preempting(
         self, keys: Iterable[GangKey], now: int, victims: Collection[str] = (), domain: str = ""

@@ -16,9 +16,23 @@ from gang_scheduler.cluster import (
     kueue_topologies,
     owners,
     topologies,
+    wire,
 )
 from gang_scheduler.cluster.declarations import Declaration
-from gang_scheduler.cluster.ports import NATIVE_POD_GROUPS, Sink
+from gang_scheduler.cluster.peers import namespaces
+from gang_scheduler.cluster.ports import (
+    CSI_DRIVERS,
+    CSI_NODES,
+    CSI_STORAGE_CAPACITIES,
+    NATIVE_POD_GROUPS,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    STORAGE_CLASSES,
+    VOLUME_ATTACHMENTS,
+    Resource,
+    Sink,
+)
+from gang_scheduler.cluster.volumes import decode as volume_decode
 
 Object = Mapping[str, Any]
 Broken = Callable[[str, Object, InvalidField], None]
@@ -52,6 +66,26 @@ class Intake:
         """Take in an event of a node."""
         self._take("Node", event, self._node_seen, self._node_gone)
 
+    def decoded_pod(self, change: str, source: wire.Pod) -> None:
+        """Take in an event of a pod without a detour. Raises InvalidField, having done nothing.
+
+        What is wrong is then told by `pod`.
+        """
+        if change == "DELETED":
+            self._sink.pod_gone(source.metadata.uid)
+        else:
+            self._sink.pod_seen(decode.pod_from_wire(source))
+        self._count("Pod", source.metadata.uid)
+
+    def decoded_node(self, change: str, source: wire.Node) -> None:
+        """Take in an event of a node in the same way."""
+        metadata = source.metadata
+        if change == "DELETED":
+            self._sink.node_gone(metadata.name, metadata.uid)
+        else:
+            self._sink.node_seen(decode.node_from_wire(source))
+        self._count("Node", metadata.uid)
+
     def pod_group(self, event: Object) -> None:
         """Take in an event of a PodGroup of the CRDs."""
         self._described("PodGroup", event, lambda obj: (declarations.pod_group(obj),))
@@ -80,6 +114,38 @@ class Intake:
         """Take in an event of a PodDisruptionBudget."""
         self._take("PodDisruptionBudget", event, self._budget_seen, self._budget_gone)
 
+    def namespace(self, event: Object) -> None:
+        """Take in an event of a Namespace."""
+        self._take("Namespace", event, self._namespace_seen, self._namespace_gone)
+
+    def persistent_volume_claim(self, event: Object) -> None:
+        """Take in an event of a PersistentVolumeClaim."""
+        self._volume("PersistentVolumeClaim", PERSISTENT_VOLUME_CLAIMS, event)
+
+    def persistent_volume(self, event: Object) -> None:
+        """Take in an event of a PersistentVolume."""
+        self._volume("PersistentVolume", PERSISTENT_VOLUMES, event)
+
+    def storage_class(self, event: Object) -> None:
+        """Take in an event of a StorageClass."""
+        self._volume("StorageClass", STORAGE_CLASSES, event)
+
+    def csi_node(self, event: Object) -> None:
+        """Take in an event of a CSINode."""
+        self._volume("CSINode", CSI_NODES, event)
+
+    def csi_driver(self, event: Object) -> None:
+        """Take in an event of a CSIDriver."""
+        self._volume("CSIDriver", CSI_DRIVERS, event)
+
+    def csi_storage_capacity(self, event: Object) -> None:
+        """Take in an event of a CSIStorageCapacity."""
+        self._volume("CSIStorageCapacity", CSI_STORAGE_CAPACITIES, event)
+
+    def volume_attachment(self, event: Object) -> None:
+        """Take in an event of a VolumeAttachment."""
+        self._volume("VolumeAttachment", VOLUME_ATTACHMENTS, event)
+
     def topology(self, event: Object) -> None:
         """Take in an event of a ClusterNetworkTopology."""
         self._take("ClusterNetworkTopology", event, self._topology_seen, self._topology_gone)
@@ -99,10 +165,9 @@ class Intake:
         seen: Callable[[Object], None],
         gone: Callable[[Object], None],
     ) -> None:
-        telemetry.OBJECTS_SEEN.labels(kind).inc()
         obj = event["object"]
         uid = obj.get("metadata", {}).get("uid", "")
-        self.broken.discard(uid)
+        self._count(kind, uid)
         if event["type"] is None:
             self.on_listed()
         if event["type"] == "DELETED":
@@ -117,6 +182,10 @@ class Intake:
             telemetry.OBJECTS_BROKEN.labels(kind).inc()
             self._on_broken(kind, obj, error)
 
+    def _count(self, kind: str, uid: str) -> None:
+        telemetry.OBJECTS_SEEN.labels(kind).inc()
+        self.broken.discard(uid)
+
     def _pod_seen(self, obj: Object) -> None:
         self._sink.pod_seen(decode.pod(obj))
 
@@ -128,6 +197,15 @@ class Intake:
 
     def _node_gone(self, obj: Object) -> None:
         self._sink.node_gone(obj["metadata"]["name"], obj["metadata"]["uid"])
+
+    def _volume(self, kind: str, resource: Resource, event: Object) -> None:
+        def seen(obj: Object) -> None:
+            self._sink.volume_seen(resource, volume_decode.READERS[resource](obj))
+
+        def gone(obj: Object) -> None:
+            self._sink.volume_gone(resource, obj["metadata"]["uid"])
+
+        self._take(kind, event, seen, gone)
 
     def _described(
         self, kind: str, event: Object, read: Callable[[Object], Iterable[Declaration]]
@@ -153,6 +231,12 @@ class Intake:
 
     def _budget_gone(self, obj: Object) -> None:
         self._sink.budget_gone(obj["metadata"]["uid"])
+
+    def _namespace_seen(self, obj: Object) -> None:
+        self._sink.namespace_seen(namespaces.read(obj))
+
+    def _namespace_gone(self, obj: Object) -> None:
+        self._sink.namespace_gone(obj["metadata"]["uid"])
 
     def _topology_seen(self, obj: Object) -> None:
         self._sink.topology_seen(topologies.read(obj))

@@ -1,6 +1,6 @@
 """The Api port on a real API server."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import msgspec
 import orjson
@@ -8,7 +8,17 @@ import orjson
 from gang_scheduler.cluster import wire
 from gang_scheduler.cluster.connection import Connection
 from gang_scheduler.cluster.errors import ApiError, Kind
-from gang_scheduler.cluster.ports import PODS, Body, PodRef, Resource
+from gang_scheduler.cluster.ports import (
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    PODS,
+    Body,
+    ClaimRef,
+    PodRef,
+    Resource,
+    VolumeRef,
+)
+from gang_scheduler.cluster.volumes import claim_patches
 
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
@@ -82,6 +92,34 @@ class KubernetesApi:
         path = _path(PODS, pod.namespace, pod.name) + "/status"
         await self._connection.request("PATCH", path, orjson.dumps(patch), MERGE_PATCH)
 
+    async def select_node(self, claim: ClaimRef, node: str) -> int:
+        """Have the volume of a claim made for a node, and return the claim's version then.
+
+        A bound claim is left alone. REFUSED if another node was selected, GONE if the uid is
+        another, CONFLICT if somebody else changes the claim right now.
+        """
+        path = _path(PERSISTENT_VOLUME_CLAIMS, claim.namespace, claim.name)
+        return await self._change(path, lambda it: claim_patches.selecting(it, claim, node))
+
+    async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
+        """Have a volume bound to a claim, and return the volume's version then.
+
+        REFUSED if it is another claim's, GONE and CONFLICT as above.
+        """
+        path = _path(PERSISTENT_VOLUMES, name=volume.name)
+        return await self._change(path, lambda it: claim_patches.reserving(it, volume, claim))
+
+    async def _change(self, path: str, patch_for: Callable[[Body], Body | None]) -> int:
+        """Read an object, patch it if anything is left to do, and return its version then."""
+        answer = await self._connection.request("GET", path, timeout_seconds=BIND_SECONDS)
+        patch = patch_for(_document(answer))
+        if patch is not None:
+            body = orjson.dumps(patch)
+            answer = await self._connection.request(
+                "PATCH", path, body, MERGE_PATCH, timeout_seconds=BIND_SECONDS
+            )
+        return claim_patches.version_of(_document(answer))
+
     async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
         """Set one condition of a pod. REFUSED if the uid is another."""
         # The uid makes the API server refuse the patch if the pod is another one by now.
@@ -153,10 +191,7 @@ _LEASES = Resource("coordination.k8s.io", "v1", "leases")
 
 
 def _path(resource: Resource, namespace: str = "", name: str = "") -> str:
-    group, version, plural = resource
-    path = f"/apis/{group}/{version}" if group else f"/api/{version}"
-    path += f"/namespaces/{namespace}" if namespace else ""
-    return f"{path}/{plural}" + (f"/{name}" if name else "")
+    return resource.path(namespace, name)
 
 
 def _document(answer: bytes) -> Body:

@@ -9,7 +9,9 @@ from gang_scheduler.cluster.records import Record
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.pods import PodPhase
 
-SHORT_OF_ROOM = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS})
+PLACEABLE = frozenset(
+    {Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_VOLUMES}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,5 +77,5 @@ def nodes_of(record: Record) -> set[str]:
 
 
 def _was_placeable(record: Record) -> bool:
-    """Tell a gang that was short of room from one that could not even be tried."""
-    return record.refusal is None or record.refusal.reason in SHORT_OF_ROOM
+    """Tell a gang that was tried from one that could not even be tried."""
+    return record.refusal is None or record.refusal.reason in PLACEABLE

@@ -9,7 +9,9 @@ from gang_scheduler.model.pods import Pod
 if TYPE_CHECKING:
     from gang_scheduler.cluster.budgets import DeclaredBudget
     from gang_scheduler.cluster.declarations import Declaration  # It imports Resource from here.
+    from gang_scheduler.cluster.peers.namespaces import DeclaredNamespace
     from gang_scheduler.cluster.topologies import DeclaredTopology
+    from gang_scheduler.cluster.volumes.objects import VolumeObject
 
 Body = Mapping[str, Any]
 
@@ -18,6 +20,26 @@ class PodRef(NamedTuple):
     """A pod of a certain life: of the same name, another uid is another pod."""
 
     namespace: str
+    name: str
+    uid: str
+
+
+class ClaimRef(NamedTuple):
+    """A PersistentVolumeClaim of a certain life."""
+
+    namespace: str
+    name: str
+    uid: str
+
+    @property
+    def key(self) -> str:
+        """`namespace/name`, as people write it."""
+        return f"{self.namespace}/{self.name}"
+
+
+class VolumeRef(NamedTuple):
+    """A PersistentVolume of a certain life."""
+
     name: str
     uid: str
 
@@ -36,15 +58,34 @@ class Resource(NamedTuple):
     version: str
     plural: str
 
+    @property
+    def api_version(self) -> str:
+        """Group and version, as in manifests."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def path(self, namespace: str = "", name: str = "") -> str:
+        """Return the path of an object, or of all of them in a namespace or in the cluster."""
+        path = f"/{'apis' if self.group else 'api'}/{self.api_version}"
+        path += f"/namespaces/{namespace}" if namespace else ""
+        return f"{path}/{self.plural}" + (f"/{name}" if name else "")
+
 
 PODS = Resource("", "v1", "pods")
 NODES = Resource("", "v1", "nodes")
+NAMESPACES = Resource("", "v1", "namespaces")
 POD_GROUPS = Resource("scheduling.sigs.k8s.io", "v1alpha1", "podgroups")
 SCHED_PLUGINS_POD_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups")
 NATIVE_POD_GROUPS = tuple(
     Resource("scheduling.k8s.io", version, "podgroups")
     for version in ("v1beta1", "v1alpha3", "v1alpha2")
 )
+PERSISTENT_VOLUMES = Resource("", "v1", "persistentvolumes")
+PERSISTENT_VOLUME_CLAIMS = Resource("", "v1", "persistentvolumeclaims")
+STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses")
+CSI_NODES = Resource("storage.k8s.io", "v1", "csinodes")
+CSI_DRIVERS = Resource("storage.k8s.io", "v1", "csidrivers")
+CSI_STORAGE_CAPACITIES = Resource("storage.k8s.io", "v1", "csistoragecapacities")
+VOLUME_ATTACHMENTS = Resource("storage.k8s.io", "v1", "volumeattachments")
 JOBS = Resource("batch", "v1", "jobs")
 JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets")
 POD_DISRUPTION_BUDGETS = Resource("policy", "v1", "poddisruptionbudgets")
@@ -74,6 +115,19 @@ class Api(Protocol):
 
     async def nominate(self, pod: PodRef, node: str) -> None:
         """Say which node room is made on for a pod; "" says that none is. REFUSED for another."""
+
+    async def select_node(self, claim: ClaimRef, node: str) -> int:
+        """Have the volume of a claim made for a node, and return the claim's version then.
+
+        A bound claim is left alone. REFUSED if another node was selected, GONE if the uid is
+        another, CONFLICT if somebody else changes the claim right now.
+        """
+
+    async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
+        """Have a volume bound to a claim, and return the volume's version then.
+
+        REFUSED if it is another claim's, GONE and CONFLICT as above.
+        """
 
     async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
         """Set one condition of a pod. REFUSED if the uid is another."""
@@ -132,9 +186,27 @@ class Sink(Protocol):
     def budget_gone(self, uid: str) -> None:
         """Forget a PodDisruptionBudget."""
 
+    def namespace_seen(self, declared: "DeclaredNamespace") -> None:
+        """Take in a Namespace."""
+
+    def namespace_gone(self, uid: str) -> None:
+        """Forget a Namespace."""
+
+    def volume_seen(self, resource: Resource, found: "VolumeObject") -> None:
+        """Take in a claim, a volume, or something that makes them."""
+
+    def volume_gone(self, resource: Resource, uid: str) -> None:
+        """Forget a claim, a volume, or something that makes them."""
+
 
 class Source(Protocol):
     """Feeds a sink with pods, or with other kinds, for as long as it runs."""
 
     async def run(self) -> None:
         """Run until cancelled. Whatever ends a watch, it goes on with a new one."""
+
+    async def complete(self) -> None:
+        """Return when everything that was there at first is in the sink."""
+
+    async def catch_up(self) -> None:
+        """Return when all that was deleted is out of the sink, interrupted watches or not."""

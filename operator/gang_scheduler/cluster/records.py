@@ -40,7 +40,8 @@ class Record:
     living members was first seen. `warnings` are what the last try found that holds nothing up,
     None before the first try. `spared` are members that Jobs will not run any more, because so many
     have succeeded. `asked` is the `gathering` that its group knows of. `preempting` lasts until the
-    gang is bound or the preemption is given up, and `rounds` are when its last ones began.
+    gang is bound or the preemption is given up, and `rounds` are when its last ones began. It is
+    `held` while members have room and wait for their claims; then `refusal` says for which.
     `preempted_by` says who took members of it; it lasts until the gang is whole again.
     """
 
@@ -60,6 +61,7 @@ class Record:
     spared: int = 0
     asked: Gathering | None = None
     preempting: Preempting | None = None
+    held: bool = False
     rounds: tuple[int, ...] = ()
     preempted_by: str = ""
     _bound_then: frozenset[str] = frozenset()

@@ -97,9 +97,16 @@ class Reports:
             telemetry.GANG_SECONDS.observe(seconds)
             self._events.record(about, "Scheduled", _where(binding))
             return
-        note = f"{dict(counts)} of {len(binding.outcomes)} bindings: {binding.problem}"
-        log.warning("gang_bound_in_part", gang=str(binding.gang.key), note=note)
+        note = binding.problem
+        if not binding.without_volumes:
+            note = f"{dict(counts)} of {len(binding.outcomes)} bindings: {note}"
+        what = "claims_not_bound" if binding.without_volumes else "gang_bound_in_part"
+        log.warning(what, gang=str(binding.gang.key), note=note)
         self._events.record(about, "FailedScheduling", note, warning=True)
+
+    def waits_for_volumes(self, gang: Gang, words: str) -> None:
+        """Tell which claims a gang waits for, whose room is held meanwhile."""
+        self._events.record(self._about(gang), Reason.WAITING_FOR_VOLUMES, words)
 
     def broken(self, kind: str, obj: Object, why: InvalidField) -> None:
         """Tell that an object was left out because it cannot be read."""

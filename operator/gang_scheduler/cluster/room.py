@@ -1,12 +1,14 @@
 """Nodes, and what every pod in the cluster uses on them, whoever scheduled it."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 import numpy as np
 
+from gang_scheduler.cluster.peers.headcounts import Headcounts
 from gang_scheduler.model.nodes import IntArray, Node, NodeTable
+from gang_scheduler.model.peers import PeerCounts
 from gang_scheduler.model.pods import Ask, HostPort, Pod
 
 
@@ -31,6 +33,7 @@ class Room:
         self._table = NodeTable(())
         self._used = np.zeros((0, 0), dtype=np.int64)
         self._ports: dict[str, Counter[HostPort]] = {}
+        self._heads = Headcounts()
         self._stale = False
 
     def node_seen(self, node: Node) -> bool:
@@ -70,6 +73,14 @@ class Room:
         self._pods.setdefault(node, {})[pod.uid] = use
         self._count(node, use, 1)
 
+    def dress(self, pod: Pod, node: str) -> None:
+        """Note for a pod that asks for no more and no less which selectors mean it now."""
+        before = self._pods[node][pod.uid]
+        after = self._pods[node][pod.uid] = before._replace(ask=pod.ask)
+        self._heads.meant_anew(node, before.ask, after.ask)
+        self._number(before, -1)
+        self._number(after, 1)
+
     def remove(self, uid: str, node: str) -> None:
         """Stop counting a pod on a node."""
         pods = self._pods.get(node, {})
@@ -96,6 +107,10 @@ class Room:
         rows = self.table().rows
         return {rows[node]: frozenset(p) for node, p in self._ports.items() if p and node in rows}
 
+    def peers(self, asks: Iterable[Ask]) -> PeerCounts:
+        """Return how many pods each node has of those that matter to pods of these classes."""
+        return self._heads.of(asks, self.table().rows)
+
     def held(self) -> dict[int, IntArray]:
         """Return what pods of each priority use in all. Linear in classes of pods."""
         held: dict[int, IntArray] = {}
@@ -105,9 +120,7 @@ class Room:
         return held
 
     def _count(self, node: str, use: _Use, sign: int) -> None:
-        self._classes[use] += sign
-        if not self._classes[use]:
-            del self._classes[use]
+        self._number(use, sign)
         ask = use.ask
         row = self._table.rows.get(node)
         # A stale table is counted from scratch anyway where it has to be: see _rebuild.
@@ -117,6 +130,13 @@ class Room:
             ports = self._ports.setdefault(node, Counter())
             ports.update(dict.fromkeys(ask.host_ports, sign))
             self._ports[node] = +ports
+        if ask.selected_by or ask.peers is not None:
+            self._heads.count(node, ask, sign)
+
+    def _number(self, use: _Use, sign: int) -> None:
+        self._classes[use] += sign
+        if not self._classes[use]:
+            del self._classes[use]
 
     def _rebuild(self) -> None:
         old, used = self._table, self._used

@@ -1,7 +1,8 @@
 """Who is on the nodes, and who of them may be evicted: kept up to date pod by pod.
 
-What a pod says of itself is looked at once. A look at all of them costs their number, and only
-what changes with time is worked out anew.
+Nobody is looked at before somebody of a higher priority may want his room. Then what a pod says of
+itself is looked at once. A look at all of them costs their number, and only what changes with time
+is worked out anew.
 """
 
 from collections import Counter
@@ -60,6 +61,7 @@ class Tenancy:
         self._spared: dict[str, Tenant] = {}
         self._order: dict[str, _Order] = {}
         self._in_order = True
+        self._present: Counter[int] = Counter()
         self._priorities: Counter[int] = Counter()
         self._bound: Counter[GangKey] = Counter()
         self._leaving: dict[str, dict[str, Pod]] = {}
@@ -67,12 +69,14 @@ class Tenancy:
     def seen(self, pod: Pod, gang: GangKey | None) -> None:
         """Add or replace a pod on its node; without a gang it is another scheduler's."""
         if self.rules.preemption:
+            self._leave(pod.uid)
             self._pods[pod.uid] = (pod, gang)
+            self._present[pod.priority] += 1
             self._changed.add(pod.uid)
 
     def gone(self, uid: str) -> None:
         """Forget a pod that is on no node any more."""
-        if self._pods.pop(uid, None) is not None:
+        if self._leave(uid):
             self._changed.add(uid)
 
     def budget_seen(self, declared: DeclaredBudget) -> bool:
@@ -92,17 +96,11 @@ class Tenancy:
             self._look_again_in(before.namespace)
         return before is not None and self.rules.preemption
 
-    def refresh(self) -> None:
-        """Take in what has changed since the last time. Everything below is as of then."""
-        for uid in self._changed:
-            before = self._tenants.get(uid)
-            if before is not None:
-                self._count(before, -1)
-            self._take(uid)
-        self._changed.clear()
-
     def outranked_by(self, priority: int) -> bool:
         """Tell whether a gang of this priority finds anybody who may go, or is going already."""
+        if not any(each < priority for each in self._present):
+            return False
+        self._refresh()
         return any(each < priority for each in self._priorities)
 
     def is_waited_for(self, uid: str, since: int, now: int) -> bool:
@@ -114,6 +112,7 @@ class Tenancy:
 
     def leaving(self, node: str, now: int) -> Iterator[Pod]:
         """Yield the pods that terminate on a node or are marked as victims, unless they hang."""
+        self._refresh()
         pods = self._leaving.get(node, {}).values()
         return (pod for pod in pods if not self.hangs(pod, now))
 
@@ -126,6 +125,7 @@ class Tenancy:
         self, records: Mapping[GangKey, Record], pods: Callable[[], Iterable[Pod]], now: int
     ) -> Tenants:
         """Return all of them. Linear in pods on nodes."""
+        self._refresh()
         self._put_in_order()
         tenants = tuple(self._tenants.values())
         runtimes = self._min_runtimes(records)
@@ -144,6 +144,22 @@ class Tenancy:
             surplus={key: spare for key, spare in surplus if spare},
             allowed={key: max(0, n - used[key]) for key, n in allowed.items()},
         )
+
+    def _leave(self, uid: str) -> bool:
+        """Take a pod off its node; tell whether it was on one."""
+        before, _ = self._pods.pop(uid, (None, None))
+        if before is not None:
+            _add(self._present, before.priority, -1)
+        return before is not None
+
+    def _refresh(self) -> None:
+        """Take in what has changed since the last time."""
+        for uid in self._changed:
+            before = self._tenants.get(uid)
+            if before is not None:
+                self._count(before, -1)
+            self._take(uid)
+        self._changed.clear()
 
     def _going(self, records: Mapping[GangKey, Record], now: int) -> set[str]:
         """Return the victims that are on their way out, and do not terminate yet."""

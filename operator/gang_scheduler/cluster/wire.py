@@ -8,10 +8,14 @@ from enum import StrEnum
 
 from msgspec import Struct, field
 
-from gang_scheduler.model.pods import Operator, PodPhase
+from gang_scheduler.model.pods import PodPhase
+from gang_scheduler.model.requirements import Operator
 
 Quantity = str | int | float
 Quantities = dict[str, Quantity]
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 class Wire(Struct, rename="camel", frozen=True, gc=False):
@@ -42,6 +46,7 @@ class Metadata(Wire, frozen=True):
     name: str = ""
     namespace: str = ""
     uid: str = ""
+    resource_version: str = ""
     generation: int = 0
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
@@ -66,6 +71,18 @@ class ContainerPort(Wire, frozen=True):
     host_ip: str = field(default="", name="hostIP")
 
 
+class ContainerRestartRule(Wire, frozen=True):
+    """`spec.containers[].restartPolicyRules[]`."""
+
+    action: str = ""
+
+
+class VolumeMount(Wire, frozen=True):
+    """`spec.containers[].volumeMounts[]`."""
+
+    bind_mount_options: list[str] = field(default_factory=list)
+
+
 class Container(Wire, frozen=True):
     """`spec.containers[]` and `spec.initContainers[]`."""
 
@@ -73,6 +90,8 @@ class Container(Wire, frozen=True):
     resources: ResourceRequirements = ResourceRequirements()
     ports: list[ContainerPort] = field(default_factory=list)
     restart_policy: str = ""
+    restart_policy_rules: list[ContainerRestartRule] = field(default_factory=list)
+    volume_mounts: list[VolumeMount] = field(default_factory=list)
 
 
 class Toleration(Wire, frozen=True):
@@ -105,20 +124,50 @@ class NodeSelector(Wire, frozen=True):
     node_selector_terms: list[NodeSelectorTerm] = field(default_factory=list)
 
 
+class PreferredSchedulingTerm(Wire, frozen=True):
+    """A node selector term, and how much it is wished for."""
+
+    weight: int = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
 class NodeAffinity(Wire, frozen=True):
     """`spec.affinity.nodeAffinity`."""
 
-    required: NodeSelector | None = field(
-        default=None, name="requiredDuringSchedulingIgnoredDuringExecution"
-    )
+    required: NodeSelector | None = field(default=None, name=REQUIRED)
+    preferred: list[PreferredSchedulingTerm] = field(default_factory=list, name=PREFERRED)
+
+
+class LabelSelector(Wire, frozen=True):
+    """A selector of objects by their labels. An empty one selects all."""
+
+    match_labels: dict[str, str] = field(default_factory=dict)
+    match_expressions: list[NodeSelectorRequirement] = field(default_factory=list)
+
+
+class PodAffinityTerm(Wire, frozen=True):
+    """Being near to, or far from, certain pods."""
+
+    label_selector: LabelSelector | None = None
+    namespaces: list[str] = field(default_factory=list)
+    namespace_selector: LabelSelector | None = None
+    topology_key: str = ""
+    match_label_keys: list[str] = field(default_factory=list)
+    mismatch_label_keys: list[str] = field(default_factory=list)
+
+
+class WeightedPodAffinityTerm(Wire, frozen=True):
+    """The same, and how much it is wished for."""
+
+    weight: int = 0
+    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
 
 
 class PodAffinity(Wire, frozen=True):
-    """`spec.affinity.podAffinity` and `podAntiAffinity`: only whether something is required."""
+    """`spec.affinity.podAffinity` and `podAntiAffinity`."""
 
-    required: list[dict[str, object]] = field(
-        default_factory=list, name="requiredDuringSchedulingIgnoredDuringExecution"
-    )
+    required: list[PodAffinityTerm] = field(default_factory=list, name=REQUIRED)
+    preferred: list[WeightedPodAffinityTerm] = field(default_factory=list, name=PREFERRED)
 
 
 class Affinity(Wire, frozen=True):
@@ -136,17 +185,71 @@ class WhenUnsatisfiable(StrEnum):
     SCHEDULE_ANYWAY = "ScheduleAnyway"
 
 
-class SpreadConstraint(Wire, frozen=True):
-    """`spec.topologySpreadConstraints[]`: only whether it is hard."""
+class NodeInclusionPolicy(StrEnum):
+    """`nodeAffinityPolicy` and `nodeTaintsPolicy` of a spread constraint."""
 
+    HONOR = "Honor"
+    IGNORE = "Ignore"
+
+
+class SpreadConstraint(Wire, frozen=True):
+    """`spec.topologySpreadConstraints[]`."""
+
+    topology_key: str = ""
+    max_skew: int = 0
+    min_domains: int = 1
+    label_selector: LabelSelector | None = None
+    match_label_keys: list[str] = field(default_factory=list)
+    node_affinity_policy: NodeInclusionPolicy = NodeInclusionPolicy.HONOR
+    node_taints_policy: NodeInclusionPolicy = NodeInclusionPolicy.IGNORE
     when_unsatisfiable: WhenUnsatisfiable = WhenUnsatisfiable.DO_NOT_SCHEDULE
 
 
-class Volume(Wire, frozen=True):
-    """`spec.volumes[]`: only whether it needs a claim."""
+class ClaimSource(Wire, frozen=True):
+    """`spec.volumes[].persistentVolumeClaim`."""
 
-    persistent_volume_claim: dict[str, object] | None = None
+    claim_name: str = ""
+
+
+class GceDisk(Wire, frozen=True):
+    """`spec.volumes[].gcePersistentDisk`."""
+
+    pd_name: str = ""
+    read_only: bool = False
+
+
+class AwsDisk(Wire, frozen=True):
+    """`spec.volumes[].awsElasticBlockStore`."""
+
+    volume_id: str = field(default="", name="volumeID")
+
+
+class IscsiDisk(Wire, frozen=True):
+    """`spec.volumes[].iscsi`."""
+
+    iqn: str = ""
+    read_only: bool = False
+
+
+class RbdDisk(Wire, frozen=True):
+    """`spec.volumes[].rbd`."""
+
+    monitors: list[str] = field(default_factory=list)
+    pool: str = "rbd"
+    image: str = ""
+    read_only: bool = False
+
+
+class Volume(Wire, frozen=True):
+    """`spec.volumes[]`: only what may matter to where the pod goes."""
+
+    name: str = ""
+    persistent_volume_claim: ClaimSource | None = None
     ephemeral: dict[str, object] | None = None
+    gce_persistent_disk: GceDisk | None = None
+    aws_elastic_block_store: AwsDisk | None = None
+    iscsi: IscsiDisk | None = None
+    rbd: RbdDisk | None = None
 
 
 class SchedulingGroup(Wire, frozen=True):
@@ -176,6 +279,7 @@ class PodSpec(Wire, frozen=True):
     resource_claims: list[dict[str, object]] = field(default_factory=list)
     scheduling_group: SchedulingGroup = SchedulingGroup()
     host_network: bool = False
+    host_users: bool | None = None
 
 
 class Condition(Wire, frozen=True):
@@ -205,6 +309,8 @@ class PodStatus(Wire, frozen=True):
     conditions: list[Condition] = field(default_factory=list)
     container_statuses: list[ContainerStatus] = field(default_factory=list)
     init_container_statuses: list[ContainerStatus] = field(default_factory=list)
+    resources: ResourceRequirements | None = None
+    allocated_resources: Quantities = field(default_factory=dict)
 
 
 class Pod(Wire, frozen=True):
@@ -236,6 +342,7 @@ class NodeStatus(Wire, frozen=True):
     allocatable: Quantities = field(default_factory=dict)
     capacity: Quantities = field(default_factory=dict)
     conditions: list[Condition] = field(default_factory=list)
+    declared_features: list[str] = field(default_factory=list)
 
 
 class Node(Wire, frozen=True):
@@ -313,13 +420,6 @@ class NativePodGroup(Wire, frozen=True):
 
     metadata: Metadata
     spec: NativePodGroupSpec = NativePodGroupSpec()
-
-
-class LabelSelector(Wire, frozen=True):
-    """A selector of pods. An empty one selects all."""
-
-    match_labels: dict[str, str] = field(default_factory=dict)
-    match_expressions: list[NodeSelectorRequirement] = field(default_factory=list)
 
 
 class PodDisruptionBudgetSpec(Wire, frozen=True):

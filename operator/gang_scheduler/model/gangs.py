@@ -45,6 +45,7 @@ class Reason(enum.StrEnum):
     UNKNOWN_LAYER = "UnknownLayer"
     UNSUPPORTED_FEATURE = "UnsupportedFeature"
     WAITING_FOR_VICTIMS = "WaitingForVictims"
+    WAITING_FOR_VOLUMES = "WaitingForVolumes"
     SCATTERED = "Scattered"
 
 

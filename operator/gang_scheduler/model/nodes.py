@@ -3,7 +3,7 @@
 import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,9 @@ from gang_scheduler.model.names import natural_key
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
 T = TypeVar("T")
+
+UNLIMITED: Final = int(np.iinfo(np.int64).max)
+"""How many pods a node takes as far as a filter goes that does not count."""
 
 MOST_DERIVED = 20_000
 """Pods that are all different must not fill the memory with what was derived for each."""
@@ -32,7 +35,10 @@ class Taint:
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """What the scheduler reads of a node. `allocatable` is sorted by resource name."""
+    """What the scheduler reads of a node.
+
+    `allocatable` is sorted by resource name, `features` are those that the node declares.
+    """
 
     name: str
     uid: str = ""
@@ -41,6 +47,7 @@ class Node:
     unschedulable: bool = False
     ready: bool = True
     allocatable: tuple[tuple[str, int], ...] = ()
+    features: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,10 +10,15 @@ from gang_scheduler.model.topology import Domain
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """Bind one pod to one node."""
+    """Bind one pod to one node.
+
+    `volumes` are the names of those that its claims get, one for each of the needs of its storage;
+    "" for one that is to be made.
+    """
 
     pod: Pod
     node: str
+    volumes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

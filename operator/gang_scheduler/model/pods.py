@@ -6,31 +6,9 @@ from dataclasses import dataclass, field
 
 from gang_scheduler.model.gathering import PodSet
 from gang_scheduler.model.names import NaturalKey, natural_key
-
-
-class Operator(enum.StrEnum):
-    """Operators of node selector requirements."""
-
-    IN = "In"
-    NOT_IN = "NotIn"
-    EXISTS = "Exists"
-    DOES_NOT_EXIST = "DoesNotExist"
-    GT = "Gt"
-    LT = "Lt"
-
-
-@dataclass(frozen=True, slots=True)
-class Requirement:
-    """One expression of a node selector term, over a label or (`on_field`) `metadata.name`."""
-
-    key: str
-    operator: Operator
-    values: tuple[str, ...] = ()
-    on_field: bool = False
-
-
-NodeTerm = tuple[Requirement, ...]
-"""Requirements that must all hold. An empty term matches no node, as in Kubernetes."""
+from gang_scheduler.model.peers import Peers, PodSelector
+from gang_scheduler.model.requirements import NodeTerm
+from gang_scheduler.model.volumes import PodVolume, Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +40,12 @@ class HostPort:
 class Ask:
     """What a pod asks of a node. Pods with equal asks form one class.
 
-    `requests` are what the kubelet counts, sorted by name, with `pods: 1`; `unsupported` names
-    the fields that this scheduler cannot honour yet. The hash is kept, since asks are keys of
-    every hot dictionary.
+    `requests` are what the kubelet counts, sorted by name, with `pods: 1`. `preferred` are weights
+    and terms of node affinity. `features` are those that a node must declare. `peers` is what it
+    asks of other pods, `selected_by` are the selectors of all pods' peers that mean it, and
+    `storage` is what its claims ask for: the last two are known only in a cluster, and change with
+    it. `unsupported` names the fields that this scheduler cannot honour yet. The hash is kept,
+    since asks are keys of every hot dictionary.
     """
 
     requests: tuple[tuple[str, int], ...] = ()
@@ -72,6 +53,11 @@ class Ask:
     affinity: tuple[NodeTerm, ...] | None = None
     tolerations: tuple[Toleration, ...] = ()
     host_ports: tuple[HostPort, ...] = ()
+    preferred: tuple[tuple[int, NodeTerm], ...] = ()
+    features: tuple[str, ...] = ()
+    peers: Peers | None = None
+    selected_by: frozenset[PodSelector] = frozenset()
+    storage: Storage | None = None
     unsupported: tuple[str, ...] = ()
     digest: int = field(init=False, compare=False, repr=False)
 
@@ -83,6 +69,11 @@ class Ask:
             self.affinity,
             self.tolerations,
             self.host_ports,
+            self.preferred,
+            self.features,
+            self.peers,
+            self.selected_by,
+            self.storage,
             self.unsupported,
         )
         object.__setattr__(self, "digest", hash(identity))
@@ -110,7 +101,8 @@ class Pod:
     those of the prefixes that the scheduler knows; `owner` is `namespace/name` of each owner,
     sorted, with commas between; `job` and `job_uid` tell the Job that controls the pod, and
     `scheduling_group` names its native PodGroup. `rank` is what its index says, smaller first;
-    empty where nothing does. `podset` is what its own annotations ask of the network.
+    empty where nothing does. `podset` is what its own annotations ask of the network, `volumes`
+    those that may matter to where it goes.
     `unscheduled` is the reason and message of a PodScheduled condition that is false: we write it,
     so it makes no pod differ from another. `scheduled_at` is when that condition became true.
     `nominated` is the node that room is made on for it, `preempts` whether it may make room.
@@ -136,6 +128,7 @@ class Pod:
     scheduling_group: str = ""
     rank: tuple[int, ...] = ()
     podset: PodSet | None = None
+    volumes: tuple[PodVolume, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     unscheduled: tuple[str, str] | None = field(default=None, compare=False)

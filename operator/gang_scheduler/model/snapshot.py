@@ -7,8 +7,10 @@ from typing import NamedTuple
 from gang_scheduler.model.gangs import GangGroup, GangKey
 from gang_scheduler.model.layers import Scheme
 from gang_scheduler.model.nodes import IntArray, NodeTable
+from gang_scheduler.model.peers import PeerCounts
 from gang_scheduler.model.pods import HostPort, Pod
 from gang_scheduler.model.tenants import Tenants
+from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 
 
 class Nominated(NamedTuple):
@@ -25,17 +27,20 @@ class Snapshot:
 
     `taken_at` is in seconds since the epoch. `free` is nodes by resources, in the order of
     `nodes` and of its resource axis, and may be negative where a node is over-committed.
-    `host_ports` has a row only where a port is taken. `held` is what pods of each priority use
-    in the whole cluster, along the resource axis. `schemes` are those of the trees of the network,
-    in the order in which a layer is looked up. `tenants` are the pods on the nodes, where somebody
-    may evict some of them. `nominated` are all pods that room is kept for. `groups` are those worth
-    a try now.
+    `host_ports` has a row only where a port is taken. `peers` counts pods by what other pods ask of
+    them. `volumes` are all that there are, where a group uses any. `held` is what pods of each
+    priority use in the whole cluster, along the resource axis. `schemes` are those of the trees of
+    the network, in the order in which a layer is looked up. `tenants` are the pods on the nodes,
+    where somebody may evict some of them. `nominated` are all pods that room is kept for. `groups`
+    are those worth a try now.
     """
 
     taken_at: int
     nodes: NodeTable
     free: IntArray
     host_ports: Mapping[int, frozenset[HostPort]] = field(default_factory=dict)
+    peers: PeerCounts = field(default_factory=PeerCounts)
+    volumes: Volumes = NO_VOLUMES
     held: Mapping[int, IntArray] = field(default_factory=dict)
     schemes: tuple[Scheme, ...] = ()
     tenants: Tenants | None = None

@@ -9,6 +9,7 @@
 | admission   | which groups can be tried at all, and why others cannot                       |
 | units       | who is placed together: a group, a podset, or a gang that asks for nothing    |
 | grounds     | what a topology request means on the trees there are: depths and sizes        |
+| reach       | which volumes each node reaches, and where new ones can be made               |
 | trial       | what is assumed within a cycle, with exact undo                               |
 | placement   | where members go: `gangs` anywhere, `gather` close together                   |
 | preemption  | who must go so that a whole group fits: `search`                              |

@@ -122,9 +122,9 @@ class _Cycle:
                 self._report_left_over(unit, everyone)
 
     def worth_another_try(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
-        """Return the refused groups, if room was exchanged since."""
+        """Return the refused groups that may fit now: all, if room was exchanged since."""
         if not self.exchanged:
-            return []
+            return [group for group in self.without_room(groups) if self._gains(group)]
         # Shapes that did not fit before may fit now.
         self.exchanged = False
         self.failures.clear()
@@ -133,10 +133,15 @@ class _Cycle:
     def plan(self) -> Plan:
         """Return the plan."""
         binds: dict[GangKey, list[Bind]] = {key: [] for key in self.gangs}
-        for unit, placement in self.placements.items():
-            gang_of = {pod.uid: gang.key for gang in unit.gangs for pod in gang.pending}
-            for bind in placement.binds:
-                binds[gang_of[bind.pod.uid]].append(bind)
+        gang_of = {
+            pod.uid: gang.key
+            for unit in self.placements
+            for gang in unit.gangs
+            for pod in gang.pending
+        }
+        placed_binds = (bind for each in self.placements.values() for bind in each.binds)
+        for bind in self.trial.volumes.promises.kept(placed_binds):
+            binds[gang_of[bind.pod.uid]].append(bind)
         placed = (
             Placed(gang, _in_rank_order(gang, binds[key])) for key, gang in self.gangs.items()
         )
@@ -215,6 +220,7 @@ class _Cycle:
 
     def _quorum(self, unit: Unit, *, remember: bool) -> Placement | Misfit:
         """Place the members that must start together: the first in rank, else any that fit."""
+        remember = remember and not unit.mates and not unit.gains
         shape = _shape(unit)
         known = self.failures.get(shape)
         if remember and known is not None and known.needs <= unit.quorum:
@@ -222,7 +228,7 @@ class _Cycle:
         outcome = self._place(unit.only(unit.required), unit.quorum)
         if isinstance(outcome, Misfit) and unit.elastic:
             outcome = self._any_quorum(unit)
-        if isinstance(outcome, Misfit) and remember and not unit.mates:
+        if isinstance(outcome, Misfit) and remember:
             self.failures[shape] = outcome
         return outcome
 
@@ -239,6 +245,10 @@ class _Cycle:
             retake(everyone, self.trial)
             return everyone
         return quorum
+
+    def _gains(self, group: GangGroup) -> bool:
+        """Tell whether others that were placed since may have made room for the group."""
+        return bool(self.placements) and any(unit.gains for unit in self.units[group.gangs[0].key])
 
     def _with_surplus(self, unit: Unit, quorum: Placement) -> Placement:
         give_back(quorum, self.trial)

@@ -26,7 +26,9 @@ def diagnose(ask: Ask, trial: Trial, profile: Profile) -> tuple[tuple[str, int],
         if rejected.any():
             counts += each.reasons(ask, trial.nodes, rejected)
             left &= ~rejected
-    for room in profile.room_filters:
+    for room in (*profile.room_filters, *profile.coupled_filters):
+        if not room.concerns(ask, trial):
+            continue
         rejected = left & (room.slots(ask, trial) == 0)
         if rejected.any():
             counts += room.reasons(ask, trial, rejected)

@@ -1,4 +1,4 @@
-"""The what-if ledger: room is taken and given back, and undo is exact."""
+"""The room of one snapshot while a cycle decides on it: what is taken, and taken back."""
 
 import copy
 from collections.abc import Iterable, Iterator
@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.pods import Ask, HostPort
+from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.snapshot import Snapshot
-
-NO_PORTS: frozenset[HostPort] = frozenset()
+from gang_scheduler.scheduler.ledgers.peers import PeerLedger
+from gang_scheduler.scheduler.ledgers.ports import PortLedger
+from gang_scheduler.scheduler.ledgers.volumes import VolumeLedger
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,24 +32,40 @@ def shares(placed: Iterable[tuple[Ask, int]]) -> list[Share]:
     return [Share(ask, *np.unique(rows, return_counts=True)) for ask, rows in rows_by_ask.items()]
 
 
+def merged(taken: Iterable[Share]) -> list[Share]:
+    """Return shares as one for each class."""
+    by_ask: dict[Ask, list[IntArray]] = {}
+    for share in taken:
+        by_ask.setdefault(share.ask, []).append(np.repeat(share.rows, share.counts))
+    return [
+        Share(ask, *np.unique(np.concatenate(rows), return_counts=True))
+        for ask, rows in by_ask.items()
+    ]
+
+
 class Trial:
     """The only mutable thing in a cycle: the free room of a snapshot, and what was assumed on it.
 
-    `free` is nodes by resources; callers read it and change it through `take` and `give_back`
-    only, so that leaving `all_or_nothing` restores the exact earlier state.
+    `free` is nodes by resources, and the ledgers keep what else pods take of a node. Callers read
+    them and change them through `take` and `give_back` only, so that leaving `all_or_nothing`
+    restores the exact earlier state.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
         self.nodes = snapshot.nodes
         self.free = snapshot.free.copy()
-        self.host_ports = dict(snapshot.host_ports)
+        self.ports = PortLedger(snapshot.host_ports)
+        self.peers = PeerLedger(snapshot.peers, len(snapshot.nodes))
+        self.volumes = VolumeLedger(snapshot.volumes, snapshot.nodes)
         self._journal: list[tuple[Share, int]] = []
 
     def copy(self) -> "Trial":
-        """Return another ledger of the same state, for a what-if that is thrown away."""
+        """Return another trial of the same state, for a what-if that is thrown away."""
         other = copy.copy(self)
         other.free = self.free.copy()
-        other.host_ports = dict(self.host_ports)
+        other.ports = self.ports.copy()
+        other.peers = self.peers.copy()
+        other.volumes = self.volumes.copy()
         other._journal = []  # noqa: SLF001 - one of its own class.
         return other
 
@@ -75,20 +92,17 @@ class Trial:
                 self._apply(share, -sign)
 
     def _apply(self, share: Share, sign: int) -> None:
-        vector = self.nodes.vector(share.ask.requests)
-        self.free[share.rows] -= sign * share.counts[:, np.newaxis] * vector
-        if share.ask.host_ports:
-            self._claim_ports(share, sign)
+        ask = share.ask
+        self.free[share.rows] -= sign * share.counts[:, np.newaxis] * self._request(ask)
+        if ask.host_ports:
+            self.ports.apply(ask, share.rows, sign)
+        if ask.selected_by or ask.peers is not None:
+            self.peers.apply(ask, share.rows, sign * share.counts)
+        if ask.storage is not None:
+            self.volumes.apply(ask, share.rows, sign * share.counts)
 
-    def _claim_ports(self, share: Share, sign: int) -> None:
-        # Ports of pods that share a node never overlap, so a plain set union can be undone.
-        claimed = frozenset(share.ask.host_ports)
-        for row in share.rows.tolist():
-            taken = self.host_ports.get(row, NO_PORTS)
-            left = taken | claimed if sign > 0 else taken - claimed
-            self.host_ports[row] = left
-            if not left:
-                del self.host_ports[row]
+    def _request(self, ask: Ask) -> IntArray:
+        return self.nodes.vector(ask.requests)
 
 
 class Attempt:

@@ -60,6 +60,12 @@ class Unit:
         """Some of the members are surplus."""
         return any(pod.uid not in self.required for part in self.parts for pod in part.members)
 
+    @property
+    def gains(self) -> bool:
+        """Others that find a place may make room for it: it has an affinity, or is spread."""
+        asks = {pod.ask for pod in self.members}
+        return any(ask.peers is not None and ask.peers.gains for ask in asks)
+
     def only(self, uids: Collection[str]) -> "Unit":
         """Return the unit without the other waiting members."""
         parts = (

@@ -22,6 +22,7 @@ class Kind:
 
 
 NODE = Kind("Node", ("v1",), namespaced=False)
+NAMESPACE = Kind("Namespace", ("v1",), namespaced=False)
 POD = Kind("Pod", ("v1",))
 POD_GROUP = Kind("PodGroup", ("scheduling.sigs.k8s.io/v1alpha1", "scheduling.x-k8s.io/v1alpha1"))
 PRIORITY_CLASS = Kind("PriorityClass", ("scheduling.k8s.io/v1",), namespaced=False)
@@ -42,19 +43,20 @@ KUEUE_TOPOLOGY = Kind(
 
 POD_DISRUPTION_BUDGET = Kind("PodDisruptionBudget", ("policy/v1",))
 
-# Read by a later version. What depends on them is refused by name where it would matter.
-LATER = (
-    Kind("PersistentVolume", ("v1",)),
-    Kind("PersistentVolumeClaim", ("v1",)),
-    Kind("StorageClass", ("storage.k8s.io/v1",)),
-    Kind("CSINode", ("storage.k8s.io/v1",)),
-)
-SILENT = (Kind("Namespace", ("v1",), namespaced=False),)
-READ = (
-    *(NODE, CLUSTER_NETWORK_TOPOLOGY, KUEUE_TOPOLOGY),
+PERSISTENT_VOLUME_CLAIM = Kind("PersistentVolumeClaim", ("v1",))
+PERSISTENT_VOLUME = Kind("PersistentVolume", ("v1",), namespaced=False)
+STORAGE_CLASS = Kind("StorageClass", ("storage.k8s.io/v1",), namespaced=False)
+CSI_NODE = Kind("CSINode", ("storage.k8s.io/v1",), namespaced=False)
+CSI_DRIVER = Kind("CSIDriver", ("storage.k8s.io/v1",), namespaced=False)
+CSI_STORAGE_CAPACITY = Kind("CSIStorageCapacity", ("storage.k8s.io/v1",))
+VOLUME_ATTACHMENT = Kind("VolumeAttachment", ("storage.k8s.io/v1",), namespaced=False)
+
+ALL = (
+    *(NODE, NAMESPACE, CLUSTER_NETWORK_TOPOLOGY, KUEUE_TOPOLOGY),
     *(POD, POD_GROUP, NATIVE_POD_GROUP, JOB, JOB_SET, PRIORITY_CLASS, POD_DISRUPTION_BUDGET),
+    *(PERSISTENT_VOLUME_CLAIM, PERSISTENT_VOLUME, STORAGE_CLASS, VOLUME_ATTACHMENT),
+    *(CSI_NODE, CSI_DRIVER, CSI_STORAGE_CAPACITY),
 )
-ALL = (*READ, *LATER, *SILENT)
 
 
 def kind_of(body: Mapping[str, Any]) -> Kind | None:

@@ -10,15 +10,18 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cluster import budgets, declarations, decode, owners, wire
 from gang_scheduler.cluster.budgets import DeclaredBudget
 from gang_scheduler.cluster.declarations import Declaration
+from gang_scheduler.cluster.peers import namespaces
+from gang_scheduler.cluster.peers.namespaces import DeclaredNamespace
 from gang_scheduler.cluster.pod_requests import amounts
 from gang_scheduler.cluster.ports import JobPods
 from gang_scheduler.cluster.topologies import DeclaredTopology
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.simulation import defaults, kinds, networks, priorities, workloads
+from gang_scheduler.simulation import defaults, kinds, networks, priorities, volumes, workloads
 from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.kinds import Kind
 from gang_scheduler.simulation.priorities import Priorities
+from gang_scheduler.simulation.volumes import Stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ class Described:
     pods: JobPods | None = None
 
 
-Loaded = Node | Pod | Described | DeclaredTopology | DeclaredBudget
+Loaded = Node | Pod | Described | DeclaredTopology | DeclaredBudget | DeclaredNamespace | Stored
 T = TypeVar("T")
 
 
@@ -111,13 +114,13 @@ class _Reading:
         self._sequence += 1
         try:
             kind = kinds.kind_of(document.body)
-            if kind in kinds.READ:
+            if kind is not None:
                 body = defaults.with_identity(document.body, kind, self._sequence)
                 made = _made_of(kind, body)
                 self._add(_Object(document, kind, body))
                 self._take_made(document, made)
-            elif kind not in kinds.SILENT:
-                self.notes.append(_skipped(document, known=kind is not None))
+            else:
+                self.notes.append(_skipped(document))
         except InvalidField as error:
             self.problems.append(document.problem(error))
 
@@ -125,7 +128,8 @@ class _Reading:
         """Return what can be read, in order; note what is wrong with the rest."""
         classes = [self._try(each, priorities.read) for each in self._of(kinds.PRIORITY_CLASS)]
         known = priorities.of(each for each in classes if each is not None)
-        loaders = _loaders(scheduler, known)
+        storage_classes = (each.body for each in self._of(kinds.STORAGE_CLASS))
+        loaders = {**_loaders(scheduler, known), **volumes.loaders(storage_classes)}
         found = []
         for age, each in enumerate(self.objects.values(), start=1):
             if each.kind in loaders:
@@ -179,6 +183,8 @@ class _Reading:
 
 def _made_of(kind: Kind, body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     """Return what the controller of this object would create. Raises InvalidField."""
+    if kind is kinds.POD:
+        return list(volumes.claims_of(body))
     if kind is kinds.JOB:
         return list(workloads.pods_of_job(body))
     return list(workloads.jobs_of_job_set(body)) if kind is kinds.JOB_SET else []
@@ -190,6 +196,7 @@ def _loaders(
     """Return the table. A new kind is its line here and in `kinds`."""
     return {
         kinds.NODE: decode.node,
+        kinds.NAMESPACE: namespaces.read,
         kinds.POD: lambda body: _pod(body, scheduler, known),
         kinds.POD_GROUP: _pod_group,
         kinds.NATIVE_POD_GROUP: lambda body: _described(body, (_native(body),)),
@@ -246,7 +253,6 @@ def _aged(loaded: Loaded | None, body: Mapping[str, Any], created_at: int) -> Lo
     return replace(loaded, created_at=created_at) if isinstance(loaded, Pod) else loaded
 
 
-def _skipped(document: Document, *, known: bool) -> str:
+def _skipped(document: Document) -> str:
     name = f"{document.body['kind']} ({document.body['apiVersion']})"
-    why = "is not read yet" if known else "is not a kind that matters here"
-    return f"{document.place}: {name} {why}; skipped"
+    return f"{document.place}: {name} is not a kind that matters here; skipped"

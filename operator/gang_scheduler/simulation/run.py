@@ -8,6 +8,7 @@ from gang_scheduler.cluster.backoff import LAST_RETRY_SECONDS
 from gang_scheduler.cluster.budgets import DeclaredBudget
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.losses import Losses
+from gang_scheduler.cluster.peers.namespaces import DeclaredNamespace
 from gang_scheduler.cluster.topologies import DeclaredTopology
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.nodes import Node
@@ -18,6 +19,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.simulation import trees
 from gang_scheduler.simulation.objects import Described, Loaded, Objects
+from gang_scheduler.simulation.volumes import Stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,10 @@ def _fill(cache: Cache, loaded: Iterable[Loaded]) -> None:
         match each:
             case Node():
                 cache.node_seen(each)
+            case DeclaredNamespace():
+                cache.namespace_seen(each)
+            case Stored():
+                cache.volume_seen(each.resource, each.found)
             case DeclaredBudget():
                 cache.budget_seen(each)
             case DeclaredTopology():
@@ -98,6 +104,8 @@ def _apply(cache: Cache, plan: Plan, lost: Iterable[Pod], now: int) -> None:
     for placed in plan.placed:
         cache.gangs.placed(placed.gang.key)
         for bind in placed.binds:
+            # Whoever comes later must not be given the same volumes.
+            cache.volumes.assume(bind.pod, bind.node, bind.volumes)
             cache.pod_seen(replace(bind.pod, node=bind.node))
     for preemption in plan.preemptions:
         _preempt(cache, preemption, now)

@@ -26,7 +26,7 @@ def pods_of_job(job: Body) -> Iterator[Body]:
         numbered = {INDEX: str(index)}
         labels = {**dict.fromkeys(JOB_NAMES, name), **numbered}
         pod = _from_template(job["spec"].get("template", {}), labels, numbered)
-        yield {**pod, "metadata": {**pod["metadata"], **_owned(job, "Job", f"{name}-{index}")}}
+        yield {**pod, "metadata": {**pod["metadata"], **owned(job, "Job", f"{name}-{index}")}}
 
 
 def jobs_of_job_set(job_set: Body) -> Iterator[Body]:
@@ -51,7 +51,7 @@ def _job(job_set: Body, replicated: Body, name: str, labels: Mapping[str, str]) 
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {**metadata, **_owned(job_set, "JobSet", name)},
+        "metadata": {**metadata, **owned(job_set, "JobSet", name)},
         "spec": {**spec, "template": {"metadata": pod["metadata"], "spec": pod["spec"]}},
     }
 
@@ -76,7 +76,8 @@ def _merged(
     }
 
 
-def _owned(owner: Body, kind: str, name: str) -> dict[str, Any]:
+def owned(owner: Body, kind: str, name: str) -> dict[str, Any]:
+    """Return the metadata of an object that the controller of another one creates."""
     given = owner["metadata"]
     reference = {
         "apiVersion": owner["apiVersion"],

@@ -107,7 +107,7 @@ def test_a_pod_that_is_being_deleted_is_expected_and_not_healthy() -> None:
     [
         (body({}, minAvailable="half"), "spec.minAvailable"),
         (body({}, maxUnavailable="-1%"), "spec.maxUnavailable"),
-        (body(expressions("app", "Gt", "1")), "spec.selector.matchExpressions.operator"),
+        (body(expressions("app", "Gt", "1")), "spec.selector.matchExpressions[0].operator"),
         (body({"matchLabels": 3}), "spec.selector.matchLabels"),
     ],
 )

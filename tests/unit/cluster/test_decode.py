@@ -158,24 +158,8 @@ def test_host_ports_are_read_once_and_sorted() -> None:
 @pytest.mark.parametrize(
     ("spec", "field"),
     [
-        ({"affinity": {"podAffinity": {REQUIRED: [{}]}}}, "spec.affinity.podAffinity"),
-        ({"affinity": {"podAntiAffinity": {REQUIRED: [{}]}}}, "spec.affinity.podAntiAffinity"),
         ({"resourceClaims": [{"name": "x"}]}, "spec.resourceClaims"),
-        (
-            {
-                "topologySpreadConstraints": [
-                    {"whenUnsatisfiable": "ScheduleAnyway"},
-                    {"whenUnsatisfiable": "DoNotSchedule"},
-                ]
-            },
-            "spec.topologySpreadConstraints[1]",
-        ),
-        (
-            {"volumes": [{"emptyDir": {}}, {"persistentVolumeClaim": {"claimName": "x"}}]},
-            "spec.volumes[1]",
-        ),
-        ({"volumes": [{"ephemeral": {"volumeClaimTemplate": {}}}]}, "spec.volumes[0]"),
-        ({"tolerations": [{"key": "a", "operator": "Gt"}]}, "spec.tolerations[0].operator"),
+        ({"tolerations": [{"key": "a", "operator": "Near"}]}, "spec.tolerations[0].operator"),
     ],
 )
 def test_what_cannot_be_honoured_is_named(spec: dict[str, Any], field: str) -> None:
@@ -185,14 +169,47 @@ def test_what_cannot_be_honoured_is_named(spec: dict[str, Any], field: str) -> N
 @pytest.mark.parametrize(
     "spec",
     [
-        {"affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{}]}}},
-        {"topologySpreadConstraints": [{"whenUnsatisfiable": "ScheduleAnyway"}]},
         {"volumes": [{"configMap": {"name": "x"}}]},
+        {"volumes": [{"persistentVolumeClaim": {"claimName": "x"}}]},
+        {"volumes": [{"name": "x", "ephemeral": {"volumeClaimTemplate": {}}}]},
         {"tolerations": [{"key": "a", "operator": ""}]},
+        {"tolerations": [{"key": "a", "operator": "Gt", "value": "1"}]},
     ],
 )
-def test_preferences_and_plain_volumes_are_no_obstacle(spec: dict[str, Any]) -> None:
+def test_plain_volumes_and_tolerations_are_no_obstacle(spec: dict[str, Any]) -> None:
     assert () == decode.pod(pod_body(**spec)).ask.unsupported
+
+
+@pytest.mark.parametrize(
+    ("spec", "features"),
+    [
+        (
+            {
+                "initContainers": [
+                    container(restartPolicyRules=[{"action": "RestartAllContainers"}])
+                ]
+            },
+            ("RestartAllContainersOnContainerExits",),
+        ),
+        ({"containers": [container(restartPolicyRules=[{"action": "Restart"}])]}, ()),
+        ({"hostNetwork": True, "hostUsers": False}, ("UserNamespacesHostNetworkSupport",)),
+        ({"hostNetwork": True, "hostUsers": True}, ()),
+        ({"hostUsers": False}, ()),
+        (
+            {"containers": [container(volumeMounts=[{"bindMountOptions": ["noexec"]}])]},
+            ("VolumeBindMountOptions",),
+        ),
+        ({"containers": [container(volumeMounts=[{"name": "v"}])]}, ()),
+    ],
+)
+def test_what_a_node_must_declare_is_read(spec: dict[str, Any], features: tuple[str, ...]) -> None:
+    assert features == decode.pod(pod_body(**spec)).ask.features
+
+
+def test_what_a_node_declares_is_read() -> None:
+    found = decode.node(node_body(status={"declaredFeatures": ["B", "A"]}))
+
+    assert frozenset({"A", "B"}) == found.features
 
 
 def test_a_node_is_read() -> None:

@@ -7,7 +7,7 @@ import pytest
 import builders
 from gang_scheduler.cluster import kueue_topologies
 from gang_scheduler.cluster.ports import KUEUE_TOPOLOGIES
-from gang_scheduler.cluster.sweep import Sweep
+from gang_scheduler.cluster.watching.sweep import Sweep
 from gang_scheduler.model import topology
 from gang_scheduler.model.gathering import Gathering, LayerRef
 from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme

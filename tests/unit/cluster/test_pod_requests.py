@@ -16,7 +16,11 @@ def requests(*containers: Any, **others: Any) -> dict[str, int]:
 
 
 def cpu(*containers: Any, **others: Any) -> int:
-    return requests(*containers, **others)["cpu"]
+    return requests(*containers, **others).get("cpu", 0)
+
+
+def cpu_on_node(*containers: Any, **others: Any) -> int:
+    return cpu(*containers, nodeName="n1", **others)
 
 
 def of(amount: str, name: str = "main", **others: Any) -> dict[str, Any]:
@@ -119,42 +123,103 @@ def test_pod_level_limits_count_where_nobody_requests() -> None:
 def test_a_resize_upwards_counts_before_it_has_happened() -> None:
     status = statuses(resources={"requests": {"cpu": "1"}}, allocatedResources={"cpu": "1"})
 
-    assert 3000 == cpu(of("3"), status=status)
+    assert 3000 == cpu_on_node(of("3"), status=status)
 
 
 def test_a_resize_downwards_counts_when_it_has_happened() -> None:
     still_in_use = statuses(resources={"requests": {"cpu": "3"}}, allocatedResources={"cpu": "1"})
     done = statuses(resources={"requests": {"cpu": "1"}}, allocatedResources={"cpu": "1"})
 
-    assert (3000, 1000) == (cpu(of("1"), status=still_in_use), cpu(of("1"), status=done))
+    assert (3000, 1000) == (
+        cpu_on_node(of("1"), status=still_in_use),
+        cpu_on_node(of("1"), status=done),
+    )
 
 
 def test_what_was_allocated_counts_before_it_is_in_use() -> None:
     status = statuses(resources={"requests": {"cpu": "1"}}, allocatedResources={"cpu": "4"})
 
-    assert 4000 == cpu(of("2"), status=status)
+    assert 4000 == cpu_on_node(of("2"), status=status)
 
 
 def test_a_resize_that_can_never_happen_does_not_count() -> None:
     status = statuses(resources={"requests": {"cpu": "1"}}, allocatedResources={"cpu": "2"})
 
-    assert 2000 == cpu(of("9"), status={**status, "conditions": [INFEASIBLE]})
+    assert 2000 == cpu_on_node(of("9"), status={**status, "conditions": [INFEASIBLE]})
 
 
 def test_a_resize_that_is_deferred_counts() -> None:
     status = statuses(resources={"requests": {"cpu": "1"}}, allocatedResources={"cpu": "2"})
 
-    assert 9000 == cpu(of("9"), status={**status, "conditions": [DEFERRED]})
+    assert 9000 == cpu_on_node(of("9"), status={**status, "conditions": [DEFERRED]})
 
 
-def test_a_status_without_resources_says_nothing() -> None:
+def test_what_was_allocated_is_in_use_where_no_status_says_more() -> None:
+    assert 9000 == cpu_on_node(of("2"), status=statuses(allocatedResources={"cpu": "9"}))
+
+
+def test_a_status_says_nothing_of_a_pod_that_has_no_node() -> None:
     assert 2000 == cpu(of("2"), status=statuses(allocatedResources={"cpu": "9"}))
+
+
+def test_one_container_may_shrink_before_the_other_grows() -> None:
+    status = {
+        "containerStatuses": [
+            {
+                "name": "a",
+                "resources": {"requests": {"cpu": "3"}},
+                "allocatedResources": {"cpu": "1"},
+            },
+            {
+                "name": "b",
+                "resources": {"requests": {"cpu": "1"}},
+                "allocatedResources": {"cpu": "3"},
+            },
+        ]
+    }
+
+    # Not 6: kube-scheduler adds up what is used, and what was allocated, each for itself.
+    assert 4000 == cpu_on_node(of("1", "a"), of("3", "b"), status=status)
+
+
+def test_an_init_container_is_resized_too() -> None:
+    init_status = {"name": "i", "allocatedResources": {"cpu": "4"}}
+
+    found = cpu_on_node(
+        of("1"), initContainers=[of("2", "i")], status={"initContainerStatuses": [init_status]}
+    )
+
+    assert 4000 == found
+
+
+def test_the_resources_of_a_whole_pod_are_resized() -> None:
+    growing = {"resources": {"requests": {"cpu": "2"}}, "allocatedResources": {"cpu": "3"}}
+
+    assert 3000 == cpu_on_node(of("1"), resources={"requests": {"cpu": "2"}}, status=growing)
+
+
+def test_a_resize_of_a_whole_pod_that_can_never_happen_does_not_count() -> None:
+    status = {"resources": {"requests": {"cpu": "2"}}, "conditions": [INFEASIBLE]}
+
+    found = cpu_on_node(of("1"), resources={"requests": {"cpu": "9"}}, status=status)
+
+    assert 2000 == found
+
+
+def test_what_a_whole_pod_uses_is_that_of_its_containers() -> None:
+    status = {
+        "resources": {"requests": {"cpu": "2"}},
+        "allocatedResources": {"cpu": "1"},
+        "containerStatuses": [{"name": "main", "resources": {"requests": {"cpu": "9"}}}],
+    }
+
+    assert 2000 == cpu_on_node(of("1"), status=status)
 
 
 def test_a_sidecar_is_resized_like_a_container() -> None:
     init_status = {"name": "s", "resources": {"requests": {"cpu": "4"}}}
 
-    found = cpu(
+    found = cpu_on_node(
         of("1"),
         initContainers=[sidecar("2", "s")],
         status={"initContainerStatuses": [init_status]},

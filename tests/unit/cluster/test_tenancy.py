@@ -12,7 +12,8 @@ from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.ports import NATIVE_POD_GROUPS
 from gang_scheduler.cluster.tenancy import DEFAULT_RULES, Rules
 from gang_scheduler.model.gangs import GangKey
-from gang_scheduler.model.pods import Operator, Pod, Requirement
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.requirements import Operator, Requirement
 from gang_scheduler.model.tenants import Tenants
 
 NOW = 1000

@@ -12,8 +12,8 @@ from gang_scheduler.cluster.errors import ApiError
 from gang_scheduler.cluster.events import Events
 from gang_scheduler.cluster.fake import Fault
 from gang_scheduler.cluster.ports import CLUSTER_NETWORK_TOPOLOGIES
-from gang_scheduler.cluster.sweep import Sweep
 from gang_scheduler.cluster.topology_writer import TopologyWriter
+from gang_scheduler.cluster.watching.sweep import Sweep
 from topology_rig import SPEC, Rig
 
 BROKEN_SPEC = SPEC[1:]

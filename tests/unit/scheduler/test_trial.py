@@ -17,7 +17,7 @@ def share(asked: Ask, **counts: int) -> Share:
 
 
 def state(trial: Trial) -> State:
-    taken = {row: ports for row, ports in trial.host_ports.items() if ports}
+    taken = {row: ports for row, ports in trial.ports.rows() if ports}
     return trial.free.tolist(), taken
 
 
@@ -53,7 +53,7 @@ def test_ports_are_taken_beside_those_that_are_taken_already() -> None:
     trial.take(share(ask(ports=[HostPort(80)]), n1=1, n2=1))
 
     expected = {0: {HostPort(22), HostPort(80)}, 1: {HostPort(80)}}
-    assert expected == trial.host_ports
+    assert expected == dict(trial.ports.rows())
 
 
 def test_the_snapshot_does_not_change() -> None:

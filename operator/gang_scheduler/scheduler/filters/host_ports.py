@@ -11,15 +11,16 @@ from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.pods import Ask, HostPort
 from gang_scheduler.scheduler.trial import Trial
 
-UNLIMITED = np.iinfo(np.int64).max
+
+def concerns(ask: Ask, _trial: Trial) -> bool:
+    """Tell whether the class claims a port of the host."""
+    return bool(ask.host_ports)
 
 
 def slots(ask: Ask, trial: Trial) -> IntArray:
-    """Return 1 where all ports are free and 0 where one is taken; no limit without ports."""
-    if not ask.host_ports:
-        return np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
+    """Return 1 where all ports are free and 0 where one is taken."""
     room = np.ones(len(trial.nodes), dtype=np.int64)
-    for row, taken in trial.host_ports.items():
+    for row, taken in trial.ports.rows():
         if any(_conflicts(port, taken) for port in ask.host_ports):
             room[row] = 0
     return room

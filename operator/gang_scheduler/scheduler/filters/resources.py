@@ -8,12 +8,15 @@ from collections import Counter
 
 import numpy as np
 
-from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.resources import PODS
 from gang_scheduler.scheduler.trial import Trial
 
-UNLIMITED = np.iinfo(np.int64).max
+
+def concerns(_ask: Ask, _trial: Trial) -> bool:
+    """Every pod takes room, if only that of one pod."""
+    return True
 
 
 def slots(ask: Ask, trial: Trial) -> IntArray:

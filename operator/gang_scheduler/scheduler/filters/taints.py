@@ -1,10 +1,13 @@
 """Taints of effect NoSchedule and NoExecute must be tolerated.
 
-Semantics of kube-scheduler's TaintToleration, with the operators Exists and Equal.
+Semantics of kube-scheduler's TaintToleration. Lt and Gt, of the feature gate
+TaintTolerationComparisonOperators, compare 64-bit integers as people write them; a comparison with
+anything else is false.
 """
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 
@@ -12,6 +15,8 @@ from gang_scheduler.model.nodes import BoolArray, NodeTable, Taint
 from gang_scheduler.model.pods import Ask, Toleration
 
 HARD = frozenset({"NoSchedule", "NoExecute"})
+_INTEGER = re.compile(r"0|-?[1-9][0-9]*")
+_LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
 def passes(ask: Ask, nodes: NodeTable) -> BoolArray:
@@ -48,4 +53,24 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
         return False
     if toleration.key not in ("", taint.key):
         return False
-    return toleration.operator == "Exists" or toleration.value == taint.value
+    return OPERATORS[toleration.operator](toleration.value, taint.value)
+
+
+def _less(one: str, other: str) -> bool:
+    first, second = _integer(one), _integer(other)
+    return first is not None and second is not None and first < second
+
+
+def _integer(text: str) -> int | None:
+    # Far longer ones are none that fit, and Python would not read them.
+    number = int(text) if _INTEGER.fullmatch(text) and len(text) <= len(str(_LEAST)) else None
+    return number if number is not None and _LEAST <= number <= _GREATEST else None
+
+
+OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
+    "Exists": lambda _value, _taint: True,
+    "Equal": lambda value, taint: value == taint,
+    "Lt": lambda value, taint: _less(taint, value),
+    "Gt": _less,
+}
+"""Whether a toleration of this value is for a taint of that value, by its operator."""

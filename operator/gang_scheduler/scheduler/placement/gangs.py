@@ -13,10 +13,10 @@ from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.plan import Bind, Misfit
 from gang_scheduler.model.pods import Ask, Pod
 from gang_scheduler.scheduler import diagnosis
-from gang_scheduler.scheduler.placement import arrangements
+from gang_scheduler.scheduler.placement import arrangements, entangled, preferred
 from gang_scheduler.scheduler.placement.offers import offer_slots, slot_limit
 from gang_scheduler.scheduler.profile import Profile
-from gang_scheduler.scheduler.trial import Share, Trial, shares
+from gang_scheduler.scheduler.trial import Share, Trial, merged, shares
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +35,7 @@ def place(
     `members` are in rank order. Neighbours in rank get neighbouring nodes within their class.
     """
     with trial.all_or_nothing() as attempt:
-        shares, unplaced = _take_by_class(members, trial, profile)
+        shares, unplaced = _take(members, trial, profile)
         placed = sum(int(share.counts.sum()) for share in shares)
         if placed >= at_least:
             attempt.keep()
@@ -53,11 +53,16 @@ def place_on(binds: tuple[Bind, ...], trial: Trial, profile: Profile) -> Placeme
     if any(bind.node not in rows for bind in binds):
         return None
     taken = shares((bind.pod.ask, rows[bind.node]) for bind in binds)
+    left = taken
+    if entangled.are([share.ask for share in taken], trial, profile):
+        left = [share for bind in binds for share in shares([(bind.pod.ask, rows[bind.node])])]
     with trial.all_or_nothing() as attempt:
-        for share in taken:
-            if (offer_slots(share.ask, trial, profile)[share.rows] < share.counts).any():
+        while left:
+            # Who has no place yet may have one beside those that come first.
+            blocked = [share for share in left if not _take_if_free(share, trial, profile)]
+            if len(blocked) == len(left):
                 return None
-            trial.take(share)
+            left = blocked
         attempt.keep()
     return Placement(binds, tuple(taken))
 
@@ -81,10 +86,17 @@ def joined(members: Sequence[Pod], first: Placement, second: Placement) -> Place
     return Placement(ordered, (*first.shares, *second.shares))
 
 
+def _take_if_free(share: Share, trial: Trial, profile: Profile) -> bool:
+    if (offer_slots(share.ask, trial, profile)[share.rows] < share.counts).any():
+        return False
+    trial.take(share)
+    return True
+
+
 def _arranged(members: Sequence[Pod], trial: Trial, profile: Profile) -> list[Share] | None:
     """Take room for members of several classes by the exact search, on few nodes."""
     sizes = _sizes(members)
-    if len(sizes) == 1:
+    if len(sizes) == 1 or entangled.are(sizes, trial, profile):
         return None
     slots = np.array([offer_slots(ask, trial, profile) for ask in sizes])
     return arrangements.take(sizes, np.flatnonzero(slots.any(axis=0)), trial, profile)
@@ -97,11 +109,20 @@ def _sizes(members: Sequence[Pod]) -> dict[Ask, int]:
     return sizes
 
 
-def _take_by_class(
-    members: Sequence[Pod], trial: Trial, profile: Profile
-) -> tuple[list[Share], list[Ask]]:
+def _take(members: Sequence[Pod], trial: Trial, profile: Profile) -> tuple[list[Share], list[Ask]]:
     """Take what fits of each class; return the shares and the classes that did not wholly fit."""
     sizes = _sizes(members)
+    if not entangled.are(sizes, trial, profile):
+        return _take_by_class(sizes, trial, profile)
+    found = entangled.take(sizes, 0, None, trial, profile)
+    taken = merged(found)
+    placed = {share.ask: int(share.counts.sum()) for share in taken}
+    return taken, [ask for ask in sizes if placed.get(ask, 0) < sizes[ask]]
+
+
+def _take_by_class(
+    sizes: dict[Ask, int], trial: Trial, profile: Profile
+) -> tuple[list[Share], list[Ask]]:
     shares, unplaced = [], []
     for ask in _hardest_first(sizes, trial, profile):
         slots = offer_slots(ask, trial, profile)
@@ -109,7 +130,7 @@ def _take_by_class(
         if count < sizes[ask]:
             unplaced.append(ask)
         if count:
-            share = profile.fill(ask, slots, count, trial)
+            share = preferred.fill(ask, slots, count, trial, profile)
             trial.take(share)
             shares.append(share)
     return shares, unplaced

@@ -12,7 +12,7 @@ Members that have mates with a node go beside those (`neighbours`).
 
 import bisect
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +21,7 @@ from gang_scheduler.model.plan import Bind, Misfit
 from gang_scheduler.model.pods import Ask, Pod
 from gang_scheduler.scheduler import grounds
 from gang_scheduler.scheduler.grounds import Ground
-from gang_scheduler.scheduler.placement import gangs, misfits, neighbours
+from gang_scheduler.scheduler.placement import entangled, gangs, misfits, neighbours
 from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seated, Seating
 from gang_scheduler.scheduler.placement.gangs import Placement
 from gang_scheduler.scheduler.placement.packing import MOST_ORDERS, MOST_PACKED, Packing
@@ -62,7 +62,7 @@ def domains_that_hold(unit: Unit, ground: Ground, trial: Trial, profile: Profile
     gathering = _Gathering(unit, ground, trial, profile, None)
     seating = Seating(trial, profile)
     held = [
-        seating.rolled(crowd, gathering.area)[ground.must].holds(
+        seating.rolled_at_best(crowd, gathering.area)[ground.must].holds(
             len(crowd), crowd.sizes[ground.must]
         )
         for crowd in gathering.crowds_of(unit.parts)
@@ -139,9 +139,17 @@ class _Gathering:
 
     def _seat_parts(self, parts: Sequence[Part], area: Area) -> Seated | None:
         waiting = [part for part in parts if part.members]
-        if any(_is_rough(part) for part in waiting):
+        if any(self._is_rough(part) for part in waiting):
             return self._seat_rough(waiting, area)
         return self._packing.seat(self.crowds_of(waiting), area)
+
+    def _is_rough(self, part: Part) -> bool:
+        """Tell whether members are sliced that are no crowd: they differ, or see each other."""
+        asks = {pod.ask for pod in part.members}
+        return part.sizes[0] > 1 and (len(asks) > 1 or self._entangled(asks))
+
+    def _entangled(self, asks: Collection[Ask]) -> bool:
+        return entangled.are(asks, self._trial, self._seating.profile)
 
     def _seat_rough(self, parts: Sequence[Part], area: Area) -> Seated | None:
         """Seat slices whose members differ: one after the other, each like a gang of its own."""
@@ -158,8 +166,8 @@ class _Gathering:
 
     def _seat_slices(self, parts: Sequence[Part], area: Area) -> Seated | None:
         seated: Seated = {}
-        smooth = [part for part in parts if not _is_rough(part)]
-        for rough in (part for part in parts if _is_rough(part)):
+        smooth = [part for part in parts if not self._is_rough(part)]
+        for rough in (part for part in parts if self._is_rough(part)):
             size = rough.sizes[0]
             depth = grounds.sliced_at(rough.sizes)[0]
             sizes = grounds.inner_sizes(rough.sizes)
@@ -177,20 +185,33 @@ class _Gathering:
         return seated
 
     def _beside_mates(self, at_least: int) -> Seated | None:
+        members = self._needed_first()
+        for number in dict.fromkeys((len(members), at_least)):
+            # One by one they may stand in each other's way.
+            seated = self._one_by_one(number) or self._unless_sliced(members[:number])
+            if seated is not None:
+                return seated
+        return None
+
+    def _one_by_one(self, at_least: int) -> Seated | None:
         with self._trial.all_or_nothing() as attempt:
             seated = neighbours.seat(self._unit, self.area, self._seating, self._seat_parts)
             if len(seated) >= at_least:
                 attempt.keep()
                 return seated
+        return None
+
+    def _unless_sliced(self, members: Sequence[Pod]) -> Seated | None:
         if any(part.sizes[0] > 1 for part in self._unit.parts):
             return None
-        # One by one they may stand in each other's way.
-        return self._seat(self._needed_first()[:at_least])
+        return self._seat(members) if members else {}
 
     def _any(self, at_least: int) -> Seated | None:
         """Take room for the most members of several classes, whoever they are."""
         crowds = self.crowds_of(self._unit.parts)
         if len(crowds) == 1 or self._unit.step > 1 or len(self._unit.gangs) > 1:
+            return None
+        if self._entangled([crowd.ask for crowd in crowds]):
             return None
         depth = self.area.must
         offers = [
@@ -222,10 +243,6 @@ class _Gathering:
                 some = replace(crowd, members=crowd.members[:number])
                 seated |= self._seating.seat(some, area) or {}
         return seated
-
-
-def _is_rough(part: Part) -> bool:
-    return part.sizes[0] > 1 and len({pod.ask for pod in part.members}) > 1
 
 
 def _placement(members: Sequence[Pod], seated: Seated, ground: Ground) -> Placement:

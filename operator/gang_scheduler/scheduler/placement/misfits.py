@@ -8,6 +8,7 @@ import numpy as np
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.plan import Misfit, Offers
 from gang_scheduler.scheduler import diagnosis, grounds
+from gang_scheduler.scheduler.placement import entangled
 from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seating
 from gang_scheduler.scheduler.placement.offers import offer_slots
 from gang_scheduler.scheduler.profile import Profile
@@ -24,14 +25,19 @@ def explain(
     if not len(area.tree.rows):
         return Misfit(len(trial.nodes), 0, needs, ((ELSEWHERE, len(trial.nodes)),))
     seats = Seating(trial, profile)
+    see_each_other = entangled.are([crowd.ask for crowd in crowds], trial, profile)
+    rolled = seats.rolled_at_best if see_each_other else seats.rolled
     offered = np.array(
-        [seats.rolled(crowd, area)[area.must].whole.clip(max=len(crowd)) for crowd in crowds]
+        [rolled(crowd, area)[area.must].whole.clip(max=len(crowd)) for crowd in crowds]
     )
     # The class of which the smallest part has room.
     room = offered.max(axis=1, initial=0) / [len(crowd) for crowd in crowds]
     shortest = crowds[int(np.argmin(room))]
-    for crowd in crowds:
-        _fill(crowd, seats.slots(crowd, area).clip(max=len(crowd)), area, trial)
+    if see_each_other:
+        seats.take_one_by_one(crowds, area, at_least=0)
+    else:
+        for crowd in crowds:
+            _fill(crowd, seats.slots(crowd, area).clip(max=len(crowd)), area, trial)
     rejections = diagnosis.diagnose(shortest.ask, trial, profile)
     elsewhere = int((offer_slots(shortest.ask, trial, profile) > 0).sum())
     if elsewhere:

@@ -17,6 +17,7 @@ from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.topology import Topology
 from gang_scheduler.scheduler import grounds
 from gang_scheduler.scheduler.grounds import Ground
+from gang_scheduler.scheduler.placement import entangled
 from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seated, Seating
 from gang_scheduler.scheduler.units import Part, Unit
 
@@ -73,6 +74,8 @@ class _Ranks:
         self._seat_parts = seat_parts
         self._whole = whole
         self._sizes = part.sizes
+        asks = {pod.ask for pod in part.members}
+        self._singly = entangled.are(asks, seating.trial, seating.profile)
         self._line = sorted((*part.members, *part.mates), key=rank_key)
         self._numbers = _numbers(self._line)
         self._places = _places_of(self._line, area.tree)
@@ -113,7 +116,8 @@ class _Ranks:
         for end in range(start + 1, len(self._line)):
             alike = self._waits[end] and self._line[end].ask == first.ask
             together = self._numbers[end] // size == self._numbers[start] // size
-            if not (self._waits[start] and alike and (together or self._sizes[0] == 1)):
+            joins = self._waits[start] and alike and (together or self._sizes[0] == 1)
+            if self._singly or not joins:
                 return end
         return len(self._line)
 

@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
-from gang_scheduler.scheduler.placement import arrangements
+from gang_scheduler.scheduler.placement import arrangements, entangled
 from gang_scheduler.scheduler.placement.capacity import Capacity
 from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seated, Seating
 
@@ -38,13 +38,34 @@ class Packing:
         """Take room for all members in one domain at `area.must` or lower, else for none."""
         if not area.open.any():
             return None
+        if entangled.are([crowd.ask for crowd in crowds], self._trial, self.seating.profile):
+            return self._seat_one_by_one(crowds, area)
         if len(crowds) == 1:
             return self.seating.seat(crowds[0], area)
         return self._seat_together(crowds, area)
 
+    def _seat_one_by_one(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
+        """Seat members that see each other, in the lowest and tightest domain where that works."""
+        rolled = [self.seating.rolled_at_best(crowd, area) for crowd in crowds]
+        for depth, place in self._domains(crowds, rolled, area):
+            seated = self.seating.seat_one_by_one(crowds, area.inside(depth, place))
+            if seated is not None:
+                return seated
+        return None
+
     def _seat_together(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
         """Pack the crowds together in the lowest and tightest domain where that works."""
         rolled = [self.seating.rolled(crowd, area) for crowd in crowds]
+        for depth, place in self._domains(crowds, rolled, area):
+            seated = self._pack(crowds, area.inside(depth, place), depth)
+            if seated is not None:
+                return seated
+        return None
+
+    def _domains(
+        self, crowds: Sequence[Crowd], rolled: Sequence[Sequence[Capacity]], area: Area
+    ) -> Iterator[tuple[int, int]]:
+        """Yield depths and places of domains that may hold all, from the lowest level up."""
         for depth in range(len(area.tree.levels) - 1, area.must - 1, -1):
             level = [each[depth] for each in rolled]
             verdicts = [
@@ -54,10 +75,7 @@ class Packing:
             verdicts.append(self.holds_requests(crowds, area, depth))
             domains = np.flatnonzero(np.array(verdicts).all(axis=0))
             for place in _worth_trying(level, area, depth, domains):
-                seated = self._pack(crowds, area.inside(depth, place), depth)
-                if seated is not None:
-                    return seated
-        return None
+                yield depth, place
 
     def holds_requests(self, crowds: Sequence[Crowd], area: Area, depth: int) -> BoolArray:
         """Return the domains that have enough of every resource for all the crowds at once."""

@@ -10,6 +10,13 @@ from gang_scheduler.scheduler.placement import scores
 from gang_scheduler.scheduler.trial import Share, Trial
 
 
+def rank(ask: Ask, slots: IntArray, trial: Trial) -> IntArray:
+    """Return the nodes with slots, those first that are emptiest with one more pod."""
+    candidates = np.flatnonzero(slots)
+    emptiest = np.argsort(scores.use_with(1, ask, candidates, trial), kind="stable")
+    return candidates[emptiest]
+
+
 def fill(ask: Ask, slots: IntArray, count: int, trial: Trial) -> Share:
     """Return the nodes that are emptiest with one more pod, chosen anew for every pod.
 

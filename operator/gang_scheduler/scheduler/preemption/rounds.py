@@ -107,7 +107,7 @@ class Rounds:
         It is taken only where that saves anything.
         """
         below = group.priority - self._profile.preemption.min_difference
-        remaining = self._remaining()
+        remaining = self._remaining(units)
 
         def find() -> Found | None:
             preemptor = self._preemptor(units)
@@ -127,7 +127,7 @@ class Rounds:
         """Return what the domains would offer at best, if the group must gather in one."""
         below = group.priority - self._profile.preemption.min_difference
         preemptor = self._preemptor(units)
-        remaining = self._remaining()
+        remaining = self._remaining(units)
         preemptor.evict(Tolls(remaining, below, self._snapshot.taken_at).evictable)
         offers = preemptor.offers()
         return f" At best: {diagnosis.offered(offers)}." if offers else ""
@@ -138,9 +138,9 @@ class Rounds:
         preemptor.evict(self._leaving)
         return preemptor
 
-    def _remaining(self) -> Tenants:
+    def _remaining(self, units: Sequence[Unit]) -> Tenants:
         """Return what the victims of earlier gangs of this cycle leave: tenants and allowances."""
-        tenants = self._tenants
+        tenants = _sparing(units, self._tenants)
         if not self._victims:
             return tenants
         gone = {each.pod.uid for each in self._victims}
@@ -163,6 +163,20 @@ class Rounds:
         after = {bind.pod.uid: bind.node for bind in preemption.nominations}
         if preemption.victims or before != after:
             self.preemptions.append(preemption)
+
+
+def _sparing(units: Sequence[Unit], tenants: Tenants) -> Tenants:
+    """Return the tenants with those safe whom the members want beside them."""
+    asks = {pod.ask for unit in units for pod in unit.members}
+    affinities = (ask.peers.affinity for ask in asks if ask.peers is not None)
+    wanted = {each.selector for each in affinities if each is not None}
+    if not wanted:
+        return tenants
+    spared = (
+        replace(each, evictable=False) if wanted & each.pod.ask.selected_by else each
+        for each in tenants.tenants
+    )
+    return replace(tenants, tenants=tuple(spared))
 
 
 def _binds(placements: Placements) -> tuple[Bind, ...]:

@@ -22,7 +22,7 @@ from gang_scheduler.model.tenants import Tenant, Tenants
 from gang_scheduler.model.topology import Domain, Topology
 from gang_scheduler.scheduler.placement import gather
 from gang_scheduler.scheduler.placement.gangs import Placement
-from gang_scheduler.scheduler.placement.offers import offer_slots
+from gang_scheduler.scheduler.placement.offers import fit_if_empty
 from gang_scheduler.scheduler.preemption import exhaustive
 from gang_scheduler.scheduler.preemption.closures import Closures
 from gang_scheduler.scheduler.preemption.exhaustive import MOST_LOSSES
@@ -72,11 +72,7 @@ class Preemptor:
     @functools.cached_property
     def open_rows(self) -> BoolArray:
         """The nodes that could take a member of this class if they were empty."""
-        empty = self.trial.copy()
-        empty.free = self.trial.nodes.allocatable.copy()
-        empty.host_ports = {}
-        allowed: BoolArray = offer_slots(self.largest_class[0], empty, self.profile) > 0
-        return allowed
+        return fit_if_empty(self.largest_class[0], self.trial, self.profile)
 
     def place(self, within: int | None) -> Placements | None:
         """Take room for all, if there is; in one domain where the units must gather in one."""

@@ -12,10 +12,10 @@ from gang_scheduler.scheduler.trial import Trial
 BINPACK = PROFILES["binpack"]
 
 
-def test_a_pod_without_ports_is_not_limited() -> None:
+def test_a_pod_without_ports_is_of_no_concern() -> None:
     trial = Trial(snapshot([node("n1"), node("n2")]))
 
-    assert [host_ports.UNLIMITED] * 2 == host_ports.slots(ask(), trial).tolist()
+    assert not host_ports.concerns(ask(), trial)
 
 
 def test_a_pod_with_ports_has_one_slot_where_they_are_free() -> None:

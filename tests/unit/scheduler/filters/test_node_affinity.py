@@ -5,7 +5,8 @@ import pytest
 
 from builders import ask, node, requirement
 from gang_scheduler.model.nodes import NodeTable
-from gang_scheduler.model.pods import Ask, NodeTerm, Requirement
+from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.requirements import NodeTerm, Requirement
 from gang_scheduler.scheduler.filters import node_affinity
 
 NODES = NodeTable(
@@ -75,6 +76,22 @@ def test_an_operator_means_what_it_means_to_kubernetes(
     wanted: Requirement, nodes: list[str]
 ) -> None:
     assert nodes == by((wanted,))
+
+
+@pytest.mark.parametrize(
+    ("size", "bound", "greater"),
+    [
+        (str(2**63 - 1), str(2**63 - 2), True),
+        (str(2**63), "1", False),
+        ("1", str(2**63), False),
+        ("0" * 40 + "2", "1", True),
+    ],
+)
+def test_what_is_compared_fits_64_bits(size: str, bound: str, *, greater: bool) -> None:
+    nodes = NodeTable([node("n1", labels={"size": size})])
+    wanted = ask(affinity=((requirement("size", "Gt", bound),),))
+
+    assert [greater] == node_affinity.passes(wanted, nodes).tolist()
 
 
 def test_requirements_of_a_term_must_all_hold() -> None:

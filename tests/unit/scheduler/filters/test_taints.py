@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from builders import ask, node, taint
-from gang_scheduler.model.nodes import NodeTable
+from gang_scheduler.model.nodes import NodeTable, Taint
 from gang_scheduler.model.pods import Toleration
 from gang_scheduler.scheduler.filters import taints
 
@@ -34,6 +34,37 @@ def test_a_toleration_means_what_it_means_to_kubernetes(
 
 def test_a_taint_without_value_is_tolerated_by_an_equal_without_value() -> None:
     assert taints.tolerated([Toleration("spot")], taint("spot:NoSchedule"))
+
+
+@pytest.mark.parametrize(
+    ("operator", "asked", "has", "tolerated"),
+    [
+        ("Lt", "10", "9", True),
+        ("Lt", "10", "10", False),
+        ("Lt", "10", "11", False),
+        ("Gt", "10", "11", True),
+        ("Gt", "10", "10", False),
+        ("Gt", "-10", "-9", True),
+        ("Gt", "0", "1", True),
+        ("Lt", "9223372036854775807", "-9223372036854775808", True),
+        ("Lt", "9223372036854775808", "1", False),
+        ("Gt", "9" * 5000, "1", False),
+        ("Gt", "05", "6", False),
+        ("Gt", "5", "06", False),
+        ("Gt", "+5", "6", False),
+        ("Gt", "-0", "6", False),
+        ("Gt", "5", "six", False),
+        ("Gt", "5", "", False),
+        ("Lt", "", "5", False),
+        ("Lt", "5 ", "4", False),
+    ],
+)
+def test_taints_are_compared_as_integers_in_their_plain_form(
+    operator: str, asked: str, has: str, *, tolerated: bool
+) -> None:
+    toleration = Toleration("sla", operator, asked)
+
+    assert tolerated == taints.tolerated([toleration], Taint("sla", has))
 
 
 def test_one_of_several_tolerations_is_enough() -> None:

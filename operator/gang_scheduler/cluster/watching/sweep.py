@@ -12,34 +12,10 @@ import structlog
 from gang_scheduler import telemetry
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError, Kind
-from gang_scheduler.cluster.ports import (
-    CLUSTER_NETWORK_TOPOLOGIES,
-    JOB_SETS,
-    JOBS,
-    KUEUE_TOPOLOGIES,
-    NATIVE_POD_GROUPS,
-    NODES,
-    POD_DISRUPTION_BUDGETS,
-    POD_GROUPS,
-    PODS,
-    SCHED_PLUGINS_POD_GROUPS,
-    Api,
-    PodRef,
-    Resource,
-)
+from gang_scheduler.cluster.ports import Api, PodRef, Resource
+from gang_scheduler.cluster.watching.watched import WATCHED
 
-KINDS = (
-    (NODES,),
-    (PODS,),
-    (POD_GROUPS,),
-    (SCHED_PLUGINS_POD_GROUPS,),
-    NATIVE_POD_GROUPS,
-    (JOBS,),
-    (JOB_SETS,),
-    (POD_DISRUPTION_BUDGETS,),
-    (CLUSTER_NETWORK_TOPOLOGIES,),
-    KUEUE_TOPOLOGIES,
-)
+KINDS = tuple(each.versions for each in WATCHED)
 """Each kind in the versions it may be served in, the first that is counts."""
 
 AFTER_LIST_SECONDS = 2.0
@@ -92,7 +68,8 @@ class Sweep:
         """Sweep until cancelled."""
         while True:
             try:
-                await asyncio.wait_for(self._asked.wait(), self._interval)
+                async with asyncio.timeout(self._interval):
+                    await self._asked.wait()
                 await asyncio.sleep(AFTER_LIST_SECONDS)
             except TimeoutError:
                 pass

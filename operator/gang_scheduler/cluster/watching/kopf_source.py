@@ -16,9 +16,10 @@ import kopf
 import structlog
 
 from gang_scheduler import telemetry
-from gang_scheduler.cluster import handlers
 from gang_scheduler.cluster.connection import Connection
 from gang_scheduler.cluster.intake import Intake
+from gang_scheduler.cluster.watching import handlers
+from gang_scheduler.cluster.watching.sweep import Sweep
 
 FIRST_PAUSE = 1.0
 LAST_PAUSE = 30.0
@@ -28,7 +29,7 @@ log = structlog.get_logger()
 
 
 class KopfSource:
-    """The default source of pods, nodes and PodGroups.
+    """The default source. The sweep tells what Kopf does not.
 
     Kopf takes over the process's signal handlers when it starts: `after_start` puts ours back.
     """
@@ -37,14 +38,34 @@ class KopfSource:
         self,
         connection: Connection,
         intake: Intake,
+        sweep: Sweep,
         after_start: Callable[[], None] = lambda: None,
     ) -> None:
         self._connection = connection
         self._intake = intake
+        self._sweep = sweep
         self._after_start = after_start
+        self._is_complete = asyncio.Event()
+        intake.on_listed = sweep.ask
 
     async def run(self) -> None:
-        """Run until cancelled. Whatever ends Kopf, it is started again after a pause."""
+        """Run until cancelled. Whatever ends Kopf, it is started again."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._run_kopf())
+            await self._sweep.wait_until_complete()
+            self._is_complete.set()
+            await self._sweep.run()
+
+    async def complete(self) -> None:
+        """Return when everything that was there at first is in the sink."""
+        await self._is_complete.wait()
+
+    async def catch_up(self) -> None:
+        """Return when nothing is in the sink that was deleted while a watch was interrupted."""
+        await self._sweep.sweep_all()
+
+    async def _run_kopf(self) -> None:
+        """Start Kopf, and again after a pause whenever it has ended."""
         pause = FIRST_PAUSE
         loop = asyncio.get_running_loop()
         while True:

@@ -1,0 +1,100 @@
+"""One kind as it comes from the API server: every object taken in, every deletion told, once."""
+
+from typing import Final
+
+import msgspec
+import structlog
+from msgspec import Raw, ValidationError
+
+from gang_scheduler import telemetry
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.cluster import wire
+from gang_scheduler.cluster.errors import ApiError
+from gang_scheduler.cluster.intake import Intake
+from gang_scheduler.cluster.ports import Resource
+from gang_scheduler.cluster.watching import wire as watch_wire
+from gang_scheduler.cluster.watching.watched import Watched
+from gang_scheduler.cluster.watching.wire import Identity
+
+ANYTHING: Final = msgspec.json.Decoder()
+
+log = structlog.get_logger()
+
+
+class Feed:
+    """Hands the objects of a kind to the intake, and remembers which there are.
+
+    A list is `begin`, `listed` for each object, and `end`, which tells of those that are not in it
+    any more. One that breaks off is simply begun again.
+    """
+
+    def __init__(self, kind: Watched, intake: Intake) -> None:
+        self._kind = kind
+        self._intake = intake
+        self._api_version = kind.versions[0].api_version
+        # By uid: namespace and name.
+        self._known: dict[str, tuple[str, str]] = {}
+        self._unlisted: set[str] = set()
+
+    def begin(self, resource: Resource) -> None:
+        """Expect a list, in this version of the kind."""
+        self._api_version = resource.api_version
+        self._unlisted = set(self._known)
+
+    def listed(self, item: Raw) -> None:
+        """Take in an object of the list."""
+        self._take("ADDED", item)
+
+    def end(self) -> None:
+        """Tell that all objects are gone that were there before the list and are not in it."""
+        for uid in sorted(self._unlisted):
+            namespace, name = self._known[uid]
+            metadata = {"uid": uid, "namespace": namespace, "name": name}
+            self._take("DELETED", Raw(msgspec.json.encode({"metadata": metadata})))
+        self._unlisted = set()
+
+    def changed(self, line: bytes) -> str:
+        """Take in a line of a watch; return the version from which to watch on, "" for as before.
+
+        Raises ApiError for an event that is an error, and for what is no event.
+        """
+        try:
+            event = watch_wire.EVENT.decode(line)
+            if event.type == "ERROR":
+                status = watch_wire.STATUS.decode(event.object)
+                raise ApiError(status.code, status.message)
+            if event.type == "BOOKMARK":
+                return watch_wire.IDENTIFIED.decode(event.object).metadata.resource_version
+        except msgspec.DecodeError as error:
+            raise ApiError(0, f"no event of a watch: {error}") from error
+        return self._take(event.type, event.object)
+
+    def _take(self, change: str, raw: Raw) -> str:
+        """Take in an object, whatever it looks like, and return its version."""
+        try:
+            found = self._hand_on(change, raw)
+        except Exception:
+            # A bug that one object brings out must not keep all others away.
+            telemetry.OBJECTS_BROKEN.labels(self._kind.name).inc()
+            log.exception("object_lost", kind=self._kind.name, change=change)
+            return ""
+        self._unlisted.discard(found.uid)
+        if change == "DELETED":
+            self._known.pop(found.uid, None)
+        else:
+            self._known[found.uid] = (found.namespace, found.name)
+        return found.resource_version
+
+    def _hand_on(self, change: str, raw: Raw) -> Identity | wire.Metadata:
+        if (direct := self._kind.direct) is not None:
+            try:
+                found: wire.Pod | wire.Node = direct.decoder.decode(raw)
+                direct.take(self._intake, change, found)
+            except (ValidationError, InvalidField):
+                pass  # What is wrong is told below, unless it is only a null.
+            else:
+                return found.metadata
+        # Lists of some kinds leave the version to the list.
+        body = {"apiVersion": self._api_version, **ANYTHING.decode(raw)}
+        self._kind.take(self._intake, {"type": change, "object": body})
+        return watch_wire.IDENTIFIED.decode(raw).metadata

@@ -1,0 +1,33 @@
+"""Every Kopf handler. Each hands its events on; nothing is ever written back through Kopf.
+
+Only `on.event`: the other kinds of handlers put finalizers and annotations on users' objects.
+Kinds whose CRD is absent cost nothing, and are watched from the moment it appears.
+"""
+
+import kopf
+
+from gang_scheduler.cluster.connection import Connection
+from gang_scheduler.cluster.intake import Intake
+from gang_scheduler.cluster.ports import Resource
+from gang_scheduler.cluster.watching.watched import WATCHED, Watched
+
+
+def register(registry: kopf.OperatorRegistry, intake: Intake, connection: Connection) -> None:
+    """Put all handlers into a registry."""
+    for kind in WATCHED:
+        # Kopf takes a kind without a version for one of the group's preferred version, and that
+        # may have no such kind: scheduling.k8s.io/v1 has no PodGroups.
+        for resource in kind.versions:
+            _watch(registry, resource, kind, intake)
+
+    @kopf.on.login(registry=registry)
+    async def login(**_: object) -> kopf.ConnectionInfo:
+        return await connection.kopf_login()
+
+
+def _watch(
+    registry: kopf.OperatorRegistry, resource: Resource, kind: Watched, intake: Intake
+) -> None:
+    @kopf.on.event(*resource, id=resource.plural, registry=registry)
+    async def seen(event: kopf.RawEvent, **_: object) -> None:
+        kind.take(intake, event)

@@ -1,0 +1,178 @@
+"""Keeps a feed in step with the API server: a list, and from its version on a watch.
+
+What client-go calls a reflector. A connection that breaks is followed by another one from the
+last version; a version that the server has forgotten, by another list.
+"""
+
+import asyncio
+import random
+from contextlib import suppress
+from typing import Final
+
+import msgspec
+import structlog
+
+from gang_scheduler import telemetry
+from gang_scheduler.cluster.connection import Connection
+from gang_scheduler.cluster.errors import ApiError, Kind
+from gang_scheduler.cluster.ports import Resource
+from gang_scheduler.cluster.watching import streams
+from gang_scheduler.cluster.watching import wire as watch_wire
+from gang_scheduler.cluster.watching.feed import Feed
+from gang_scheduler.cluster.watching.watched import Watched
+
+PAGE: Final = 500
+LAST_SECONDS: Final = (300, 600)
+"""How long a watch lasts: at least, and at most."""
+SILENT_SECONDS: Final = 90
+"""An API server that has nothing to tell sends a bookmark about once a minute. To ask anew from the
+last version on costs little."""
+BRIEF_SECONDS: Final = 1.0
+"""A watch that ends sooner has not really begun."""
+FIRST_PAUSE, LAST_PAUSE = 0.1, 5.0
+RESUMES: Final = 8
+"""So many failures in a row are waited out; then a list may help."""
+LOOK_AGAIN_SECONDS: Final = 60.0
+SETTLE_SECONDS: Final = 1.0
+"""A CRD is served a moment after it was created."""
+
+RESUMABLE: Final = frozenset({Kind.UNKNOWN, Kind.THROTTLED})
+FULL: Final = ("application/json", "application/json")
+METADATA_ONLY: Final = (
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+)
+"""What is asked for, of lists and of watches."""
+
+log = structlog.get_logger()
+
+
+class ListWatch:
+    """Lists and watches one kind. `crds_changed` is set when a kind may be served that was not.
+
+    `in_step` is set for as long as the feed misses nothing, as far as anybody knows here.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        kind: Watched,
+        feed: Feed,
+        crds_changed: asyncio.Event,
+        accept: tuple[str, str] = FULL,
+    ) -> None:
+        self.kind = kind
+        self.in_step = asyncio.Event()
+        self.served = False
+        self._connection = connection
+        self._feed = feed
+        self._crds_changed = crds_changed
+        self._accept_list, self._accept_watch = accept
+        self._resource = kind.versions[0]
+        self._version = ""
+        # In a row, and what was told of them.
+        self._failures = 0
+        self._problem = ""
+
+    async def run(self) -> None:
+        """List, then watch, and anew whenever the watch cannot go on. Runs until cancelled."""
+        while True:
+            try:
+                if await self._list():
+                    await self._watch()
+                else:
+                    await self._wait_until_served()
+            except ApiError as error:
+                await self._pause(error)
+
+    async def _list(self) -> bool:
+        """Take all objects in, in the best version that is served; tell whether one is."""
+        for resource in self.kind.versions:
+            try:
+                await self._list_pages(resource)
+            except ApiError as error:
+                if error.kind is not Kind.GONE:
+                    raise
+            else:
+                self._resource, self.served = resource, True
+                self.in_step.set()
+                return True
+        return False
+
+    async def _list_pages(self, resource: Resource) -> None:
+        self._feed.begin(resource)
+        following: str | None = ""
+        while following is not None:
+            path = f"{resource.path()}?limit={PAGE}&continue={following}"
+            page = _page(await self._connection.request("GET", path, accept=self._accept_list))
+            for item in page.items or ():
+                self._feed.listed(item)
+            following = page.metadata.continue_ or None
+        self._feed.end()
+        self._version = page.metadata.resource_version
+
+    async def _watch(self) -> None:
+        """Take changes in, over as many connections as it takes, until only a list can help."""
+        while True:
+            try:
+                await self._take_changes()
+            except ApiError as error:
+                if error.kind not in RESUMABLE or self._failures >= RESUMES:
+                    raise
+                await self._pause(error)
+
+    async def _take_changes(self) -> None:
+        """Take in what one connection brings."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        async with self._connection.stream(
+            self._watch_path(), accept=self._accept_watch, silence_seconds=SILENT_SECONDS
+        ) as chunks:
+            self.in_step.set()
+            async for lines in streams.lines(chunks):
+                for line in lines:
+                    self._version = self._feed.changed(line) or self._version
+                self._recovered()
+        if clock() - began < BRIEF_SECONDS:
+            raise ApiError(0, "the watch ended at once")
+
+    def _watch_path(self) -> str:
+        # Watches that began together shall not end together.
+        seconds = random.randint(*LAST_SECONDS)  # noqa: S311 - nothing that anybody could guess.
+        query = f"watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}"
+        return f"{self._resource.path()}?{query}&resourceVersion={self._version}"
+
+    async def _wait_until_served(self) -> None:
+        """Wait until a CRD changes, or for a minute: a new API server may serve more, too."""
+        self._feed.begin(self._resource)
+        self._feed.end()
+        self.served = False
+        self.in_step.set()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(LOOK_AGAIN_SECONDS):
+                await self._crds_changed.wait()
+            await asyncio.sleep(SETTLE_SECONDS)
+
+    async def _pause(self, error: ApiError) -> None:
+        """Wait before the next attempt, twice as long each time, and never in step with others."""
+        self.in_step.clear()
+        longest = min(FIRST_PAUSE * 2 ** min(self._failures, RESUMES), LAST_PAUSE)
+        seconds = max(random.uniform(longest / 2, longest), error.retry_after)  # noqa: S311
+        telemetry.SOURCE_RESTARTS.inc()
+        self._failures += 1
+        if str(error) != self._problem:
+            self._problem = str(error)
+            log.warning("watch_interrupted", kind=self.kind.name, error=self._problem)
+        await asyncio.sleep(seconds)
+
+    def _recovered(self) -> None:
+        if self._failures:
+            log.info("watch_goes_on", kind=self.kind.name, failures=self._failures)
+            self._failures, self._problem = 0, ""
+
+
+def _page(answer: bytes) -> watch_wire.Page:
+    try:
+        return watch_wire.PAGE.decode(answer)
+    except msgspec.DecodeError as error:
+        raise ApiError(0, f"no list: {error}") from error

@@ -1,0 +1,56 @@
+"""All kinds that are watched: the one table that every source works through, and the sweep."""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from msgspec.json import Decoder
+
+from gang_scheduler.cluster import ports, wire
+from gang_scheduler.cluster.intake import Intake, Object
+from gang_scheduler.cluster.ports import Resource
+
+
+class Direct(NamedTuple):
+    """A way in without a detour through dicts: what reads the bytes, and who takes the result.
+
+    Whatever does not pass here goes the way of all other kinds, and is told of there.
+    """
+
+    decoder: Decoder[Any]
+    take: Callable[[Intake, str, Any], None]
+
+
+class Watched(NamedTuple):
+    """A kind, in the versions that it may be served in, best first, and who takes its events."""
+
+    versions: tuple[Resource, ...]
+    take: Callable[[Intake, Object], None]
+    direct: Direct | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name, as that of a CRD: `podgroups.scheduling.x-k8s.io`."""
+        group, _, plural = self.versions[0]
+        return f"{plural}.{group}" if group else plural
+
+
+WATCHED: Final = (
+    Watched((ports.NODES,), Intake.node, Direct(Decoder(wire.Node), Intake.decoded_node)),
+    Watched((ports.NAMESPACES,), Intake.namespace),
+    Watched((ports.PODS,), Intake.pod, Direct(Decoder(wire.Pod), Intake.decoded_pod)),
+    Watched((ports.POD_GROUPS,), Intake.pod_group),
+    Watched((ports.SCHED_PLUGINS_POD_GROUPS,), Intake.pod_group),
+    Watched(ports.NATIVE_POD_GROUPS, Intake.native_pod_group),
+    Watched((ports.JOBS,), Intake.job),
+    Watched((ports.JOB_SETS,), Intake.job_set),
+    Watched((ports.POD_DISRUPTION_BUDGETS,), Intake.pod_disruption_budget),
+    Watched((ports.CLUSTER_NETWORK_TOPOLOGIES,), Intake.topology),
+    Watched(ports.KUEUE_TOPOLOGIES, Intake.kueue_topology),
+    Watched((ports.PERSISTENT_VOLUME_CLAIMS,), Intake.persistent_volume_claim),
+    Watched((ports.PERSISTENT_VOLUMES,), Intake.persistent_volume),
+    Watched((ports.STORAGE_CLASSES,), Intake.storage_class),
+    Watched((ports.CSI_NODES,), Intake.csi_node),
+    Watched((ports.CSI_DRIVERS,), Intake.csi_driver),
+    Watched((ports.CSI_STORAGE_CAPACITIES,), Intake.csi_storage_capacity),
+    Watched((ports.VOLUME_ATTACHMENTS,), Intake.volume_attachment),
+)

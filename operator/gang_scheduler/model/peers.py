@@ -1,0 +1,137 @@
+"""What a pod asks of the pods around it: affinity, anti-affinity and spread."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.requirements import Requirement, hold
+
+Labels = Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Pods with certain labels in certain namespaces.
+
+    The namespaces are those with these names, and those whose own labels are as `of_namespaces`
+    asks: None is none of them, () is all.
+    """
+
+    labels: tuple[Requirement, ...]
+    namespaces: frozenset[str] = frozenset()
+    of_namespaces: tuple[Requirement, ...] | None = None
+
+    def selects(self, namespace: str, labels: Labels, of_namespace: Labels) -> bool:
+        """Tell whether it means a pod with these labels, in a namespace with those."""
+        here = namespace in self.namespaces or (
+            self.of_namespaces is not None and hold(self.of_namespaces, of_namespace)
+        )
+        return here and hold(self.labels, labels)
+
+
+@dataclass(frozen=True, slots=True)
+class PodSelector:
+    """The pods that all clauses mean; `staying`: without those that are being deleted.
+
+    The hash is kept, since selectors are keys of what is counted.
+    """
+
+    clauses: tuple[Clause, ...]
+    staying: bool = False
+    digest: int = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Keep the hash."""
+        object.__setattr__(self, "digest", hash((self.clauses, self.staying)))
+
+    def __hash__(self) -> int:
+        return self.digest
+
+    def selects(
+        self, namespace: str, labels: Labels, of_namespace: Labels, *, deleting: bool
+    ) -> bool:
+        """Tell whether it means a pod with these labels, in a namespace with those."""
+        if deleting and self.staying:
+            return False
+        return all(each.selects(namespace, labels, of_namespace) for each in self.clauses)
+
+
+@dataclass(frozen=True, slots=True)
+class PeerTerm:
+    """Being in one domain with pods: nodes with the same value of the label `key`."""
+
+    selector: PodSelector
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Affinity:
+    """A pod must share a domain of every key with pods that the selector means.
+
+    Kubernetes counts only pods that all terms of an affinity mean, so one selector has the clauses
+    of all terms.
+    """
+
+    selector: PodSelector
+    keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """A topology spread constraint; one that is not `hard` is a preference.
+
+    The honoured of `affinity` and `taints` decide which nodes are counted at all.
+    """
+
+    key: str
+    max_skew: int
+    selector: PodSelector
+    min_domains: int = 1
+    honours_affinity: bool = True
+    honours_taints: bool = False
+    hard: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Peers:
+    """All that a pod asks of others. `preferred` are terms with weights, negative for avoidance."""
+
+    affinity: Affinity | None = None
+    anti: tuple[PeerTerm, ...] = ()
+    spread: tuple[Spread, ...] = ()
+    preferred: tuple[tuple[int, PeerTerm], ...] = ()
+
+    @property
+    def selectors(self) -> frozenset[PodSelector]:
+        """All selectors in it."""
+        affinity = () if self.affinity is None else (self.affinity.selector,)
+        return frozenset(
+            (
+                *affinity,
+                *(each.selector for each in self.anti),
+                *(each.selector for each in self.spread),
+                *(term.selector for _, term in self.preferred),
+            )
+        )
+
+    @property
+    def approached(self) -> frozenset[PodSelector]:
+        """The selectors of pods that make room, or a better place, where they are."""
+        return self.selectors - {each.selector for each in self.anti}
+
+    @property
+    def gains(self) -> bool:
+        """Other pods that find a place can make room for this one."""
+        return self.affinity is not None or any(each.hard for each in self.spread)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PeerCounts:
+    """Pods on the nodes, a row a node.
+
+    `present` is how many each selector means; `avoiding` how many have a term of required
+    anti-affinity. What is in neither is nowhere.
+    """
+
+    present: Mapping[PodSelector, IntArray] = field(default_factory=dict)
+    avoiding: Mapping[PeerTerm, IntArray] = field(default_factory=dict)

@@ -1,0 +1,24 @@
+"""Nodes must declare what a pod needs of a kubelet.
+
+Semantics of kube-scheduler's NodeDeclaredFeatures.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from gang_scheduler.model.nodes import BoolArray, NodeTable
+from gang_scheduler.model.pods import Ask
+
+
+def passes(ask: Ask, nodes: NodeTable) -> BoolArray:
+    """Return the nodes that declare all features that the pod needs."""
+    if not ask.features:
+        return np.ones(len(nodes), dtype=np.bool_)
+    needed = frozenset(ask.features)
+    return np.array([needed <= node.features for node in nodes.nodes], dtype=np.bool_)
+
+
+def reasons(_ask: Ask, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
+    """One reason for all."""
+    return Counter({"node(s) didn't match Pod's required features": int(rejected.sum())})

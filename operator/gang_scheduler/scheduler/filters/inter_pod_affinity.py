@@ -1,0 +1,119 @@
+"""Required affinity and anti-affinity between pods, in both directions.
+
+Semantics of kube-scheduler's InterPodAffinity: pods count for an affinity that all of its terms
+mean; where none is anywhere, the first of a series may go anywhere that has the keys; and a pod
+stays away from those whose own anti-affinity means it. Members of one gang see each other.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray, NodeTable
+from gang_scheduler.model.peers import Affinity
+from gang_scheduler.model.pods import Ask
+from gang_scheduler.scheduler import domains
+from gang_scheduler.scheduler.domains import Caps
+from gang_scheduler.scheduler.trial import Trial
+
+AFFINITY = "node(s) didn't match pod affinity rules"
+ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
+AVOIDED = "node(s) didn't satisfy existing pods anti-affinity rules"
+
+
+def concerns(ask: Ask, trial: Trial) -> bool:
+    """Tell whether there is anything to look at."""
+    asks = ask.peers is not None and (ask.peers.anti or ask.peers.affinity is not None)
+    return bool(asks) or any(True for _ in trial.peers.avoiding(ask))
+
+
+def slots(ask: Ask, trial: Trial) -> IntArray:
+    """Return 0 where a rule forbids it, 1 where a pod of the class keeps the next away."""
+    forbidden = np.logical_or.reduce(list(_verdicts(ask, trial).values()))
+    return np.where(forbidden, 0, _most(ask, trial.nodes))
+
+
+def reasons(ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
+    """Count the nodes by the first rule that forbids them."""
+    counts: Counter[str] = Counter()
+    left = rejected
+    for words, forbidden in _verdicts(ask, trial).items():
+        counts[words] = int((left & forbidden).sum())
+        left = left & ~forbidden
+    return +counts
+
+
+def coupled(ask: Ask, trial: Trial) -> bool:
+    """Tell whether a pod of the class on one node changes what other nodes offer to the next."""
+    peers = ask.peers
+    if peers is None:
+        return False
+    if peers.affinity is not None and _is_first(peers.affinity, ask, trial):
+        return True
+    return any(
+        term.selector in ask.selected_by and not domains.one_node_each(term.key, trial.nodes)
+        for term in peers.anti
+    )
+
+
+def at_once(ask: Ask, trial: Trial) -> Caps | None:
+    """Return one pod a domain, if it is pods of the class that keep each other away."""
+    peers = ask.peers
+    if peers is None or (peers.affinity is not None and _is_first(peers.affinity, ask, trial)):
+        return None
+    own = {term.key for term in peers.anti if term.selector in ask.selected_by}
+    keys = [key for key in own if not domains.one_node_each(key, trial.nodes)]
+    if len(keys) > 1:
+        return None
+    column = trial.nodes.label(keys[0])
+    return Caps(column.codes, np.ones(len(column.values), dtype=np.int64))
+
+
+def prospects(ask: Ask, trial: Trial) -> IntArray:
+    """Return the same, as if all whom an affinity means were there."""
+    verdicts = _verdicts(ask, trial)
+    forbidden = verdicts[ANTI_AFFINITY] | verdicts[AVOIDED]
+    return np.where(forbidden, 0, _most(ask, trial.nodes))
+
+
+def _verdicts(ask: Ask, trial: Trial) -> dict[str, BoolArray]:
+    """Return the nodes that each rule forbids, in the order in which rules are looked at."""
+    nodes, peers = trial.nodes, ask.peers
+    apart = avoided = together = np.zeros(len(nodes), dtype=np.bool_)
+    if peers is not None and peers.affinity is not None:
+        together = ~_allowed(peers.affinity, ask, trial)
+    for term in peers.anti if peers is not None else ():
+        found = trial.peers.present(term.selector)
+        apart = apart | (domains.in_domain(nodes.label(term.key), found) > 0)
+    for term, found in trial.peers.avoiding(ask):
+        avoided = avoided | (domains.in_domain(nodes.label(term.key), found) > 0)
+    return {AFFINITY: together, ANTI_AFFINITY: apart, AVOIDED: avoided}
+
+
+def _allowed(affinity: Affinity, ask: Ask, trial: Trial) -> BoolArray:
+    """Return the nodes that share a domain of every key with a pod that is meant."""
+    columns = [trial.nodes.label(key) for key in affinity.keys]
+    if _is_first(affinity, ask, trial):
+        near = [domains.has(column) for column in columns]
+    else:
+        found = trial.peers.present(affinity.selector)
+        near = [domains.in_domain(column, found) > 0 for column in columns]
+    allowed: BoolArray = np.logical_and.reduce(near)
+    return allowed
+
+
+def _is_first(affinity: Affinity, ask: Ask, trial: Trial) -> bool:
+    """Tell whether the class means itself, and nobody whom it means is in any domain."""
+    if affinity.selector not in ask.selected_by:
+        return False
+    rows = trial.peers.present(affinity.selector) > 0
+    return not any((rows & domains.has(trial.nodes.label(key))).any() for key in affinity.keys)
+
+
+def _most(ask: Ask, nodes: NodeTable) -> IntArray:
+    """Return 1 where a pod of the class keeps the next one away, as far as the same node goes."""
+    most = np.full(len(nodes), UNLIMITED, dtype=np.int64)
+    for term in ask.peers.anti if ask.peers is not None else ():
+        if term.selector in ask.selected_by:
+            most[domains.has(nodes.label(term.key))] = 1
+    return most

@@ -1,0 +1,119 @@
+"""Topology spread constraints that must hold.
+
+Semantics of kube-scheduler's PodTopologySpread: with the pod, no domain may have more than
+`max_skew` pods above the emptiest one. Only nodes count that have the keys of all constraints and
+that the constraint's policies include; too few domains count as an empty one. Members of one gang
+see each other.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from gang_scheduler.model.nodes import ABSENT, UNLIMITED, BoolArray, IntArray, NodeTable
+from gang_scheduler.model.peers import Spread
+from gang_scheduler.model.pods import Ask
+from gang_scheduler.scheduler import domains
+from gang_scheduler.scheduler.domains import Caps
+from gang_scheduler.scheduler.filters import node_affinity, taints
+from gang_scheduler.scheduler.trial import Trial
+
+NO_LABEL = "node(s) didn't match pod topology spread constraints (missing required label)"
+SKEWED = "node(s) didn't match pod topology spread constraints"
+
+
+def concerns(ask: Ask, _trial: Trial) -> bool:
+    """Tell whether the class has a constraint that must hold."""
+    return ask.peers is not None and any(each.hard for each in ask.peers.spread)
+
+
+def slots(ask: Ask, trial: Trial) -> IntArray:
+    """Return how many more each node's domain may have, while the emptiest one stays so."""
+    room = np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
+    for each in _hard(ask):
+        np.minimum(room, _more(each, ask, trial), out=room)
+    room[~_labelled(ask, trial.nodes)] = 0
+    return room.clip(min=0)
+
+
+def reasons(ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
+    """Count the nodes by the first constraint that rejects them."""
+    counts: Counter[str] = Counter()
+    left = rejected
+    for each in _hard(ask):
+        labelled = domains.has(trial.nodes.label(each.key))
+        skewed = labelled & (_more(each, ask, trial) <= 0)
+        counts[NO_LABEL] += int((left & ~labelled).sum())
+        counts[SKEWED] += int((left & skewed).sum())
+        left = left & labelled & ~skewed
+    return +counts
+
+
+def coupled(ask: Ask, trial: Trial) -> bool:
+    """Tell whether a pod of the class on one node changes what other nodes offer to the next."""
+    return concerns(ask, trial) and any(each.selector in ask.selected_by for each in _hard(ask))
+
+
+def at_once(ask: Ask, trial: Trial) -> Caps | None:
+    """Return what each domain may have while the emptiest stays as it is: it can only fill up."""
+    coupling = [each for each in _hard(ask) if each.selector in ask.selected_by]
+    if len(coupling) > 1:
+        return None
+    column = trial.nodes.label(coupling[0].key)
+    most = np.zeros(len(column.values) + 1, dtype=np.int64)
+    most[column.codes] = _more(coupling[0], ask, trial)
+    return Caps(column.codes, most[:-1].clip(min=0))
+
+
+def prospects(ask: Ask, trial: Trial) -> IntArray:
+    """Return no limit where the keys are: the emptiest domain may have filled up."""
+    return np.where(_labelled(ask, trial.nodes), UNLIMITED, 0)
+
+
+def _hard(ask: Ask) -> list[Spread]:
+    return [each for each in ask.peers.spread if each.hard] if ask.peers is not None else []
+
+
+def _more(spread: Spread, ask: Ask, trial: Trial) -> IntArray:
+    """Return how many pods more each node's domain may have; without a match, if any."""
+    column = trial.nodes.label(spread.key)
+    counted = _included(spread, ask, trial.nodes)
+    found = np.where(counted, _present(spread, trial), 0)
+    in_domain = domains.in_domain(column, found)
+    known = np.unique(column.codes[counted])
+    if not len(known):
+        # Nothing to compare with: nothing is too much.
+        return np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
+    least = int(in_domain[counted].min()) if len(known) >= spread.min_domains else 0
+    more: IntArray = spread.max_skew + least - in_domain
+    if spread.selector in ask.selected_by:
+        return more
+    return np.where(more >= 0, UNLIMITED, 0)
+
+
+def _present(spread: Spread, trial: Trial) -> IntArray:
+    # A selector that is empty counts nobody, although the pod itself is one that it selects.
+    if not any(clause.labels for clause in spread.selector.clauses):
+        return np.zeros(len(trial.nodes), dtype=np.int64)
+    return trial.peers.present(spread.selector)
+
+
+def _included(spread: Spread, ask: Ask, nodes: NodeTable) -> BoolArray:
+    """Return the nodes that count. Computed once a class for as long as no node changes."""
+
+    def compute() -> BoolArray:
+        included = _labelled(ask, nodes)
+        if spread.honours_affinity:
+            included = included & node_affinity.passes(ask, nodes)
+        if spread.honours_taints:
+            included = included & taints.passes(ask, nodes)
+        return included
+
+    return nodes.derive(("spread over", spread, ask), compute)
+
+
+def _labelled(ask: Ask, nodes: NodeTable) -> BoolArray:
+    """Return the nodes that have the keys of all constraints."""
+    columns = [nodes.label(each.key).codes for each in _hard(ask)]
+    labelled: BoolArray = np.logical_and.reduce([codes != ABSENT for codes in columns])
+    return labelled

@@ -1,0 +1,58 @@
+"""Claims that are bound only with their pod must find a volume that the node reaches, or a new one.
+
+Semantics of kube-scheduler's VolumeBinding for claims of WaitForFirstConsumer. Every volume is
+promised once, also among the members of one gang; a claim that several pods use and that is not
+bound yet keeps them where its volume will be.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.volumes import Need
+from gang_scheduler.scheduler.domains import Caps
+from gang_scheduler.scheduler.trial import Trial
+
+NONE_LEFT = "node(s) didn't find available persistent volumes to bind"
+NO_SPACE = "node(s) did not have enough free storage"
+
+
+def concerns(ask: Ask, _trial: Trial) -> bool:
+    """Tell whether the class has claims that are not bound."""
+    return bool(_needs(ask))
+
+
+def coupled(ask: Ask, trial: Trial) -> bool:
+    """Tell whether a member on one node takes room on others: volumes that both reach."""
+    needs = _needs(ask)
+    if any(need.claim for need in needs):
+        return True
+    return bool(needs) and trial.volumes.promises.overlap(needs)
+
+
+def slots(ask: Ask, trial: Trial) -> IntArray:
+    """Return how many pods of the class find volumes on each node, if no other node took any."""
+    return trial.volumes.promises.room(_needs(ask))
+
+
+def at_once(_ask: Ask, _trial: Trial) -> Caps | None:
+    """Return that one pod may come at once: the next one may find less anywhere."""
+    return None
+
+
+def prospects(ask: Ask, trial: Trial) -> IntArray:
+    """Return the slots: whoever comes first only takes some."""
+    return slots(ask, trial)
+
+
+def reasons(ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
+    """Count the nodes where a volume could be made if there were space, and the others."""
+    promises, needs = trial.volumes.promises, _needs(ask)
+    rows = np.flatnonzero(rejected).tolist()
+    return Counter(NO_SPACE if promises.lacks_space(needs, row) else NONE_LEFT for row in rows)
+
+
+def _needs(ask: Ask) -> tuple[Need, ...]:
+    return ask.storage.needs if ask.storage is not None else ()

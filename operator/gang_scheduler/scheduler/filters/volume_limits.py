@@ -1,0 +1,61 @@
+"""A node takes so many volumes of each CSI driver, and those of an absent driver not at all.
+
+Semantics of kube-scheduler's NodeVolumeLimits. A volume counts once a node, one that is still to be
+made counts as new, and an attachment counts until it is gone. What an in-tree volume would count
+for a CSI driver that has taken it over is not counted.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray
+from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.volumes import PRIVATE
+from gang_scheduler.scheduler.trial import Trial
+
+
+def concerns(ask: Ask, _trial: Trial) -> bool:
+    """Tell whether the class has volumes that count anywhere."""
+    return ask.storage is not None and bool(ask.storage.attached)
+
+
+def slots(ask: Ask, trial: Trial) -> IntArray:
+    """Return how many pods of this class each node can attach the volumes of."""
+    room = np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
+    for driver, handles in _by_driver(ask).items():
+        room = np.minimum(room, _slots(driver, handles, trial))
+        room[~trial.volumes.attachments.installed(driver)] = 0
+    return room
+
+
+def reasons(ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
+    """Count the nodes that lack a driver, by driver; the others have as many as they can have."""
+    counts: Counter[str] = Counter()
+    for driver in _by_driver(ask):
+        lacking = rejected & ~trial.volumes.attachments.installed(driver)
+        counts[f"{driver} CSI driver is not installed on the node"] += int(lacking.sum())
+        rejected = rejected & ~lacking
+    counts["node(s) exceed max volume count"] = int(rejected.sum())
+    return +counts
+
+
+def _by_driver(ask: Ask) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for driver, handle in ask.storage.attached if ask.storage is not None else ():
+        found.setdefault(driver, []).append(handle)
+    return found
+
+
+def _slots(driver: str, handles: list[str], trial: Trial) -> IntArray:
+    attachments = trial.volumes.attachments
+    own = handles.count(PRIVATE)
+    shared = np.zeros(len(trial.nodes), dtype=np.int64)
+    for handle in handles:
+        if handle != PRIVATE:
+            shared += ~attachments.present(driver, handle)
+    limit = attachments.limit(driver, UNLIMITED)
+    left = limit - attachments.used(driver) - shared
+    fits = np.where(left >= own, left // own if own else UNLIMITED, 0)
+    # A pod that adds nothing is not asked whether there is too much already.
+    return np.where((limit == UNLIMITED) | (shared + own == 0), UNLIMITED, fits)

@@ -1,0 +1,67 @@
+"""A claim for one pod alone has one pod, and a disk that somebody writes one pod a node.
+
+Semantics of kube-scheduler's VolumeRestrictions; members of one gang see each other's claims and
+disks.
+"""
+
+from collections import Counter
+
+import numpy as np
+
+from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray
+from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.volumes import Storage
+from gang_scheduler.scheduler.domains import Caps
+from gang_scheduler.scheduler.trial import Trial
+
+DISK = "node(s) had no available disk"
+SOLE = (
+    "node(s) unavailable due to PersistentVolumeClaim with ReadWriteOncePod access mode already "
+    "in-use by another pod"
+)
+NONE = Storage()
+
+
+def concerns(ask: Ask, _trial: Trial) -> bool:
+    """Tell whether the class shares such a claim, or names disks."""
+    return ask.storage is not None and bool(ask.storage.sole or ask.storage.disks)
+
+
+def coupled(ask: Ask, _trial: Trial) -> bool:
+    """Tell whether a member on one node takes room on others: of the one claim that all use."""
+    return ask.storage is not None and bool(ask.storage.sole)
+
+
+def slots(ask: Ask, trial: Trial) -> IntArray:
+    """Return 1 where all is free and 0 where not; no limit to disks that everybody only reads."""
+    storage = ask.storage or NONE
+    if any(trial.volumes.in_use(claim) for claim in storage.sole):
+        return np.zeros(len(trial.nodes), dtype=np.int64)
+    alone = storage.sole or any(disk.conflicts(disk) for disk in storage.disks)
+    room = np.full(len(trial.nodes), 1 if alone else UNLIMITED, dtype=np.int64)
+    room[_conflicts(storage, trial)] = 0
+    return room
+
+
+def at_once(_ask: Ask, _trial: Trial) -> Caps | None:
+    """Return that one pod may come at once: the next one may find less anywhere."""
+    return None
+
+
+def prospects(ask: Ask, trial: Trial) -> IntArray:
+    """Return the slots: whoever comes first only takes some."""
+    return slots(ask, trial)
+
+
+def reasons(ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
+    """Count the nodes with a conflict of disks; in all others the claim is in use."""
+    by_disk = int((rejected & _conflicts(ask.storage or NONE, trial)).sum())
+    return +Counter({DISK: by_disk, SOLE: int(rejected.sum()) - by_disk})
+
+
+def _conflicts(storage: Storage, trial: Trial) -> BoolArray:
+    found = np.zeros(len(trial.nodes), dtype=np.bool_)
+    if storage.disks:
+        for row, used in trial.volumes.disks():
+            found[row] |= any(disk.conflicts(used) for disk in storage.disks)
+    return found

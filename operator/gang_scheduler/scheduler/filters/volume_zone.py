@@ -1,0 +1,45 @@
+"""A node with labels of zones or regions must have those of the volumes.
+
+Semantics of kube-scheduler's VolumeZone: a node without any such label passes, and an old label of
+a volume may be met by the new one of a node.
+"""
+
+from collections import Counter
+from typing import Final
+
+import numpy as np
+
+from gang_scheduler.model.nodes import ABSENT, BoolArray, NodeTable
+from gang_scheduler.model.pods import Ask
+
+SUCCESSORS: Final = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+}
+"""What the old labels are called now."""
+LABELS: Final = (*SUCCESSORS, *SUCCESSORS.values())
+
+
+def passes(ask: Ask, nodes: NodeTable) -> BoolArray:
+    """Return the nodes in the zones and regions of all volumes."""
+    allowed, zoned = np.ones(len(nodes), dtype=np.bool_), np.zeros(len(nodes), dtype=np.bool_)
+    if ask.storage is None or not ask.storage.zones:
+        return allowed
+    for key, values in ask.storage.zones:
+        allowed &= _within(key, values, nodes)
+    for key in LABELS:
+        zoned |= nodes.label(key).codes != ABSENT
+    return allowed | ~zoned
+
+
+def reasons(_ask: Ask, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
+    """One reason for all."""
+    return Counter({"node(s) had no available volume zone": int(rejected.sum())})
+
+
+def _within(key: str, values: tuple[str, ...], nodes: NodeTable) -> BoolArray:
+    column = nodes.label(key)
+    successor = nodes.label(SUCCESSORS.get(key, key))
+    matches = column.matches(values)
+    matches |= (column.codes == ABSENT) & successor.matches(values)
+    return matches

@@ -1,0 +1,10 @@
+"""Which nodes a pod would rather have. One a file, named after the upstream plugin it follows."""
+
+from gang_scheduler.scheduler.preferences import (
+    inter_pod_affinity,
+    node_affinity,
+    taints,
+    topology_spread,
+)
+
+__all__ = ["inter_pod_affinity", "node_affinity", "taints", "topology_spread"]

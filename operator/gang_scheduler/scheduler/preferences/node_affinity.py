@@ -1,0 +1,26 @@
+"""Preferred node affinity. Semantics of kube-scheduler's NodeAffinity."""
+
+import numpy as np
+
+from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.pods import Ask
+from gang_scheduler.scheduler.node_terms import any_term
+from gang_scheduler.scheduler.trial import Trial
+
+
+def concerns(ask: Ask, _trial: Trial) -> bool:
+    """Tell whether the class has preferences among nodes."""
+    return bool(ask.preferred)
+
+
+def score(ask: Ask, trial: Trial) -> IntArray:
+    """Return the weights of the terms that mean a node, in all."""
+    total = np.zeros(len(trial.nodes), dtype=np.int64)
+    for weight, term in ask.preferred:
+        total += weight * any_term([term], trial.nodes)
+    return total
+
+
+def coupled(_ask: Ask, _trial: Trial) -> bool:
+    """Pods do not change labels of nodes."""
+    return False

@@ -1,0 +1,235 @@
+"""What every source promises, on a real API server: the cache comes to be what the server has."""
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import AsyncIterator, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+import controlplane
+from builders import SCHEDULER
+from cluster import servers
+from cluster.cable import Cable
+from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.connection import Connection
+from gang_scheduler.cluster.intake import Intake
+from gang_scheduler.cluster.kubernetes import KubernetesApi
+from gang_scheduler.cluster.ports import (
+    CLUSTER_NETWORK_TOPOLOGIES,
+    NAMESPACES,
+    NODES,
+    POD_GROUPS,
+    PODS,
+    Resource,
+    Source,
+)
+from gang_scheduler.cluster.watching.kopf_source import KopfSource
+from gang_scheduler.cluster.watching.reflector import Reflector
+from gang_scheduler.cluster.watching.sweep import Sweep
+from gang_scheduler.settings import PodSource
+
+pytestmark = pytest.mark.e2e
+
+CRDS = Path(__file__).parents[2] / "crds"
+CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+SWEEP_SECONDS = 1.0
+PATIENCE_SECONDS = 60.0
+
+numbers = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def blocking_is_an_error() -> Iterator[None]:
+    """Allow it, other than elsewhere: Kopf reads files on the event loop."""
+    return iter(())
+
+
+class Watched:
+    """A control plane that a source watches. What tests do to it goes past the cable."""
+
+    def __init__(self, plane: controlplane.ControlPlane, cable: Cable, cache: Cache) -> None:
+        self.plane = plane
+        self.cable = cable
+        self.cache = cache
+        self.namespace = f"sources-{next(numbers)}"
+
+    async def create(self, resource: Resource, name: str, **fields: Any) -> str:
+        """Create an object and return its uid; one in the namespace, if its kind has any."""
+        namespace = "" if resource in (NODES, NAMESPACES, CLUSTER_NETWORK_TOPOLOGIES) else None
+        path = resource.path(self.namespace if namespace is None else "")
+        made = await self._request("POST", path, {"metadata": {"name": name}, **fields})
+        return str(made["metadata"]["uid"])
+
+    async def pod(self, name: str) -> str:
+        """Create a pod that no scheduler takes, and return its uid."""
+        containers = [{"name": "c", "image": "example.com/none"}]
+        spec = {"schedulerName": "nobody", "containers": containers}
+        return await self.create(PODS, f"{self.namespace}-{name}", spec=spec)
+
+    async def delete_pod(self, name: str) -> None:
+        """Delete a pod."""
+        path = PODS.path(self.namespace, f"{self.namespace}-{name}")
+        await self._request("DELETE", path)
+
+    async def bind(self, name: str, node: str) -> None:
+        """Bind a pod."""
+        path = PODS.path(self.namespace, f"{self.namespace}-{name}") + "/binding"
+        target = {"kind": "Node", "name": node}
+        metadata = {"name": f"{self.namespace}-{name}"}
+        await self._request("POST", path, {"metadata": metadata, "target": target})
+
+    def pods(self) -> dict[str, str]:
+        """Return the nodes of the pods of this test, as the cache has them."""
+        found = (pod for pod in self.cache.pods() if pod.namespace == self.namespace)
+        return {pod.name.rpartition("-")[2]: pod.node for pod in found}
+
+    async def until(self, done: Callable[[], bool]) -> None:
+        """Wait until something is so."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not done():  # noqa: ASYNC110 - what is waited for has no event of its own.
+                await asyncio.sleep(0.02)
+
+    async def _request(self, method: str, path: str, body: Any = None) -> Any:
+        return await asyncio.to_thread(self.plane.request, method, path, body)
+
+
+def source_of(kind: PodSource, connection: Connection, cache: Cache) -> Source:
+    """Return a source as the operator makes it."""
+    intake = Intake(cache)
+    if kind is PodSource.REFLECTOR:
+        return Reflector(connection, intake)
+    sweep = Sweep(KubernetesApi(connection), cache, intake.broken, SWEEP_SECONDS)
+    return KopfSource(connection, intake, sweep)
+
+
+@contextlib.asynccontextmanager
+async def running(source: Source) -> AsyncIterator[None]:
+    """Let a source run, from complete lists on."""
+    task = asyncio.create_task(source.run())
+    await asyncio.wait_for(source.complete(), PATIENCE_SECONDS)
+    yield
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+
+
+@pytest.fixture(params=list(PodSource))
+def kind(request: pytest.FixtureRequest, plane: controlplane.ControlPlane) -> PodSource:  # noqa: ARG001 - the control plane starts outside of any event loop.
+    found: PodSource = request.param
+    return found
+
+
+@pytest.fixture
+async def watched(
+    plane: controlplane.ControlPlane, kind: PodSource
+) -> AsyncIterator[tuple[Watched, Source]]:
+    """Give a namespace of the test's own, with a pod `old` in it, and a source that can start."""
+    cache = Cache([SCHEDULER])
+    async with Cable(plane.url) as cable:
+        configuration = servers.configuration(plane)
+        configuration.host = cable.url
+        found = Watched(plane, cable, cache)
+        await found.create(NAMESPACES, found.namespace)
+        await found.pod("old")
+        async with Connection(configuration) as connection:
+            yield found, source_of(kind, connection, cache)
+
+
+Given = tuple[Watched, Source]
+
+
+async def test_after_the_first_lists_all_that_was_there_is_known(watched: Given) -> None:
+    found, source = watched
+    spec = {"minMember": 2}
+    group = await found.create(
+        POD_GROUPS, "g", apiVersion="scheduling.sigs.k8s.io/v1alpha1", kind="PodGroup", spec=spec
+    )
+
+    async with running(source):
+        assert {"old": ""} == found.pods()
+        assert group in found.cache.uids(POD_GROUPS)
+
+
+async def test_changes_are_told(watched: Given) -> None:
+    found, source = watched
+    async with running(source):
+        await found.pod("new")
+        await found.until(lambda: "new" in found.pods())
+        await found.bind("new", "n1")
+        await found.until(lambda: found.pods()["new"] == "n1")
+        await found.delete_pod("old")
+
+        await found.until(lambda: found.pods() == {"new": "n1"})
+
+
+async def test_kinds_without_a_namespace_are_told(watched: Given) -> None:
+    found, source = watched
+    async with running(source):
+        node = await found.create(NODES, found.namespace)
+        namespace = await found.create(NAMESPACES, f"{found.namespace}-b")
+
+        await found.until(lambda: node in found.cache.uids(NODES))
+        await found.until(lambda: namespace in found.cache.uids(NAMESPACES))
+
+
+async def test_what_happens_during_an_outage_is_known_afterwards(watched: Given) -> None:
+    found, source = watched
+    async with running(source):
+        await found.pod("gone")
+        await found.pod("bound")
+        await found.until(lambda: {"old", "gone", "bound"} == found.pods().keys())
+
+        found.cable.cut()
+        await found.delete_pod("gone")
+        await found.bind("bound", "n1")
+        await found.pod("new")
+        await asyncio.sleep(1)
+        found.cable.mend()
+
+        await found.until(lambda: found.pods() == {"old": "", "bound": "n1", "new": ""})
+        await source.catch_up()
+
+
+async def test_an_api_server_that_forgot_the_version_is_listed_anew(watched: Given) -> None:
+    found, source = watched
+    async with running(source):
+        await found.pod("gone")
+        await found.until(lambda: {"old", "gone"} == found.pods().keys())
+
+        found.cable.cut()
+        await found.delete_pod("gone")
+        # Its memory begins with its start.
+        await asyncio.to_thread(found.plane.restart, "kube-apiserver", graceful=True)
+        await found.pod("new")
+        found.cable.mend()
+
+        await found.until(lambda: found.pods() == {"old": "", "new": ""})
+
+
+async def test_a_kind_is_watched_from_the_moment_its_crd_appears(watched: Given) -> None:
+    found, source = watched
+    crd = yaml.safe_load(
+        (CRDS / "clusternetworktopologies.scheduling.koordinator.sh.yaml").read_text()
+    )
+    name = crd["metadata"]["name"]
+    async with running(source):
+        await asyncio.to_thread(found.plane.request, "POST", CRD_PATH, crd)
+        established = ("wait", "--for=condition=Established", f"crd/{name}")
+        await asyncio.to_thread(found.plane.kubectl, *established)
+        layer = {"topologyLayer": "RackLayer", "labelKey": ["rack"], "parentTopologyLayer": ""}
+        uid = await found.create(
+            CLUSTER_NETWORK_TOPOLOGIES,
+            "default",
+            apiVersion=CLUSTER_NETWORK_TOPOLOGIES.api_version,
+            kind="ClusterNetworkTopology",
+            spec={"networkTopologySpec": [layer]},
+        )
+
+        await found.until(lambda: uid in found.cache.uids(CLUSTER_NETWORK_TOPOLOGIES))
+        await asyncio.to_thread(found.plane.request, "DELETE", f"{CRD_PATH}/{name}")
+
+        await found.until(lambda: not found.cache.uids(CLUSTER_NETWORK_TOPOLOGIES))

@@ -1,0 +1,83 @@
+"""Room is made where others stand in the way by what they are, and not by what they use."""
+
+from collections.abc import Sequence
+
+from builders import gang, node, pod
+from gang_scheduler.model.peers import Peers
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.pods import HostPort, Pod
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES
+from peers import apart_from, asking, beside, spread_over, world
+
+BINPACK = PROFILES["binpack"]
+NODES = [node(f"n{i}", cpu=8, labels={"host": f"n{i}", "zone": "ab"[i % 2]}) for i in range(4)]
+
+
+def low(name: str, where: str, app: str = "x", peers: Peers | None = None) -> Pod:
+    return asking(pod(name, node=where, phase="Running"), peers, app)
+
+
+def planned(members: Sequence[Pod], evictable: Sequence[Pod]) -> Plan:
+    return schedule(world(NODES, [gang("g", members=members, priority=10)], (), evictable), BINPACK)
+
+
+def members(count: int, peers: Peers) -> list[Pod]:
+    return [asking(pod(f"a-{i}", priority=10), peers) for i in range(count)]
+
+
+def victims(plan: Plan) -> list[str]:
+    return sorted(each.pod.name for found in plan.preemptions for each in found.victims)
+
+
+def test_those_go_that_keep_members_away() -> None:
+    others = [low(f"x-{i}", f"n{i}") for i in range(2)]
+    bystanders = [low("y-2", "n2", "y"), low("y-3", "n3", "y")]
+
+    found = victims(planned(members(3, apart_from("x", "host")), [*others, *bystanders]))
+
+    assert [] == found  # Two nodes are free of them, and have room for three.
+    four = [low(f"x-{i}", f"n{i}") for i in range(4)]
+    assert 1 == len(victims(planned(members(3, apart_from("x", "host")), four)))
+
+
+def test_those_go_whose_own_anti_affinity_means_the_members() -> None:
+    guards = [low(f"x-{i}", f"n{i}", "x", apart_from("a", "host")) for i in range(4)]
+    bystanders = [low(f"y-{i}", f"n{i}", "y") for i in range(4)]
+
+    found = victims(planned(members(2, Peers()), [*guards, *bystanders]))
+
+    assert 1 == len(found)
+    assert found[0].startswith("x-")
+
+
+def test_no_more_go_than_a_gang_needs_that_is_one_a_node() -> None:
+    full = [low(f"x-{i}-{j}", f"n{i}", "x") for i in range(4) for j in range(8)]
+
+    found = victims(planned(members(4, apart_from("a", "host")), full))
+
+    assert ["0", "1", "2", "3"] == sorted(name.split("-")[1] for name in found)
+
+
+def test_room_is_made_evenly_for_members_that_are_spread() -> None:
+    full = [low(f"x-{i}-{j}", f"n{i}", "x") for i in range(4) for j in range(8)]
+
+    found = victims(planned(members(4, spread_over("zone")), full))
+
+    assert [0, 0, 1, 1] == sorted(int(name.split("-")[1]) % 2 for name in found)
+
+
+def test_ports_of_the_host_are_freed() -> None:
+    holders = [pod(f"x-{i}", node=f"n{i}", phase="Running", ports=[HostPort(80)]) for i in range(4)]
+    wanting = [pod(f"a-{i}", priority=10, ports=[HostPort(80)]) for i in range(2)]
+
+    assert 2 == len(victims(planned(wanting, holders)))
+
+
+def test_whom_an_affinity_wants_stay() -> None:
+    full = [low(f"x-{j}", "n0", "x") for j in range(7)] + [low("db", "n0", "db")]
+
+    found = victims(planned(members(2, beside("db", "host")), full))
+
+    assert 2 == len(found)
+    assert "db" not in found
