@@ -45,11 +45,13 @@ down: setup ## End what `make up` started
 	@$(WITH_TESTS) -m demo down
 
 .PHONY: test
-test: BINARIES += helm
-test: binaries ## Run all tests: unit, property, cases, conformance, cluster, then end to end
+test: BINARIES += helm kube-scheduler
+test: binaries ## Run all tests: unit, property, cases, conformance, cluster, differential, end to end
 	@echo "==> unit, property, cases, conformance, cluster: about two minutes"
 	@$(VENV_PYTHON) -m pytest --durations=5 tests/unit tests/property tests/cases \
 		tests/conformance tests/cluster
+	@echo "==> differential, our filters beside those of kube-scheduler: about a minute"
+	@$(VENV_PYTHON) -m pytest tests/differential
 	@echo "==> end to end, on a local control plane: some minutes"
 	@$(VENV_PYTHON) -m pytest --durations=10 --verbose tests/e2e
 
@@ -80,6 +82,13 @@ gap: CASES ?= 1000
 gap: setup ## Report how far placement and preemption are off the optimum in CASES random cases
 	@$(WITH_TESTS) -m property.gap --cases $(CASES)
 	@$(WITH_TESTS) -m property.gap_of_victims --cases $(CASES)
+
+.PHONY: differential
+differential: CASES ?= 500
+differential: SEED ?= 1000
+differential: BINARIES += kube-scheduler
+differential: binaries ## Compare our filters with kube-scheduler's on CASES random clusters, from SEED on
+	@$(WITH_TESTS) -m differential --cases $(CASES) --seed $(SEED)
 
 .PHONY: crds
 crds: setup ## Write the CRDs again from the models in api/
