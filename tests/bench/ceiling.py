@@ -47,5 +47,5 @@ async def _bind(
 
 
 if __name__ == "__main__":
-    address, ca, secret, *numbers = sys.argv[1:]
-    uvloop.run(bind_all(address, ca, secret, Shape(*map(int, numbers))))
+    address, ca, secret, gangs, size, nodes = sys.argv[1:]
+    uvloop.run(bind_all(address, ca, secret, Shape(int(gangs), int(size), int(nodes))))

@@ -1,85 +1,102 @@
 """One contestant on a fresh control plane."""
 
-import sys
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import controlplane
-from bench import shape as shapes
+from bench import final_state, population
+from bench.contestants import OURS, Contestant, in_words_of
 from bench.shape import Shape
-from controlplane import ControlPlane, Options, Scheduler, audit
+from controlplane import ControlPlane, Options, audit
 
-CRDS = Path(__file__).parents[2] / "crds"
-OPTIONS = Options(kwok=False, controller_manager=False, audit=True, api_priority_and_fairness=False)
-POLL_SECONDS = 0.1
-LONGEST_SECONDS = 600.0
-BINDING_MARK = b'"subresource":"binding"'
-
-Starter = Callable[[ControlPlane, Shape], str]
-"""Start a contestant as a component; return the component's name."""
+CRDS: Final = Path(__file__).parents[2] / "crds"
+POLL_SECONDS: Final = 0.1
+LONGEST_SECONDS: Final = 600.0
+BINDING_MARK: Final = b'"subresource":"binding"'
+REQUESTS: Final = re.compile(
+    r"^apiserver_request_total\{(?P<labels>[^}]*)\} (?P<number>\S+)$", re.M
+)
+NOT_COUNTED: Final = ('verb="WATCH"', 'verb="LIST"', 'verb="CONNECT"', 'resource="leases"')
 
 
 @dataclass(frozen=True)
 class Result:
-    """What one contestant did. Seconds, milliseconds of CPU a pod, and megabytes at the peak."""
+    """What one contestant did.
+
+    Seconds; milliseconds of CPU a pod of the scheduler and of the API server; megabytes at the
+    peak; API requests a pod of everybody who wrote between pending and bound and 5 s after. `p50`
+    and `p99` are from the creation of the last member of a gang to the binding of its last one, in
+    milliseconds. `problems` are what is wrong with the final state.
+    """
 
     contestant: str
     shape: str
     bound: int
     pods_per_second: float
-    seconds_from_start: float
+    seconds_to_last: float
+    p50: float | None
+    p99: float | None
     scheduler_cpu_ms: float
     api_server_cpu_ms: float
     peak_megabytes: float
+    requests_a_pod: float | None
+    problems: tuple[str, ...]
 
 
-def run(contestant: str, start: Starter, shape: Shape, say: Callable[[str], None]) -> Result:
+def run(name: str, contestant: Contestant, shape: Shape, say: Callable[[str], None]) -> Result:
     """Return the figures of one contestant."""
-    with controlplane.start(OPTIONS) as plane:
-        say(f"{contestant}: creating {shape}")
+    options = Options(
+        kwok=shape.kwok,
+        controller_manager=False,
+        audit=True,
+        native_gangs=contestant.native_gangs or shape.rule == "rack",
+        api_priority_and_fairness=False,
+    )
+    with controlplane.start(options) as plane:
+        say(f"{name}: {shape}")
         plane.kubectl("apply", "-f", str(CRDS))
-        shapes.create(plane, shape)
-        offset = audit.end(plane.audit_log)
-        api_cpu = plane.cpu_seconds("kube-apiserver")
-        say(f"{contestant}: running")
-        started = time.time()
-        name = start(plane, shape)
-        use = _wait_until_bound(plane, name, shape, offset)
-        figures = audit.figures(plane.audit_log, offset)
-        return Result(
-            contestant,
-            str(shape),
-            figures.bindings,
-            round(figures.bindings_per_second, 1),
-            round(figures.last_at - started, 2),
-            round(1000 * use.cpu_seconds / shape.pods, 2),
-            round(1000 * (plane.cpu_seconds("kube-apiserver") - api_cpu) / shape.pods, 2),
-            round(use.peak_bytes / 1e6, 1),
-        )
+        population.create_nodes(plane, shape)
+        return _measured(plane, name, contestant, shape)
 
 
-def ours(plane: ControlPlane, _shape: Shape) -> str:
-    """Start our scheduler as it is installed."""
-    scheduler = Scheduler(plane)
-    scheduler.start()
-    return scheduler.name
-
-
-def ceiling(plane: ControlPlane, shape: Shape) -> str:
-    """Start the client that only binds."""
-    name = "ceiling"
-    here = str(Path(__file__).parents[1])
-    numbers = [str(each) for each in (shape.gangs, shape.size, shape.nodes)]
-    program = f"import sys; sys.path.insert(0, {here!r}); import runpy; sys.argv[0] = 'ceiling'; "
-    program += "runpy.run_module('bench.ceiling', run_name='__main__')"
-    access = [plane.url, str(plane.ca_file), str(plane.token)]
-    plane.processes.start(name, [sys.executable, "-c", program, *access, *numbers])
-    return name
-
-
-CONTESTANTS: dict[str, Starter] = {"ceiling": ceiling, "py-gang-scheduler": ours}
+def _measured(plane: ControlPlane, name: str, contestant: Contestant, shape: Shape) -> Result:
+    dialect = in_words_of(contestant, shape)
+    created = 0
+    if not shape.rate:
+        created = population.create_gangs(plane, shape, dialect, contestant.scheduler)
+    offset, requests = audit.end(plane.audit_log), _requests(plane)
+    api_cpu, started = plane.cpu_seconds("kube-apiserver"), time.time()
+    process = contestant.start(plane, shape)
+    created_live = 0
+    if shape.rate:
+        created_live = population.create_gangs(plane, shape, dialect, contestant.scheduler)
+    use = _wait_until_bound(plane, process, shape, offset)
+    api_cpu = plane.cpu_seconds("kube-apiserver") - api_cpu
+    ours = contestant.scheduler == OURS
+    gangs = created + created_live > shape.pods
+    wrong = final_state.problems(plane, shape, gangs=gangs, statuses=ours and shape.rule != "rack")
+    time.sleep(final_state.SETTLE_SECONDS)
+    more = _requests(plane) - requests - created_live
+    figures = audit.figures(plane.audit_log, offset)
+    waits = audit.gang_waits(plane.audit_log, offset, lambda pod: pod.rpartition("-")[0])
+    return Result(
+        contestant=name,
+        shape=str(shape),
+        bound=figures.bindings,
+        pods_per_second=round(figures.bindings_per_second, 1),
+        seconds_to_last=round(figures.last_at - started, 2),
+        p50=round(1000 * audit.percentile(waits, 50)) if shape.rate else None,
+        p99=round(1000 * audit.percentile(waits, 99)) if shape.rate else None,
+        scheduler_cpu_ms=round(1000 * use.cpu_seconds / shape.pods, 2),
+        api_server_cpu_ms=round(1000 * api_cpu / shape.pods, 2),
+        peak_megabytes=round(use.peak_bytes / 1e6, 1),
+        requests_a_pod=None if shape.kwok else round(more / shape.pods, 2),
+        problems=tuple(wrong),
+    )
 
 
 @dataclass(frozen=True)
@@ -105,3 +122,12 @@ def _wait_until_bound(plane: ControlPlane, name: str, shape: Shape, offset: int)
             except (OSError, StopIteration):
                 continue  # It has ended, and what it used is known.
     return use
+
+
+def _requests(plane: ControlPlane) -> float:
+    """Return how many requests the API server has answered that are no watches or lists."""
+    return sum(
+        float(found["number"])
+        for found in REQUESTS.finditer(plane.kubectl("get", "--raw=/metrics"))
+        if not any(each in found["labels"] for each in NOT_COUNTED)
+    )

@@ -1,26 +1,35 @@
-"""What is measured: gangs and nodes, and how they are created."""
+"""What is measured: gangs, nodes, what the gangs ask for, and how their pods come."""
 
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
-from controlplane import Cluster
-from controlplane.access import Access, Client
-
-CREATORS = 16
-NAMESPACE = "default"
-LABEL = "pod-group.scheduling.sigs.k8s.io"
-SCHEDULER = "py-gang-scheduler"
+NAMESPACE: Final = "default"
+RACK: Final = "example.com/rack"
+ZONE: Final = "topology.kubernetes.io/zone"
+HOST: Final = "kubernetes.io/hostname"
+RACK_SIZE: Final = 20
+ZONES: Final = 10
+CPUS: Final = 16
+RULES: Final = ("", "rack", "anti-affinity", "spread")
+Body = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Shape:
-    """`gangs` of `size` pods of 1 CPU and 1 GiB, on `nodes` of 16 CPUs and 64 GiB."""
+    """`gangs` of `size` pods of 1 CPU and 1 GiB, on `nodes` of 16 CPUs and 64 GiB.
+
+    `rule`: each gang in one rack of 20 nodes, or its members on different nodes, or spread over 10
+    zones with a skew of 1. `rate` is how many pods are created a second while the scheduler runs;
+    0: all are there before it starts. `kwok`: kubelets that make pods run.
+    """
 
     gangs: int = 250
     size: int = 20
     nodes: int = 1000
+    rule: str = ""
+    rate: int = 0
+    kwok: bool = False
 
     @property
     def pods(self) -> int:
@@ -28,47 +37,34 @@ class Shape:
         return self.gangs * self.size
 
     def __str__(self) -> str:
-        return f"{self.gangs} x {self.size} on {self.nodes} nodes"
+        how = f"live at {self.rate} pods/s" if self.rate else "drain"
+        extras = [self.rule, "KWOK" if self.kwok else ""]
+        return ", ".join(
+            filter(None, [f"{self.gangs} x {self.size} on {self.nodes}", how, *extras])
+        )
+
+    def names(self, gang: int) -> Iterator[str]:
+        """Yield the names of the pods of a gang."""
+        return (f"g{gang}-{i}" for i in range(self.size))
 
     def pod_names(self) -> Iterator[str]:
         """Yield the names of all pods, gang by gang."""
-        return (f"g{gang}-{i}" for gang in range(self.gangs) for i in range(self.size))
+        return (name for gang in range(self.gangs) for name in self.names(gang))
 
 
-def create(cluster: Cluster, shape: Shape) -> None:
-    """Create nodes, PodGroups and pods, and return when all exist."""
-    cluster.nodes(shape.nodes, allocatable={"cpu": "16", "memory": "64Gi", "pods": "110"})
-    with ThreadPoolExecutor(CREATORS) as creators:
-        list(creators.map(lambda g: _create_gang(cluster.access, shape, g), range(shape.gangs)))
+def node_labels(index: int) -> dict[str, str]:
+    """Return the rack and the zone of a node."""
+    return {RACK: f"rack-{index // RACK_SIZE}", ZONE: f"zone-{index % ZONES}"}
 
 
-def _create_gang(access: Access, shape: Shape, gang: int) -> None:
-    name = f"g{gang}"
-    core = f"/api/v1/namespaces/{NAMESPACE}/pods"
-    groups = f"/apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/{NAMESPACE}/podgroups"
-    with Client(access) as client:
-        client.request("POST", groups, _pod_group(name, shape.size)).check()
-        for i in range(shape.size):
-            client.request("POST", core, _pod(f"{name}-{i}", name)).check()
-
-
-def _pod_group(name: str, size: int) -> Mapping[str, Any]:
-    return {
-        "apiVersion": "scheduling.sigs.k8s.io/v1alpha1",
-        "kind": "PodGroup",
-        "metadata": {"name": name},
-        "spec": {"minMember": size},
-    }
-
-
-def _pod(name: str, gang: str) -> Mapping[str, Any]:
-    requests = {"cpu": "1", "memory": "1Gi"}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "labels": {LABEL: gang}},
-        "spec": {
-            "schedulerName": SCHEDULER,
-            "containers": [{"name": "main", "image": "none", "resources": {"requests": requests}}],
-        },
-    }
+def rules_of(rule: str, gang: str) -> dict[str, Any]:
+    """Return what a pod template says to ask for a rule of pods; a rack is asked for by gangs."""
+    selector = {"matchLabels": {"gang": gang}}
+    if rule == "anti-affinity":
+        term = {"topologyKey": HOST, "labelSelector": selector}
+        required = {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
+        return {"affinity": {"podAntiAffinity": required}}
+    if rule == "spread":
+        constraint = {"maxSkew": 1, "topologyKey": ZONE, "whenUnsatisfiable": "DoNotSchedule"}
+        return {"topologySpreadConstraints": [{**constraint, "labelSelector": selector}]}
+    return {}

@@ -7,7 +7,7 @@ but not for the waiting times.
 
 import datetime as dt
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,21 @@ def figures(log: Path, offset: int = 0) -> Figures:
     seconds = bound_at[-1] - bound_at[0] if bound_at else 0.0
     last_at = bound_at[-1] if bound_at else 0.0
     return Figures(len(bound_at), seconds, tuple(sorted(_waits(creations))), last_at)
+
+
+def gang_waits(log: Path, offset: int, gang_of: Callable[[str], str]) -> list[float]:
+    """Return each gang's wait, ascending: from the last creation of a member to the last binding.
+
+    `gang_of` tells the gang of a pod by its namespace/name.
+    """
+    created: dict[str, float] = {}
+    bound: dict[str, float] = {}
+    for creation in _creations(_complete_lines(log, offset)):
+        if creation.pod is not None:
+            last = bound if creation.is_binding else created
+            gang = gang_of(creation.pod)
+            last[gang] = max(creation.at, last.get(gang, 0.0))
+    return sorted(bound[gang] - at for gang, at in created.items() if gang in bound)
 
 
 def percentile(ascending: Sequence[float], percent: float) -> float:
