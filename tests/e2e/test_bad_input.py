@@ -55,14 +55,13 @@ def test_the_api_server_says_why_it_refuses_min_member_0(namespace: Namespace) -
 def test_pods_of_a_pod_group_that_does_not_exist_say_so_after_5_seconds(
     namespace: Namespace,
 ) -> None:
-    namespace.create(*members("nowhere", 2))
     with namespace.watch() as watcher:
+        namespace.create(*members("nowhere", 2))
         eventually(
             "PodGroupNotFound", lambda: namespace.condition_of_pod("nowhere-0").get("reason")
         )
         seen_at = [e.received_at for e in watcher.history if e.name == "nowhere-0"]
 
-        # From the first list on; the pod may have been there a moment earlier.
         assert 4 < seen_at[-1] - seen_at[0]
         condition = namespace.condition_of_pod("nowhere-0")
         assert "False" == condition["status"]

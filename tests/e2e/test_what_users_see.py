@@ -12,7 +12,7 @@ from e2e.waiting import eventually, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
-CLAIM = [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]
+CLAIM = [{"name": "gpu", "resourceClaimName": "gpu"}]
 
 
 def test_the_phase_follows_the_life_of_the_gang(namespace: Namespace) -> None:
@@ -58,7 +58,7 @@ def test_a_gang_fails_when_too_few_members_are_left(namespace: Namespace) -> Non
 
 
 def test_a_complete_gang_that_may_not_be_tried_is_in_prescheduling(namespace: Namespace) -> None:
-    namespace.create(*gang("a", 2, volumes=CLAIM))
+    namespace.create(*gang("a", 2, resourceClaims=CLAIM))
 
     eventually("PreScheduling", lambda: namespace.phase("a"))
     assert "UnsupportedFeature" == namespace.condition_of_gang("a", "Scheduled")["reason"]
