@@ -100,6 +100,9 @@ class Cache:
         """Forget a node; with a uid, only if it is still this one."""
         if self.room.node_gone(name, uid):
             self.topologies.nodes_changed()
+            if self.peers:
+                # A domain may be gone that nobody could use, and that held a spread up.
+                self._freed()
             lost = tuple(self._nominations.gangs_on(name))
             if lost:
                 self.gangs.nominations_lost(lost)
@@ -187,6 +190,7 @@ class Cache:
     def snapshot(self, now: int) -> Snapshot:
         """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
         self._dress_anew()
+        self.gangs.peers_came(self.peers.take_helped())
         groups = self.gangs.take_due(now)
         nominated = self._nominations.all(self.gangs.records)
         gated = any(gang.min_resources for group in groups for gang in group.gangs)
@@ -320,9 +324,7 @@ class Cache:
 
     def _came(self, pod: Pod) -> None:
         """Try those again that wait for such a pod."""
-        gangs = self.peers.hopeful(pod.ask.selected_by)
-        if gangs:
-            self.gangs.peers_came(gangs)
+        if self.peers.came(pod.ask.selected_by):
             self._on_change()
 
     def _join(self, uid: str, before: _Entry | None, after: _Entry | None) -> None:

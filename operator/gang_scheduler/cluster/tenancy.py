@@ -76,8 +76,10 @@ class Tenancy:
 
     def gone(self, uid: str) -> None:
         """Forget a pod that is on no node any more."""
-        if self._leave(uid):
+        if self._leave(uid) and uid in self._tenants:
             self._changed.add(uid)
+        else:
+            self._changed.discard(uid)
 
     def budget_seen(self, declared: DeclaredBudget) -> bool:
         """Add or replace a budget; tell whether more pods than before may go."""

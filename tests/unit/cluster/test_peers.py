@@ -160,8 +160,9 @@ def test_what_is_left_behind_is_cleared_away_at_last() -> None:
 def test_gangs_that_others_can_help_are_known(peers: Peers, *, hopeful: bool) -> None:
     made = book(carrier(peers, "c"), asking(pod("p"), None))
 
-    expected = {gang_key("g")} if hopeful else set()
-    assert expected == made.hopeful(made.meaning("uid-p"))
+    assert hopeful == made.came(made.meaning("uid-p"))
+    assert ({gang_key("g")} if hopeful else set()) == made.take_helped()
+    assert set() == made.take_helped()
 
 
 def test_who_has_a_node_hopes_for_nobody_any_more() -> None:
@@ -172,7 +173,8 @@ def test_who_has_a_node_hopes_for_nobody_any_more() -> None:
     for uid in ("c", "d"):
         made.seen(carrier(beside("a"), uid), gang_key("other"))
         made.seen(replace(carrier(beside("a"), uid), node="n1"), gang_key("other"))
-        steps.append(made.hopeful(frozenset({app("a")})))
+        made.came(frozenset({app("a")}))
+        steps.append(made.take_helped())
 
     assert [{gang_key("g")}, set()] == steps
 

@@ -39,6 +39,7 @@ class PeerBook:
         self._left_behind: set[PodSelector] = set()
         self._meant_by: dict[str, Selectors] = {}
         self._undressed: set[str] = set()
+        self._came: set[PodSelector] = set()
         self._hopeful: defaultdict[PodSelector, Counter[GangKey]] = defaultdict(Counter)
 
     def __len__(self) -> int:
@@ -86,10 +87,16 @@ class PeerBook:
         undressed, self._undressed = self._undressed, set()
         return undressed
 
-    def hopeful(self, selectors: Selectors) -> set[GangKey]:
-        """Return the waiting gangs that may be helped by the arrival of a pod of these."""
-        known = self._hopeful
-        return {gang for each in selectors if each in known for gang in known[each]}
+    def came(self, selectors: Selectors) -> bool:
+        """Note that a pod of these has found a node; tell whether that may help a waiting gang."""
+        helpful = [each for each in selectors if each in self._hopeful]
+        self._came.update(helpful)
+        return bool(helpful)
+
+    def take_helped(self) -> set[GangKey]:
+        """Return the waiting gangs that pods help which came since this was asked for last."""
+        came, self._came = self._came, set()
+        return {gang for each in came for gang in self._hopeful.get(each, ())}
 
     def _carry(self, uid: str, after: _Carried | None) -> None:
         before = self._carried.get(uid)
@@ -160,7 +167,7 @@ class PeerBook:
             del self._meant_by[uid]
 
     def _relabelled(self, namespaces: Collection[str]) -> bool:
-        if not self._shelves:
+        if not self._shelves and not self._meant_by:
             return False
         for pod in self._pods.values():
             if pod.namespace in namespaces:
