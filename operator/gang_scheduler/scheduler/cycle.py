@@ -251,17 +251,24 @@ class _Cycle:
         return bool(self.placements) and any(unit.gains for unit in self.units[group.gangs[0].key])
 
     def _with_surplus(self, unit: Unit, quorum: Placement) -> Placement:
-        give_back(quorum, self.trial)
-        everyone = self._place(unit, len(quorum.binds))
-        if isinstance(everyone, Placement) and _has_all(everyone, quorum, unit):
-            self.exchanged = True
-            return everyone
-        # Placing all at once may pack several classes worse than the quorum alone was.
-        if isinstance(everyone, Placement):
-            give_back(everyone, self.trial)
-        retake(quorum, self.trial)
+        if not self._is_leant_on(unit):
+            give_back(quorum, self.trial)
+            everyone = self._place(unit, len(quorum.binds))
+            if isinstance(everyone, Placement) and _has_all(everyone, quorum, unit):
+                self.exchanged = True
+                return everyone
+            # Placing all at once may pack several classes worse than the quorum alone was.
+            if isinstance(everyone, Placement):
+                give_back(everyone, self.trial)
+            retake(quorum, self.trial)
         more = self._place(unit.after(quorum.binds), unit.step)
         return quorum if isinstance(more, Misfit) else joined(unit.members, quorum, more)
+
+    def _is_leant_on(self, unit: Unit) -> bool:
+        """Tell whether others have their places because of where the quorum of this unit is."""
+        meant = {selector for pod in unit.members for selector in pod.ask.selected_by}
+        others = (other for other in self.placements if meant and other is not unit)
+        return any(not meant.isdisjoint(other.approached) for other in others)
 
     def _place(self, unit: Unit, at_least: int) -> Placement | Misfit:
         return gather.place(unit, at_least, self.trial, self.profile)

@@ -59,7 +59,7 @@ class Reach:
         return self._alike[needs]
 
     def shared(self, needs: Needs) -> IntArray:
-        """Return the volumes, by number, that several nodes reach that cannot do without."""
+        """Return the volumes, by number, that a node cannot do without and others reach, too."""
         if needs not in self._shared:
             self._shared[needs] = self._find_shared(needs)
         return self._shared[needs]
@@ -108,12 +108,14 @@ class Reach:
 
     def _find_shared(self, needs: Needs) -> IntArray:
         without = ~np.logical_and.reduce([self.makeable(each) for each in needs])
-        pairs = [
-            each.volumes[without[each.rows]] * len(self.nodes) + each.rows[without[each.rows]]
-            for each in map(self.finds, needs)
-        ]
-        reached = np.bincount(np.unique(np.concatenate(pairs)) // len(self.nodes))
-        return np.flatnonzero(reached > 1)
+        found = [self.finds(each) for each in needs]
+        pairs = np.unique(
+            np.concatenate([each.volumes * len(self.nodes) + each.rows for each in found])
+        )
+        volumes, rows = pairs // len(self.nodes), pairs % len(self.nodes)
+        wanted = np.unique(volumes[without[rows]])
+        shared: IntArray = wanted[np.bincount(volumes, minlength=1)[wanted] > 1]
+        return shared
 
     def _find_places(self, need: Need) -> BoolArray:
         by = self._volumes.provisioning.get(need.storage_class)

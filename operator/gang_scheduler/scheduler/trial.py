@@ -17,11 +17,15 @@ from gang_scheduler.scheduler.ledgers.volumes import VolumeLedger
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Share:
-    """Room for pods of one class: `counts[i]` of them on node row `rows[i]`; rows are distinct."""
+    """Room for pods of one class: `counts[i]` of them on node row `rows[i]`; rows are distinct.
+
+    What is only `kept` for pods that may come is taken, and is company for nobody.
+    """
 
     ask: Ask
     rows: IntArray
     counts: IntArray
+    kept: bool = False
 
 
 def shares(placed: Iterable[tuple[Ask, int]]) -> list[Share]:
@@ -97,7 +101,7 @@ class Trial:
         if ask.host_ports:
             self.ports.apply(ask, share.rows, sign)
         if ask.selected_by or ask.peers is not None:
-            self.peers.apply(ask, share.rows, sign * share.counts)
+            self.peers.apply(ask, share.rows, sign * share.counts, kept=share.kept)
         if ask.storage is not None:
             self.volumes.apply(ask, share.rows, sign * share.counts)
 

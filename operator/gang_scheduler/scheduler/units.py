@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
 from gang_scheduler.model.gathering import Gathering, Slices
+from gang_scheduler.model.peers import PodSelector
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.snapshot import Snapshot
@@ -65,6 +66,13 @@ class Unit:
         """Others that find a place may make room for it: it has an affinity, or is spread."""
         asks = {pod.ask for pod in self.members}
         return any(ask.peers is not None and ask.peers.gains for ask in asks)
+
+    @property
+    def approached(self) -> frozenset[PodSelector]:
+        """The selectors of pods that make room, or a better place, for members."""
+        asks = {pod.ask for pod in self.members}
+        asked = (ask.peers.approached for ask in asks if ask.peers is not None)
+        return frozenset(selector for each in asked for selector in each)
 
     def only(self, uids: Collection[str]) -> "Unit":
         """Return the unit without the other waiting members."""

@@ -2,7 +2,8 @@
 
 Semantics of kube-scheduler's InterPodAffinity: pods count for an affinity that all of its terms
 mean; where none is anywhere, the first of a series may go anywhere that has the keys; and a pod
-stays away from those whose own anti-affinity means it. Members of one gang see each other.
+stays away from those whose own anti-affinity means it. Members of one gang see each other. Pods
+that room is only kept for keep others away, and draw nobody near.
 """
 
 from collections import Counter
@@ -83,7 +84,7 @@ def _verdicts(ask: Ask, trial: Trial) -> dict[str, BoolArray]:
     if peers is not None and peers.affinity is not None:
         together = ~_allowed(peers.affinity, ask, trial)
     for term in peers.anti if peers is not None else ():
-        found = trial.peers.present(term.selector)
+        found = trial.peers.expected(term.selector)
         apart = apart | (domains.in_domain(nodes.label(term.key), found) > 0)
     for term, found in trial.peers.avoiding(ask):
         avoided = avoided | (domains.in_domain(nodes.label(term.key), found) > 0)

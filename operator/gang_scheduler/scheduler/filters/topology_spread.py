@@ -78,24 +78,29 @@ def _more(spread: Spread, ask: Ask, trial: Trial) -> IntArray:
     """Return how many pods more each node's domain may have; without a match, if any."""
     column = trial.nodes.label(spread.key)
     counted = _included(spread, ask, trial.nodes)
-    found = np.where(counted, _present(spread, trial), 0)
-    in_domain = domains.in_domain(column, found)
     known = np.unique(column.codes[counted])
     if not len(known):
         # Nothing to compare with: nothing is too much.
         return np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
-    least = int(in_domain[counted].min()) if len(known) >= spread.min_domains else 0
+    there, expected = _found(spread, trial)
+    least = 0
+    if len(known) >= spread.min_domains:
+        # Who has yet to come fills up his own domain, and lifts no other.
+        least = int(domains.in_domain(column, np.where(counted, there, 0))[counted].min())
+    in_domain = domains.in_domain(column, np.where(counted, expected, 0))
     more: IntArray = spread.max_skew + least - in_domain
     if spread.selector in ask.selected_by:
         return more
     return np.where(more >= 0, UNLIMITED, 0)
 
 
-def _present(spread: Spread, trial: Trial) -> IntArray:
+def _found(spread: Spread, trial: Trial) -> tuple[IntArray, IntArray]:
+    """Return the pods that a constraint counts, and with those that room is kept for."""
     # A selector that is empty counts nobody, although the pod itself is one that it selects.
     if not any(clause.labels for clause in spread.selector.clauses):
-        return np.zeros(len(trial.nodes), dtype=np.int64)
-    return trial.peers.present(spread.selector)
+        nobody = np.zeros(len(trial.nodes), dtype=np.int64)
+        return nobody, nobody
+    return trial.peers.present(spread.selector), trial.peers.expected(spread.selector)
 
 
 def _included(spread: Spread, ask: Ask, nodes: NodeTable) -> BoolArray:

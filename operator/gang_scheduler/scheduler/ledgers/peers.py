@@ -19,6 +19,7 @@ class PeerLedger:
 
     def __init__(self, counts: PeerCounts, nodes: int) -> None:
         self._present = dict(counts.present)
+        self._kept: dict[PodSelector, IntArray] = {}
         self._avoiding: dict[PodSelector, dict[PeerTerm, IntArray]] = {}
         for term, column in counts.avoiding.items():
             self._avoiding.setdefault(term.selector, {})[term] = column
@@ -28,6 +29,7 @@ class PeerLedger:
         """Return another ledger of the same state."""
         other = copy.copy(self)
         other._present = dict(self._present)  # noqa: SLF001 - one of its own class.
+        other._kept = dict(self._kept)  # noqa: SLF001 - as above.
         avoiding = {key: dict(terms) for key, terms in self._avoiding.items()}
         other._avoiding = avoiding  # noqa: SLF001 - as above.
         return other
@@ -36,15 +38,21 @@ class PeerLedger:
         """Return how many pods the selector means, a row a node."""
         return self._present.get(selector, self._nobody)
 
+    def expected(self, selector: PodSelector) -> IntArray:
+        """Return the same with those that room is kept for."""
+        kept = self._kept.get(selector)
+        return self.present(selector) if kept is None else self.present(selector) + kept
+
     def avoiding(self, ask: Ask) -> Iterator[tuple[PeerTerm, IntArray]]:
         """Yield the terms by which pods on nodes want none of this class near, and where."""
         for selector in ask.selected_by:
             yield from self._avoiding.get(selector, NO_TERMS).items()
 
-    def apply(self, ask: Ask, rows: IntArray, counts: IntArray) -> None:
+    def apply(self, ask: Ask, rows: IntArray, counts: IntArray, *, kept: bool = False) -> None:
         """Count so many pods of a class on these rows; negative numbers leave."""
+        columns = self._kept if kept else self._present
         for selector in ask.selected_by:
-            self._add(self._present, selector, rows, counts)
+            self._add(columns, selector, rows, counts)
         for term in ask.peers.anti if ask.peers is not None else ():
             self._add(self._avoiding.setdefault(term.selector, {}), term, rows, counts)
 

@@ -62,7 +62,7 @@ class Promises:
         return self._rooms[needs]
 
     def overlap(self, needs: Needs) -> bool:
-        """Tell whether nodes that cannot do without reach the same volumes."""
+        """Tell whether a node cannot do without volumes that other nodes may take."""
         return bool((self._taken[self.reach.shared(needs)] == 0).any())
 
     def decide(self, needs: Needs, row: int) -> Decisions | None:

@@ -137,11 +137,14 @@ def _take_by_class(
 
 
 def _hardest_first(sizes: dict[Ask, int], trial: Trial, profile: Profile) -> list[Ask]:
-    """Order classes by how few of their pods fit anywhere: those have the least choice."""
+    """Order classes by how few of their pods fit anywhere: those have the least choice.
+
+    Classes that are equal in that are in the order of their first members.
+    """
     if len(sizes) == 1:
         return list(sizes)
     room = {ask: _total(offer_slots(ask, trial, profile), slot_limit(trial)) for ask in sizes}
-    return sorted(sizes, key=lambda ask: (room[ask], ask.requests, repr(ask)))
+    return sorted(sizes, key=lambda ask: (room[ask], ask.requests))
 
 
 def _total(slots: IntArray, limit: int) -> int:

@@ -12,7 +12,7 @@ Members that have mates with a node go beside those (`neighbours`).
 
 import bisect
 import itertools
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -81,6 +81,8 @@ class _Gathering:
         self._trial = trial
         self._seating = Seating(trial, profile)
         self._packing = Packing(self._seating)
+        asks = {pod.ask for pod in unit.members}
+        self._tied = entangled.are(asks, trial, profile)
         tree = ground.tree
         everywhere = Area(tree, np.ones(len(tree.rows), dtype=np.bool_), ground.must, ground.prefer)
         self._home = neighbours.home_of(unit.mates, ground)
@@ -146,10 +148,7 @@ class _Gathering:
     def _is_rough(self, part: Part) -> bool:
         """Tell whether members are sliced that are no crowd: they differ, or see each other."""
         asks = {pod.ask for pod in part.members}
-        return part.sizes[0] > 1 and (len(asks) > 1 or self._entangled(asks))
-
-    def _entangled(self, asks: Collection[Ask]) -> bool:
-        return entangled.are(asks, self._trial, self._seating.profile)
+        return part.sizes[0] > 1 and (len(asks) > 1 or self._tied)
 
     def _seat_rough(self, parts: Sequence[Part], area: Area) -> Seated | None:
         """Seat slices whose members differ: one after the other, each like a gang of its own."""
@@ -165,20 +164,14 @@ class _Gathering:
         return None
 
     def _seat_slices(self, parts: Sequence[Part], area: Area) -> Seated | None:
-        seated: Seated = {}
         smooth = [part for part in parts if not self._is_rough(part)]
-        for rough in (part for part in parts if self._is_rough(part)):
-            size = rough.sizes[0]
-            depth = grounds.sliced_at(rough.sizes)[0]
-            sizes = grounds.inner_sizes(rough.sizes)
-            for start in range(0, len(rough.members), size):
-                one = Part(rough.members[start : start + size], sizes=sizes)
-                found = self._seat_parts([one], replace(area, must=depth))
-                if found is None:
-                    return None
-                seated |= found
-        if smooth:
-            found = self._seat_parts(smooth, area)
+        others = [(smooth, area)] if smooth else []
+        rough = (part for part in parts if self._is_rough(part))
+        slices = [each for part in rough for each in _slices_of(part, area)]
+        seated: Seated = {}
+        # Slices have the least choice; but they may look at the others, who must be there then.
+        for some, where in (*others, *slices) if self._tied else (*slices, *others):
+            found = self._seat_parts(some, where)
             if found is None:
                 return None
             seated |= found
@@ -211,7 +204,7 @@ class _Gathering:
         crowds = self.crowds_of(self._unit.parts)
         if len(crowds) == 1 or self._unit.step > 1 or len(self._unit.gangs) > 1:
             return None
-        if self._entangled([crowd.ask for crowd in crowds]):
+        if self._tied:
             return None
         depth = self.area.must
         offers = [
@@ -243,6 +236,14 @@ class _Gathering:
                 some = replace(crowd, members=crowd.members[:number])
                 seated |= self._seating.seat(some, area) or {}
         return seated
+
+
+def _slices_of(part: Part, area: Area) -> Iterator[tuple[list[Part], Area]]:
+    """Yield each largest slice of a part, like a gang of its own, and where it must gather."""
+    depth, sizes = grounds.sliced_at(part.sizes)[0], grounds.inner_sizes(part.sizes)
+    for start in range(0, len(part.members), part.sizes[0]):
+        members = part.members[start : start + part.sizes[0]]
+        yield [Part(members, sizes=sizes)], replace(area, must=depth)
 
 
 def _placement(members: Sequence[Pod], seated: Seated, ground: Ground) -> Placement:

@@ -152,11 +152,14 @@ class Packing:
         return seated
 
     def _hardest_first(self, crowds: Sequence[Crowd], area: Area) -> list[Crowd]:
-        """Order crowds by how often they would fit: the fewest times is the least choice."""
+        """Order crowds by how often they would fit: the fewest times is the least choice.
 
-        def room(crowd: Crowd) -> tuple[float, tuple[tuple[str, int], ...], str]:
+        Crowds that are equal in that are in the order of their first members.
+        """
+
+        def room(crowd: Crowd) -> tuple[float, tuple[tuple[str, int], ...]]:
             times = int(self.seating.slots(crowd, area).sum()) / len(crowd)
-            return times, crowd.ask.requests, repr(crowd.ask)
+            return times, crowd.ask.requests
 
         return sorted(crowds, key=room)
 

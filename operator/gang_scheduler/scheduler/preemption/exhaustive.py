@@ -16,21 +16,30 @@ Fits = Callable[[Victims], bool]
 
 
 def cheapest(
-    losses: Sequence[Victims], known: Victims | None, tolls: Tolls, fits: Fits
+    losses: Sequence[Victims], known: Victims | None, tolls: Tolls, fits: Fits, most_trials: int
 ) -> Victims | None:
-    """Return the cheapest closed set of losses that makes room; `known` is one, if any is."""
-    return _Search(losses, known, tolls, fits).run()
+    """Return the cheapest closed set of losses that makes room; `known` is one, if any is.
+
+    After `most_trials` looks at whether everybody fits, it is the cheapest one found by then.
+    """
+    return _Search(losses, known, tolls, fits, most_trials).run()
 
 
 class _Search:
     def __init__(
-        self, losses: Sequence[Victims], known: Victims | None, tolls: Tolls, fits: Fits
+        self,
+        losses: Sequence[Victims],
+        known: Victims | None,
+        tolls: Tolls,
+        fits: Fits,
+        most_trials: int,
     ) -> None:
         self._losses = losses
         self._best = known
         self._least: Cost | None = None if known is None else tolls.cost(known)
         self._tolls = tolls
         self._fits = fits
+        self._trials_left = most_trials
 
     def run(self) -> Victims | None:
         self._branch(0, {})
@@ -39,8 +48,9 @@ class _Search:
     def _branch(self, first: int, chosen: Victims) -> None:
         """Decide on the losses from `first` on, after those before."""
         closed = self._tolls.with_gangs(chosen)
-        if closed is None:
+        if closed is None or self._trials_left <= 0:
             return
+        self._trials_left -= 2
         cost = self._tolls.cost(closed)
         if self._least is not None and cost >= self._least:
             return

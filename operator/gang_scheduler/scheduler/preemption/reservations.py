@@ -1,6 +1,7 @@
 """Room that is kept for nominated pods, whoever asks for it with no higher priority."""
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.pods import Pod
@@ -42,4 +43,5 @@ class Reservations:
 
     def _shares(self, nominated: Sequence[Nominated]) -> list[Share]:
         rows = self._trial.nodes.rows
-        return shares((each.pod.ask, rows[each.pod.nominated]) for each in nominated)
+        taken = shares((each.pod.ask, rows[each.pod.nominated]) for each in nominated)
+        return [replace(share, kept=True) for share in taken]

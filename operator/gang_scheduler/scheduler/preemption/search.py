@@ -12,6 +12,7 @@ import functools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from gang_scheduler.model.plan import Misfit, Offers
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.tenants import Tenant, Tenants
 from gang_scheduler.model.topology import Domain, Topology
-from gang_scheduler.scheduler.placement import gather
+from gang_scheduler.scheduler.placement import entangled, gather
 from gang_scheduler.scheduler.placement.gangs import Placement
 from gang_scheduler.scheduler.placement.offers import fit_if_empty
 from gang_scheduler.scheduler.preemption import exhaustive
@@ -31,6 +32,9 @@ from gang_scheduler.scheduler.preemption.tolls import Cost, Tolls, Victims
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Trial, shares
 from gang_scheduler.scheduler.units import Unit
+
+MOST_TRIALS: Final = 20_000
+"""A bound on the time of the exact search, which holds up everything else."""
 
 Placements = dict[Unit, Placement]
 
@@ -68,6 +72,13 @@ class Preemptor:
         members = (pod for unit in self.units for pod in unit.members if pod.uid in unit.required)
         counts = Counter(pod.ask for pod in members)
         return max(counts.items(), key=lambda each: (each[1], each[0].requests))
+
+    @functools.cached_property
+    def most_trials(self) -> int:
+        """How often it may be tried whether all fit: less where each takes a step a member."""
+        members = [pod for unit in self.units for pod in unit.members]
+        tied = entangled.are({pod.ask for pod in members}, self.trial, self.profile)
+        return MOST_TRIALS // len(members) if tied else MOST_TRIALS
 
     @functools.cached_property
     def open_rows(self) -> BoolArray:
@@ -216,7 +227,8 @@ class _Domain:
         losses = self._losses()
         if len(losses) > MOST_LOSSES:
             return known
-        return exhaustive.cheapest(losses, known, self._tolls, self._fits)
+        most = self._preemptor.most_trials
+        return exhaustive.cheapest(losses, known, self._tolls, self._fits, most)
 
     def left_over(self) -> int:
         """Return how many slots there would be if everybody went who may: its size."""

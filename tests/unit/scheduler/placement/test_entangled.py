@@ -5,11 +5,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from builders import gang, group, node, nodes_of, pod
-from gang_scheduler.model.gathering import Gathering, LayerRef
+from gang_scheduler.model.gathering import Gathering, LayerRef, PodSet, Slices
+from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.peers import Peers
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from peers import apart_from, asking, beside, rather, spread_over, world
@@ -142,3 +144,77 @@ def test_spread_members_that_gather_are_even_inside_their_domain() -> None:
     shot = replace(shot, groups=(group(shot.groups[0].gangs[0], gathering=must),))
 
     assert [4] == list(zones(schedule(shot, BINPACK)).values())
+
+
+def test_surplus_does_not_move_a_quorum_that_others_were_placed_beside() -> None:
+    nodes = [
+        node("a1", cpu=3, labels={"zone": "a"}),
+        node("b1", cpu=4, labels={"zone": "b"}),
+        node("b2", cpu=4, labels={"zone": "b"}),
+    ]
+    must = Gathering(must=(LayerRef("zone", by_label=True),))
+    elastic = gang("x", members=members(4, None, "x"), min_member=2, created_at=1)
+    beside_it = gang("y", members=members(1, beside("x"), "y"), created_at=2)
+    shot = world(nodes, [elastic, beside_it])
+    first, second = (each.gangs[0] for each in shot.groups)
+    shot = replace(shot, groups=(group(first, gathering=must), group(second)))
+
+    found = nodes_of(schedule(shot, BINPACK))
+
+    assert found["y-0"][0] in {node[0] for name, node in found.items() if name.startswith("x")}
+    assert 3 <= len(found)
+
+
+def test_slices_stay_whole_where_their_members_look_at_others() -> None:
+    racks = [
+        node(name, cpu=cpu, labels={"rack": name, "block": "b"})
+        for name, cpu in (("r1", 3), ("r2", 3), ("r3", 1))
+    ]
+    slices = (Slices(LayerRef("rack", by_label=True), 2),)
+    block = LayerRef("block", by_label=True)
+    podsets = {
+        "leader": PodSet(Gathering(must=(block,)), group="all", owner="leader"),
+        "worker": PodSet(Gathering(must=(block,), slices=slices), group="all", owner="worker"),
+    }
+    crowd = [
+        *members(1, None, "leader"),
+        *members(4, beside("leader", "block"), "worker"),
+    ]
+    asked = [replace(each, podset=podsets[each.labels["app"]]) for each in crowd]
+
+    layers = (Layer("block", label_keys=("block",)), Layer("rack", "block", ("rack",)))
+    scheme = Scheme("default", (*layers, Layer(NODE_LAYER, "rack")))
+    shot = replace(world(racks, [gang("g", members=asked)]), schemes=(scheme,))
+
+    found = nodes_of(schedule(shot, BINPACK))
+
+    workers = Counter(node for name, node in found.items() if name.startswith("worker"))
+    assert [2, 2] == list(workers.values())
+
+
+def test_pods_that_room_is_kept_for_draw_nobody_near_and_keep_others_away() -> None:
+    coming = asking(pod("x-0", node="", nominated="a1", priority=5), None, "x")
+    kept = gang("kept", members=[coming], priority=5, created_at=1)
+    near = gang("near", members=members(1, beside("x"), "near"), created_at=2)
+    away = gang("away", members=members(1, apart_from("x"), "away"), created_at=3)
+    shot = world(ZONES, [kept, near, away])
+    nominated = Nominated(shot.groups[0].gangs[0].pending[0], kept.key, 5)
+    shot = replace(shot, groups=shot.groups[1:], nominated=(nominated,))
+
+    found = nodes_of(schedule(shot, BINPACK))
+
+    assert {"away-0"} == found.keys()
+    assert not found["away-0"].startswith("a")
+
+
+def test_equal_classes_but_for_their_labels_are_placed_in_the_order_of_their_members() -> None:
+    crowd = [*members(2, None, "b"), *members(2, None, "a")]
+    watchers = [
+        asking(pod(f"w-{i}", node="c1", cpu=0), rather(1, name, key), f"w{i}")
+        for i, (name, key) in enumerate([("a", "zone"), ("b", "zone"), ("a", "host")])
+    ]
+    nodes = [node(f"n{i}", cpu=1, labels={"zone": "z"}) for i in range(4)] + [ZONES[-1]]
+
+    found = {tuple(nodes_of(planned(crowd, nodes, watchers)).items()) for _ in range(8)}
+
+    assert 1 == len(found)

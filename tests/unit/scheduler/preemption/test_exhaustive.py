@@ -16,9 +16,11 @@ def loss(*those: Tenant) -> Victims:
     return {each.pod.uid: each for each in those}
 
 
-def cheapest(fits: Fits, *losses: Victims, known: Victims | None = None) -> set[str] | None:
+def cheapest(
+    fits: Fits, *losses: Victims, known: Victims | None = None, most_trials: int = 2**17
+) -> set[str] | None:
     tolls = Tolls(tenants(*(each for one in losses for each in one.values())), below=9, now=0)
-    found = exhaustive.cheapest(losses, known, tolls, fits)
+    found = exhaustive.cheapest(losses, known, tolls, fits, most_trials)
     return None if found is None else {each.pod.name for each in found.values()}
 
 
@@ -56,6 +58,14 @@ def test_the_known_one_stays_where_none_is_cheaper() -> None:
     losses = singles(4, 4)
 
     assert {"x-1"} == cheapest(freeing(4), *losses, known=losses[1])
+
+
+def test_after_so_many_trials_the_best_one_known_stays() -> None:
+    losses = singles(*[2] * 12, 4)
+
+    found = cheapest(freeing(4), *losses, known=losses[0] | losses[1], most_trials=4)
+
+    assert {"x-0", "x-1"} == found
 
 
 def test_where_all_are_too_few_there_is_none() -> None:
