@@ -150,8 +150,11 @@ class Loop:
             self._cache.gangs.bind_failed(refusal, now)
             if self._releaser is not None:
                 self._releaser.consider([refusal], now)
+            return
+        self._losses.over(binding.gang.key)
+        if binding.joins:
+            self._cache.gangs.joined(binding.gang, binding.pods)
         else:
-            self._losses.over(binding.gang.key)
             self._cache.gangs.bound(binding.gang.key)
 
     def _evicting(self, preemption: Preemption) -> None:

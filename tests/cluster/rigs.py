@@ -153,6 +153,8 @@ class Rig:
         if binding.failed:
             now = int(asyncio.get_running_loop().time())
             self.cache.gangs.bind_failed(binding.refusal(), now)
+        elif binding.joins:
+            self.cache.gangs.joined(binding.gang, binding.pods)
         else:
             self.cache.gangs.bound(binding.gang.key)
 

@@ -1,24 +1,27 @@
 """Binds placed gangs, and settles what an answer left open.
 
 A fixed number of workers takes bindings from one queue, gang after gang, so that gangs complete
-one by one and no task is made per pod. A gang with claims that are bound only now waits for them
-first (`claims`), and its bindings are queued all at once then. A binding ends in one of three ways:
-the pod is on its node; the pod is gone or somebody else's; or the API server refuses. Whatever is
-not bound is forgotten in the cache, and the gang's rest is planned again.
+one by one and no task is made per pod. Gangs that start together, and have claims that are bound
+only now, wait for those first (`claims`); the bindings of their quorums are queued at once then.
+A binding ends in one of three ways: the pod is on its node; the pod is gone or somebody else's; or
+the API server refuses. Whatever is not bound is forgotten in the cache, and the gang's rest is
+planned again.
 """
 
 import asyncio
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gang_scheduler.api import annotations
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError, Kind
 from gang_scheduler.cluster.ports import Api, PodRef
+from gang_scheduler.cluster.volumes.claim_holds import Hold, Share, needs_claims, shares_of
 from gang_scheduler.cluster.volumes.claims import Claims
-from gang_scheduler.model.gangs import Gang, Reason
+from gang_scheduler.model.gangs import Gang, GangKey, Reason
 from gang_scheduler.model.plan import Bind, Placed, Refused
+from gang_scheduler.model.pods import Pod
 
 FIRST_DELAY = 0.1
 LAST_DELAY = 5.0
@@ -41,13 +44,15 @@ class Outcome(enum.StrEnum):
 
 @dataclass(slots=True, eq=False)
 class GangBinding:
-    """A gang whose members are being bound. `outcomes` fills up by pod uid.
+    """Members of a gang that are being bound. `outcomes` fills up by pod uid.
 
-    `submitted_at` is the event loop's time, in seconds.
+    `joins` tells that the gang does not need them to be whole. `submitted_at` is the event loop's
+    time, in seconds.
     """
 
     placed: Placed
     plan_id: str
+    joins: bool = False
     submitted_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     problem: str = ""
@@ -56,6 +61,11 @@ class GangBinding:
     def gang(self) -> Gang:
         """The gang."""
         return self.placed.gang
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """The members."""
+        return tuple(bind.pod for bind in self.placed.binds)
 
     @property
     def done(self) -> bool:
@@ -83,6 +93,9 @@ class GangBinding:
         return sum(outcome is not Outcome.BOUND for outcome in self.outcomes.values())
 
 
+Held = tuple[Hold, Mapping[Share, list[GangBinding]]]
+
+
 class Binder:
     """Binds with bounded concurrency, and only while `may_write()` says that we are the leader.
 
@@ -103,7 +116,8 @@ class Binder:
         self._concurrency = concurrency
         self._may_write = may_write
         self._claims = claims or Claims(api, cache, concurrency, may_write=may_write)
-        self._held: asyncio.Queue[tuple[GangBinding, tuple[Bind, ...]]] = asyncio.Queue()
+        self._together: dict[tuple[GangKey, ...], list[GangBinding]] = {}
+        self._held: asyncio.Queue[Held] = asyncio.Queue()
         self._queue: asyncio.Queue[tuple[GangBinding, Bind]] = asyncio.Queue()
         self._closed = False
 
@@ -113,15 +127,16 @@ class Binder:
         return self._queue.qsize()
 
     def submit(self, placed: Placed, plan_id: str) -> None:
-        """Assume the members on their nodes and queue their bindings, or first their claims."""
-        gang_binding = GangBinding(placed, plan_id)
+        """Assume the members on their nodes and queue their bindings, or first their claims.
+
+        Nothing is queued before all gangs are submitted that the plan lets start together.
+        """
         for bind in placed.binds:
             self._cache.assume(bind)
-        unbound = self._claims.unbound(placed)
-        if unbound:
-            self._held.put_nowait((gang_binding, unbound))
-        else:
-            self._enqueue(gang_binding)
+        group = self._together.setdefault(placed.together, [])
+        group.append(GangBinding(placed, plan_id))
+        if len(group) >= len(placed.together):
+            self._begin(self._together.pop(placed.together))
 
     async def run(self) -> None:
         """Bind what is submitted, until cancelled."""
@@ -130,7 +145,7 @@ class Binder:
                 workers.create_task(self._work(), name=f"binder {number}")
             while True:
                 held = await self._held.get()
-                workers.create_task(self._after_claims(*held), name=f"claims of {held[0].gang.key}")
+                workers.create_task(self._after_claims(*held))
 
     def close(self) -> None:
         """Begin with no more gangs: those whose claims are not bound yet are the next leader's."""
@@ -140,9 +155,28 @@ class Binder:
         """Return when everything that does not wait for claims has its outcome."""
         await self._queue.join()
 
-    async def _after_claims(self, gang_binding: GangBinding, unbound: tuple[Bind, ...]) -> None:
-        """Bind a gang once all of its claims are bound, or nobody of it."""
-        problem = await self._claims.bind(gang_binding.placed, unbound)
+    def _begin(self, group: list[GangBinding]) -> None:
+        """Bind gangs that start together; where there are claims to be bound, those come first."""
+        together = [gang_binding.placed for gang_binding in group]
+        if not any(needs_claims(bind) for placed in together for bind in placed.binds):
+            for gang_binding in group:
+                self._enqueue(gang_binding)
+            return
+        plan_ids = {gang_binding.gang.key: gang_binding.plan_id for gang_binding in group}
+        hold = self._claims.begin(shares_of(together))
+        bindings = {share: _bindings(share, plan_ids) for share in hold.shares}
+        self._held.put_nowait((hold, bindings))
+
+    async def _after_claims(self, hold: Hold, bindings: Mapping[Share, list[GangBinding]]) -> None:
+        """Bind all of a share once its claims are bound, or nobody of it."""
+
+        def settled(share: Share) -> None:
+            for gang_binding in bindings[share]:
+                self._claims_settled(gang_binding, share.problem)
+
+        await self._claims.bind(hold, settled)
+
+    def _claims_settled(self, gang_binding: GangBinding, problem: str) -> None:
         if problem:
             gang_binding.problem = problem
             for bind in gang_binding.placed.binds:
@@ -231,3 +265,7 @@ class Binder:
         if not bound_to:
             return None
         return Outcome.BOUND if bound_to == node else Outcome.LOST
+
+
+def _bindings(share: Share, plan_ids: Mapping[GangKey, str]) -> list[GangBinding]:
+    return [GangBinding(placed, plan_ids[placed.gang.key], share.joins) for placed in share.placed]

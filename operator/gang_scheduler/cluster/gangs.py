@@ -137,7 +137,7 @@ class Gangs:
             if key not in seen:
                 formed = self._group_of(key, now)
                 seen.update(formed.starting)
-                if not self._expects_more(formed.starting, now):
+                if not self._is_held(formed) and not self._expects_more(formed.starting, now):
                     groups[formed.starting] = self._as_group(formed, now)
         self._to_try.clear()
         for gang in (gang for group in groups.values() for gang in group.gangs):
@@ -194,6 +194,18 @@ class Gangs:
             # By the time the watch shows it, a member may already be gone again.
             record.whole_once = True
 
+    def joined(self, gang: Gang, pods: Collection[Pod]) -> None:
+        """Note that members were bound that their gang does not wait for."""
+        record = self.records.get(gang.key)
+        if record is None:
+            return
+        self.changed.add(gang.key)
+        record.whole_once |= gang.quorum == 1
+        uids = {pod.uid for pod in pods}
+        if record.refusal is not None and uids.issuperset(pod.uid for pod in record.refusal.pods):
+            record.failed_binds = 0
+            self._refusals.note(record, None)
+
     def bind_failed(self, refusal: Refused, now: int) -> None:
         """Note why a binding failed; and do not try again at once, it may fail again."""
         key = refusal.gang.key
@@ -207,23 +219,39 @@ class Gangs:
             self._retries.later(record, now, self.deadline(record))
             record.failed_binds = record.retries
 
+    def hold(self, key: GangKey, *, joins: bool = False) -> None:
+        """Note that members wait for claims, whose room is held meanwhile.
+
+        Those that join a gang are none that it waits for.
+        """
+        record = self.records.get(key)
+        if record is not None:
+            record.held += 1
+            record.unstarted |= not joins
+
     def held(self, refusal: Refused) -> None:
-        """Note which claims a gang waits for, whose room is held meanwhile."""
+        """Note which claims a gang waits for that is held."""
         record = self.records.get(refusal.gang.key)
-        if record is not None and (
-            record.refusal is None or record.refusal.detail != refusal.detail
+        if (
+            record is not None
+            and record.held
+            and (record.refusal is None or record.refusal.detail != refusal.detail)
         ):
-            record.held = True
             self._refusals.note(record, refusal)
             self.changed.add(record.key)
 
-    def let_go(self, key: GangKey) -> None:
-        """Note that a gang waits for no claims any more, for better or worse."""
+    def let_go(self, key: GangKey, *, joins: bool = False) -> None:
+        """Note that members wait for claims no more, for better or worse, and look at all again."""
         record = self.records.get(key)
-        if record is not None and record.held:
-            record.held = False
+        if record is None or not record.held:
+            return
+        record.held -= 1
+        record.unstarted &= joins
+        refusal = record.refusal
+        if not record.held and refusal and refusal.reason is Reason.WAITING_FOR_VOLUMES:
             self._refusals.note(record, None)
-            self.changed.add(key)
+        self.changed.add(key)
+        self._to_try.add(key)
 
     def preempting(
         self, keys: Iterable[GangKey], now: int, victims: Collection[str] = (), domain: str = ""
@@ -284,6 +312,11 @@ class Gangs:
             # From now on it holds back no other gang of its group.
             for mate in self._graph.group_of(key)[0]:
                 self._retries.at(self.records[mate], now)
+
+    def _is_held(self, formed: _Formed) -> bool:
+        """Tell whether a quorum has room and waits for its claims: till then nobody joins it."""
+        records = (self.records[key] for key in formed.starting)
+        return any(record.unstarted and not record.whole_once for record in records)
 
     def _is_done(self, record: Record) -> bool:
         """Tell whether a group has no more to expect of a gang: it runs, or it has ended well."""

@@ -40,8 +40,9 @@ class Record:
     living members was first seen. `warnings` are what the last try found that holds nothing up,
     None before the first try. `spared` are members that Jobs will not run any more, because so many
     have succeeded. `asked` is the `gathering` that its group knows of. `preempting` lasts until the
-    gang is bound or the preemption is given up, and `rounds` are when its last ones began. It is
-    `held` while members have room and wait for their claims; then `refusal` says for which.
+    gang is bound or the preemption is given up, and `rounds` are when its last ones began. While
+    members have room and wait for claims, `held` counts those that do so apart from each other, and
+    `refusal` says for which claims; it is `unstarted` while a quorum is among them.
     `preempted_by` says who took members of it; it lasts until the gang is whole again.
     """
 
@@ -61,7 +62,8 @@ class Record:
     spared: int = 0
     asked: Gathering | None = None
     preempting: Preempting | None = None
-    held: bool = False
+    held: int = 0
+    unstarted: bool = False
     rounds: tuple[int, ...] = ()
     preempted_by: str = ""
     _bound_then: frozenset[str] = frozenset()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gang_scheduler.model.gangs import Gang, Problem, Reason
+from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.tenants import Tenant
 from gang_scheduler.model.topology import Domain
@@ -23,10 +23,15 @@ class Bind:
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """Members of a gang that go to nodes together, in rank order."""
+    """Members of a gang that go to nodes together, in rank order.
+
+    `together` are the keys of all gangs that it starts with, itself among them; empty for a gang
+    that starts by itself.
+    """
 
     gang: Gang
     binds: tuple[Bind, ...]
+    together: tuple[GangKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -142,8 +142,10 @@ class _Cycle:
         placed_binds = (bind for each in self.placements.values() for bind in each.binds)
         for bind in self.trial.volumes.promises.kept(placed_binds):
             binds[gang_of[bind.pod.uid]].append(bind)
+        together = _together(self.snapshot.groups)
         placed = (
-            Placed(gang, _in_rank_order(gang, binds[key])) for key, gang in self.gangs.items()
+            Placed(gang, _in_rank_order(gang, binds[key]), together.get(key, ()))
+            for key, gang in self.gangs.items()
         )
         return Plan(
             placed=tuple(placed),
@@ -307,6 +309,12 @@ def _has_all(everyone: Placement, quorum: Placement, unit: Unit) -> bool:
     if len(unit.gangs) == 1:
         return True
     return {bind.pod.uid for bind in quorum.binds} <= {bind.pod.uid for bind in everyone.binds}
+
+
+def _together(groups: Iterable[GangGroup]) -> dict[GangKey, tuple[GangKey, ...]]:
+    """Return the gangs that each gang starts with, of groups in which several wait."""
+    waiting = (tuple(gang.key for gang in group.waiting) for group in groups)
+    return {key: keys for keys in waiting if len(keys) > 1 for key in keys}
 
 
 def _in_rank_order(gang: Gang, binds: Iterable[Bind]) -> tuple[Bind, ...]:

@@ -23,6 +23,7 @@ def held(words: str = WORDS) -> Cache:
     cache.gangs.placed(KEY)
     for name in ("a-0", "a-1"):
         cache.assume(Bind(pod(name, gang="a"), "n1"))
+    cache.gangs.hold(KEY)
     wait(cache, words)
     return cache
 
@@ -111,3 +112,62 @@ def test_a_gang_that_is_gone_meanwhile_is_no_trouble() -> None:
     cache.gangs.let_go(KEY)
 
     assert KEY not in cache.gangs.records
+
+
+# Who comes while it is held.
+
+
+def test_who_comes_while_a_quorum_is_held_waits_with_it() -> None:
+    cache = held()
+    cache.pod_seen(pod("a-late", gang="a"))
+    waits = cache.snapshot(NOW + 1).groups
+
+    cache.gangs.let_go(KEY)
+
+    (group,) = cache.snapshot(NOW + 2).groups
+    assert () == waits
+    assert ["a-late"] == [each.name for each in group.waiting[0].pending]
+
+
+def test_who_comes_before_anything_was_said_of_claims_waits_too() -> None:
+    cache = held("")
+    record(cache).refusal = None
+
+    cache.pod_seen(pod("a-late", gang="a"))
+
+    assert () == cache.snapshot(NOW + 1).groups
+
+
+def test_members_that_join_a_gang_hold_back_nobody() -> None:
+    cache = held()
+    cache.gangs.hold(KEY, joins=True)
+    cache.gangs.let_go(KEY)
+    cache.pod_seen(pod("a-late", gang="a"))
+
+    (group,) = cache.snapshot(NOW + 1).groups
+
+    assert ["a-late"] == [each.name for each in group.waiting[0].pending]
+    assert ("False", "WaitingForVolumes", WORDS) == said_of(cache)
+
+
+def test_a_member_that_joined_says_nothing_of_a_quorum_that_did_not_start() -> None:
+    cache = held()
+    cache.gangs.let_go(KEY)
+    failed = Refused(gang("a"), Reason.UNSCHEDULABLE, (pod("a-0"), pod("a-1")), detail="refused")
+    cache.gangs.bind_failed(failed, NOW)
+
+    cache.gangs.joined(gang("a", min_member=2), [pod("a-2")])
+
+    assert not record(cache).whole_once
+    assert failed is record(cache).refusal
+
+
+def test_a_member_that_joined_after_all_has_nothing_to_say_any_more() -> None:
+    cache = held()
+    cache.gangs.let_go(KEY)
+    late = pod("a-2")
+    cache.gangs.bind_failed(Refused(gang("a"), Reason.WAITING_FOR_VOLUMES, (late,)), NOW)
+
+    cache.gangs.joined(gang("a", min_member=2), [late])
+
+    assert record(cache).refusal is None
