@@ -76,9 +76,11 @@ class Tenancy:
 
     def gone(self, uid: str) -> None:
         """Forget a pod that is on no node any more."""
-        if self._leave(uid) and uid in self._tenants:
+        self._leave(uid)
+        if uid in self._tenants:
             self._changed.add(uid)
         else:
+            # Who came and went between two looks is nobody to remember.
             self._changed.discard(uid)
 
     def budget_seen(self, declared: DeclaredBudget) -> bool:
@@ -147,12 +149,11 @@ class Tenancy:
             allowed={key: max(0, n - used[key]) for key, n in allowed.items()},
         )
 
-    def _leave(self, uid: str) -> bool:
-        """Take a pod off its node; tell whether it was on one."""
+    def _leave(self, uid: str) -> None:
+        """Take a pod off its node, if it was on one."""
         before, _ = self._pods.pop(uid, (None, None))
         if before is not None:
             _add(self._present, before.priority, -1)
-        return before is not None
 
     def _refresh(self) -> None:
         """Take in what has changed since the last time."""

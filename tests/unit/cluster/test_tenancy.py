@@ -222,3 +222,22 @@ def test_a_gang_short_of_room_is_tried_again_when_a_budget_allows_more(
         cache.budget_seen(after)
 
     assert [1] == woken
+
+
+def test_who_is_gone_stays_gone_however_often_that_is_told() -> None:
+    cache = new_cache(DEFAULT_RULES, pod("x", node="n1"))
+    before = evictable(cache)
+
+    cache.pod_gone("uid-x")
+    cache.pod_gone("uid-x")
+
+    assert (["x"], []) == (before, evictable(cache))
+
+
+def test_who_came_and_went_between_two_looks_is_not_remembered() -> None:
+    cache = new_cache()
+    for number in range(3):
+        cache.pod_seen(pod(f"x-{number}", node="n1"))
+        cache.pod_gone(f"uid-x-{number}")
+
+    assert not cache.tenancy._changed
