@@ -1,5 +1,6 @@
 """Sums over the nodes that have the same value of a label: the domains of a topology key."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -18,13 +19,24 @@ class Caps(NamedTuple):
     most: IntArray
 
 
+def by_domain(column: LabelColumn, counts: IntArray) -> IntArray:
+    """Return what is counted in each domain, by code; nodes without the label are in none."""
+    # Code -1 is a domain of its own for a moment.
+    sums = np.bincount(column.codes + 1, weights=counts, minlength=len(column.values) + 1)
+    found: IntArray = sums[1:].astype(np.int64)
+    return found
+
+
 def in_domain(column: LabelColumn, counts: IntArray) -> IntArray:
     """Return what is counted in the whole domain of each node; 0 where a node is in none."""
-    # Code -1 is a domain of its own for a moment: nodes without the label.
-    sums = np.bincount(column.codes + 1, weights=counts, minlength=len(column.values) + 1)
-    sums[0] = 0
-    found: IntArray = sums[column.codes + 1].astype(np.int64)
+    found: IntArray = np.append(by_domain(column, counts), 0)[column.codes]
     return found
+
+
+def in_none(keys: Iterable[str], counts: IntArray, nodes: NodeTable) -> bool:
+    """Tell whether all that is counted is on nodes without any of these labels."""
+    rows = counts > 0
+    return not any((rows & has(nodes.label(key))).any() for key in keys)
 
 
 def has(column: LabelColumn) -> BoolArray:
@@ -37,8 +49,8 @@ def one_node_each(key: str, nodes: NodeTable) -> bool:
     """Tell whether no two nodes share a domain, as with hostnames. Computed once a table."""
 
     def compute() -> bool:
-        codes = nodes.label(key).codes
-        present = codes[codes != ABSENT]
+        column = nodes.label(key)
+        present = column.codes[has(column)]
         return len(np.unique(present)) == len(present)
 
     return nodes.derive(("one node each", key), compute)

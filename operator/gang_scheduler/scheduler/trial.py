@@ -36,6 +36,11 @@ def shares(placed: Iterable[tuple[Ask, int]]) -> list[Share]:
     return [Share(ask, *np.unique(rows, return_counts=True)) for ask, rows in rows_by_ask.items()]
 
 
+def number_in(taken: Iterable[Share]) -> int:
+    """Return how many pods there is room for in shares."""
+    return sum(int(share.counts.sum()) for share in taken)
+
+
 def merged(taken: Iterable[Share]) -> list[Share]:
     """Return shares as one for each class."""
     by_ask: dict[Ask, list[IntArray]] = {}

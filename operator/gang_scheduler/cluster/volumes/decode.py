@@ -18,6 +18,7 @@ from gang_scheduler.cluster.ports import (
     VolumeRef,
 )
 from gang_scheduler.cluster.volumes import wire as volume_wire
+from gang_scheduler.cluster.volumes.claim_patches import SELECTED_NODE
 from gang_scheduler.cluster.volumes.objects import (
     Capacity,
     Claim,
@@ -33,7 +34,6 @@ from gang_scheduler.model.requirements import NodeTerm, Operator, Requirement
 from gang_scheduler.model.volumes import FILESYSTEM, Need, Pool, Volume
 
 BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
-SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 OLD_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 ZONE_LABELS: Final = (
     "failure-domain.beta.kubernetes.io/zone",

@@ -107,8 +107,7 @@ def _is_first(affinity: Affinity, ask: Ask, trial: Trial) -> bool:
     """Tell whether the class means itself, and nobody whom it means is in any domain."""
     if affinity.selector not in ask.selected_by:
         return False
-    rows = trial.peers.present(affinity.selector) > 0
-    return not any((rows & domains.has(trial.nodes.label(key))).any() for key in affinity.keys)
+    return domains.in_none(affinity.keys, trial.peers.present(affinity.selector), trial.nodes)
 
 
 def _most(ask: Ask, nodes: NodeTable) -> IntArray:

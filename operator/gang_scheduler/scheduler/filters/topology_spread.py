@@ -10,7 +10,7 @@ from collections import Counter
 
 import numpy as np
 
-from gang_scheduler.model.nodes import ABSENT, UNLIMITED, BoolArray, IntArray, NodeTable
+from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray, NodeTable
 from gang_scheduler.model.peers import Spread
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.scheduler import domains
@@ -119,6 +119,6 @@ def _included(spread: Spread, ask: Ask, nodes: NodeTable) -> BoolArray:
 
 def _labelled(ask: Ask, nodes: NodeTable) -> BoolArray:
     """Return the nodes that have the keys of all constraints."""
-    columns = [nodes.label(each.key).codes for each in _hard(ask)]
-    labelled: BoolArray = np.logical_and.reduce([codes != ABSENT for codes in columns])
+    columns = [nodes.label(each.key) for each in _hard(ask)]
+    labelled: BoolArray = np.logical_and.reduce([domains.has(column) for column in columns])
     return labelled

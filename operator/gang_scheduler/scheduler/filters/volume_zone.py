@@ -9,8 +9,9 @@ from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.nodes import ABSENT, BoolArray, NodeTable
+from gang_scheduler.model.nodes import BoolArray, NodeTable
 from gang_scheduler.model.pods import Ask
+from gang_scheduler.scheduler import domains
 
 SUCCESSORS: Final = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
@@ -28,7 +29,7 @@ def passes(ask: Ask, nodes: NodeTable) -> BoolArray:
     for key, values in ask.storage.zones:
         allowed &= _within(key, values, nodes)
     for key in LABELS:
-        zoned |= nodes.label(key).codes != ABSENT
+        zoned |= domains.has(nodes.label(key))
     return allowed | ~zoned
 
 
@@ -41,5 +42,5 @@ def _within(key: str, values: tuple[str, ...], nodes: NodeTable) -> BoolArray:
     column = nodes.label(key)
     successor = nodes.label(SUCCESSORS.get(key, key))
     matches = column.matches(values)
-    matches |= (column.codes == ABSENT) & successor.matches(values)
+    matches |= ~domains.has(column) & successor.matches(values)
     return matches

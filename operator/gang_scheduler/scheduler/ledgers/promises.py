@@ -158,7 +158,7 @@ class Promises:
             named = {each.volume for each in found} - {ABSENT}
             more = {volume for volume in named if not self._taken[volume]}
             if more <= taken:
-                return int(UNLIMITED)
+                return UNLIMITED
             taken |= more
             decided |= {n.claim: d for n, d in zip(needs, found, strict=True) if n.claim}
             pods += 1

@@ -18,7 +18,7 @@ from gang_scheduler.scheduler.placement.capacity import Capacity
 from gang_scheduler.scheduler.placement.descent import Descent
 from gang_scheduler.scheduler.placement.offers import offer_slots, prospects, slot_limit
 from gang_scheduler.scheduler.profile import Profile
-from gang_scheduler.scheduler.trial import Share, Trial, merged
+from gang_scheduler.scheduler.trial import Share, Trial, merged, number_in
 
 Seated = dict[str, int]
 """Members by uid, and the place in the tree where each has room."""
@@ -102,7 +102,7 @@ class Seating:
         """Take room for all of several crowds whose members depend on each other, else for none."""
         everyone = sum(len(crowd) for crowd in crowds)
         found = self.take_one_by_one(crowds, area, at_least=everyone)
-        if entangled.number_in(found) < everyone:
+        if number_in(found) < everyone:
             return None
         seats = {
             share.ask: np.sort(np.repeat(area.tree.places[share.rows], share.counts)).tolist()

@@ -5,7 +5,7 @@ used once: what one member takes changes what every node offers to the next. Whe
 share a domain, and the first of them would choose the wrong one, each domain is tried.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 import numpy as np
@@ -13,11 +13,11 @@ import numpy as np
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.peers import Affinity
 from gang_scheduler.model.pods import Ask
-from gang_scheduler.scheduler.domains import has
+from gang_scheduler.scheduler import domains
 from gang_scheduler.scheduler.placement import preferred
 from gang_scheduler.scheduler.placement.offers import at_once, coupled, offer_slots, prospects
 from gang_scheduler.scheduler.profile import Profile
-from gang_scheduler.scheduler.trial import Share, Trial
+from gang_scheduler.scheduler.trial import Share, Trial, number_in
 
 MOST_ANCHORS: Final = 64
 """In how many domains members are tried that must share one."""
@@ -57,11 +57,6 @@ def take(
     return _step_by_step(sizes, best, trial, profile) if most >= at_least else []
 
 
-def number_in(shares: Iterable[Share]) -> int:
-    """Return how many members there are in shares."""
-    return sum(int(share.counts.sum()) for share in shares)
-
-
 def _ways(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> Iterator[Open]:
     """Yield where members may be: anywhere; then in one domain after the other."""
     yield rows
@@ -76,8 +71,7 @@ def _anchors(affinity: Affinity, sizes: Sizes, trial: Trial) -> bool:
     """Tell whether members are those whom an affinity means, and nobody else is."""
     if not any(affinity.selector in ask.selected_by for ask in sizes):
         return False
-    present = trial.peers.present(affinity.selector) > 0
-    return not any((present & has(trial.nodes.label(key))).any() for key in affinity.keys)
+    return domains.in_none(affinity.keys, trial.peers.present(affinity.selector), trial.nodes)
 
 
 def _domains(  # noqa: PLR0917 - what is placed, and where.
@@ -90,10 +84,8 @@ def _domains(  # noqa: PLR0917 - what is placed, and where.
     room: list[IntArray] = []
     for each in concerned:
         here = np.where(rows.get(each, True), prospects(each, trial, profile), 0)
-        held = np.bincount(
-            column.codes + 1, here.clip(max=sizes[each]), minlength=len(column.values) + 1
-        )
-        room.append(held[1:].clip(max=sizes[each]))
+        held = domains.by_domain(column, here.clip(max=sizes[each]))
+        room.append(held.clip(max=sizes[each]))
     together = np.sum(room, axis=0)
     needed = sum(sizes[each] for each in concerned)
     for code in np.lexsort((together, together < needed))[:MOST_ANCHORS].tolist():
@@ -145,12 +137,12 @@ def _step(ask: Ask, slots: IntArray, number: int, trial: Trial, profile: Profile
     return Share(ask, rows[counts > 0], counts[counts > 0])
 
 
-def _capped(counts: IntArray, domains: IntArray, most: IntArray) -> IntArray:
+def _capped(counts: IntArray, codes: IntArray, most: IntArray) -> IntArray:
     """Return as many of the first counts in each domain as it may have; -1 is the last domain."""
-    order = np.argsort(domains, kind="stable")
+    order = np.argsort(codes, kind="stable")
     together = np.cumsum(counts[order])
-    first = np.searchsorted(domains[order], domains[order])
+    first = np.searchsorted(codes[order], codes[order])
     before = together - counts[order] - (together - counts[order])[first]
     allowed = np.zeros_like(counts)
-    allowed[order] = (most[domains[order]] - before).clip(0, counts[order])
+    allowed[order] = (most[codes[order]] - before).clip(0, counts[order])
     return allowed

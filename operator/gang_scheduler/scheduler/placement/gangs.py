@@ -16,7 +16,7 @@ from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.placement import arrangements, entangled, preferred
 from gang_scheduler.scheduler.placement.offers import offer_slots, slot_limit
 from gang_scheduler.scheduler.profile import Profile
-from gang_scheduler.scheduler.trial import Share, Trial, merged, shares
+from gang_scheduler.scheduler.trial import Share, Trial, merged, number_in, shares
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +36,7 @@ def place(
     """
     with trial.all_or_nothing() as attempt:
         shares, unplaced = _take(members, trial, profile)
-        placed = sum(int(share.counts.sum()) for share in shares)
+        placed = number_in(shares)
         if placed >= at_least:
             attempt.keep()
             return Placement(_binds(members, shares, trial), tuple(shares))
