@@ -7,11 +7,17 @@ import builders
 from gang_scheduler.cluster import sources
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.events import QUEUE_LENGTH, About, Events
+from gang_scheduler.cluster.events import (
+    QUEUE_LENGTH,
+    REPEAT_SECONDS,
+    REWORD_SECONDS,
+    About,
+    Events,
+)
 from gang_scheduler.cluster.fake import EVENTS, FakeApi, Fault
 from gang_scheduler.cluster.reports import Reports
 from gang_scheduler.model.gangs import Problem, Reason
-from gang_scheduler.model.plan import Bind, Plan, Preemption, Refused, Warned
+from gang_scheduler.model.plan import Bind, Misfit, Plan, Preemption, Refused, Warned
 from gang_scheduler.model.tenants import Tenant
 from gang_scheduler.model.topology import Domain
 
@@ -76,6 +82,33 @@ async def test_an_unknown_layer_that_holds_a_gang_up_is_an_invalid_gang() -> Non
     plan = Plan(refused=(Refused(waits, problem.reason, waits.pending, detail=problem.message),))
 
     assert [("Warning", "InvalidGang", "a", problem.message)] == await Desk().told(plan)
+
+
+def full(*rejections: tuple[str, int]) -> Plan:
+    """Return a plan that finds no room for the gang, for these reasons."""
+    waits = builders.gang("a", pods=2)
+    misfit = Misfit(nodes=9, fits=0, needs=2, rejections=rejections)
+    return Plan(refused=(Refused(waits, Reason.UNSCHEDULABLE, waits.pending, misfit),))
+
+
+async def test_why_a_gang_waits_is_told_in_other_words_after_half_a_minute() -> None:
+    desk = Desk()
+    for _ in range(REWORD_SECONDS):
+        await desk.told(full(("Insufficient cpu", 9)))
+
+    told = await desk.told(full(("Insufficient memory", 9)))
+
+    assert ["Insufficient cpu", "Insufficient memory"] == [
+        "Insufficient " + note.partition("Insufficient ")[2].partition(".")[0] for *_, note in told
+    ]
+
+
+async def test_why_a_gang_waits_is_told_again_in_the_same_words_after_some_minutes() -> None:
+    desk = Desk()
+    for _ in range(REPEAT_SECONDS + REWORD_SECONDS):
+        await desk.told(full(("Insufficient cpu", 9)))
+
+    assert 2 == len(await desk.told())
 
 
 # Preemption.

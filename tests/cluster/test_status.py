@@ -198,3 +198,57 @@ async def test_what_was_told_of_gangs_that_are_gone_is_forgotten(
     await office.look()
 
     assert len(office.writer._told) <= 4
+
+
+class FullOffice(Office):
+    """One in which the gang `a` waits, of three pods; `room` is for how many there is room."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self.room(room)
+        self.gang("a", 3, pods=3)
+
+    def room(self, pods: int) -> None:
+        """Set for how many pods there is room."""
+        offered = {"cpu": str(pods), "memory": "32Gi", "pods": "110"}
+        self.cluster.put(NODES, builders.node_body("n1", allocatable=offered))
+
+    def said(self) -> str:
+        """Return the message of the condition Scheduled."""
+        conditions = self.cluster.get(POD_GROUPS, NAMESPACE, "a")["status"]["conditions"]
+        (found,) = [each["message"] for each in conditions if each["type"] == "Scheduled"]
+        return str(found)
+
+
+async def test_other_numbers_in_a_message_are_written_after_a_while() -> None:
+    office = FullOffice(room=2)
+    await office.look()
+    office.room(1)
+
+    await office.look()
+    before = office.said()
+    for _ in range(status.REWORD_SECONDS):
+        await office.look()
+
+    assert ("2 of the 3" in before, "1 of the 3" in office.said()) == (True, True)
+    assert 2 == office.writes("patch_status")
+
+
+async def test_another_reason_in_a_message_is_written_at_once() -> None:
+    office = FullOffice(room=2)
+    await office.look()
+    office.cluster.put(NODES, builders.node_body("n1", unschedulable=True))
+
+    await office.look()
+
+    assert office.said().startswith("0/1 nodes are available: 1 node(s) were unschedulable.")
+
+
+async def test_a_timeout_is_written_though_the_reason_is_the_same() -> None:
+    office = FullOffice(room=2)
+    await office.look()
+
+    await office.look(601)
+
+    conditions = office.cluster.get(POD_GROUPS, NAMESPACE, "a")["status"]["conditions"]
+    assert "SchedulingTimeout" in [each["type"] for each in conditions]

@@ -362,7 +362,8 @@ class Cache:
 
     def _tenants(self, groups: Iterable[GangGroup], now: int) -> Tenants | None:
         """Return who is on the nodes, if any of the groups may have somebody make room for it."""
-        if not any(self.tenancy.outranked_by(group.priority) for group in groups):
+        priorities = {group.priority for group in groups}
+        if not any(map(self.tenancy.outranked_by, priorities)):
             return None
         return self.tenancy.tenants(self.gangs.records, self.pods, now)
 

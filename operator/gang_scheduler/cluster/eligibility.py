@@ -36,6 +36,12 @@ class Eligibility:
         recent = sum(1 for at in record.rounds if now - at < ROUNDS_SECONDS)
         return TOO_MANY_ROUNDS if recent >= MOST_ROUNDS else ""
 
+    def may_change(self, gang: Gang, record: Record) -> bool:
+        """Tell whether the answer may be another one later, although the gang is the same."""
+        if record.preempting is not None or record.rounds:
+            return True
+        return any(pod.nominated for pod in gang.pending)
+
     def _is_under_way(self, gang: Gang, record: Record, now: int) -> bool:
         """Tell whether those that the gang waits for are still leaving."""
         started = record.preempting

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from gang_scheduler import telemetry
 from gang_scheduler.cluster.errors import ApiError, Kind
@@ -34,6 +34,14 @@ class About:
     uid: str
 
 
+class _Said(NamedTuple):
+    """What was said last and when, and when somebody last wanted to say something."""
+
+    note: str
+    at: float
+    asked_at: float
+
+
 class Events:
     """Takes Events at once and sends them as fast as the rate allows.
 
@@ -53,9 +61,14 @@ class Events:
         self._may_write = may_write
         self._clock = clock
         self._queue: asyncio.Queue[tuple[str, dict[str, Any]]] = asyncio.Queue(QUEUE_LENGTH)
-        self._last: dict[tuple[str, str, bool], tuple[str, float]] = {}
+        self._last: dict[tuple[str, str, bool], _Said] = {}
         self._pruned_at = clock()
         self._instance = f"{CONTROLLER}-{os.environ.get('HOSTNAME') or socket.gethostname()}"
+
+    def is_quiet(self, about: About, reason: str, *, warning: bool = False) -> bool:
+        """Tell whether nothing of this kind need be said yet. Cheap, where to find words is not."""
+        said = self._last.get((about.uid, reason, warning))
+        return said is not None and self._clock() - said.asked_at < REWORD_SECONDS
 
     def record(self, about: About, reason: str, note: str, *, warning: bool = False) -> None:
         """Queue an Event, unless it was just said."""
@@ -70,7 +83,7 @@ class Events:
             telemetry.WRITES.labels("event", "dropped").inc()
         event = self._event(about, reason, note, now, warning=warning)
         self._queue.put_nowait((namespace, event))
-        self._last[kind] = (note, now)
+        self._last[kind] = _Said(note, now, now)
 
     async def run(self) -> None:
         """Send until cancelled, at PER_SECOND on average and BURST at once."""
@@ -104,9 +117,12 @@ class Events:
     def _said_lately(self, kind: tuple[str, str, bool], note: str, now: float) -> bool:
         if now - self._pruned_at > REPEAT_SECONDS:
             self._pruned_at = now
-            self._last = {k: v for k, v in self._last.items() if now - v[1] < REPEAT_SECONDS}
-        last_note, at = self._last.get(kind, ("", float("-inf")))
-        return now - at < (REPEAT_SECONDS if note == last_note else REWORD_SECONDS)
+            self._last = {k: v for k, v in self._last.items() if now - v.at < REPEAT_SECONDS}
+        said = self._last.get(kind)
+        if said is None:
+            return False
+        self._last[kind] = said._replace(asked_at=now)
+        return now - said.at < (REPEAT_SECONDS if note == said.note else REWORD_SECONDS)
 
     def _event(
         self, about: About, reason: str, note: str, now: float, *, warning: bool

@@ -12,7 +12,7 @@ from gang_scheduler.cluster.groups import GroupGraph
 from gang_scheduler.cluster.jobs import Jobs
 from gang_scheduler.cluster.ports import JobPods
 from gang_scheduler.cluster.records import Preempting, Record
-from gang_scheduler.cluster.refusals import Refusals
+from gang_scheduler.cluster.refusals import Refusals, is_news
 from gang_scheduler.cluster.tenancy import Tenancy
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, GangName, Problem, Reason
 from gang_scheduler.model.gathering import Gathering
@@ -55,6 +55,9 @@ class Gangs:
         self.schedulers = frozenset(schedulers)
         self.records: dict[GangKey, Record] = {}
         self.changed: set[GangKey] = set()
+        """Of whom something else is to be said than before."""
+        self.reworded: set[GangKey] = set()
+        """Of whom the same is to be said in other numbers."""
         self._jobs = Jobs()
         self._eligibility = Eligibility(tenancy or Tenancy())
         self._timeout_seconds = timeout_seconds
@@ -128,13 +131,17 @@ class Gangs:
 
     def take_due(self, now: int) -> tuple[GangGroup, ...]:
         """Return the groups to try now, and expect a verdict on each of their waiting gangs."""
-        self._to_try |= self._retries.due(now) | self._refusals.helped()
+        due = self._retries.due(now) | self._refusals.helped()
+        self._to_try |= {key for key in due if self.records[key].standing is None}
         for key in list(self._to_try):
             self._listen(key)
         groups: dict[tuple[GangKey, ...], GangGroup] = {}
         seen: set[GangKey] = set()
-        for key in sorted(self._to_try):
-            if key not in seen:
+        for key in sorted(self._to_try | due):
+            standing = None if key in self._to_try else self._standing(key)
+            if standing is not None:
+                groups[key,] = standing
+            elif key not in seen:
                 formed = self._group_of(key, now)
                 seen.update(formed.starting)
                 if not self._is_held(formed) and not self._expects_more(formed.starting, now):
@@ -163,14 +170,21 @@ class Gangs:
         """Note that the scheduler found room for a gang's quorum."""
         record = self._record(key)
         # What the API server refused last time stands until it takes it.
-        self._judged(key, record.refusal if record.failed_binds else None).retry_at = None
-        record.preempting = None
+        self._judged(record, record.refusal if record.failed_binds else None)
+        record.retry_at = record.preempting = None
+        self.changed.add(key)
 
     def refused(self, refusal: Refused, now: int) -> None:
         """Note why a gang waits, and when to try again if nothing happens before."""
-        record = self._judged(refusal.gang.key, refusal)
+        record = self._record(refusal.gang.key)
         deadline = self.deadline(record)
-        self._refusals.tried(record.key, refusal.reason)
+        late = deadline is not None and now >= deadline
+        if is_news(record, refusal, late=late):
+            self.changed.add(record.key)
+        elif record.refusal != refusal:
+            self.reworded.add(record.key)
+        record.late = late
+        self._judged(record, refusal, refusal.reason)
         if refusal.reason is not Reason.WAITING_FOR_VICTIMS:
             record.preempting = None
         if refusal.reason in SHORT_OF_ROOM:
@@ -191,6 +205,7 @@ class Gangs:
             record.failed_binds = 0
             self._refusals.note(record, None)
             self.changed.add(key)
+            record.standing = None
             # By the time the watch shows it, a member may already be gone again.
             record.whole_once = True
 
@@ -201,6 +216,7 @@ class Gangs:
             return
         self.changed.add(gang.key)
         record.whole_once |= gang.quorum == 1
+        record.standing = None
         uids = {pod.uid for pod in pods}
         if record.refusal is not None and uids.issuperset(pod.uid for pod in record.refusal.pods):
             record.failed_binds = 0
@@ -227,6 +243,7 @@ class Gangs:
         record = self.records.get(key)
         if record is not None:
             record.held += 1
+            record.standing = None
             record.unstarted |= not joins
 
     def held(self, refusal: Refused) -> None:
@@ -261,6 +278,7 @@ class Gangs:
             record = self._record(key)
             record.preempting = Preempting(now, tuple(victims), domain)
             record.rounds = (*record.rounds, now)[-MOST_ROUNDS:]
+            record.standing = None
             self.changed.add(key)
 
     def preemption_over(self, keys: Iterable[GangKey]) -> None:
@@ -278,14 +296,13 @@ class Gangs:
             record.taken_from(by)
             self.changed.add(key)
 
-    def _judged(self, key: GangKey, refusal: Refused | None) -> Record:
-        record = self._record(key)
+    def _judged(
+        self, record: Record, refusal: Refused | None, reason: Reason | None = None
+    ) -> None:
         self._refusals.note(record, refusal)
-        self._refusals.tried(key)
+        self._refusals.tried(record, reason)
         record.warnings = ()
         record.tried = True
-        self.changed.add(key)
-        return record
 
     # Groups.
 
@@ -297,7 +314,8 @@ class Gangs:
             # It has started: from now on it is nobody's business.
             return _Formed(keys, (key,), None)
         for each in keys:
-            self._settle(each, now)
+            if each != key:
+                self._settle(each, now)
         starting = tuple(each for each in keys if not self._is_done(self.records[each]))
         return _Formed(keys, starting, problem)
 
@@ -347,18 +365,33 @@ class Gangs:
         has_mates = gathering is not None or gatherings.shared(gangs)
         # What is wrong comes before what is only not there yet.
         is_missing = formed.problem and formed.problem.reason is not Reason.INVALID_SPEC
-        return GangGroup(
+        group = GangGroup(
             gangs=gangs,
             problem=(wrong or formed.problem) if is_missing else (formed.problem or wrong),
             gathering=gathering,
             started=gatherings.started(whole, formed.starting) if has_mates else (),
         )
+        self._let_stand(group)
+        return group
+
+    def _let_stand(self, group: GangGroup) -> None:
+        """Keep a group that is of one gang, if only a change of that can make it another one."""
+        for gang in group.waiting:
+            record = self.records[gang.key]
+            is_complete = len(gang.pending) + gang.bound >= gang.min_member
+            lasts = is_complete and not self._eligibility.may_change(gang, record)
+            record.standing = group if lasts and self._graph.is_alone(gang.key) else None
+
+    def _standing(self, key: GangKey) -> GangGroup | None:
+        """Return the group of a gang as it was tried last, if that is what it still is."""
+        return self.records[key].standing if self._graph.is_alone(key) else None
 
     def _gang(self, key: GangKey, gathering: Gathering | None, now: int) -> Gang:
         record = self.records[key]
         gang = record.as_gang(self.schedulers, gathers=gathering is not None)
         spares_others = self._eligibility.why_not(gang, record, now) if gang.pending else ""
-        gang = replace(gang, spares_others=spares_others)
+        if spares_others:
+            gang = replace(gang, spares_others=spares_others)
         return gatherings.checked(self._checked(gang, now), gathering)
 
     def _checked(self, gang: Gang, now: int) -> Gang:
@@ -388,7 +421,7 @@ class Gangs:
     def _said(self, declaration: Declaration) -> None:
         record = self._record(declaration.key)
         before = record.said.get(declaration.uid)
-        record.said[declaration.uid] = declaration
+        record.describe(declaration)
         if before is None:
             record.whole_once |= declaration.was_scheduled
             record.quorum_since = record.quorum_since or declaration.quorum_since
@@ -400,11 +433,14 @@ class Gangs:
 
     def _unsaid(self, key: GangKey, uid: str) -> None:
         record = self.records.get(key)
-        if record is not None and record.said.pop(uid, None) is not None:
+        if record is not None and record.undescribe(uid):
             self._touched(key)
 
     def _record(self, key: GangKey) -> Record:
-        return self.records.setdefault(key, Record(key))
+        record = self.records.get(key)
+        if record is None:
+            record = self.records[key] = Record(key)
+        return record
 
     def _touched(self, key: GangKey) -> None:
         record = self.records[key]
@@ -412,6 +448,7 @@ class Gangs:
             self._forget(key)
             return
         record.retries = 0
+        record.standing = None
         self.changed.add(key)
         self._to_try.add(key)
 
@@ -434,5 +471,5 @@ class Gangs:
         left = self._graph.say(key, ())
         self._to_try |= self._graph.concerned(key.called) | self._all_called(left)
         self._refusals.forget(self.records.pop(key))
-        for keys in (self.changed, self._to_try):
+        for keys in (self.changed, self.reworded, self._to_try):
             keys.discard(key)

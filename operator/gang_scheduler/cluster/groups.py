@@ -39,6 +39,8 @@ class GroupGraph:
 
     def group_of(self, key: GangKey) -> tuple[tuple[GangKey, ...], Problem | None]:
         """Return the gangs of a gang's group, sorted, and what keeps the group from being one."""
+        if self.is_alone(key):
+            return (key,), None
         found, unseen, problems = {key}, [key], []
         while unseen:
             neighbours, problem = self._neighbours(unseen.pop())
@@ -49,6 +51,10 @@ class GroupGraph:
         # What is wrong comes before what is only not there yet.
         problems.sort(key=lambda each: (each.reason is not Reason.INVALID_SPEC, each.message))
         return tuple(sorted(found)), problems[0] if problems else None
+
+    def is_alone(self, key: GangKey) -> bool:
+        """Tell whether a gang names nobody, and nobody names it."""
+        return key not in self._names and key.called not in self._named_by
 
     def concerned(self, name: GangName) -> set[GangKey]:
         """Return the gangs that mention a name: they may have waited for it."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from gang_scheduler.cluster import declarations, podsets, ranks, sources, topology_requests
 from gang_scheduler.cluster.declarations import Declaration
-from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
+from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
 from gang_scheduler.model.gathering import Gathering
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod, PodPhase, rank_key
@@ -38,12 +38,14 @@ class Record:
     members that had ended before the present attempt began. `whole_once` lasts while any member
     that has a node lives. Times are seconds since the epoch; `quorum_since` is when a quorum of
     living members was first seen. `warnings` are what the last try found that holds nothing up,
-    None before the first try. `spared` are members that Jobs will not run any more, because so many
-    have succeeded. `asked` is the `gathering` that its group knows of. `preempting` lasts until the
-    gang is bound or the preemption is given up, and `rounds` are when its last ones began. While
-    members have room and wait for claims, `held` counts those that do so apart from each other, and
-    `refusal` says for which claims; it is `unstarted` while a quorum is among them.
-    `preempted_by` says who took members of it; it lasts until the gang is whole again.
+    None before the first try; it was `late` when the schedule timeout had ended by the last one.
+    `spared` are members that Jobs will not run any more, because so many have succeeded. `asked` is
+    the `gathering` that its group knows of. `preempting` lasts until the gang is bound or the
+    preemption is given up, and `rounds` are when its last ones began. While members have room and
+    wait for claims, `held` counts those that do so apart from each other, and `refusal` says for
+    which claims; it is `unstarted` while a quorum is among them. `preempted_by` says who took
+    members of it; it lasts until the gang is whole again. `standing` is the group of the gang as
+    the scheduler last saw it, for as long as it would be the same.
     """
 
     key: GangKey
@@ -54,6 +56,7 @@ class Record:
     tried: bool = False
     quorum_since: int | None = None
     refusal: Refused | None = None
+    late: bool = False
     warnings: tuple[Problem, ...] | None = None
     retries: int = 0
     failed_binds: int = 0
@@ -66,34 +69,38 @@ class Record:
     unstarted: bool = False
     rounds: tuple[int, ...] = ()
     preempted_by: str = ""
+    standing: GangGroup | None = None
     _bound_then: frozenset[str] = frozenset()
-    _by_members: Declaration | None = None
-    _members_changed: bool = False
+    _living: tuple[Pod, ...] | None = None
+    _declaration: Declaration | None = None
+    _declared: bool = False
 
     def take(self, pod: Pod) -> None:
         """Add or replace a member."""
         self.members[pod.uid] = pod
-        self._members_changed = True
+        self._members_changed()
 
     def drop(self, uid: str) -> bool:
         """Forget a member; tell whether it was one."""
-        self._members_changed = True
+        self._members_changed()
         return self.members.pop(uid, None) is not None
+
+    def describe(self, declaration: Declaration) -> None:
+        """Add or replace what an object says of the gang."""
+        self.said[declaration.uid] = declaration
+        self._declared = False
+
+    def undescribe(self, uid: str) -> bool:
+        """Forget an object; tell whether it described the gang."""
+        self._declared = False
+        return self.said.pop(uid, None) is not None
 
     @property
     def declaration(self) -> Declaration | None:
         """What describes the gang; of several objects, the youngest of the first API group."""
-        by_members = BY_MEMBERS.get(self.key.source)
-        if by_members is not None:
-            if self._members_changed:
-                self._by_members = by_members(self.key, self.members.values())
-                self._members_changed = False
-            return self._by_members
-        return min(
-            self.said.values(),
-            key=lambda each: (each.resource or ("",), -each.created_at, each.uid),
-            default=None,
-        )
+        if not self._declared:
+            self._declaration, self._declared = self._find_declaration(), True
+        return self._declaration
 
     @property
     def min_member(self) -> int:
@@ -130,7 +137,7 @@ class Record:
 
     def living(self) -> Iterator[Pod]:
         """Return the members that count: not ended, not being deleted, not gated."""
-        return (pod for pod in self.members.values() if pod.living)
+        return iter(self._all_living())
 
     def ended(self) -> Iterator[Pod]:
         """Return the members that ended during the present attempt."""
@@ -156,7 +163,7 @@ class Record:
 
     def settle(self, now: int) -> None:
         """Bring what the record remembers in line with its members. Linear in members."""
-        living = list(self.living())
+        living = self._all_living()
         bound = sum(1 for pod in living if pod.node)
         if living and not bound:
             # Nobody runs and somebody waits: a new attempt. Who ended before is no part of it,
@@ -183,7 +190,7 @@ class Record:
 
         `gathers`: its group asks something of the network.
         """
-        living = list(self.living())
+        living = self._all_living()
         pending = [pod for pod in living if not pod.node and pod.scheduler in schedulers]
         said = self.declaration or NOBODY_SAID
         oldest = min(living, key=lambda pod: (pod.created_at, pod.uid), default=None)
@@ -202,6 +209,26 @@ class Record:
             min_resources=said.min_resources,
             mates=self.bound() if gathers or any(pod.podset for pod in living) else (),
             problem=self._problem() or self._problem_of(pending),
+        )
+
+    def _members_changed(self) -> None:
+        """Let what follows from the members be worked out anew."""
+        self._living = self.standing = None
+        self._declared = False
+
+    def _all_living(self) -> tuple[Pod, ...]:
+        if self._living is None:
+            self._living = tuple(pod for pod in self.members.values() if pod.living)
+        return self._living
+
+    def _find_declaration(self) -> Declaration | None:
+        by_members = BY_MEMBERS.get(self.key.source)
+        if by_members is not None:
+            return by_members(self.key, self.members.values())
+        return min(
+            self.said.values(),
+            key=lambda each: (each.resource or ("",), -each.created_at, each.uid),
+            default=None,
         )
 
     def _needed(self, said: Declaration) -> int:

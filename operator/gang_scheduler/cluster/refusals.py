@@ -34,11 +34,14 @@ class Refusals:
             self.waiting[refusal.reason] += 1
         record.refusal = refusal
 
-    def tried(self, key: GangKey, reason: Reason | None = None) -> None:
+    def tried(self, record: Record, reason: Reason | None = None) -> None:
         """Note how a try ended. Without it, not even freed room makes a gang due that waits."""
-        self._short_of_nodes.discard(key)
         if reason in HELPED_BY_NODES:
-            self._short_of_nodes.add(key)
+            self._short_of_nodes.add(record.key)
+        else:
+            self._short_of_nodes.discard(record.key)
+            # What follows from the nodes is kept with it, and they may be others by the next try.
+            record.standing = None
 
     def forget(self, record: Record) -> None:
         """Forget a gang that is gone."""
@@ -64,3 +67,24 @@ class Refusals:
 
 def _misses_a_tree(record: Record) -> bool:
     return record.refusal is not None and record.refusal.reason in HELPED_BY_TREES
+
+
+def is_news(record: Record, refusal: Refused, *, late: bool) -> bool:
+    """Tell whether a verdict says something else of a gang than the last one, not only in numbers.
+
+    `late`: the schedule timeout has ended.
+    """
+    if not record.tried or record.warnings or late != record.late:
+        return True
+    before = record.refusal
+    return before != refusal and (before is None or _wordless(before) != _wordless(refusal))
+
+
+def _wordless(refusal: Refused) -> tuple[object, ...]:
+    """Return what a refusal says, apart from counts that change with every pod elsewhere."""
+    misfit = refusal.misfit
+    rejections = {words for words, _ in misfit.rejections} if misfit else None
+    return (
+        *(refusal.reason, refusal.pods, refusal.detail, refusal.left_over, refusal.preemption),
+        rejections,
+    )

@@ -25,6 +25,7 @@ from gang_scheduler.scheduler.diagnosis import describe
 SILENT = frozenset({Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS})
 # Told once, when the preemption begins.
 TOLD_BEFORE = frozenset({Reason.WAITING_FOR_VICTIMS})
+UNTOLD = SILENT | TOLD_BEFORE
 INVALID = frozenset({Reason.INVALID_SPEC, Reason.UNKNOWN_LAYER, Reason.UNSUPPORTED_FEATURE})
 NAMES_SHOWN = 10
 
@@ -45,7 +46,7 @@ class Reports:
         `now` is in seconds.
         """
         for refused in plan.refused:
-            if refused.reason not in SILENT | TOLD_BEFORE:
+            if refused.reason not in UNTOLD:
                 self._refused(refused)
             record = self._cache.gangs.records.get(refused.gang.key)
             deadline = self._cache.gangs.deadline(record) if record else None
@@ -119,7 +120,8 @@ class Reports:
     def _refused(self, refused: Refused) -> None:
         reason = "InvalidGang" if refused.reason in INVALID else "FailedScheduling"
         about = self._about(refused.gang)
-        self._events.record(about, reason, describe(refused), warning=True)
+        if not self._events.is_quiet(about, reason, warning=True):
+            self._events.record(about, reason, describe(refused), warning=True)
 
     def _warned(self, plan: Plan) -> None:
         """Tell all there is to say of a gang for one reason in one Event."""

@@ -56,12 +56,14 @@ class _Told:
     """What was last written of a gang, and since when it waits for the same reason.
 
     `uid` is that of the object that describes the gang: another one knows nothing of this yet.
+    `at` is when the gang was last looked at.
     """
 
     uid: str = ""
     status: Mapping[str, Any] = field(default_factory=dict)
     reason: Reason | None = None
     since: int = 0
+    at: int = 0
 
 
 class StatusWriter:
@@ -87,7 +89,8 @@ class StatusWriter:
         self._clock = clock
         self._told: dict[GangKey, _Told] = {}
         self._reworded: dict[str, int] = {}
-        self._look_again: set[GangKey] = set()
+        # When to look at gangs that have not changed.
+        self._later: dict[GangKey, int] = {}
         self._without_status: set[Resource] = set()
 
     async def run(self) -> None:
@@ -100,12 +103,26 @@ class StatusWriter:
     async def flush(self) -> None:
         """Write what has changed since the last time."""
         self._forget_the_gone()
-        keys = self._cache.gangs.changed | self._look_again
-        self._cache.gangs.changed.clear()
-        self._look_again.clear()
         now = int(self._clock())
-        writes = [write for key in sorted(keys) for write in self._due(key, now)]
+        keys = sorted(self._take_due(now))
+        writes = [write for key in keys for write in self._writes(key, now)]
         await _in_parallel(writes, self._concurrency)
+
+    def _take_due(self, now: int) -> set[GangKey]:
+        """Take out and return the gangs to look at now."""
+        gangs = self._cache.gangs
+        for key in gangs.reworded:
+            told = self._told.get(key)
+            self._look_again(key, told.at + REWORD_SECONDS if told else now)
+        due = gangs.changed | {key for key, moment in self._later.items() if moment <= now}
+        gangs.changed.clear()
+        gangs.reworded.clear()
+        for key in due:
+            self._later.pop(key, None)
+        return due
+
+    def _look_again(self, key: GangKey, moment: int) -> None:
+        self._later[key] = min(moment, self._later.get(key, moment))
 
     def _forget_the_gone(self) -> None:
         """Drop what was told of gangs and pods that are gone, once they are the larger part."""
@@ -116,7 +133,7 @@ class StatusWriter:
             known = self._cache.uids(PODS)
             self._reworded = {uid: at for uid, at in self._reworded.items() if uid in known}
 
-    def _due(self, key: GangKey, now: int) -> Iterator[Write]:
+    def _writes(self, key: GangKey, now: int) -> Iterator[Write]:
         record = self._cache.gangs.records.get(key)
         if record is None:
             return
@@ -125,6 +142,7 @@ class StatusWriter:
         told = self._told.get(key)
         if told is None or told.uid != uid:
             told = self._told[key] = _Told(uid)
+        told.at = now
         yield from self._gang_write(record, told, now)
         yield from self._pod_writes(record, told, now)
 
@@ -177,7 +195,7 @@ class StatusWriter:
             return
         loud = refusal.reason is Reason.UNSCHEDULABLE
         if not loud and now - told.since < QUIET_SECONDS:
-            self._look_again.add(record.key)
+            self._look_again(record.key, told.since + QUIET_SECONDS)
             return
         message = describe(refusal) if loud else _without_counts(refusal)
         for pod in self._waiting(refusal):
@@ -192,8 +210,9 @@ class StatusWriter:
         if pod.unscheduled == (reason, message):
             return False
         told_before = pod.unscheduled is not None and pod.unscheduled[0] == reason
-        if told_before and now - self._reworded.get(pod.uid, 0) < REWORD_SECONDS:
-            self._look_again.add(key)
+        next_time = self._reworded.get(pod.uid, 0) + REWORD_SECONDS
+        if told_before and now < next_time:
+            self._look_again(key, next_time)
             return False
         return True
 
@@ -219,7 +238,7 @@ class StatusWriter:
             telemetry.WRITES.labels(what, error.kind.value).inc()
             if error.kind in (Kind.UNKNOWN, Kind.THROTTLED):
                 self._told.pop(key, None)
-                self._look_again.add(key)
+                self._look_again(key, 0)
             elif error.kind is Kind.REFUSED:
                 log.warning("status_refused", what=what, gang=str(key), error=str(error))
         else:

@@ -1,11 +1,15 @@
 """A gang that waits: who is in it, and how many must start together."""
 
 import enum
-from dataclasses import dataclass
-from typing import NamedTuple
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeVar
 
 from gang_scheduler.model.gathering import Gathering
 from gang_scheduler.model.pods import Pod
+
+T = TypeVar("T")
 
 
 class GangName(NamedTuple):
@@ -107,42 +111,52 @@ class Gang:
         return max(1, self.min_member - self.bound)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GangGroup:
     """Gangs that start together or not at all; a gang by itself is a group of one.
 
     `gangs` are those that have not been whole yet, in order of their keys, also when one of them
     has no pending member. At least one has. `gathering` is what the group as a whole asks of the
     network, also when it is of one gang. `started` are the bound members of those gangs of the
-    group that have been whole, where others are to be near them.
+    group that have been whole, where others are to be near them. A group that waits for long is
+    the same object in many cycles, so what follows from it is kept in it.
     """
 
     gangs: tuple[Gang, ...]
     problem: Problem | None = None
     gathering: Gathering | None = None
     started: tuple[Pod, ...] = ()
+    _derived: Any = field(default=None, init=False, compare=False, repr=False)
 
-    @property
+    @functools.cached_property
     def name(self) -> str:
         """The group is called after its first gang."""
         return str(self.gangs[0].key)
 
-    @property
+    @functools.cached_property
     def waiting(self) -> tuple[Gang, ...]:
         """The gangs with pending members."""
         return tuple(gang for gang in self.gangs if gang.pending)
 
-    @property
+    @functools.cached_property
     def priority(self) -> int:
         """The lowest of its waiting gangs'."""
         return min(gang.priority for gang in self.waiting)
 
-    @property
+    @functools.cached_property
     def created_at(self) -> int:
         """When its oldest gang was created, in seconds since the epoch."""
         return min(gang.created_at for gang in self.gangs)
 
-    @property
+    @functools.cached_property
     def uid(self) -> str:
         """The first of its gangs' uids."""
         return min(gang.uid for gang in self.gangs)
+
+    def derive(self, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
+        """Return what `compute` gives, computed once for as long as these objects are the basis."""
+        known = self._derived
+        if known is None or any(a is not b for a, b in zip(known[0], basis, strict=True)):
+            object.__setattr__(self, "_derived", (basis, compute()))
+        derived: T = self._derived[1]
+        return derived

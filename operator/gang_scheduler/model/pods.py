@@ -92,6 +92,9 @@ class PodPhase(enum.StrEnum):
     UNKNOWN = "Unknown"
 
 
+ENDED = (PodPhase.SUCCEEDED, PodPhase.FAILED)
+
+
 @dataclass(frozen=True, slots=True)
 class Pod:
     """What the scheduler reads of a pod.
@@ -148,7 +151,7 @@ class Pod:
     @property
     def terminal(self) -> bool:
         """Succeeded or failed: it uses nothing any more."""
-        return self.phase in (PodPhase.SUCCEEDED, PodPhase.FAILED)
+        return self.phase in ENDED
 
     @property
     def living(self) -> bool:

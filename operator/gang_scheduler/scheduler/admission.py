@@ -1,5 +1,6 @@
 """Which groups can be tried at all, and why the others cannot."""
 
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -24,7 +25,17 @@ class Verdict:
 
 
 def admit(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
-    """Return what of the group is to be placed, or why it cannot be tried."""
+    """Return what of the group is to be placed, or why it cannot be tried.
+
+    Worked out once a group for as long as neither that nor the nodes change.
+    """
+    admitted = functools.partial(_admitted, group, snapshot, trial)
+    if any(gang.min_resources for gang in group.gangs):
+        return admitted()
+    return group.derive((snapshot.nodes, snapshot.schemes), admitted)
+
+
+def _admitted(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
     if group.problem is not None:
         return _refused_wholly(group, group.problem)
     problems = {gang.key: _problem(gang, snapshot, trial) for gang in group.gangs}

@@ -1,6 +1,5 @@
 """One cycle: many gangs decided on one snapshot. Open this file first."""
 
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -13,11 +12,10 @@ from gang_scheduler.scheduler.placement import gangs, gather
 from gang_scheduler.scheduler.placement.gangs import Placement, give_back, joined, retake
 from gang_scheduler.scheduler.preemption.rounds import Rounds
 from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.setbacks import Setbacks
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.units import Unit
 
-Shape = Hashable
-"""Units of one shape and quorum fit or fail alike."""
 Outcome = dict[Unit, Placement] | tuple[Unit, Misfit]
 """Where the units of a group are, or which one did not fit."""
 
@@ -61,9 +59,7 @@ class _Cycle:
         self.exchanged = False
         self.rounds = Rounds(snapshot, self.trial, profile)
         self.hopeless: dict[Hashable, str] = {}
-        # Room only shrinks during a cycle, so what did not fit once need not be tried again:
-        # a thousand equal gangs in a full cluster cost one trial.
-        self.failures: dict[Shape, Misfit] = {}
+        self.setbacks = Setbacks()
 
     def can_be_tried(self, group: GangGroup) -> bool:
         """Tell whether the group is complete and valid; if not, say why."""
@@ -76,14 +72,16 @@ class _Cycle:
     def place_quorums(self, group: GangGroup) -> None:
         """Place the quorum of every gang of the group, or of none."""
         kept = self.rounds.reservations.release(gang.key for gang in group.gangs)
-        outcome = self._as_nominated(group, kept) or self._in_any_order(group, kept)
-        if isinstance(outcome, tuple):
-            outcome = self._in_room_kept_for_others(group, kept) or outcome
+        units = self.units[group.gangs[0].key]
+        known = None if kept else self.setbacks.known(units)
+        outcome = known or self._anywhere(group, units, kept)
         if isinstance(outcome, dict):
             self._keep(group, outcome)
-        else:
-            self.rounds.reservations.keep(kept)
-            self._refuse(group, *outcome)
+            return
+        if not kept and not known:
+            self.setbacks.note(units, *outcome)
+        self.rounds.reservations.keep(kept)
+        self._refuse(group, *outcome)
 
     def without_room(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
         """Return the groups that were tried and did not fit."""
@@ -95,14 +93,21 @@ class _Cycle:
         """Nominate the group to room that others leave or must leave, if there would be enough."""
         units = self.units[group.gangs[0].key]
         kept = self.rounds.reservations.release(gang.key for gang in group.gangs)
-        alike = (tuple(map(_shape, units)), group.priority)
-        fresh = not kept and not any(unit.mates for unit in units)
-        if fresh and alike in self.hopeless:
+        alike = None if kept else _prospects(group, units)
+        if alike in self.hopeless:
             waits, words = False, self.hopeless[alike]
         else:
             waits, words = self.rounds.attempt(group, units, kept)
-        if fresh and not waits and not any(gang.spares_others for gang in group.waiting):
+        if waits:
+            # Room that was kept for lower priorities may be free now.
+            self.setbacks.clear()
+        elif alike:
             self.hopeless[alike] = words
+        if waits or words:
+            self._say(group, words, waits=waits)
+
+    def _say(self, group: GangGroup, words: str, *, waits: bool) -> None:
+        """Note what came of a group's try to make room."""
         blamed = group.waiting[0]
         for gang in group.waiting:
             said = words
@@ -127,7 +132,7 @@ class _Cycle:
             return [group for group in self.without_room(groups) if self._gains(group)]
         # Shapes that did not fit before may fit now.
         self.exchanged = False
-        self.failures.clear()
+        self.setbacks.clear()
         return self.without_room(groups)
 
     def plan(self) -> Plan:
@@ -154,10 +159,18 @@ class _Cycle:
             warned=tuple(self.warned),
         )
 
-    def _as_nominated(self, group: GangGroup, kept: Sequence[Nominated]) -> Outcome | None:
+    def _anywhere(
+        self, group: GangGroup, units: Sequence[Unit], kept: Sequence[Nominated]
+    ) -> Outcome:
+        """Place the quorums where they are nominated, in free room, or in that of lower ranks."""
+        outcome = self._as_nominated(units, kept) or self._in_any_order(units)
+        if isinstance(outcome, tuple):
+            return self._in_room_kept_for_others(group, units) or outcome
+        return outcome
+
+    def _as_nominated(self, units: Sequence[Unit], kept: Sequence[Nominated]) -> Outcome | None:
         """Place the members on the nodes that they are nominated to, if all their room is free."""
         nodes = {each.pod.uid: each.pod.nominated for each in kept}
-        units = self.units[group.gangs[0].key]
         if not nodes or any(unit.required - nodes.keys() for unit in units):
             return None
         placements = {}
@@ -172,42 +185,38 @@ class _Cycle:
             attempt.keep()
         return placements
 
-    def _in_any_order(self, group: GangGroup, kept: Sequence[Nominated]) -> Outcome:
+    def _in_any_order(self, units: Sequence[Unit]) -> Outcome:
         """Place the quorums of all units, those first that found no place beside the others."""
-        units = self.units[group.gangs[0].key]
         blamed = None
         for _ in units:
-            outcome = self._all_quorums(units, remember=not kept)
+            outcome = self._all_quorums(units)
             if isinstance(outcome, dict):
                 return outcome
             blamed = blamed or outcome
             units = (outcome[0], *(unit for unit in units if unit is not outcome[0]))
         return blamed or {}
 
-    def _in_room_kept_for_others(
-        self, group: GangGroup, kept: Sequence[Nominated]
-    ) -> Outcome | None:
+    def _in_room_kept_for_others(self, group: GangGroup, units: Sequence[Unit]) -> Outcome | None:
         """Place the group in room that is kept for gangs of lower priority; those plan again."""
         reservations = self.rounds.reservations
         released = reservations.release(reservations.below(group.priority))
         if not released:
             return None
-        self.failures.clear()
-        outcome = self._in_any_order(group, [*kept, *released])
+        outcome = self._in_any_order(units)
         if isinstance(outcome, dict):
+            self.setbacks.clear()
             nodes = {bind.node for each in outcome.values() for bind in each.binds}
             self.rounds.displace(group, released, nodes)
             return outcome
         reservations.keep(released)
         return None
 
-    def _all_quorums(self, units: Sequence[Unit], *, remember: bool) -> Outcome:
+    def _all_quorums(self, units: Sequence[Unit]) -> Outcome:
         """Place the quorums of all units; or of none, and tell which one did not fit."""
         placements = {}
         with self.trial.all_or_nothing() as attempt:
             for unit in units:
-                # In a group, room that another unit of it took may be given back again.
-                outcome = self._quorum(unit, remember=remember and len(units) == 1)
+                outcome = self._quorum(unit)
                 if isinstance(outcome, Misfit):
                     return unit, outcome
                 placements[unit] = outcome
@@ -220,18 +229,11 @@ class _Cycle:
             self.gangs[gang.key] = gang
             self.refused.pop(gang.key, None)
 
-    def _quorum(self, unit: Unit, *, remember: bool) -> Placement | Misfit:
+    def _quorum(self, unit: Unit) -> Placement | Misfit:
         """Place the members that must start together: the first in rank, else any that fit."""
-        remember = remember and not unit.mates and not unit.gains
-        shape = _shape(unit)
-        known = self.failures.get(shape)
-        if remember and known is not None and known.needs <= unit.quorum:
-            return replace(known, needs=unit.quorum)
         outcome = self._place(unit.only(unit.required), unit.quorum)
         if isinstance(outcome, Misfit) and unit.elastic:
             outcome = self._any_quorum(unit)
-        if isinstance(outcome, Misfit) and remember:
-            self.failures[shape] = outcome
         return outcome
 
     def _any_quorum(self, unit: Unit) -> Placement | Misfit:
@@ -278,11 +280,7 @@ class _Cycle:
     def _refuse(self, group: GangGroup, unit: Unit, misfit: Misfit) -> None:
         blamed = unit.gangs[0]
         why = Refused(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit)
-        pod = blamed.pending[min(misfit.fits, len(blamed.pending) - 1)]
-        for_others = (
-            f'GangGroup "{group.name}" gets rejected due to member Pod "{pod.key}" is '
-            f'unschedulable with reason "{diagnosis.describe(why)}"'
-        )
+        for_others = _for_others(group, why, misfit) if len(group.waiting) > 1 else ""
         for gang in group.waiting:
             others = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail=for_others)
             self.refused[gang.key] = why if gang is blamed else others
@@ -304,6 +302,16 @@ class _Cycle:
                 )
 
 
+def _for_others(group: GangGroup, why: Refused, misfit: Misfit) -> str:
+    """Return what the other gangs of a group are told when one of them does not fit."""
+    pods = why.gang.pending
+    pod = pods[min(misfit.fits, len(pods) - 1)]
+    return (
+        f'GangGroup "{group.name}" gets rejected due to member Pod "{pod.key}" is '
+        f'unschedulable with reason "{diagnosis.describe(why)}"'
+    )
+
+
 def _has_all(everyone: Placement, quorum: Placement, unit: Unit) -> bool:
     """Tell whether nobody of the quorum was left out who must not be: members of other gangs."""
     if len(unit.gangs) == 1:
@@ -322,11 +330,9 @@ def _in_rank_order(gang: Gang, binds: Iterable[Bind]) -> tuple[Bind, ...]:
     return tuple(by_pod[pod.uid] for pod in gang.pending if pod.uid in by_pod)
 
 
-def _shape(unit: Unit) -> Shape:
-    everyone = Counter(pod.ask for pod in unit.members)
-    asked = unit.gathering, tuple(part.sizes for part in unit.parts)
-    if len(everyone) == 1:
-        return next(iter(everyone)), asked
-    # Members differ: which of them are the quorum matters, too.
-    first = Counter(pod.ask for pod in unit.members if pod.uid in unit.required)
-    return frozenset(everyone.items()), frozenset(first.items()), asked
+def _prospects(group: GangGroup, units: Sequence[Unit]) -> Hashable | None:
+    """Return what it depends on whom a group may evict; None where that is itself alone."""
+    if any(unit.mates for unit in units) or any(gang.bound for gang in group.waiting):
+        return None
+    shapes = tuple((unit.shape, unit.quorum) for unit in units)
+    return shapes, group.priority, tuple(gang.spares_others for gang in group.waiting)

@@ -1,6 +1,8 @@
 """The units of placement: members that share one topology request, or none."""
 
+import functools
 import math
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -8,7 +10,7 @@ from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
 from gang_scheduler.model.gathering import Gathering, Slices
 from gang_scheduler.model.peers import PodSelector
 from gang_scheduler.model.plan import Bind
-from gang_scheduler.model.pods import Pod, rank_key
+from gang_scheduler.model.pods import Ask, Pod, rank_key
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import grounds
 from gang_scheduler.scheduler.grounds import Ground, Sizes
@@ -26,7 +28,7 @@ class Part:
     sizes: Sizes = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Unit:
     """Members that are placed together, of one gang or of several.
 
@@ -41,12 +43,12 @@ class Unit:
     gathering: Gathering | None = None
     step: int = 1
 
-    @property
+    @functools.cached_property
     def members(self) -> tuple[Pod, ...]:
         """All that wait, in rank order within each part."""
         return tuple(pod for part in self.parts for pod in part.members)
 
-    @property
+    @functools.cached_property
     def mates(self) -> tuple[Pod, ...]:
         """The members that have a node."""
         return tuple(pod for part in self.parts for pod in part.mates)
@@ -56,26 +58,41 @@ class Unit:
         """How many must start together."""
         return len(self.required)
 
-    @property
+    @functools.cached_property
     def elastic(self) -> bool:
         """Some of the members are surplus."""
-        return any(pod.uid not in self.required for part in self.parts for pod in part.members)
+        return any(pod.uid not in self.required for pod in self.members)
 
-    @property
+    @functools.cached_property
+    def classes(self) -> Mapping[Ask, int]:
+        """How many of the members that wait ask for the same."""
+        return Counter(pod.ask for pod in self.members)
+
+    @functools.cached_property
     def gains(self) -> bool:
         """Others that find a place may make room for it: it has an affinity, or is spread."""
-        asks = {pod.ask for pod in self.members}
-        return any(ask.peers is not None and ask.peers.gains for ask in asks)
+        return any(ask.peers is not None and ask.peers.gains for ask in self.classes)
 
-    @property
+    @functools.cached_property
     def approached(self) -> frozenset[PodSelector]:
         """The selectors of pods that make room, or a better place, for members."""
-        asks = {pod.ask for pod in self.members}
-        asked = (ask.peers.approached for ask in asks if ask.peers is not None)
+        asked = (ask.peers.approached for ask in self.classes if ask.peers is not None)
         return frozenset(selector for each in asked for selector in each)
+
+    @functools.cached_property
+    def shape(self) -> Hashable:
+        """Units of one shape and quorum fit or fail alike, if none has mates or gains."""
+        asked = self.gathering, tuple(part.sizes for part in self.parts)
+        if len(self.classes) == 1:
+            return next(iter(self.classes)), asked
+        # Members differ: which of them are the quorum matters, too.
+        first = Counter(pod.ask for pod in self.members if pod.uid in self.required)
+        return frozenset(self.classes.items()), frozenset(first.items()), asked
 
     def only(self, uids: Collection[str]) -> "Unit":
         """Return the unit without the other waiting members."""
+        if all(pod.uid in uids for pod in self.members):
+            return self
         parts = (
             replace(part, members=tuple(pod for pod in part.members if pod.uid in uids))
             for part in self.parts
@@ -108,7 +125,8 @@ def _split(group: GangGroup, required: frozenset[str]) -> Iterator[Unit]:
         return
     if not any(pod.podset for gang in group.waiting for pod in gang.pending):
         for gang in group.waiting:
-            yield Unit((gang,), (Part(gang.pending),), required & _uids(gang.pending))
+            own = required if len(group.waiting) == 1 else required & _uids(gang.pending)
+            yield Unit((gang,), (Part(gang.pending),), own)
         return
     yield from _podsets(group, required)
 

@@ -181,13 +181,13 @@ def test_only_confirmed_members_make_a_gang_whole() -> None:
     gang = plan.placed[0].gang.key
     record = town.cache.gangs.records[gang]
     record.whole_once = False
-    for uid, pod in list(record.members.items()):
-        record.members[uid] = replace(pod, assumed=True)
+    for pod in list(record.members.values()):
+        record.take(replace(pod, assumed=True))
 
     record.settle(town.now)
     assumed = record.whole_once
-    for uid, pod in list(record.members.items()):
-        record.members[uid] = replace(pod, assumed=False)
+    for pod in list(record.members.values()):
+        record.take(replace(pod, assumed=False))
     record.settle(town.now)
 
     assert (False, True) == (assumed, record.whole_once)

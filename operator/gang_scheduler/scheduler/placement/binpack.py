@@ -21,8 +21,20 @@ def fill(ask: Ask, slots: IntArray, count: int, trial: Trial) -> Share:
     A node's score only grows as it fills, so filling it up is what placing pod by pod would do.
     `slots` must hold at least `count` in all. Ties go to the first node in order of names.
     """
-    ordered = rank(ask, slots, trial)
-    before = np.cumsum(slots[ordered].clip(max=count)) - slots[ordered].clip(max=count)
-    taken = ordered[before < count]
-    counts = np.minimum(slots[taken], count - before[before < count])
-    return Share(ask, taken, counts)
+    ordered = _first(count, ask, slots, trial)
+    wanted = np.minimum(slots[ordered], count)
+    together = np.cumsum(wanted)
+    last = int(np.searchsorted(together, count))
+    counts = wanted[: last + 1]
+    counts[last] -= together[last] - count
+    return Share(ask, ordered[: last + 1], counts)
+
+
+def _first(count: int, ask: Ask, slots: IntArray, trial: Trial) -> IntArray:
+    """Return the first rows of the rank: as many as there are pods, without sorting the others."""
+    candidates = np.flatnonzero(slots)
+    number = len(candidates)
+    # All different, so that it does not matter how it is sorted: fullest first, then by name.
+    keys = np.arange(number) - scores.use_with(1, ask, candidates, trial) * number
+    first = np.argpartition(keys, count - 1)[:count] if count < number else np.arange(number)
+    return candidates[first[np.argsort(keys[first])]]

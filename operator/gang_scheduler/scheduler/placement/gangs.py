@@ -149,7 +149,7 @@ def _hardest_first(sizes: dict[Ask, int], trial: Trial, profile: Profile) -> lis
 
 def _total(slots: IntArray, limit: int) -> int:
     # A pod that asks for nothing has 2**63-1 slots a node: clip before the sum.
-    return int(slots.clip(max=limit).sum())
+    return int(np.minimum(slots, limit).sum())
 
 
 def _binds(members: Sequence[Pod], shares: Sequence[Share], trial: Trial) -> tuple[Bind, ...]:
@@ -157,7 +157,8 @@ def _binds(members: Sequence[Pod], shares: Sequence[Share], trial: Trial) -> tup
     nodes = {share.ask: iter(_rows_in_order(share)) for share in shares}
     binds = []
     for pod in members:
-        row = next(nodes[pod.ask], None) if pod.ask in nodes else None
+        rows = nodes.get(pod.ask)
+        row = next(rows, None) if rows is not None else None
         if row is not None:
             binds.append(Bind(pod, trial.nodes.nodes[row].name))
     return tuple(binds)

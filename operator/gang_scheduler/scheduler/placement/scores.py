@@ -16,17 +16,18 @@ def use_with(more: int, ask: Ask, rows: IntArray, trial: Trial) -> IntArray:
     The number of pods counts only where nothing else is asked for: a node is full when its
     CPUs or GPUs are gone, not when it runs many small pods.
     """
-    columns = _columns(ask, trial)
-    allocatable = trial.nodes.allocatable[np.ix_(rows, columns)]
-    used = allocatable - trial.free[np.ix_(rows, columns)]
-    wanted = used + more * trial.nodes.vector(ask.requests)[columns]
-    # Integers, so that equal nodes tie on every machine.
-    use: IntArray = (wanted * THOUSAND // np.maximum(allocatable, 1)).sum(axis=1)
+    use = np.zeros(len(rows), dtype=np.int64)
+    for column, amount in _columns(ask, trial):
+        allocatable = trial.nodes.allocatable[rows, column]
+        wanted = allocatable - trial.free[rows, column] + more * amount
+        # Integers, so that equal nodes tie on every machine.
+        use += wanted * THOUSAND // np.maximum(allocatable, 1)
     return use
 
 
-def _columns(ask: Ask, trial: Trial) -> IntArray:
+def _columns(ask: Ask, trial: Trial) -> list[tuple[int, int]]:
+    """Return the columns of the resources that count, and how much of them is asked for."""
     axis = trial.nodes.axis
-    asked = [name for name, amount in ask.requests if amount > 0 and name in axis]
-    chosen = [name for name in asked if name != PODS] or asked
-    return np.array([axis[name] for name in chosen], dtype=np.int64)
+    asked = [(name, amount) for name, amount in ask.requests if amount > 0 and name in axis]
+    chosen = [each for each in asked if each[0] != PODS] or asked
+    return [(axis[name], amount) for name, amount in chosen]

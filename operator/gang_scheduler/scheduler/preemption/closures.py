@@ -131,12 +131,11 @@ class Closures:
                 freed = less
                 for other in loss:
                     taken.pop(other.pod.uid, None)
-                    by_gang[each.gang] = [left for left in gang if left not in loss]
+                by_gang[each.gang] = [] if whole else [left for left in gang if left is not each]
         return taken
 
     def _cheapness(self, tenant: Tenant) -> tuple[Cost, str]:
-        alone = self._tolls.with_gangs({tenant.pod.uid: tenant}) or {}
-        return self._tolls.cost(alone), tenant.pod.uid
+        return self._tolls.cost_of(tenant), tenant.pod.uid
 
 
 def _a_slot(before: Cost, after: Cost, gain: int) -> Key:

@@ -23,6 +23,8 @@ class Reservations:
 
     def release(self, gangs: Iterable[GangKey]) -> list[Nominated]:
         """Keep no room for these gangs any more; return what was kept."""
+        if not self._by_gang:
+            return []
         released = [each for key in gangs for each in self._by_gang.pop(key, ())]
         for share in self._shares(released):
             self._trial.give_back(share)

@@ -69,8 +69,11 @@ class Slots:
 
     def clears(self, row: int, freed: IntArray) -> bool:
         """Tell whether a node has one more slot with so much more free on it."""
-        free = (self.free[row] + freed)[np.newaxis]
-        return bool(self.at(np.array([row]), free)[0] > self.slots[row])
+        if not len(self._asked) or not self._open[row]:
+            return False
+        # A row alone, and often: at() would take three times as long.
+        times = (self.free[row] + freed)[self._asked] // self._request[self._asked]
+        return bool(times.min() > self.slots[row])
 
     def gain(self, victims: Iterable[Tenant]) -> int:
         """Return how many slots more there are without these."""

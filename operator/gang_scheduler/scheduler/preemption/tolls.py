@@ -45,22 +45,20 @@ class Tolls:
         self._now = now
         self.placed: list[Tenant] = []
         self._rows: IntArray | None = None
-        self._gangs: dict[GangKey, list[Tenant]] = {}
+        low = [each for each in tenants.tenants if _may_go(each, below)]
+        # Of gangs with nobody who may go, nobody asks.
+        self._gangs: dict[GangKey, list[Tenant]] = {each.gang: [] for each in low}
         for each in tenants.tenants:
-            if not each.pod.deleting:
-                self._gangs.setdefault(each.gang, []).append(each)
+            if each.gang in self._gangs and not each.pod.deleting:
+                self._gangs[each.gang].append(each)
         self._lost: dict[GangKey, bool] = {
-            gang: all(each.evictable and each.pod.priority <= below for each in members)
+            gang: all(_may_go(each, below) for each in members)
             for gang, members in self._gangs.items()
         }
         self._highest = {gang: max(map(_price, members)) for gang, members in self._gangs.items()}
+        self._alone: dict[GangKey | str, Cost] = {}
         self.evictable = [
-            each
-            for each in tenants.tenants
-            if each.evictable
-            and not each.pod.deleting
-            and each.pod.priority <= below
-            and (self._lost[each.gang] or self.surplus(each.gang) > 0)
+            each for each in low if self._lost[each.gang] or self.surplus(each.gang) > 0
         ]
 
     def rows_in(self, nodes: NodeTable) -> IntArray:
@@ -100,6 +98,13 @@ class Tolls:
             closed.update((each.pod.uid, each) for each in self._gangs[gang])
         return closed
 
+    def cost_of(self, tenant: Tenant) -> Cost:
+        """Return what it costs if one goes, with its gang where that must go whole."""
+        key = tenant.pod.uid if self.surplus(tenant.gang) else tenant.gang
+        if key not in self._alone:
+            self._alone[key] = self.cost(self.with_gangs({tenant.pod.uid: tenant}) or {})
+        return self._alone[key]
+
     def without(self, victims: Victims, spared: Tenant) -> Victims:
         """Return the victims less one loss: the pod alone, or its whole gang."""
         number = sum(each.gang == spared.gang for each in victims.values())
@@ -131,6 +136,11 @@ class Tolls:
 
     def _lost_work(self, tenant: Tenant) -> int:
         return max(0, self._now - tenant.pod.started_at) if tenant.pod.started_at else 0
+
+
+def _may_go(tenant: Tenant, below: int) -> bool:
+    pod = tenant.pod
+    return tenant.evictable and pod.priority <= below and not pod.deleting
 
 
 def _price(tenant: Tenant) -> int:

@@ -1,0 +1,116 @@
+"""`python -m bench.growth`: how a cycle's cost grows with nodes, waiting gangs and running pods.
+
+No API server: cycles on a cache that is told of everything (`cities`, which says what waits in each
+case). CPU milliseconds of the steps: taking the snapshot, deciding, and telling (verdicts, Events
+and statuses of which nothing is new). `growth` is how much more the three cost together than in the
+row above, divided by how much larger the cluster is: 1.0 is linear.
+"""
+
+import argparse
+import asyncio
+import gc
+import statistics
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Final, Literal
+
+from rich.console import Console
+from rich.table import Table
+
+from cities import CASES, City, Scale
+
+STEPS: Final = ("snapshot", "decide", "tell", "all")
+AXES: Final[Mapping[str, Sequence[Scale]]] = {
+    "nodes": [Scale(nodes=number) for number in (1_000, 5_000, 20_000)],
+    "gangs": [Scale(gangs=number) for number in (100, 1_000, 10_000)],
+    "running": [Scale(running=number) for number in (0, 5_000, 50_000)],
+}
+WIDTH: Final = 120
+LEAST_ROUNDS, MOST_ROUNDS, MOST_SECONDS = 3, 20, 1.0
+Timing = Mapping[str, Sequence[float]]
+"""By step: the percentiles in CPU milliseconds."""
+
+
+def measure(case: str, scale: Scale) -> Timing:
+    """Make cycles on one cluster. The first two, to which something is new, are left out."""
+    city = City(case, scale)
+    for _ in range(2):
+        asyncio.run(city.cycle())
+    _settle_memory()
+    rounds: list[list[float]] = []
+    started = time.process_time()
+    while len(rounds) < LEAST_ROUNDS or (
+        len(rounds) < MOST_ROUNDS and time.process_time() - started < MOST_SECONDS
+    ):
+        rounds.append(_round(city))
+    return {
+        step: statistics.quantiles(times, n=100, method="inclusive")
+        for step, times in zip(STEPS, zip(*rounds, strict=True), strict=True)
+    }
+
+
+def _settle_memory() -> None:
+    """Keep the collector out of the cycles, as the operator does (`app`)."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 1000)
+
+
+def _round(city: City) -> list[float]:
+    city.happens()
+    moments = [time.process_time()]
+    snapshot = city.snapshot()
+    moments.append(time.process_time())
+    plan = city.decide(snapshot)
+    moments.append(time.process_time())
+    asyncio.run(city.tell(plan))
+    moments.append(time.process_time())
+    steps = [(after - before) * 1000 for before, after in pairwise(moments)]
+    return [*steps, sum(steps)]
+
+
+def _rows(case: str, axes: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    known: dict[Scale, Timing] = {}
+    for axis in axes:
+        before = None
+        for scale in AXES[axis]:
+            timing = known[scale] = known.get(scale) or measure(case, scale)
+            number = getattr(scale, axis)
+            growth = _growth(timing, number, *before) if before and before[1] else "-"
+            before = (timing, number)
+            figures = (f"{timing[step][49]:.1f} / {timing[step][98]:.1f}" for step in STEPS)
+            yield case, axis, f"{number:,}", *figures, growth
+
+
+def _growth(timing: Timing, number: int, before: Timing, number_before: int) -> str:
+    more = timing["all"][49] / before["all"][49]
+    return f"{more / (number / number_before):.2f}"
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m bench.growth", description=__doc__)
+    parser.add_argument("--case", choices=CASES, action="append")
+    parser.add_argument("--axis", choices=AXES, action="append")
+    arguments = parser.parse_args()
+    base = Scale()
+    table = Table(
+        title="one cycle, CPU ms (p50 / p99)",
+        caption=f"otherwise {base.nodes:,} nodes, {base.gangs:,} gangs, {base.running:,} running",
+    )
+    for title in ("case", "of", "", *STEPS, "growth"):
+        justify: Literal["left", "right"] = "left" if title in ("case", "of") else "right"
+        table.add_column(title, justify=justify, no_wrap=True)
+    for case in arguments.case or CASES:
+        for row in _rows(case, arguments.axis or list(AXES)):
+            table.add_row(*row)
+        table.add_section()
+    Console(width=WIDTH).print(table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,128 @@
+"""A gang that waits and does not change is not looked at anew; one that does is, in every way."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from builders import SCHEDULER, declaration, gang_key, pod
+from gang_books import KEY, NOW, describe, due
+from gang_scheduler.cluster.gangs import Gangs
+from gang_scheduler.cluster.tenancy import Tenancy
+from gang_scheduler.model.gangs import UNDER_WAY, Gang, GangGroup, GangName, Reason
+from gang_scheduler.model.plan import Refused
+
+LATER = NOW + 1
+Change = Callable[[Gangs], object]
+
+
+def waiting(members: int = 2, tenancy: Tenancy | None = None) -> Gangs:
+    """Return the gang `a`, refused for lack of room."""
+    gangs = Gangs([SCHEDULER], tenancy=tenancy)
+    describe(gangs, declaration("a"))
+    for i in range(members):
+        gangs.member_seen(KEY, pod(f"a-{i}", gang="a"))
+    refuse(gangs, NOW)
+    return gangs
+
+
+def refuse(gangs: Gangs, now: int) -> None:
+    for each in (gang for group in gangs.take_due(now) for gang in group.waiting):
+        gangs.refused(Refused(each, Reason.UNSCHEDULABLE, each.pending), now)
+
+
+def after(gangs: Gangs, change: Change) -> list[GangGroup]:
+    """Return the groups that are due when something happened, and room was freed."""
+    change(gangs)
+    gangs.room_freed()
+    return list(gangs.take_due(LATER))
+
+
+def gang_after(gangs: Gangs, change: Change) -> Gang:
+    (found,) = [gang for group in after(gangs, change) for gang in group.gangs if gang.key == KEY]
+    return found
+
+
+def nothing(_: Gangs) -> None:
+    """Happen."""
+
+
+def test_a_group_that_does_not_change_stays_the_same_object() -> None:
+    gangs = waiting()
+
+    (first,) = after(gangs, nothing)
+    (second,) = after(gangs, nothing)
+
+    assert first is second
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda gangs: gangs.member_seen(KEY, pod("a-9", gang="a")),
+        lambda gangs: gangs.member_dressed(KEY, pod("a-0", gang="a", cpu=2)),
+        lambda gangs: gangs.member_gone(KEY, "uid-a-0"),
+        lambda gangs: describe(gangs, declaration("a", 2)),
+        lambda gangs: describe(gangs, replace(declaration("a"), priority=7)),
+    ],
+)
+def test_a_gang_that_changes_is_seen_as_it_is(change: Change) -> None:
+    gangs = waiting()
+    before = gang_after(gangs, nothing)
+
+    after_it = gang_after(gangs, change)
+
+    assert before != after_it
+    assert gangs.records[KEY].as_gang(gangs.schedulers) == after_it
+
+
+def test_a_gang_that_another_one_names_joins_its_group() -> None:
+    gangs = waiting()
+
+    def named(gangs: Gangs) -> None:
+        describe(gangs, declaration("z", 1, groups=(GangName("default", "a"),)))
+        gangs.member_seen(gang_key("z"), pod("z-0", gang="z"))
+
+    (group,) = after(gangs, named)
+
+    assert ["a", "z"] == [each.key.name for each in group.gangs]
+
+
+def test_a_gang_that_is_named_no_more_leaves_the_group() -> None:
+    gangs = waiting()
+    describe(gangs, declaration("z", 1, groups=(GangName("default", "a"),)))
+    gangs.member_seen(gang_key("z"), pod("z-0", gang="z"))
+    refuse(gangs, NOW)
+
+    groups = after(gangs, lambda gangs: describe(gangs, declaration("z", 1)))
+
+    assert [["a"], ["z"]] == [[each.key.name for each in group.gangs] for group in groups]
+
+
+def test_a_gang_that_was_bound_is_satisfied() -> None:
+    gangs = waiting()
+    gangs.member_seen(KEY, replace(pod("a-0", gang="a"), node="n1", assumed=True))
+    refuse(gangs, NOW)
+
+    assert gang_after(gangs, lambda gangs: gangs.bound(KEY)).satisfied
+
+
+def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:
+    tenancy = Tenancy()
+    tenancy.seen(pod("victim", node="n1"), None)
+    gangs = waiting(tenancy=tenancy)
+    before = gang_after(gangs, nothing)
+
+    after_it = gang_after(gangs, lambda gangs: gangs.preempting([KEY], NOW, ["uid-victim"]))
+
+    assert ("", UNDER_WAY) == (before.spares_others, after_it.spares_others)
+
+
+def test_a_gang_that_was_deleted_is_not_due() -> None:
+    gangs = waiting(members=1)
+    gangs.undescribed("scheduling.sigs.k8s.io", "uid-a")
+
+    gangs.member_gone(KEY, "uid-a-0")
+    gangs.room_freed()
+
+    assert [] == due(gangs, LATER)

@@ -1,0 +1,107 @@
+"""What a decision costs, counted in calls of Python functions: times would differ by machine.
+
+The bounds are about a quarter above what was counted when they were written.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+import builders
+from builders import ask, node, pod, snapshot, tenant, tenants
+from counting import Calls, at_most, calls_of
+from gang_scheduler.model.gangs import Gang, GangGroup
+from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES
+
+SIZE = 20
+TRIAL, SEARCH = "gather.place", "search.find"
+
+
+def cost(cluster: Snapshot) -> Calls:
+    return calls_of(lambda: schedule(cluster, PROFILES["binpack"]))
+
+
+def gangs(number: int, one: Ask, priority: int = 0) -> Iterator[Gang]:
+    """Yield equal gangs. Pods of one class share what they ask for, as those do that are read."""
+    for name in (f"g{i}" for i in range(number)):
+        pods = [pod(f"{name}-{i}", gang=name, priority=priority) for i in range(SIZE)]
+        members = [replace(each, ask=one) for each in pods]
+        yield builders.gang(name, members=members, priority=priority)
+
+
+def cluster(nodes: int, waiting: Iterable[Gang | GangGroup]) -> Snapshot:
+    return snapshot([node(f"n{i}", cpu=8) for i in range(nodes)], waiting)
+
+
+def full(number: int) -> Snapshot:
+    """Return a cluster in which none of these gangs fits."""
+    return cluster(10, gangs(number, ask(cpu=9)))
+
+
+def test_new_gangs_that_fit_cost_so_much_a_pod() -> None:
+    calls = cost(cluster(1_000, gangs(250, ask())))
+
+    at_most(28 * 250 * SIZE, calls)
+
+
+def test_nodes_are_never_looked_at_one_by_one() -> None:
+    few, many = (cost(cluster(nodes, gangs(50, ask()))) for nodes in (200, 2_000))
+
+    at_most(1.02 * few.total(), many)
+
+
+def test_a_thousand_equal_gangs_in_a_full_cluster_cost_one_trial() -> None:
+    calls = cost(full(1_000))
+
+    assert 1 == calls[TRIAL]
+
+
+def test_equal_groups_of_gangs_in_a_full_cluster_cost_the_trials_of_one() -> None:
+    waiting = list(gangs(100, ask(cpu=9)))
+    pairs = [builders.group(*waiting[i : i + 2]) for i in range(0, 100, 2)]
+
+    one, many = (cost(cluster(10, some)) for some in (pairs[:1], pairs))
+
+    assert one[TRIAL] == many[TRIAL]
+
+
+def test_gangs_that_have_waited_cost_so_much_each() -> None:
+    waited = full(1_000)
+    cost(waited)
+
+    at_most(78 * 1_000, cost(waited))
+
+
+def test_gangs_that_are_all_different_cost_in_proportion() -> None:
+    few, many = (
+        cost(cluster(10, [each for i in range(n) for each in gangs(1, ask(cpu=9 + i))]))
+        for n in (50, 200)
+    )
+
+    at_most(1.05 * 4 * few.total(), many)
+
+
+def test_equal_gangs_that_can_evict_nobody_cost_one_search() -> None:
+    guards = [tenant(f"t{i}", f"n{i}", cpu=8, evictable=i == 0) for i in range(10)]
+    nodes = [node(f"n{i}", cpu=8) for i in range(10)]
+    waiting = gangs(100, ask(), priority=5)
+
+    calls = cost(snapshot(nodes, waiting, tenants=tenants(*guards), taken_at=1000))
+
+    assert 1 == calls[SEARCH]
+
+
+def test_equal_gangs_that_do_not_fit_in_room_kept_for_others_cost_the_trials_of_one() -> None:
+    one, many = (cost(beside_kept_room(number)) for number in (1, 100))
+
+    assert one[TRIAL] == many[TRIAL]
+
+
+def beside_kept_room(number: int) -> Snapshot:
+    """Return gangs that do not fit, though they outrank one that room is kept for."""
+    kept = pod("low", gang="low", nominated="n0", cpu=8)
+    room = Nominated(kept, builders.gang_key("low"), 0)
+    waiting = gangs(number, ask(cpu=1), priority=5)
+    return snapshot([node("n0", cpu=8)], waiting, nominated=[room])
