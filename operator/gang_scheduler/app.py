@@ -27,6 +27,7 @@ from gang_scheduler.cluster.kubernetes import KubernetesApi
 from gang_scheduler.cluster.leader import LeaderElector
 from gang_scheduler.cluster.lingering import Lingering
 from gang_scheduler.cluster.losses import Losses
+from gang_scheduler.cluster.lull import Lull
 from gang_scheduler.cluster.marks import Naming
 from gang_scheduler.cluster.ports import Source
 from gang_scheduler.cluster.release import Releaser
@@ -90,7 +91,8 @@ class App:
         self._cache = Cache(
             settings.scheduler_names, wake, settings.schedule_timeout_seconds, _rules(settings)
         )
-        self._events = Events(api, self._may_write)
+        lull = Lull(lambda: self._binder.waiting > 0)
+        self._events = Events(api, self._may_write, lull=lull)
         naming = Naming(settings.hide_foreign_names)
         losses = Losses(self._cache, naming)
         reports = Reports(self._cache, self._events, naming)
@@ -134,6 +136,7 @@ class App:
             concurrency=settings.status_concurrency,
             may_write=self._may_write,
             losses=losses,
+            lull=lull,
         )
         self._topologies = TopologyWriter(api, self._cache, self._events, may_write=self._may_write)
         self._source = self._source_of(open_connection, api, Intake(self._cache, reports.broken))

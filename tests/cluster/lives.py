@@ -15,6 +15,7 @@ from gang_scheduler.cluster.evictor import Evictor
 from gang_scheduler.cluster.fake import Change, Document, FakeApi, FakeCluster, Fault
 from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.losses import Losses
+from gang_scheduler.cluster.lull import Lull
 from gang_scheduler.cluster.ports import NODES, POD_GROUPS, PODS, Resource
 from gang_scheduler.cluster.reports import Reports
 from gang_scheduler.loop import Loop, Wake
@@ -80,14 +81,18 @@ class Life:
     """One process. Use as an async context manager; leaving it is a kill at that moment."""
 
     def __init__(
-        self, town: Town, may_write: Callable[[], bool] = lambda: True, **how: Any
+        self,
+        town: Town,
+        may_write: Callable[[], bool] = lambda: True,
+        lull: Lull | None = None,
+        **how: Any,
     ) -> None:
         self.town = town
         self.api = FakeApi(town.cluster)
         self.wake = Wake()
         self.cache = Cache([builders.SCHEDULER], self.wake)
         self.losses = Losses(self.cache)
-        self.events = Events(self.api)
+        self.events = Events(self.api, lull=lull)
         self.reports = Reports(self.cache, self.events)
         self.binder = Binder(self.api, self.cache, 4, may_write)
         self.evictor = Evictor(self.api, self.cache, 4, may_write=may_write, clock=_now, **how)

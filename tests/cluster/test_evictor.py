@@ -141,7 +141,7 @@ async def test_the_events_tell_both_sides() -> None:
     made = town()
     async with Life(made) as life:
         await life.until(lambda: is_bound(made))
-        told = [each for _, each in [life.events._queue.get_nowait() for _ in range(3)]]
+        told = [life.events._queue.get_nowait().event for _ in range(3)]
 
     notes = {(each["reason"], each["regarding"]["name"]): each["note"] for each in told}
     assert notes["Preempting", "high"].startswith("Evicting 4 pods to make room")

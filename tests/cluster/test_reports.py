@@ -47,7 +47,7 @@ class Desk:
             self.reports.planned(plan, int(self.now))
             self.now += 1
         while not self.events._queue.empty():
-            await self.events._send(*self.events._queue.get_nowait())
+            await self.events._send(self.events._queue.get_nowait())
         return [
             (each["type"], each["reason"], each["regarding"]["name"], each["note"])
             for each in self.api.cluster.all(EVENTS)

@@ -13,6 +13,7 @@ import pytest
 import builders
 from cluster.lives import BEGAN_AT, Life, Town
 from gang_scheduler.cluster.fake import EVENTS
+from gang_scheduler.cluster.lull import Lull
 from gang_scheduler.cluster.ports import POD_GROUPS, PODS
 from gang_scheduler.cluster.status import StatusWriter
 from gang_scheduler.settings import Settings
@@ -20,20 +21,22 @@ from gang_scheduler.settings import Settings
 pytestmark = pytest.mark.looptime
 
 SIZE = 20
-MOST_A_POD = 1.2
+MOST_A_POD = 1.1
+"""Its binding, and its share of a status and an Event of its gang."""
 PODS_A_SECOND = 300
 
 
 @asynccontextmanager
-async def operator(town: Town) -> AsyncIterator[Life]:
+async def operator(town: Town, lull: Lull | None = None) -> AsyncIterator[Life]:
     """Run all of the operator that writes."""
     loop = asyncio.get_running_loop()
-    async with Life(town) as life:
+    async with Life(town, lull=lull) as life:
         statuses = StatusWriter(
             *(life.api, life.cache),
             interval_seconds=Settings().status_interval_milliseconds / 1000,
             concurrency=4,
             losses=life.losses,
+            lull=lull,
             clock=lambda: BEGAN_AT + loop.time(),
         )
         tasks = [asyncio.create_task(each()) for each in (statuses.run, life.events.run)]

@@ -19,6 +19,7 @@ from gang_scheduler.cluster.ports import (
     Resource,
 )
 from gang_scheduler.cluster.status import StatusWriter
+from gang_scheduler.model.plan import Bind
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 
@@ -74,6 +75,18 @@ class Office:
             labels = {"labels": {"spine": spine}}
             self.cluster.put(NODES, builders.node_body(name, metadata=labels))
 
+    def assume(self, *names: str) -> None:
+        """Begin to bind pods."""
+        for name in names:
+            pod = self.cache.pod(f"uid-{name}")
+            assert pod is not None
+            self.cache.assume(Bind(pod, "n0"))
+
+    def bind(self, name: str) -> None:
+        """Have a pod on its node."""
+        with self.cluster.changing(PODS, NAMESPACE, name) as body:
+            body["spec"]["nodeName"] = "n0"
+
     async def look(self, seconds: int = 1) -> None:
         """Let time pass, run a cycle that binds nobody, and write what is due."""
         self.now += seconds
@@ -104,6 +117,34 @@ async def test_a_status_is_written_once_for_as_long_as_nothing_changes() -> None
         await office.look()
 
     assert ("Pending", 1) == (office.phase("a"), office.writes("patch_status"))
+
+
+async def test_a_gang_that_is_being_bound_is_told_of_once_it_is() -> None:
+    office = Office()
+    office.gang("a", 2, pods=2)
+    office.assume("a-0", "a-1")
+    await office.look()
+    office.bind("a-0")
+    await office.look()
+    before = office.phase("a")
+
+    office.bind("a-1")
+    await office.look()
+
+    assert (None, "Scheduled") == (before, office.phase("a"))
+    assert 1 == office.writes("patch_status")
+
+
+async def test_a_gang_that_is_being_bound_for_long_is_told_of() -> None:
+    office = Office()
+    office.gang("a", 2, pods=2)
+    office.assume("a-0", "a-1")
+    await office.look()
+
+    await office.look(seconds=status.QUIET_SECONDS)
+
+    assert "PreScheduling" == office.phase("a")
+    assert 1 == office.writes("patch_status")
 
 
 async def test_a_pod_group_that_is_created_again_gets_its_status_again() -> None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from gang_scheduler import telemetry
 from gang_scheduler.cluster.errors import ApiError, Kind
+from gang_scheduler.cluster.lull import Lull
 from gang_scheduler.cluster.ports import Api
 
 CONTROLLER = "py-gang-scheduler"
@@ -32,6 +33,14 @@ class About:
     namespace: str
     name: str
     uid: str
+
+
+class _Queued(NamedTuple):
+    """An Event, and since when it waits, in the event loop's time."""
+
+    since: float
+    namespace: str
+    event: dict[str, Any]
 
 
 class _Said(NamedTuple):
@@ -56,11 +65,13 @@ class Events:
         api: Api,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
+        lull: Lull | None = None,
     ) -> None:
         self._api = api
         self._may_write = may_write
         self._clock = clock
-        self._queue: asyncio.Queue[tuple[str, dict[str, Any]]] = asyncio.Queue(QUEUE_LENGTH)
+        self._lull = lull or Lull()
+        self._queue: asyncio.Queue[_Queued] = asyncio.Queue(QUEUE_LENGTH)
         self._last: dict[tuple[str, str, bool], _Said] = {}
         self._pruned_at = clock()
         self._instance = f"{CONTROLLER}-{os.environ.get('HOSTNAME') or socket.gethostname()}"
@@ -82,7 +93,7 @@ class Events:
             self._queue.get_nowait()
             telemetry.WRITES.labels("event", "dropped").inc()
         event = self._event(about, reason, note, now, warning=warning)
-        self._queue.put_nowait((namespace, event))
+        self._queue.put_nowait(_Queued(asyncio.get_running_loop().time(), namespace, event))
         self._last[kind] = _Said(note, now, now)
 
     async def run(self) -> None:
@@ -90,22 +101,23 @@ class Events:
         loop = asyncio.get_running_loop()
         allowance, at = BURST, loop.time()
         while True:
-            namespace, event = await self._queue.get()
+            queued = await self._queue.get()
+            await self._lull.wait(queued.since)
             allowance, at = min(BURST, allowance + (loop.time() - at) * PER_SECOND), loop.time()
             if allowance < 1:
                 await asyncio.sleep((1 - allowance) / PER_SECOND)
             allowance -= 1
             if self._may_write():
-                await self._send(namespace, event)
+                await self._send(queued)
 
-    async def _send(self, namespace: str, event: dict[str, Any]) -> None:
+    async def _send(self, queued: _Queued) -> None:
         """Send an Event, and once more where there was no answer: the connection may be stale.
 
         No more often: it would only delay the next ones. A second one of its name is refused.
         """
         for last in (False, True):
             try:
-                await self._api.create_event(namespace, event)
+                await self._api.create_event(queued.namespace, queued.event)
             except ApiError as error:
                 if error.kind is Kind.UNKNOWN and not last:
                     continue

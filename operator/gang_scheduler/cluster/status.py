@@ -18,6 +18,7 @@ from gang_scheduler.cluster.conditions import rfc3339
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.errors import ApiError, Kind
 from gang_scheduler.cluster.losses import Losses
+from gang_scheduler.cluster.lull import Lull
 from gang_scheduler.cluster.phases import nodes_of
 from gang_scheduler.cluster.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.cluster.ports import (
@@ -42,7 +43,7 @@ STATUSES = {
 }
 """What the status of a kind says. Other objects that describe gangs get none from us."""
 QUIET_SECONDS = 5
-"""A pod whose members arrive one by one is not told of each: only what lasts is written."""
+"""Only what lasts is written: not each member that arrives, nor that a gang is being bound."""
 REWORD_SECONDS = 30
 """The counts in a message change with every pod that starts or ends elsewhere."""
 MOST_GONE = 1000
@@ -56,7 +57,7 @@ class _Told:
     """What was last written of a gang, and since when it waits for the same reason.
 
     `uid` is that of the object that describes the gang: another one knows nothing of this yet.
-    `at` is when the gang was last looked at.
+    `at` is when the gang was last looked at; `binding_since`, since when it is being bound.
     """
 
     uid: str = ""
@@ -64,6 +65,7 @@ class _Told:
     reason: Reason | None = None
     since: int = 0
     at: int = 0
+    binding_since: int | None = None
 
 
 class StatusWriter:
@@ -78,10 +80,12 @@ class StatusWriter:
         concurrency: int,
         may_write: Callable[[], bool] = lambda: True,
         losses: Losses | None = None,
+        lull: Lull | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._api = api
         self._cache = cache
+        self._lull = lull or Lull()
         self._losses = losses or Losses(cache)
         self._interval = interval_seconds
         self._concurrency = concurrency
@@ -95,8 +99,11 @@ class StatusWriter:
 
     async def run(self) -> None:
         """Write until cancelled."""
+        clock = asyncio.get_running_loop().time
         while True:
+            begun = clock()
             await asyncio.sleep(self._interval)
+            await self._lull.wait(begun)
             if self._may_write():
                 await self.flush()
 
@@ -143,8 +150,22 @@ class StatusWriter:
         if told is None or told.uid != uid:
             told = self._told[key] = _Told(uid)
         told.at = now
+        if self._is_being_bound(record, told, now):
+            return
         yield from self._gang_write(record, told, now)
         yield from self._pod_writes(record, told, now)
+
+    def _is_being_bound(self, record: Record, told: _Told, now: int) -> bool:
+        """Tell whether a gang is on its way to its nodes, and that not for long."""
+        if record.refusal is not None or not any(pod.assumed for pod in record.living()):
+            told.binding_since = None
+            return False
+        if told.binding_since is None:
+            told.binding_since = now
+        until = told.binding_since + QUIET_SECONDS
+        if now < until:
+            self._look_again(record.key, until)
+        return now < until
 
     def _gang_write(self, record: Record, told: _Told, now: int) -> Iterator[Write]:
         declaration = record.declaration
