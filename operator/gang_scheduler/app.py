@@ -36,7 +36,6 @@ from gang_scheduler.cluster.status import StatusWriter
 from gang_scheduler.cluster.tenancy import Rules
 from gang_scheduler.cluster.topology_writer import TopologyWriter
 from gang_scheduler.cluster.volumes.claims import Claims
-from gang_scheduler.cluster.watching.kopf_source import KopfSource
 from gang_scheduler.cluster.watching.reflector import Reflector
 from gang_scheduler.cluster.watching.sweep import Sweep
 from gang_scheduler.cluster.watching.watched import WATCHED
@@ -47,6 +46,8 @@ from gang_scheduler.settings import OnPartialGang, PodSource, Settings
 
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 SPARE_CONNECTIONS = 32
+CALM = (100_000, 50, 1000)
+"""When the garbage collector looks at the young, the older and all objects."""
 DRAIN_SECONDS = 10
 
 log = structlog.get_logger()
@@ -55,6 +56,8 @@ log = structlog.get_logger()
 def run(settings: Settings) -> None:
     """Run the operator until SIGTERM or SIGINT. Raises when it can no longer do its work."""
     telemetry.configure(settings)
+    # The first lists make many objects and hardly any garbage.
+    gc.set_threshold(*CALM)
     uvloop.run(main(settings))
 
 
@@ -173,6 +176,9 @@ class App:
         settings = self._settings
         if settings.source is PodSource.REFLECTOR:
             return Reflector(open_connection, intake)
+        # Here, since nothing else needs Kopf.
+        from gang_scheduler.cluster.watching.kopf_source import KopfSource  # noqa: PLC0415
+
         sweep = Sweep(api, self._cache, intake.broken, settings.sweep_seconds)
         return KopfSource(open_connection, intake, sweep, after_start=self._catch_signals)
 
@@ -211,7 +217,6 @@ def _calm_the_garbage_collector() -> None:
     """Keep the cache out of the collector's sight: its pauses are the tail of every latency."""
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 50, 1000)
 
 
 def _rules(settings: Settings) -> Rules:

@@ -66,11 +66,15 @@ def amount_of(resource: str, text: str | float) -> int:
 
 def add(left: Amounts, right: Amounts) -> dict[str, int]:
     """Return the sum, resource by resource."""
+    if not (left and right):
+        return dict(left or right)
     return {key: left.get(key, 0) + right.get(key, 0) for key in (*left, *right)}
 
 
 def maximum(left: Amounts, right: Amounts) -> dict[str, int]:
-    """Return the larger of both, resource by resource."""
+    """Return the larger of both, resource by resource; what one lacks counts as none."""
+    if not (left and right):
+        return dict(left or right)
     return {key: max(left.get(key, 0), right.get(key, 0)) for key in (*left, *right)}
 
 

@@ -22,7 +22,7 @@ def register(registry: kopf.OperatorRegistry, intake: Intake, connection: Connec
 
     @kopf.on.login(registry=registry)
     async def login(**_: object) -> kopf.ConnectionInfo:
-        return await connection.kopf_login()
+        return await _credentials(connection)
 
 
 def _watch(
@@ -31,3 +31,18 @@ def _watch(
     @kopf.on.event(*resource, id=resource.plural, registry=registry)
     async def seen(event: kopf.RawEvent, **_: object) -> None:
         kind.take(intake, event)
+
+
+async def _credentials(connection: Connection) -> kopf.ConnectionInfo:
+    """Return ours for Kopf, which keeps a session of its own."""
+    scheme, _, token = (await connection.authorization()).get("Authorization", "").partition(" ")
+    configuration = connection.configuration
+    return kopf.ConnectionInfo(
+        server=connection.host,
+        ca_path=configuration.ssl_ca_cert,
+        insecure=not configuration.verify_ssl,
+        scheme=scheme or None,
+        token=token or None,
+        certificate_path=configuration.cert_file,
+        private_key_path=configuration.key_file,
+    )

@@ -63,6 +63,8 @@ class Sweep:
                 missing = {each: self._missing(each, required[each]) for each in KINDS}
                 await asyncio.sleep(LOOK_SECONDS)
             log.info("cache_filling", missing={k[0].plural: n for k, n in missing.items() if n})
+        # What asked so far were those first lists themselves.
+        self._asked.clear()
 
     async def run(self) -> None:
         """Sweep until cancelled."""
@@ -73,11 +75,11 @@ class Sweep:
                 await asyncio.sleep(AFTER_LIST_SECONDS)
             except TimeoutError:
                 pass
-            self._asked.clear()
             await self.sweep_all()
 
     async def sweep_all(self) -> None:
         """Sweep every kind once."""
+        self._asked.clear()
         for versions in KINDS:
             await self.sweep(versions)
 
