@@ -4,7 +4,7 @@ The background is white and not transparent, so that they can be read on a dark 
 stays text, and the same results give the same bytes.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -58,18 +58,16 @@ def draw(results: Iterable[Result], directory: Path) -> list[Path]:
     """Write the pictures that there are results for, and return their paths."""
     found = tables.latest(results)
     bound = [each for each in found if each.curve]
-    pictures: dict[str, Callable[[], Figure | None]] = {
-        "drain.svg": lambda: _curves(_of(DRAIN, bound)),
-        "one-gang.svg": lambda: _curves(_of(ONE_GANG, bound)),
-        "rates.svg": lambda: _bars(found),
-    }
-    directory.mkdir(parents=True, exist_ok=True)
     written = []
+    directory.mkdir(parents=True, exist_ok=True)
     with style.context(dict(STYLE), after_reset=True):
-        for name, make in pictures.items():
-            figure = make()
+        figures = {
+            "drain.svg": _curves(_of(DRAIN, bound)),
+            "one-gang.svg": _curves(_of(ONE_GANG, bound)),
+            "rates.svg": _bars(found),
+        }
+        for path, figure in ((directory / name, each) for name, each in figures.items()):
             if figure is not None:
-                path = directory / name
                 figure.savefig(path, metadata={"Date": None, "Creator": None})
                 written.append(path)
     return written
