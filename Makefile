@@ -14,6 +14,10 @@ WITH_TESTS := PYTHONPATH=tests $(VENV_PYTHON)
 INSTALLED := .venv/installed
 # What the local control plane consists of, in the order in which a build is fastest.
 BINARIES := kube-apiserver kube-controller-manager kubectl etcd kwok
+# What `make bench` runs, where it writes the figures, and where `make report` draws them.
+BENCH ?= whole
+RESULTS ?= build/bench-$(BENCH).json
+IMAGES ?= docs/images
 CRD_DIRECTORIES := crds charts/py-gang-scheduler/files/crds
 COMPILE_LOCK := pip compile --quiet --universal --generate-hashes --no-emit-index-url \
 	--python-version 3.11 --custom-compile-command "make lock" pyproject.toml
@@ -74,10 +78,14 @@ format: setup ## Put the code into shape
 	@$(VENV_PYTHON) -m ruff format
 
 .PHONY: bench
-bench: BENCH ?= whole
 bench: BINARIES += kube-scheduler
 bench: binaries ## Measure speed beside kube-scheduler's: an hour, or BENCH=quick; never fails on time
-	@$(WITH_TESTS) -m bench --$(BENCH)
+	@$(WITH_TESTS) -m bench --$(BENCH) --json $(RESULTS)
+	@echo "==> figures in $(RESULTS); for tables and pictures: make report BENCH=$(BENCH)"
+
+.PHONY: report
+report: setup ## Make tables and pictures of what `make bench` has measured; BENCH as there
+	@$(WITH_TESTS) -m bench.report $(RESULTS) --images $(IMAGES)
 
 .PHONY: gap
 gap: CASES ?= 1000
@@ -126,5 +134,5 @@ binaries: setup ## Find or build the programs of the local control plane
 
 .PHONY: clean
 clean: ## Remove .venv and what tools left in the tree; built programs stay in ~/.cache
-	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis dist
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
 	@find operator tests -name __pycache__ -type d -prune -exec rm -rf {} +

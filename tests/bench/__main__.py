@@ -4,32 +4,20 @@ Without options the whole programme, an hour; `--quick` a part of it in under fi
 """
 
 import argparse
-import json
 import sys
 from collections.abc import Iterator
-from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 from rich.console import Console
 from rich.table import Table
 
+from bench import results, tables
 from bench.contestants import CONTESTANTS
-from bench.run import Result, run
+from bench.results import Result
+from bench.run import run
 from bench.shape import RULES, Shape
 
-COLUMNS: Final = {
-    "contestant": "contestant",
-    "bound": "bound",
-    "pods_per_second": "pods/s",
-    "seconds_to_last": "s to the last",
-    "p50": "p50 ms",
-    "p99": "p99 ms",
-    "scheduler_cpu_ms": "CPU ms/pod",
-    "api_server_cpu_ms": "API server ms/pod",
-    "peak_megabytes": "peak MB",
-    "requests_a_pod": "requests/pod",
-}
 OURS: Final = ("py-gang-scheduler", "py-gang-scheduler, reflector")
 KUBE: Final = ("kube-scheduler, no gangs", "kube-scheduler, native gangs")
 EVERYBODY: Final = tuple(CONTESTANTS)
@@ -56,16 +44,14 @@ QUICK: Final[Programme] = (
 def main() -> int:
     """Run, print, and fail if a final state was wrong; never because of time."""
     arguments = _arguments()
-    results = []
+    setting = results.here_and_now()
+    found: list[Result] = []
     for shape, names in _programme(arguments):
-        results += [run(name, CONTESTANTS[name], shape, _say) for name in names]
-        Console(width=150).print(_table(shape, results[-len(names) :]))
+        found += [run(name, CONTESTANTS[name], shape, _say) for name in names]
+        Console(width=150).print(_table(shape, found[-len(names) :]))
         if arguments.json:
-            found = [asdict(each) for each in results]
-            arguments.json.write_text(json.dumps(found, indent=2) + "\n")
-    wrong = [
-        f"{each.contestant}, {each.shape}: {text}" for each in results for text in each.problems
-    ]
+            results.write(arguments.json, setting, found)
+    wrong = list(tables.problems(found))
     for line in wrong:
         _say(line)
     return int(any("kube-scheduler" not in line for line in wrong))
@@ -83,14 +69,12 @@ def _programme(arguments: argparse.Namespace) -> Iterator[tuple[Shape, tuple[str
         yield shape, tuple(each for each in chosen if CONTESTANTS[each].live or not shape.rate)
 
 
-def _table(shape: Shape, results: list[Result]) -> Table:
-    table = Table(title=str(shape))
-    for title in COLUMNS.values():
-        table.add_column(title, justify="left" if title == "contestant" else "right")
-    for result in results:
-        found = asdict(result)
-        cells = ("" if found[each] is None else str(found[each]) for each in COLUMNS)
-        table.add_row(*cells)
+def _table(shape: Shape, found: list[Result]) -> Table:
+    table = Table("contestant", title=str(shape))
+    for title in tables.COLUMNS:
+        table.add_column(title, justify="right")
+    for result in found:
+        table.add_row(result.contestant, *(cell(result) for cell in tables.COLUMNS.values()))
     return table
 
 

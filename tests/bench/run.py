@@ -10,6 +10,7 @@ from typing import Final
 import controlplane
 from bench import final_state, population
 from bench.contestants import OURS, Contestant, in_words_of
+from bench.results import Result, thinned
 from bench.shape import Shape
 from controlplane import ControlPlane, Options, audit
 
@@ -21,30 +22,6 @@ REQUESTS: Final = re.compile(
     r"^apiserver_request_total\{(?P<labels>[^}]*)\} (?P<number>\S+)$", re.M
 )
 NOT_COUNTED: Final = ('verb="WATCH"', 'verb="LIST"', 'verb="CONNECT"', 'resource="leases"')
-
-
-@dataclass(frozen=True)
-class Result:
-    """What one contestant did.
-
-    Seconds; milliseconds of CPU a pod of the scheduler and of the API server; megabytes at the
-    peak; API requests a pod of everybody who wrote between pending and bound and 5 s after. `p50`
-    and `p99` are from the creation of the last member of a gang to the binding of its last one, in
-    milliseconds. `problems` are what is wrong with the final state.
-    """
-
-    contestant: str
-    shape: str
-    bound: int
-    pods_per_second: float
-    seconds_to_last: float
-    p50: float | None
-    p99: float | None
-    scheduler_cpu_ms: float
-    api_server_cpu_ms: float
-    peak_megabytes: float
-    requests_a_pod: float | None
-    problems: tuple[str, ...]
 
 
 def run(name: str, contestant: Contestant, shape: Shape, say: Callable[[str], None]) -> Result:
@@ -85,7 +62,7 @@ def _measured(plane: ControlPlane, name: str, contestant: Contestant, shape: Sha
     waits = audit.gang_waits(plane.audit_log, offset, lambda pod: pod.rpartition("-")[0])
     return Result(
         contestant=name,
-        shape=str(shape),
+        shape=shape,
         bound=figures.bindings,
         pods_per_second=round(figures.bindings_per_second, 1),
         seconds_to_last=round(figures.last_at - started, 2),
@@ -96,6 +73,7 @@ def _measured(plane: ControlPlane, name: str, contestant: Contestant, shape: Sha
         peak_megabytes=round(use.peak_bytes / 1e6, 1),
         requests_a_pod=None if shape.kwok else round(more / shape.pods, 2),
         problems=tuple(wrong),
+        curve=thinned(figures.bound_at, started),
     )
 
 

@@ -19,10 +19,23 @@ import orjson
 class Figures:
     """What an audit log says about one run. Times are seconds."""
 
-    bindings: int
-    seconds: float  # from the first binding to the last
+    bound_at: tuple[float, ...]  # when each binding ended, since the epoch, ascending
     waits: tuple[float, ...]  # from creation to binding, ascending
-    last_at: float = 0.0  # when the last binding ended, since the epoch
+
+    @property
+    def bindings(self) -> int:
+        """How many pods were bound."""
+        return len(self.bound_at)
+
+    @property
+    def last_at(self) -> float:
+        """When the last binding ended, since the epoch; 0 for none."""
+        return self.bound_at[-1] if self.bound_at else 0.0
+
+    @property
+    def seconds(self) -> float:
+        """From the first binding to the last."""
+        return self.bound_at[-1] - self.bound_at[0] if self.bound_at else 0.0
 
     @property
     def bindings_per_second(self) -> float:
@@ -58,10 +71,8 @@ def figures(log: Path, offset: int = 0) -> Figures:
     """Return the figures of the log from a byte offset on."""
     # Sorted, because requests that end at the same time may be written in either order.
     creations = sorted(_creations(_complete_lines(log, offset)), key=lambda creation: creation.at)
-    bound_at = [creation.at for creation in creations if creation.is_binding]
-    seconds = bound_at[-1] - bound_at[0] if bound_at else 0.0
-    last_at = bound_at[-1] if bound_at else 0.0
-    return Figures(len(bound_at), seconds, tuple(sorted(_waits(creations))), last_at)
+    bound_at = tuple(creation.at for creation in creations if creation.is_binding)
+    return Figures(bound_at, tuple(sorted(_waits(creations))))
 
 
 def gang_waits(log: Path, offset: int, gang_of: Callable[[str], str]) -> list[float]:
