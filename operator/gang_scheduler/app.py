@@ -56,8 +56,7 @@ log = structlog.get_logger()
 def run(settings: Settings) -> None:
     """Run the operator until SIGTERM or SIGINT. Raises when it can no longer do its work."""
     telemetry.configure(settings)
-    # The first lists make many objects and hardly any garbage.
-    gc.set_threshold(*CALM)
+    _calm_the_garbage_collector()
     uvloop.run(main(settings))
 
 
@@ -157,7 +156,8 @@ class App:
             group.start_soon(self._source.run)
             await self._source.complete()
             self._complete = True
-            _calm_the_garbage_collector()
+            # Keep the cache out of the collector's sight, too.
+            gc.freeze()
             if settings.leader_elect:
                 log.info("waiting_for_lease", lease=settings.lease_name)
                 group.start_soon(self._elector.run)
@@ -214,9 +214,10 @@ class App:
 
 
 def _calm_the_garbage_collector() -> None:
-    """Keep the cache out of the collector's sight: its pauses are the tail of every latency."""
+    """Let it look at what is young, and rarely: its pauses are the tail of every latency."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(*CALM)
 
 
 def _rules(settings: Settings) -> Rules:

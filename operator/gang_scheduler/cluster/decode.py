@@ -1,8 +1,7 @@
 """From the wire to the model: the only place that knows both."""
 
-import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, TypeVar
 
@@ -10,13 +9,11 @@ import msgspec
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField, without_nulls
-from gang_scheduler.cluster import podsets, ranks, wire
-from gang_scheduler.cluster.peers import rules as peer_rules
-from gang_scheduler.cluster.pod_requests import amounts, pod_requests
+from gang_scheduler.cluster import asks, podsets, ranks, wire
+from gang_scheduler.cluster.pod_requests import amounts
 from gang_scheduler.cluster.volumes import pod_volumes
 from gang_scheduler.model.nodes import Node, Taint
-from gang_scheduler.model.pods import Ask, HostPort, Pod, Toleration
-from gang_scheduler.model.requirements import NodeTerm, Requirement
+from gang_scheduler.model.pods import Pod
 
 T = TypeVar("T")
 
@@ -31,8 +28,6 @@ OUR_MARK = "py-gang-scheduler: preempting to accommodate higher priority pods"
 """The reason in the condition DisruptionTarget of a pod that makes room for others."""
 NEVER_WITHOUT = frozenset({"DaemonSet", "Node"})
 """Owners that keep a pod on its node: evicted, it would come back at once."""
-TOLERATION_OPERATORS = frozenset({"Exists", "Equal", "Lt", "Gt", ""})
-PREFERRED_NODES = f"spec.affinity.nodeAffinity.{wire.PREFERRED}"
 
 _PATH_STEP = re.compile(r"\.(?P<key>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
 _EXPECTED = re.compile(r"Expected `(?P<kinds>[^`]+)`")
@@ -60,7 +55,7 @@ def pod_from_wire(source: wire.Pod) -> Pod:
         uid=metadata.uid,
         namespace=metadata.namespace,
         name=metadata.name,
-        ask=interned(_ask(source)),
+        ask=asks.ask_of(source),
         scheduler=spec.scheduler_name,
         node=spec.node_name,
         priority=spec.priority or 0,
@@ -134,87 +129,6 @@ def timestamp(text: str, field: str = "metadata.creationTimestamp") -> int:
         return int(datetime.fromisoformat(text).timestamp()) if text else 0
     except (ValueError, TypeError, OverflowError) as error:
         raise InvalidField(field, text, "must be a time") from error
-
-
-@functools.lru_cache(maxsize=8192)
-def interned(ask: Ask) -> Ask:
-    """Return the first equal ask: pods of one class share one object."""
-    return ask
-
-
-def _ask(source: wire.Pod) -> Ask:
-    spec = source.spec
-    restartable = (each for each in spec.init_containers if each.restart_policy == "Always")
-    return Ask(
-        requests=tuple(sorted(pod_requests(source).items())),
-        node_selector=tuple(sorted(spec.node_selector.items())),
-        affinity=_affinity(spec.affinity.node_affinity.required),
-        tolerations=tuple(
-            Toleration(each.key, each.operator or "Equal", each.value, each.effect)
-            for each in spec.tolerations
-        ),
-        host_ports=tuple(_host_ports((*spec.containers, *restartable), on_host=spec.host_network)),
-        features=tuple(_features(spec)),
-        preferred=tuple(_preferred(spec.affinity.node_affinity.preferred)),
-        peers=peer_rules.peers_of(source),
-        unsupported=tuple(_unsupported(source)),
-    )
-
-
-def _affinity(required: wire.NodeSelector | None) -> tuple[NodeTerm, ...] | None:
-    if required is None:
-        return None
-    return tuple(_node_term(term) for term in required.node_selector_terms)
-
-
-def _preferred(preferred: Iterable[wire.PreferredSchedulingTerm]) -> Iterable[tuple[int, NodeTerm]]:
-    for i, each in enumerate(preferred):
-        peer_rules.check_weight(f"{PREFERRED_NODES}[{i}].weight", each.weight)
-        yield each.weight, _node_term(each.preference)
-
-
-def _node_term(term: wire.NodeSelectorTerm) -> NodeTerm:
-    return tuple(
-        Requirement(each.key, each.operator, tuple(each.values), on_field)
-        for on_field, expressions in ((False, term.match_expressions), (True, term.match_fields))
-        for each in expressions
-    )
-
-
-def _host_ports(containers: Iterable[wire.Container], *, on_host: bool) -> Iterable[HostPort]:
-    # On the host's network every port is one of the host. The API server writes that down.
-    ports = {
-        HostPort(number, port.protocol or "TCP", port.host_ip or "0.0.0.0")  # noqa: S104 - as there.
-        for container in containers
-        for port in container.ports
-        if (number := port.host_port or (port.container_port if on_host else 0))
-    }
-    return sorted(ports, key=lambda port: (port.port, port.protocol, port.ip))
-
-
-def _features(spec: wire.PodSpec) -> Iterable[str]:
-    """Name what a node must declare, by the rules of component-helpers' `nodedeclaredfeatures`."""
-    containers = (*spec.containers, *spec.init_containers)
-    rules = (rule for each in containers for rule in each.restart_policy_rules)
-    if any(rule.action == "RestartAllContainers" for rule in rules):
-        yield "RestartAllContainersOnContainerExits"
-    if spec.host_network and spec.host_users is False:
-        yield "UserNamespacesHostNetworkSupport"
-    if any(mount.bind_mount_options for each in containers for mount in each.volume_mounts):
-        yield "VolumeBindMountOptions"
-
-
-def _unsupported(source: wire.Pod) -> Iterable[str]:
-    """Name what must not be ignored and is not built yet."""
-    spec = source.spec
-    for key in sorted(source.metadata.annotations):
-        if key.startswith(annotations.KUEUE_PODSET_PREFIX) and key not in annotations.PODSET_KEYS:
-            yield f"metadata.annotations[{key}]"
-    if spec.resource_claims:
-        yield "spec.resourceClaims"
-    for i, toleration in enumerate(spec.tolerations):
-        if toleration.operator not in TOLERATION_OPERATORS:
-            yield f"spec.tolerations[{i}].operator"
 
 
 def _owners(metadata: wire.Metadata) -> str:

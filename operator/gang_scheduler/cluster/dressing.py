@@ -3,7 +3,7 @@
 import functools
 from dataclasses import replace
 
-from gang_scheduler.cluster import decode
+from gang_scheduler.cluster import asks
 from gang_scheduler.model.peers import PodSelector
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.volumes import Storage
@@ -18,4 +18,4 @@ def dressed(ask: Ask, selected_by: frozenset[PodSelector], storage: Storage | No
 
 @functools.lru_cache(maxsize=8192)
 def _dressed(ask: Ask, selected_by: frozenset[PodSelector], storage: Storage | None) -> Ask:
-    return decode.interned(replace(ask, selected_by=selected_by, storage=storage))
+    return asks.interned(replace(ask, selected_by=selected_by, storage=storage))

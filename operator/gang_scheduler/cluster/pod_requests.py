@@ -35,6 +35,15 @@ def pod_requests(pod: wire.Pod) -> dict[str, int]:
     return {**clamped, resources.PODS: 1}
 
 
+def said_of_a_resize(pod: wire.Pod) -> tuple[object, ...]:
+    """Return all that the requests of a pod depend on besides its spec; mostly nothing."""
+    if not _may_be_resized(pod):
+        return ()
+    status = pod.status
+    statuses = (status.init_container_statuses, status.container_statuses)
+    return *statuses, status.resources, status.allocated_resources, _resize_infeasible(pod)
+
+
 def amounts(quantities: wire.Quantities, field: str) -> dict[str, int]:
     """Return the integers of a map of quantities. Raises InvalidField naming field and value."""
     result = {}

@@ -6,7 +6,8 @@ last version; a version that the server has forgotten, by another list.
 
 import asyncio
 import random
-from contextlib import suppress
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
 from typing import Final
 
 import msgspec
@@ -20,8 +21,11 @@ from gang_scheduler.cluster.watching import streams
 from gang_scheduler.cluster.watching import wire as watch_wire
 from gang_scheduler.cluster.watching.feed import Feed
 from gang_scheduler.cluster.watching.watched import Watched
+from gang_scheduler.cluster.watching.wire import Page
 
 PAGE: Final = 500
+SLICE: Final = 100
+"""So many objects are taken in before anybody else has a turn."""
 LAST_SECONDS: Final = (300, 600)
 """How long a watch lasts: at least, and at most."""
 SILENT_SECONDS: Final = 90
@@ -101,15 +105,34 @@ class ListWatch:
 
     async def _list_pages(self, resource: Resource) -> None:
         self._feed.begin(resource)
-        following: str | None = ""
-        while following is not None:
-            path = f"{resource.path()}?limit={PAGE}&continue={following}"
-            page = _page(await self._connection.request("GET", path, accept=self._accept_list))
-            for item in page.items or ():
-                self._feed.listed(item)
-            following = page.metadata.continue_ or None
+        async with aclosing(self._pages(resource)) as pages:
+            async for page in pages:
+                for number, item in enumerate(page.items or ()):
+                    if not number % SLICE:
+                        await asyncio.sleep(0)
+                    self._feed.listed(item)
+                self._version = page.metadata.resource_version
         self._feed.end()
-        self._version = page.metadata.resource_version
+
+    async def _pages(self, resource: Resource) -> AsyncGenerator[Page]:
+        """Yield all pages of a list. While one is taken in, the next is on its way."""
+
+        def ask(following: str) -> asyncio.Task[bytes]:
+            path = f"{resource.path()}?limit={PAGE}&continue={following}"
+            request = self._connection.request("GET", path, accept=self._accept_list)
+            return asyncio.create_task(request)
+
+        answer = ask("")
+        try:
+            while True:
+                page = _page(await answer)
+                if not page.metadata.continue_:
+                    yield page
+                    return
+                answer = ask(page.metadata.continue_)
+                yield page
+        finally:
+            answer.cancel()
 
     async def _watch(self) -> None:
         """Take changes in, over as many connections as it takes, until only a list can help."""
@@ -171,7 +194,7 @@ class ListWatch:
             self._failures, self._problem = 0, ""
 
 
-def _page(answer: bytes) -> watch_wire.Page:
+def _page(answer: bytes) -> Page:
     try:
         return watch_wire.PAGE.decode(answer)
     except msgspec.DecodeError as error:
