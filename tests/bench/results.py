@@ -6,7 +6,7 @@ import platform
 import re
 import subprocess
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Final
@@ -26,7 +26,7 @@ Point = tuple[float, int]
 class Result:
     """What one contestant did.
 
-    Seconds; milliseconds of CPU a pod of the scheduler and of the API server; megabytes at the
+    Seconds; milliseconds of CPU a pod of the scheduler, the API server and etcd; megabytes at the
     peak; API requests a pod of everybody who wrote between pending and bound and 5 s after. `p50`
     and `p99` are from the creation of the last member of a gang to the binding of its last one, in
     milliseconds. `problems` are what is wrong with the final state. `curve` is how the bindings
@@ -42,6 +42,7 @@ class Result:
     p99: float | None
     scheduler_cpu_ms: float
     api_server_cpu_ms: float
+    etcd_cpu_ms: float
     peak_megabytes: float
     requests_a_pod: float | None
     problems: tuple[str, ...] = ()
@@ -71,6 +72,13 @@ class Results:
 
     setting: Setting
     results: tuple[Result, ...]
+
+
+def median(rounds: Sequence[Result]) -> Result:
+    """Return the one of several rounds that is in the middle by its rate, with all problems."""
+    ranked = sorted(rounds, key=lambda result: result.pods_per_second)
+    problems = tuple(dict.fromkeys(text for each in rounds for text in each.problems))
+    return replace(ranked[len(ranked) // 2], problems=problems)
 
 
 def here_and_now() -> Setting:

@@ -22,6 +22,7 @@ COLUMNS: Final[Mapping[str, Callable[[Result], str]]] = {
     "p99 ms": lambda it: _plain(it.p99),
     "CPU ms/pod": lambda it: _plain(it.scheduler_cpu_ms, 2),
     "API server ms/pod": lambda it: _plain(it.api_server_cpu_ms, 2),
+    "etcd ms/pod": lambda it: _plain(it.etcd_cpu_ms, 2),
     "peak MB": lambda it: _plain(it.peak_megabytes),
     "requests/pod": lambda it: _plain(it.requests_a_pod, 2),
 }

@@ -23,6 +23,7 @@ def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
         p99=12.0,
         scheduler_cpu_ms=0.2,
         api_server_cpu_ms=0.9,
+        etcd_cpu_ms=0.2,
         peak_megabytes=45.3,
         requests_a_pod=None,
         problems=("gang 0 is split",),
