@@ -22,6 +22,9 @@ from gang_scheduler.cluster.errors import ApiError
 
 CONNECT_SECONDS = 10
 REQUEST_SECONDS = 30
+KEEP_SECONDS = 60
+"""How long an idle connection is kept: the next gang need not shake hands. The API server would
+keep it for 90 s."""
 TOKEN_SECONDS = 60
 """Projected ServiceAccount tokens are replaced on disk long before they end: read once a minute."""
 
@@ -50,10 +53,14 @@ class Connection:
     _token_read_at: float = field(default=float("-inf"))
 
     async def __aenter__(self) -> Self:
-        connector = aiohttp.TCPConnector(limit=self.limit, ssl=self._ssl_context())
+        connector = aiohttp.TCPConnector(
+            limit=self.limit, ssl=self._ssl_context(), keepalive_timeout=KEEP_SECONDS
+        )
         # To pack a long list takes the API server longer than to send it as it is.
         headers = {"Accept-Encoding": "identity"}
-        self._session = aiohttp.ClientSession(connector=connector, headers=headers)
+        self._session = aiohttp.ClientSession(
+            connector=connector, headers=headers, cookie_jar=aiohttp.DummyCookieJar()
+        )
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -84,12 +91,11 @@ class Connection:
     ) -> bytes:
         """Return the body of a successful answer. Raises ApiError for every other outcome."""
         headers = {"Content-Type": content_type, "Accept": accept}
-        url = self.host + path
         timeout = aiohttp.ClientTimeout(total=timeout_seconds, connect=CONNECT_SECONDS)
         try:
             headers |= await self.authorization()
             async with self.session.request(
-                method, url, data=body, headers=headers, timeout=timeout
+                method, self.host + path, data=body, headers=headers, timeout=timeout
             ) as answer:
                 content = await answer.read()
                 if answer.status < 400:

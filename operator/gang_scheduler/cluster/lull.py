@@ -7,7 +7,7 @@ it untrue.
 import asyncio
 from collections.abc import Callable
 
-LONGEST_SECONDS = 3.0
+LONGEST_SECONDS = 5.0
 LOOK_SECONDS = 0.1
 
 
