@@ -5,9 +5,9 @@ Without options the whole programme, an hour; `--quick` a part of it in under fi
 
 import argparse
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
@@ -21,23 +21,33 @@ from bench.shape import RULES, Shape
 OURS: Final = ("py-gang-scheduler", "py-gang-scheduler, reflector")
 KUBE: Final = ("kube-scheduler, no gangs", "kube-scheduler, native gangs")
 EVERYBODY: Final = tuple(CONTESTANTS)
-Programme = tuple[tuple[Shape, tuple[str, ...]], ...]
-WHOLE: Final[Programme] = (
-    (Shape(), EVERYBODY),
-    (Shape(20, 250), (*OURS, KUBE[1])),
-    (Shape(1, 5000), (*OURS, KUBE[1])),
-    (Shape(5000, 1), (*OURS, KUBE[0])),
-    (Shape(rate=300), (*OURS, KUBE[1])),
-    (Shape(rate=1000), (*OURS, KUBE[1])),
-    (Shape(nodes=5000), (*OURS, KUBE[1])),
-    (Shape(rule="rack"), (*OURS, KUBE[1])),
-    (Shape(rule="anti-affinity"), (*OURS, KUBE[0])),
-    (Shape(rule="spread"), (*OURS, KUBE[0])),
-    (Shape(kwok=True), (*OURS, KUBE[1])),
+
+
+class Entry(NamedTuple):
+    """Who is compared on a shape, and how often each runs."""
+
+    shape: Shape
+    names: tuple[str, ...]
+    rounds: int = 1
+
+
+# Three rounds where the figures of two shapes, or of two contestants, are compared closely.
+WHOLE: Final = (
+    Entry(Shape(), EVERYBODY, 3),
+    Entry(Shape(rule="rack"), (*OURS, KUBE[1]), 3),
+    Entry(Shape(nodes=5000), (*OURS, KUBE[1]), 3),
+    Entry(Shape(rate=300), (*OURS, KUBE[1]), 3),
+    Entry(Shape(rate=1000), (*OURS, KUBE[1])),
+    Entry(Shape(20, 250), (*OURS, KUBE[1])),
+    Entry(Shape(1, 5000), (*OURS, KUBE[1])),
+    Entry(Shape(5000, 1), (*OURS, KUBE[0])),
+    Entry(Shape(rule="anti-affinity"), (*OURS, KUBE[0])),
+    Entry(Shape(rule="spread"), (*OURS, KUBE[0])),
+    Entry(Shape(kwok=True), (*OURS, KUBE[1])),
 )
-QUICK: Final[Programme] = (
-    (Shape(), ("ceiling", *OURS, KUBE[1])),
-    (Shape(50, 20, 200, rate=300), OURS),
+QUICK: Final = (
+    Entry(Shape(), ("ceiling", *OURS, KUBE[1])),
+    Entry(Shape(50, 20, 200, rate=300), OURS),
 )
 
 
@@ -46,9 +56,9 @@ def main() -> int:
     arguments = _arguments()
     setting = results.here_and_now()
     found: list[Result] = []
-    for shape, names in _programme(arguments):
-        found += _in_rounds(shape, names, arguments.rounds)
-        Console(width=160).print(_table(shape, found[-len(names) :]))
+    for entry in _programme(arguments):
+        found += _in_rounds(entry)
+        Console(width=160).print(_table(entry.shape, found[-len(entry.names) :]))
         if arguments.json:
             results.write(arguments.json, setting, found)
     wrong = list(tables.problems(found))
@@ -57,20 +67,20 @@ def main() -> int:
     return int(any("kube-scheduler" not in line for line in wrong))
 
 
-def _in_rounds(shape: Shape, names: Sequence[str], rounds: int) -> list[Result]:
+def _in_rounds(entry: Entry) -> list[Result]:
     """Return the median of each contestant. They take turns: the machine has its moods.
 
     kube-scheduler runs once: nothing that is said of it depends on a few percent.
     """
-    done: dict[str, list[Result]] = {name: [] for name in names}
-    for number in range(rounds):
-        for name in names:
+    done: dict[str, list[Result]] = {name: [] for name in entry.names}
+    for number in range(entry.rounds):
+        for name in entry.names:
             if not number or name not in KUBE:
-                done[name].append(run(name, CONTESTANTS[name], shape, _say))
+                done[name].append(run(name, CONTESTANTS[name], entry.shape, _say))
     return [results.median(each) for each in done.values()]
 
 
-def _programme(arguments: argparse.Namespace) -> Iterator[tuple[Shape, tuple[str, ...]]]:
+def _programme(arguments: argparse.Namespace) -> Iterator[Entry]:
     if arguments.quick:
         yield from QUICK
     elif arguments.whole:
@@ -79,7 +89,8 @@ def _programme(arguments: argparse.Namespace) -> Iterator[tuple[Shape, tuple[str
         names = ("gangs", "size", "nodes", "rule", "rate", "kwok")
         shape = Shape(**{name: getattr(arguments, name) for name in names})
         chosen = tuple(arguments.contestants) or EVERYBODY
-        yield shape, tuple(each for each in chosen if CONTESTANTS[each].live or not shape.rate)
+        able = tuple(each for each in chosen if CONTESTANTS[each].live or not shape.rate)
+        yield Entry(shape, able, arguments.rounds)
 
 
 def _table(shape: Shape, found: list[Result]) -> Table:
