@@ -147,6 +147,20 @@ async def test_a_gang_that_is_being_bound_for_long_is_told_of() -> None:
     assert 1 == office.writes("patch_status")
 
 
+async def test_of_a_gang_of_another_scheduler_nothing_is_written_while_it_has_members() -> None:
+    office = Office()
+    office.cluster.put(POD_GROUPS, builders.pod_group_body("a", min_member=1))
+    office.cluster.put(PODS, builders.pod_body("a-0", gang="a", schedulerName="another"))
+    await office.look()
+    before = office.writes("patch_status")
+
+    office.cluster.delete(PODS, NAMESPACE, "a-0")
+    office.gang("a", 1, pods=1)
+    await office.look()
+
+    assert (0, "Scheduling") == (before, office.phase("a"))
+
+
 async def test_a_pod_group_that_is_created_again_gets_its_status_again() -> None:
     office = Office()
     office.gang("a", 2, pods=0)

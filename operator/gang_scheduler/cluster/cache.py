@@ -23,6 +23,7 @@ from gang_scheduler.cluster.ports import (
     Resource,
 )
 from gang_scheduler.cluster.room import Room
+from gang_scheduler.cluster.strangers import Strangers
 from gang_scheduler.cluster.tenancy import DEFAULT_RULES, Rules, Tenancy
 from gang_scheduler.cluster.topologies import DeclaredTopology, Topologies
 from gang_scheduler.cluster.volumes import decode as volume_decode
@@ -64,6 +65,7 @@ class Cache:
         self.tenancy = Tenancy(rules)
         self.gangs = Gangs(self.schedulers, timeout_seconds, self.tenancy)
         self.topologies = Topologies()
+        self.strangers = Strangers()
         self.peers = PeerBook()
         self.volumes = VolumeBook(self.room.table)
         self._entries: dict[str, _Entry] = {}
@@ -262,10 +264,13 @@ class Cache:
         before = self._entries.get(uid)
         if pod is None:
             self._entries.pop(uid, None)
+            self.strangers.note(uid, None)
             self.peers.gone(uid)
             self.volumes.pod_gone(uid)
         else:
-            gang = self._gang_of(pod)
+            named = sources.gang_of(pod)
+            gang = named if pod.scheduler in self.schedulers else None
+            self.strangers.note(uid, named if gang is None else None)
             # What it asks of others comes first: it may ask for pods such as itself.
             self.peers.seen(pod, gang)
             pod = self._dressed(pod)
@@ -366,9 +371,6 @@ class Cache:
         if not any(map(self.tenancy.outranked_by, priorities)):
             return None
         return self.tenancy.tenants(self.gangs.records, self.pods, now)
-
-    def _gang_of(self, pod: Pod) -> GangKey | None:
-        return sources.gang_of(pod) if pod.scheduler in self.schedulers else None
 
     def _trees_changed(self) -> None:
         self.gangs.topologies_changed()
