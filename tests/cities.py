@@ -7,10 +7,12 @@ tried again. What the cycles decide is not carried out.
 |----------|--------------------------------------------------------------------------------|
 | full     | nothing fits anywhere                                                          |
 | fit      | all fit, and have just been created                                            |
-| priority | nothing fits; one gang in a hundred outranks one in ten of those that run      |
+| priority | nothing fits; `outranking` gangs outrank one in ten of those that run          |
 | racks    | nothing fits; every other gang must be in one rack                             |
+| groups   | nothing fits; every two gangs are one group                                    |
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -22,6 +24,7 @@ from gang_scheduler.cluster.ports import POD_GROUPS
 from gang_scheduler.cluster.reports import Reports
 from gang_scheduler.cluster.status import StatusWriter
 from gang_scheduler.cluster.topologies import DeclaredTopology
+from gang_scheduler.model.gangs import GangName
 from gang_scheduler.model.gathering import Gathering, LayerRef
 from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
 from gang_scheduler.model.nodes import Node
@@ -31,7 +34,7 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 
-CASES: Final = ("full", "fit", "priority", "racks")
+CASES: Final = ("full", "fit", "priority", "racks", "groups")
 SIZE: Final = 20
 SHAPES: Final = 8
 FREE_CPUS: Final = 4
@@ -46,11 +49,12 @@ SCHEME: Final = Scheme(
 
 @dataclass(frozen=True)
 class Scale:
-    """How large a cluster is. Gangs wait, and pods run."""
+    """How large a cluster is. Gangs wait, of which some outrank others, and pods run."""
 
     nodes: int = 5_000
     gangs: int = 1_000
     running: int = 50_000
+    outranking: int = 10
 
 
 class City:
@@ -106,9 +110,9 @@ class City:
         return self.now
 
     def _fill(self, scale: Scale) -> None:
-        pods_a_node = -(-scale.running // scale.nodes)
         for number in range(scale.nodes):
-            self.cache.node_seen(_node(number, pods_a_node + FREE_CPUS))
+            pods = -(-(scale.running - number) // scale.nodes)
+            self.cache.node_seen(_node(number, pods + FREE_CPUS))
         if self.case == "racks":
             self.cache.topology_seen(DeclaredTopology("uid-default", "default", scheme=SCHEME))
         self.cache.pod_seen(self._elsewhere)
@@ -123,15 +127,19 @@ class City:
         asks = [_ask(self.case, shape) for shape in range(SHAPES)]
         for gang in range(scale.gangs):
             ask = asks[gang % SHAPES]
-            outranks = self.case == "priority" and gang % 100 == 0
+            outranks = self.case == "priority" and gang < scale.outranking
             priority = OUTRANKING if outranks else LOWEST
             members = [self._member(f"wait-{gang}", i, ask, priority) for i in range(SIZE)]
             self._first.append(members[0])
             racks = (LayerRef("RackLayer"),) if self.case == "racks" and gang % 2 else ()
-            self._declare(f"wait-{gang}", Gathering(must=racks) if racks else None)
+            mate = GangName(builders.NAMESPACE, f"wait-{gang ^ 1}")
+            mates = [mate] if self.case == "groups" else []
+            self._declare(f"wait-{gang}", Gathering(must=racks) if racks else None, mates)
 
-    def _declare(self, gang: str, gathering: Gathering | None = None) -> None:
-        said = replace(builders.declaration(gang, SIZE), gathering=gathering)
+    def _declare(
+        self, gang: str, gathering: Gathering | None = None, mates: Sequence[GangName] = ()
+    ) -> None:
+        said = replace(builders.declaration(gang, SIZE, groups=mates), gathering=gathering)
         self.cache.described(POD_GROUPS.group, said.uid, [said])
 
     def _member(self, gang: str, number: int, ask: Ask, priority: int, node: str = "") -> Pod:

@@ -12,6 +12,7 @@
 | topology_requests | what a gang as a whole asks of the network                                 |
 | podsets           | what a pod's own annotations ask of it; `ranks` its place among the others |
 | gatherings        | what the gangs of a group ask together, and where they contradict          |
+| assembly          | the groups that the scheduler sees; `groups` knows which gangs name others |
 | cache             | the cluster as last seen; `room` holds nodes and usage, `gangs` membership |
 | tenancy           | who is on the nodes and may be evicted; `budgets` are their PDBs           |
 | eligibility       | whether a gang may evict others; `nominations` are those that wait for it  |

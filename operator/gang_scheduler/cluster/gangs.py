@@ -1,41 +1,22 @@
 """Who is in which gang, and which gangs are worth a try."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import replace
-from typing import NamedTuple
 
-from gang_scheduler.cluster import gatherings, sources
+from gang_scheduler.cluster.assembly import Assembly
 from gang_scheduler.cluster.backoff import Retries
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.eligibility import MOST_ROUNDS, Eligibility
-from gang_scheduler.cluster.groups import GroupGraph
 from gang_scheduler.cluster.jobs import Jobs
 from gang_scheduler.cluster.ports import JobPods
 from gang_scheduler.cluster.records import Preempting, Record
 from gang_scheduler.cluster.refusals import Refusals, is_news
 from gang_scheduler.cluster.tenancy import Tenancy
-from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, GangName, Problem, Reason
-from gang_scheduler.model.gathering import Gathering
+from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Reason
 from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.pods import Pod
 
-TOTAL_SECONDS = 2
-"""How long a complete quorum waits for the expected rest, so that all are placed together."""
-PATIENCE_SECONDS = 10
-"""How long more Jobs of a gang are waited for before it is called impossible."""
 SHORT_OF_ROOM = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS})
 """What only time may change, too: then a gang is tried again after a backoff."""
-
-
-class _Formed(NamedTuple):
-    """The gangs of a group. `starting` are those that have not been whole yet.
-
-    Or the one that has, and has lost members; `problem` keeps the group from being one.
-    """
-
-    whole: tuple[GangKey, ...]
-    starting: tuple[GangKey, ...]
-    problem: Problem | None
 
 
 class Gangs:
@@ -58,13 +39,19 @@ class Gangs:
         """Of whom something else is to be said than before."""
         self.reworded: set[GangKey] = set()
         """Of whom the same is to be said in other numbers."""
-        self._jobs = Jobs()
-        self._eligibility = Eligibility(tenancy or Tenancy())
         self._timeout_seconds = timeout_seconds
         self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
-        self._graph = GroupGraph(self._resolve)
         self._to_try: set[GangKey] = set()
+        self._jobs = Jobs()
         self._retries = Retries(self.records)
+        self._assembly = Assembly(
+            self.records,
+            self.schedulers,
+            jobs=self._jobs,
+            eligibility=Eligibility(tenancy or Tenancy()),
+            retries=self._retries,
+            changed=self.changed,
+        )
         self._refusals = Refusals(self.records)
         self.waiting = self._refusals.waiting
         """How many gangs wait, by reason."""
@@ -134,23 +121,15 @@ class Gangs:
         due = self._retries.due(now) | self._refusals.helped()
         self._to_try |= {key for key in due if self.records[key].standing is None}
         for key in list(self._to_try):
-            self._listen(key)
-        groups: dict[tuple[GangKey, ...], GangGroup] = {}
-        seen: set[GangKey] = set()
-        for key in sorted(self._to_try | due):
-            standing = None if key in self._to_try else self._standing(key)
-            if standing is not None:
-                groups[key,] = standing
-            elif key not in seen:
-                formed = self._group_of(key, now)
-                seen.update(formed.starting)
-                if not self._is_held(formed) and not self._expects_more(formed.starting, now):
-                    groups[formed.starting] = self._as_group(formed, now)
+            self._to_try |= self._assembly.listen(key)
+        for key in self._to_try:
+            self.records[key].standing = None
+        groups = list(self._assembly.groups(sorted(self._to_try | due), now))
         self._to_try.clear()
-        for gang in (gang for group in groups.values() for gang in group.gangs):
+        for gang in (gang for group in groups for gang in group.gangs):
             if not gang.pending and not self.records[gang.key].held:
                 self._refusals.note(self.records[gang.key], None)
-        return tuple(group for group in groups.values() if group.waiting)
+        return tuple(group for group in groups if group.waiting)
 
     def next_retry(self) -> int | None:
         """Return when the first backoff ends, in seconds since the epoch."""
@@ -304,118 +283,6 @@ class Gangs:
         record.warnings = ()
         record.tried = True
 
-    # Groups.
-
-    def _group_of(self, key: GangKey, now: int) -> _Formed:
-        """Return the group of a gang, and which gangs of it must start with this one."""
-        self._settle(key, now)
-        keys, problem = self._graph.group_of(key)
-        if self.records[key].whole_once:
-            # It has started: from now on it is nobody's business.
-            return _Formed(keys, (key,), None)
-        for each in keys:
-            if each != key:
-                self._settle(each, now)
-        starting = tuple(each for each in keys if not self._is_done(self.records[each]))
-        return _Formed(keys, starting, problem)
-
-    def _settle(self, key: GangKey, now: int) -> None:
-        record = self.records[key]
-        record.spared = self._jobs.spared(record)
-        was_whole, was_preempted = record.whole_once, record.preempted_by
-        record.settle(now)
-        if record.preempted_by != was_preempted:
-            self.changed.add(key)
-        if record.whole_once and not was_whole:
-            # From now on it holds back no other gang of its group.
-            for mate in self._graph.group_of(key)[0]:
-                self._retries.at(self.records[mate], now)
-
-    def _is_held(self, formed: _Formed) -> bool:
-        """Tell whether a quorum has room and waits for its claims: till then nobody joins it."""
-        records = (self.records[key] for key in formed.starting)
-        return any(record.unstarted and not record.whole_once for record in records)
-
-    def _is_done(self, record: Record) -> bool:
-        """Tell whether a group has no more to expect of a gang: it runs, or it has ended well."""
-        return record.whole_once or (not any(record.living()) and record.succeeded_wholly())
-
-    def _expects_more(self, keys: Iterable[GangKey], now: int) -> bool:
-        """Tell whether a quorum waits a moment for the rest of its expected members."""
-        records = [self.records[key] for key in keys]
-        for record in records:
-            said = record.declaration
-            total = said.options.total if said else None
-            if total is None or record.quorum_since is None or record.whole_once:
-                continue
-            until = record.quorum_since + TOTAL_SECONDS
-            if now < until and sum(1 for _ in record.living()) < total:
-                for mate in records:
-                    self._retries.at(mate, until)
-                return True
-        return False
-
-    def _as_group(self, formed: _Formed, now: int) -> GangGroup:
-        """Return the group as the scheduler sees it, with what its gangs ask of the network."""
-        whole = [self.records[key] for key in formed.whole]
-        found = gatherings.common(whole, formed.starting)
-        gathering = None if isinstance(found, Problem) else found
-        gangs = tuple(self._gang(key, gathering, now) for key in formed.starting)
-        wrong = found if isinstance(found, Problem) else gatherings.podset_problem(gangs)
-        has_mates = gathering is not None or gatherings.shared(gangs)
-        # What is wrong comes before what is only not there yet.
-        is_missing = formed.problem and formed.problem.reason is not Reason.INVALID_SPEC
-        group = GangGroup(
-            gangs=gangs,
-            problem=(wrong or formed.problem) if is_missing else (formed.problem or wrong),
-            gathering=gathering,
-            started=gatherings.started(whole, formed.starting) if has_mates else (),
-        )
-        self._let_stand(group)
-        return group
-
-    def _let_stand(self, group: GangGroup) -> None:
-        """Keep a group that is of one gang, if only a change of that can make it another one."""
-        for gang in group.waiting:
-            record = self.records[gang.key]
-            is_complete = len(gang.pending) + gang.bound >= gang.min_member
-            lasts = is_complete and not self._eligibility.may_change(gang, record)
-            record.standing = group if lasts and self._graph.is_alone(gang.key) else None
-
-    def _standing(self, key: GangKey) -> GangGroup | None:
-        """Return the group of a gang as it was tried last, if that is what it still is."""
-        return self.records[key].standing if self._graph.is_alone(key) else None
-
-    def _gang(self, key: GangKey, gathering: Gathering | None, now: int) -> Gang:
-        record = self.records[key]
-        gang = record.as_gang(self.schedulers, gathers=gathering is not None)
-        spares_others = self._eligibility.why_not(gang, record, now) if gang.pending else ""
-        if spares_others:
-            gang = replace(gang, spares_others=spares_others)
-        return gatherings.checked(self._checked(gang, now), gathering)
-
-    def _checked(self, gang: Gang, now: int) -> Gang:
-        """Tell a gang that can never be complete, because its Jobs make fewer pods at once."""
-        if gang.problem is not None or len(gang.pending) + gang.bound >= gang.min_member:
-            return gang
-        problem = self._jobs.problem(gang)
-        if problem is None:
-            return gang
-        # Another Job of the gang may be on its way.
-        patience = max(pod.created_at for pod in gang.pending) + PATIENCE_SECONDS
-        if now < patience:
-            self._retries.at(self.records[gang.key], patience)
-            return gang
-        return replace(gang, problem=problem)
-
-    def _resolve(self, name: GangName) -> GangKey | None:
-        """Return the gang that is called so, by the order of sources."""
-        keys = (GangKey(source.name, *name) for source in sources.SOURCES)
-        return next((key for key in keys if key in self.records and self._exists(key)), None)
-
-    def _exists(self, key: GangKey) -> bool:
-        return key.source != sources.SINGLE.name and self.records[key].declaration is not None
-
     # Records.
 
     def _said(self, declaration: Declaration) -> None:
@@ -452,24 +319,8 @@ class Gangs:
         self.changed.add(key)
         self._to_try.add(key)
 
-    def _listen(self, key: GangKey) -> None:
-        """Take in what a gang says of its group; those that mention it are concerned."""
-        record = self.records[key]
-        said = record.declaration
-        left = self._graph.say(key, said.options.groups if said else ())
-        self._to_try |= self._graph.concerned(key.called) | self._all_called(left)
-        if record.asked != record.gathering:
-            # What one asks for holds for its whole group, also when it has started itself.
-            record.asked = record.gathering
-            self._to_try.update(self._graph.group_of(key)[0])
-
-    def _all_called(self, names: Iterable[GangName]) -> set[GangKey]:
-        """Return the gangs of these names. A gang that named them may have held them back."""
-        return {key for key in map(self._resolve, names) if key is not None}
-
     def _forget(self, key: GangKey) -> None:
-        left = self._graph.say(key, ())
-        self._to_try |= self._graph.concerned(key.called) | self._all_called(left)
+        self._to_try |= self._assembly.forget(key)
         self._refusals.forget(self.records.pop(key))
         for keys in (self.changed, self.reworded, self._to_try):
             keys.discard(key)

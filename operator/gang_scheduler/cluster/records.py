@@ -45,7 +45,7 @@ class Record:
     wait for claims, `held` counts those that do so apart from each other, and `refusal` says for
     which claims; it is `unstarted` while a quorum is among them. `preempted_by` says who took
     members of it; it lasts until the gang is whole again. `standing` is the group of the gang as
-    the scheduler last saw it, for as long as it would be the same.
+    the scheduler last saw it, for as long as the gang would be the same in it.
     """
 
     key: GangKey

@@ -22,6 +22,7 @@ the domains offered. `exact` searches small cases.
 
 Under `preemption/rounds.py`, which says what a group does that does not fit: `search` tries each
 domain, `tolls` says whom an eviction takes along and what it costs, `exhaustive` looks at every set
-of few victims, and `closures` takes many in the cheapest order, counting `slots`. `reservations`
-keep the room of those that wait for their victims.
+of few victims, and `closures` takes many in the cheapest order, counting `slots`. `losses` are what
+goes together, summed up once, and the `roster` of all who may go is kept for a whole cycle.
+`reservations` keep the room of those that wait for their victims.
 """

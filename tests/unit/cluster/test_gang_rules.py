@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from builders import GPU
-from gang_scheduler.cluster.gangs import TOTAL_SECONDS
+from gang_scheduler.cluster.assembly import TOTAL_SECONDS
 from towns import START, Town, group_body, native_body, options
 
 POLICIES = ["only-waiting", "waiting-and-running", "once-satisfied"]

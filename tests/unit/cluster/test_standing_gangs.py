@@ -126,3 +126,96 @@ def test_a_gang_that_was_deleted_is_not_due() -> None:
     gangs.room_freed()
 
     assert [] == due(gangs, LATER)
+
+
+# Groups of several gangs.
+
+MATE = gang_key("b")
+
+
+def named(name: str, *others: str) -> Change:
+    """Return how a gang comes that names others, with one member."""
+
+    def come(gangs: Gangs) -> None:
+        describe(gangs, declaration(name, 1, groups=[GangName("default", each) for each in others]))
+        gangs.member_seen(gang_key(name), pod(f"{name}-0", gang=name))
+
+    return come
+
+
+def pair() -> Gangs:
+    """Return the gangs `a` and `b`, which name each other, refused for lack of room."""
+    gangs = Gangs([SCHEDULER])
+    for name, other in ("ab", "ba"):
+        named(name, other)(gangs)
+    refuse(gangs, NOW)
+    return gangs
+
+
+def keys_of(groups: list[GangGroup]) -> list[str]:
+    return ["".join(gang.key.name for gang in group.gangs) for group in groups]
+
+
+def test_a_group_of_several_gangs_that_does_not_change_stays_the_same_object() -> None:
+    gangs = pair()
+
+    (first,) = after(gangs, nothing)
+    (second,) = after(gangs, nothing)
+
+    assert ["ab"] == keys_of([first])
+    assert first is second
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda gangs: gangs.member_seen(MATE, pod("b-1", gang="b")),
+        lambda gangs: gangs.member_dressed(MATE, pod("b-0", gang="b", cpu=2)),
+        lambda gangs: describe(gangs, replace(declaration("b", 1), priority=7)),
+        lambda gangs: gangs.hold(MATE),
+    ],
+)
+def test_a_group_is_another_one_when_any_of_its_gangs_changes(change: Change) -> None:
+    gangs = pair()
+    (before,) = after(gangs, nothing)
+
+    assert all(before is not each for each in after(gangs, change))
+
+
+def test_a_gang_that_one_of_a_group_is_named_by_joins_it() -> None:
+    assert ["abc"] == keys_of(after(pair(), named("c", "b")))
+
+
+def test_a_gang_that_joins_while_more_of_it_is_expected_is_waited_for() -> None:
+    gangs = pair()
+
+    def join(gangs: Gangs) -> None:
+        named("c", "b")(gangs)
+        options = replace(declaration("c", 1).options, total=2, groups=(MATE.called,))
+        describe(gangs, replace(declaration("c", 1), options=options))
+
+    assert [] == after(gangs, join)
+    assert [] == after(gangs, nothing)
+
+
+def test_a_gang_of_a_group_that_starts_leaves_the_others() -> None:
+    gangs = pair()
+
+    def bound(gangs: Gangs) -> None:
+        gangs.member_seen(MATE, replace(pod("b-0", gang="b"), node="n1"))
+        gangs.bound(MATE)
+
+    assert ["a"] == keys_of(after(gangs, bound))
+
+
+def test_a_gang_that_is_gone_leaves_a_group_that_misses_it() -> None:
+    gangs = pair()
+
+    def gone(gangs: Gangs) -> None:
+        gangs.undescribed("scheduling.sigs.k8s.io", "uid-b")
+        gangs.member_gone(MATE, "uid-b-0")
+
+    (group,) = after(gangs, gone)
+
+    assert group.problem is not None
+    assert ["a"] == keys_of([group])

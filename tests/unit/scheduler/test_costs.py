@@ -16,7 +16,9 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 
 SIZE = 20
+NODES = 500
 TRIAL, SEARCH = "gather.place", "search.find"
+ASKED, WEIGHED = "tolls._may_go", "closures.Closures._weighed"
 
 
 def cost(cluster: Snapshot) -> Calls:
@@ -91,6 +93,26 @@ def test_equal_gangs_that_can_evict_nobody_cost_one_search() -> None:
     calls = cost(snapshot(nodes, waiting, tenants=tenants(*guards), taken_at=1000))
 
     assert 1 == calls[SEARCH]
+
+
+def test_tenants_are_looked_at_once_for_all_gangs_that_evict() -> None:
+    one, many = (cost(preempting(number)) for number in (1, 10))
+
+    assert one[ASKED] == many[ASKED]
+
+
+def test_of_equal_gangs_that_evict_the_next_weigh_only_the_nodes_that_changed() -> None:
+    one, many = (cost(preempting(number)) for number in (1, 10))
+
+    assert NODES <= one[WEIGHED]
+    assert many[WEIGHED] <= one[WEIGHED] + 1.25 * 9 * SIZE
+
+
+def preempting(number: int) -> Snapshot:
+    """Return gangs that all have to evict, on nodes full of gangs of two."""
+    nodes = [node(f"n{i}", cpu=2) for i in range(NODES)]
+    low = [tenant(f"t{i}", f"n{i // 2}", gang=f"low-{i % NODES}") for i in range(2 * NODES)]
+    return snapshot(nodes, gangs(number, ask(cpu=2), priority=5), tenants=tenants(*low))
 
 
 def test_equal_gangs_that_do_not_fit_in_room_kept_for_others_cost_the_trials_of_one() -> None:

@@ -6,15 +6,18 @@ every other member of those gangs, and how many slots that clears elsewhere for 
 """
 
 import heapq
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Final
 
-from gang_scheduler.model.gangs import GangKey
-from gang_scheduler.model.nodes import IntArray
+import numpy as np
+
+from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.tenants import Tenant
+from gang_scheduler.scheduler.preemption.losses import Loss
+from gang_scheduler.scheduler.preemption.roster import NOWHERE, Pool, Roster, Weighed
 from gang_scheduler.scheduler.preemption.slots import Slots
-from gang_scheduler.scheduler.preemption.tolls import Cost, Tolls, Victims
+from gang_scheduler.scheduler.preemption.tolls import Cost, Victims
 
 SCALE: Final = 1_000_000
 Key = tuple[int, ...]
@@ -23,30 +26,32 @@ Key = tuple[int, ...]
 class Closures:
     """Takes closures until there are slots enough, the one that costs least a slot first."""
 
-    def __init__(
-        self, tolls: Tolls, pool: Iterable[Tenant], slots: Slots, rows: dict[str, int]
-    ) -> None:
-        """Only tenants of the pool are taken, and the gangs that they take along."""
-        self._tolls = tolls
-        self._slots = slots
-        self._rows = rows
-        self._on_row: dict[int, list[Tenant]] = {}
-        for each in pool:
-            row = rows.get(each.pod.node)
-            if row is not None:
-                self._on_row.setdefault(row, []).append(each)
-        for tenants in self._on_row.values():
-            tenants.sort(key=self._cheapness)
-        self.victims: Victims = {}
-        self._tally = tolls.tally()
-        self._version = dict.fromkeys(self._on_row, 0)
-        self._heap: list[tuple[Key, int, int]] = []
+    def __init__(self, roster: Roster, slots: Slots, pool: Pool, among: BoolArray) -> None:
+        """Only tenants of the pool are taken, `among` these, and the gangs that they take along.
 
-    def take(self, needed: int) -> bool:
-        """Let closures go until there are so many slots; False if there never are."""
+        `among` has all who are on a node, or none of them.
+        """
+        self._roster = roster
+        self._tolls = roster.tolls
+        self._slots = slots
+        self._pool = pool
+        rows = np.unique(roster.rows[roster.of(pool, among)])
+        self._version = dict.fromkeys(rows.tolist(), 0)
+        self._tally = self._tolls.tally()
+        self._heap: list[tuple[Key, int, int]] = []
+        self.victims: Victims = {}
+
+    def take(self, needed: int, question: Hashable = None) -> bool:
+        """Let closures go until there are so many slots; False if there never are.
+
+        What is weighed before anybody goes is kept in the roster as an answer to the `question`.
+        """
         if not self._heap:
-            for row in self._on_row:
-                self._weigh(row, needed)
+            known = {} if self.victims else self._roster.weighed(question, self._slots.free)
+            for row in self._version:
+                if row not in known:
+                    known[row] = self._weighed(row)
+                self._offer(row, known[row], needed)
         while self._slots.total < needed:
             if not self._heap:
                 return False
@@ -58,84 +63,80 @@ class Closures:
                 self._let_go(closure, needed)
         return True
 
-    def _let_go(self, closure: Victims, needed: int) -> None:
-        self._slots.evict(closure.values())
+    def _let_go(self, closure: Sequence[Loss], needed: int) -> None:
+        self._slots.evict(closure)
         self._tally.add(closure)
-        self.victims |= closure
-        gangs = {each.gang for each in closure.values()}
-        concerned = {each.pod.node for gang in gangs for each in self._tolls.members(gang)}
-        rows = {self._rows[node] for node in concerned if node in self._rows}
-        for row in rows & self._on_row.keys():
+        self.victims.update((each.pod.uid, each) for loss in closure for each in loss.tenants)
+        members = (each for loss in closure for each in self._tolls.members(loss.gang))
+        rows = {self._slots.nodes.rows.get(each.pod.node, NOWHERE) for each in members}
+        for row in rows & self._version.keys():
             self._version[row] += 1
-            self._weigh(row, needed)
+            self._offer(row, self._weighed(row), needed)
 
-    def _weigh(self, row: int, needed: int) -> None:
-        closure = self._closure(row)
-        if not closure:
-            return
-        gain = min(self._slots.gain(closure.values()), needed - self._slots.total)
+    def _offer(self, row: int, weighed: Weighed, needed: int) -> None:
+        gain = min(weighed.gain, needed - self._slots.total)
         if gain > 0:
-            key = _a_slot(self._tally.cost, self._tally.with_more(closure), gain)
+            key = _a_slot(self._tally.cost, weighed.cost, gain)
             heapq.heappush(self._heap, ((*key, row), row, self._version[row]))
 
-    def _closure(self, row: int) -> Victims:
-        """Return whom it takes to clear one more slot on a node; nobody, if it cannot be."""
-        taken: Victims = {}
-        numbers: Counter[GangKey] = Counter()
-        freed = self._slots.nothing
-        for each in self._on_row[row]:
-            if each.pod.uid in self.victims or each.pod.uid in taken:
-                continue
-            more = self._taken_along(each, taken, numbers)
-            taken.update((other.pod.uid, other) for other in more)
-            numbers.update(other.gang for other in more)
-            freed = freed + self._freed_on(row, more)
-            if more and self._slots.clears(row, freed):
-                return self._spared(row, taken, freed)
-        return {}
+    def _weighed(self, row: int) -> Weighed:
+        """Return what it takes to clear one more slot on a node, and what that gives."""
+        closure = self._closure(row)
+        rows = {row, *(other for loss in closure for other in loss.room(self._slots.nodes).on_row)}
+        return Weighed(
+            gain=self._slots.gain(closure) if closure else 0,
+            cost=self._tally.with_more(closure),
+            rows=frozenset(rows),
+        )
 
-    def _freed_on(self, row: int, tenants: Iterable[Tenant]) -> IntArray:
-        """Return what these use on one node."""
-        used = self._slots.nothing
-        for each in tenants:
-            if self._rows.get(each.pod.node) == row:
-                used = used + self._slots.used(each)
-        return used
+    def _closure(self, row: int) -> list[Loss]:
+        """Return whom it takes to clear one more slot on a node; nobody, if it cannot be."""
+        taken: list[Loss] = []
+        uids: set[str] = set()
+        freed = self._slots.nothing
+        for each in self._roster.on_row(row, self._pool):
+            if each.pod.uid in self.victims or each.pod.uid in uids:
+                continue
+            loss = self._taken_along(each, taken, uids)
+            if loss is not None:
+                taken.append(loss)
+                uids |= loss.uids
+                freed = freed + self._freed_on(row, loss)
+                if self._slots.clears(row, freed):
+                    return self._spared(row, taken, freed)
+        return []
+
+    def _freed_on(self, row: int, loss: Loss) -> IntArray:
+        """Return what a loss leaves on one node."""
+        return loss.room(self._slots.nodes).on_row.get(row, self._slots.nothing)
 
     def _taken_along(
-        self, tenant: Tenant, taken: Victims, numbers: Mapping[GangKey, int]
-    ) -> list[Tenant]:
+        self, tenant: Tenant, taken: Sequence[Loss], uids: AbstractSet[str]
+    ) -> Loss | None:
         """Return who goes with a tenant: nobody else while its gang has members to spare."""
-        gang = tenant.gang
-        if self._tally.numbers[gang] + numbers.get(gang, 0) < self._tolls.surplus(gang):
-            return [tenant]
+        gang, surplus = tenant.gang, self._tolls.surplus(tenant.gang)
+        if not surplus:
+            return self._tolls.loss_of(tenant) if self._tolls.may_break(gang) else None
+        number = self._tally.numbers[gang] + sum(len(e) for e in taken if e.gang == gang)
+        if number < surplus:
+            return self._tolls.loss_of(tenant)
         if not self._tolls.may_break(gang):
-            return []
-        return [
-            each
-            for each in self._tolls.members(gang)
-            if each.pod.uid not in self.victims and each.pod.uid not in taken
-        ]
+            return None
+        gone = uids | self.victims.keys()
+        return self._tolls.loss([e for e in self._tolls.members(gang) if e.pod.uid not in gone])
 
-    def _spared(self, row: int, taken: Victims, freed: IntArray) -> Victims:
+    def _spared(self, row: int, taken: list[Loss], freed: IntArray) -> list[Loss]:
         """Put back whom it does not take after all."""
-        by_gang: dict[GangKey, list[Tenant]] = {}
-        for each in taken.values():
-            by_gang.setdefault(each.gang, []).append(each)
-        for each in self._tolls.most_valuable_first(taken):
-            gang = by_gang[each.gang]
-            whole = self._tally.numbers[each.gang] + len(gang) > self._tolls.surplus(each.gang)
-            loss = gang if whole else [each]
+        if len(taken) == 1:
+            return taken
+        apart = self._tolls.most_valuable_first(taken, self._tally.numbers)
+        left = list(apart)
+        for loss in apart:
             less = freed - self._freed_on(row, loss)
-            if len(loss) < len(taken) and self._slots.clears(row, less):
+            if len(left) > 1 and self._slots.clears(row, less):
                 freed = less
-                for other in loss:
-                    taken.pop(other.pod.uid, None)
-                by_gang[each.gang] = [] if whole else [left for left in gang if left is not each]
-        return taken
-
-    def _cheapness(self, tenant: Tenant) -> tuple[Cost, str]:
-        return self._tolls.cost_of(tenant), tenant.pod.uid
+                left.remove(loss)
+        return left
 
 
 def _a_slot(before: Cost, after: Cost, gain: int) -> Key:

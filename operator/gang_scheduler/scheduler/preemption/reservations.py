@@ -26,7 +26,7 @@ class Reservations:
         if not self._by_gang:
             return []
         released = [each for key in gangs for each in self._by_gang.pop(key, ())]
-        for share in self._shares(released):
+        for share in self._shares(released) if released else ():
             self._trial.give_back(share)
         return released
 

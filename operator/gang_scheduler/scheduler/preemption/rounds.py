@@ -1,20 +1,21 @@
 """What a group does that does not fit: it waits for others to leave, or makes them leave."""
 
-from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from gang_scheduler.model.gangs import UNDER_WAY, GangGroup
+from gang_scheduler.model.peers import PodSelector
 from gang_scheduler.model.plan import Bind, Preemption
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.tenants import Tenant, Tenants
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.preemption import search
 from gang_scheduler.scheduler.preemption.reservations import Reservations
+from gang_scheduler.scheduler.preemption.roster import Roster
 from gang_scheduler.scheduler.preemption.search import Found, Placements, Preemptor
 from gang_scheduler.scheduler.preemption.tolls import Tolls
 from gang_scheduler.scheduler.profile import Profile
-from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.trial import Trial, merged
 from gang_scheduler.scheduler.units import Unit
 
 PATIENCE_SECONDS = 30
@@ -32,11 +33,11 @@ class Rounds:
         self._tenants = snapshot.tenants or Tenants()
         last = snapshot.taken_at - PATIENCE_SECONDS
         deleting = (each for each in self._tenants.tenants if each.pod.deleting)
-        # Who leaves in the end, whatever is decided: victims of this cycle are among them.
-        self._leaving = [
-            each for each in deleting if each.pod.gone_by >= last or not each.pod.gone_by
-        ]
+        leaving = [e for e in deleting if e.pod.gone_by >= last or not e.pod.gone_by]
+        # Of who leaves in the end, whatever is decided: victims of this cycle are among them.
+        self._left = search.room_of(leaving, trial.nodes)
         self._victims: list[Tenant] = []
+        self._rosters: dict[tuple[int, frozenset[PodSelector]], Roster] = {}
         evictable = (each.pod.priority for each in self._tenants.tenants if each.evictable)
         self._lowest = min(evictable, default=None)
         self.reservations = Reservations(snapshot.nominated, trial)
@@ -77,7 +78,7 @@ class Rounds:
 
     def _after_leaving(self, units: Sequence[Unit]) -> Placements | None:
         """Return where the group is once those have left that are leaving, if it is then."""
-        return self._preemptor(units).place(None) if self._leaving else None
+        return self._preemptor(units).place(None) if self._left else None
 
     def _evict(
         self,
@@ -85,12 +86,13 @@ class Rounds:
         units: Sequence[Unit],
         kept: Sequence[Nominated],
     ) -> tuple[bool, str]:
-        found, released = self._cheapest(group, units)
+        roster = self._roster(group, units)
+        found, released = self._cheapest(group, units, roster)
         limit = self._profile.preemption.most_victims
         if found is None or (limit and len(found.victims) > limit):
             self.reservations.keep(released)
             if found is None:
-                return False, NOT_HELPFUL + self._potential(group, units)
+                return False, NOT_HELPFUL + self._potential(units, roster)
             return False, f"needs {len(found.victims)} victims, and at most {limit} are allowed."
         binds = _binds(found.placements)
         displaced = self.reservations.keep_elsewhere(released, {bind.node for bind in binds})
@@ -100,76 +102,74 @@ class Rounds:
         return True, f"{_pods(len(found.victims))} to make room."
 
     def _cheapest(
-        self, group: GangGroup, units: Sequence[Unit]
+        self, group: GangGroup, units: Sequence[Unit], roster: Roster
     ) -> tuple[Found | None, list[Nominated]]:
         """Return the cheapest victims, and the room kept for others that was released for that.
 
         It is taken only where that saves anything.
         """
-        below = group.priority - self._profile.preemption.min_difference
-        remaining = self._remaining(units)
-
-        def find() -> Found | None:
-            preemptor = self._preemptor(units)
-            return search.find(preemptor, remaining, below, self._snapshot.taken_at)
-
-        found = find()
+        found = search.find(self._preemptor(units), roster)
         released = self.reservations.release(self.reservations.below(group.priority))
         if not released:
             return found, []
-        taking = find()
+        taking = search.find(self._preemptor(units), roster)
         if taking is None or (found is not None and found.cost <= taking.cost):
             self.reservations.keep(released)
             return found, []
         return taking, released
 
-    def _potential(self, group: GangGroup, units: Sequence[Unit]) -> str:
+    def _potential(self, units: Sequence[Unit], roster: Roster) -> str:
         """Return what the domains would offer at best, if the group must gather in one."""
-        below = group.priority - self._profile.preemption.min_difference
         preemptor = self._preemptor(units)
-        remaining = self._remaining(units)
-        preemptor.evict(Tolls(remaining, below, self._snapshot.taken_at).evictable)
+        preemptor.free(roster.shares(roster.there))
         offers = preemptor.offers()
         return f" At best: {diagnosis.offered(offers)}." if offers else ""
 
     def _preemptor(self, units: Sequence[Unit]) -> Preemptor:
         """Return the group, and the room that there is once everybody has left who is leaving."""
         preemptor = Preemptor(units, self._trial.copy(), self._profile)
-        preemptor.evict(self._leaving)
+        preemptor.free(self._left)
         return preemptor
 
-    def _remaining(self, units: Sequence[Unit]) -> Tenants:
-        """Return what the victims of earlier gangs of this cycle leave: tenants and allowances."""
-        tenants = _sparing(units, self._tenants)
-        if not self._victims:
-            return tenants
-        gone = {each.pod.uid for each in self._victims}
-        lost = Counter(each.gang for each in self._victims)
-        used = Counter(budget for each in self._victims for budget in each.budgets)
-        return Tenants(
-            tenants=tuple(each for each in tenants.tenants if each.pod.uid not in gone),
-            surplus={key: max(0, n - lost[key]) for key, n in tenants.surplus.items()},
-            allowed={key: max(0, n - used[key]) for key, n in tenants.allowed.items()},
-        )
+    def _roster(self, group: GangGroup, units: Sequence[Unit]) -> Roster:
+        """Return those that the group may evict and the victims of earlier gangs have left."""
+        below = group.priority - self._profile.preemption.min_difference
+        wanted = _wanted(units)
+        if (below, wanted) not in self._rosters:
+            # Priorities only fall from one group to the next.
+            self._rosters = {key: each for key, each in self._rosters.items() if key[0] == below}
+            tolls = Tolls(_sparing(wanted, self._tenants), below, self._snapshot.taken_at)
+            roster = self._rosters[below, wanted] = Roster(tolls, self._trial.nodes)
+            roster.leave(self._victims)
+        return self._rosters[below, wanted]
 
     def _carry_out(
         self, group: GangGroup, preemption: Preemption, kept: Sequence[Nominated]
     ) -> None:
         """Keep the room and note the victims, unless the group is nominated just so already."""
-        self.reservations.keep([_nominated(group, bind) for bind in preemption.nominations])
-        self._victims += preemption.victims
-        self._leaving += preemption.victims
+        self.reservations.keep(_nominated(group, preemption.nominations))
+        self._leave(preemption.victims)
         before = {each.pod.uid: each.pod.nominated for each in kept}
         after = {bind.pod.uid: bind.node for bind in preemption.nominations}
         if preemption.victims or before != after:
             self.preemptions.append(preemption)
 
+    def _leave(self, victims: Sequence[Tenant]) -> None:
+        self._victims += victims
+        self._left = merged([*self._left, *search.room_of(victims, self._trial.nodes)])
+        for roster in self._rosters.values():
+            roster.leave(victims)
 
-def _sparing(units: Sequence[Unit], tenants: Tenants) -> Tenants:
-    """Return the tenants with those safe whom the members want beside them."""
+
+def _wanted(units: Sequence[Unit]) -> frozenset[PodSelector]:
+    """Return which pods the members want beside them."""
     asks = {pod.ask for unit in units for pod in unit.members}
     affinities = (ask.peers.affinity for ask in asks if ask.peers is not None)
-    wanted = {each.selector for each in affinities if each is not None}
+    return frozenset(each.selector for each in affinities if each is not None)
+
+
+def _sparing(wanted: frozenset[PodSelector], tenants: Tenants) -> Tenants:
+    """Return the tenants with those safe who are wanted."""
     if not wanted:
         return tenants
     spared = (
@@ -183,9 +183,12 @@ def _binds(placements: Placements) -> tuple[Bind, ...]:
     return tuple(bind for placement in placements.values() for bind in placement.binds)
 
 
-def _nominated(group: GangGroup, bind: Bind) -> Nominated:
-    gang = next(gang for gang in group.waiting if bind.pod in gang.pending)
-    return Nominated(replace(bind.pod, nominated=bind.node), gang.key, gang.priority)
+def _nominated(group: GangGroup, binds: Sequence[Bind]) -> list[Nominated]:
+    gangs = {pod.uid: gang for gang in group.waiting for pod in gang.pending}
+    return [
+        Nominated(replace(bind.pod, nominated=bind.node), gang.key, gang.priority)
+        for bind, gang in ((bind, gangs[bind.pod.uid]) for bind in binds)
+    ]
 
 
 def _pods(number: int) -> str:

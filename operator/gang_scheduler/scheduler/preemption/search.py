@@ -16,10 +16,10 @@ from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.nodes import BoolArray
+from gang_scheduler.model.nodes import BoolArray, NodeTable
 from gang_scheduler.model.plan import Misfit, Offers
 from gang_scheduler.model.pods import Ask
-from gang_scheduler.model.tenants import Tenant, Tenants
+from gang_scheduler.model.tenants import Tenant
 from gang_scheduler.model.topology import Domain, Topology
 from gang_scheduler.scheduler.placement import entangled, gather
 from gang_scheduler.scheduler.placement.gangs import Placement
@@ -27,10 +27,11 @@ from gang_scheduler.scheduler.placement.offers import fit_if_empty
 from gang_scheduler.scheduler.preemption import exhaustive
 from gang_scheduler.scheduler.preemption.closures import Closures
 from gang_scheduler.scheduler.preemption.exhaustive import MOST_LOSSES
+from gang_scheduler.scheduler.preemption.roster import Pool, Roster
 from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.tolls import Cost, Tolls, Victims
 from gang_scheduler.scheduler.profile import Profile
-from gang_scheduler.scheduler.trial import Trial, shares
+from gang_scheduler.scheduler.trial import Share, Trial, shares
 from gang_scheduler.scheduler.units import Unit
 
 MOST_TRIALS: Final = 20_000
@@ -97,17 +98,15 @@ class Preemptor:
             attempt.keep()
         return placements
 
-    def evict(self, victims: Iterable[Tenant]) -> None:
-        """Free the room of victims."""
-        rows = self.trial.nodes.rows
-        placed = ((t.pod.ask, rows[t.pod.node]) for t in victims if t.pod.node in rows)
-        for share in shares(placed):
+    def free(self, room: Iterable[Share]) -> None:
+        """Free room that others have."""
+        for share in room:
             self.trial.give_back(share)
 
-    def fits(self, victims: Iterable[Tenant], within: int | None) -> bool:
-        """Tell whether all fit once these are gone. Changes nothing."""
+    def fits(self, room: Iterable[Share], within: int | None) -> bool:
+        """Tell whether all fit once this room is free, too. Changes nothing."""
         with self.trial.all_or_nothing():
-            self.evict(victims)
+            self.free(room)
             return self.place(within) is not None
 
     def offers(self) -> Offers | None:
@@ -122,38 +121,44 @@ class Preemptor:
         return gather.place(needed, unit.quorum, self.trial, self.profile, within=within)
 
 
-def find(preemptor: Preemptor, tenants: Tenants, below: int, now: int) -> Found | None:
+def room_of(victims: Iterable[Tenant], nodes: NodeTable) -> list[Share]:
+    """Return the room that victims have on nodes that exist."""
+    rows = nodes.rows
+    return shares((t.pod.ask, rows[t.pod.node]) for t in victims if t.pod.node in rows)
+
+
+def find(preemptor: Preemptor, roster: Roster) -> Found | None:
     """Return the cheapest victims and where the preemptor is then; None if none suffice.
 
-    Victims have a priority of at most `below`; `now` is in seconds since the epoch. Nothing is
-    changed in the trial.
+    Nothing is changed in the trial.
     """
-    tolls = Tolls(tenants, below, now)
+    tolls = roster.tolls
 
     def allows(victims: Victims) -> bool:
         rules = preemptor.profile.preemption
         return not (rules.within_budgets and tolls.cost(victims).over_budget)
 
-    found: list[tuple[tuple[Cost, int, int], _Domain, Victims]] = []
-    for priority, candidates in _candidates(preemptor, tolls):
+    found: list[tuple[Cost, _Domain, Victims]] = []
+    for priority, candidates in _candidates(preemptor, roster):
         for candidate in candidates:
-            domain = _Domain(preemptor, tolls, candidate)
+            domain = _Domain(preemptor, roster, candidate)
             victims = domain.cheapest()
             if victims is not None and allows(victims):
-                key = (tolls.cost(victims), domain.left_over(), domain.candidate.rank)
-                found.append((key, domain, victims))
+                found.append((tolls.cost(victims), domain, victims))
         # A domain that only seemed to hold them may have taken higher victims than this step's.
-        if any(cost.highest_priority <= priority for (cost, _, _), _, _ in found):
+        if any(cost.highest_priority <= priority for cost, _, _ in found):
             break
     if not found:
         return None
-    _, domain, victims = min(found, key=lambda each: each[0])
+    least = min(cost for cost, _, _ in found)
+    cheapest = [(domain, victims) for cost, domain, victims in found if cost == least]
+    domain, victims = min(cheapest, key=lambda each: each[0].size) if cheapest[1:] else cheapest[0]
     return _found(preemptor, tolls, domain.candidate, victims)
 
 
 def _found(preemptor: Preemptor, tolls: Tolls, candidate: Candidate, victims: Victims) -> Found:
     with preemptor.trial.all_or_nothing():
-        preemptor.evict(victims.values())
+        preemptor.free(room_of(victims.values(), preemptor.trial.nodes))
         placements = preemptor.place(candidate.place) or {}
     ground = preemptor.units[0].ground
     domain = None
@@ -162,22 +167,21 @@ def _found(preemptor: Preemptor, tolls: Tolls, candidate: Candidate, victims: Vi
     return Found(victims, placements, tolls.cost(victims), domain)
 
 
-def _candidates(preemptor: Preemptor, tolls: Tolls) -> Iterator[tuple[int, list[Candidate]]]:
+def _candidates(preemptor: Preemptor, roster: Roster) -> Iterator[tuple[int, list[Candidate]]]:
     """Yield the domains where the preemptor may fit if everybody goes who may, step by step.
 
     In the first step only victims of the lowest priority go, and so on: a domain where that is
     enough is cheaper than all that come later. With budgets, which count before priorities, there
     is one step.
     """
-    by_priority: dict[int, list[Tenant]] = {}
-    for each in tolls.evictable:
-        by_priority.setdefault(tolls.priority(each), []).append(each)
-    if any(each.budgets for each in tolls.evictable):
-        by_priority = {0: tolls.evictable}
+    there = roster.there
+    steps = {price: there & (roster.prices == price) for price in roster.prices_of(there)}
+    if (there & roster.guarded).any():
+        steps = {0: there}
     emptier = Preemptor(preemptor.units, preemptor.trial.copy(), preemptor.profile)
     seen: set[int | None] = set()
-    for priority in sorted(by_priority):
-        emptier.evict(by_priority[priority])
+    for priority, leaving in steps.items():
+        emptier.free(roster.shares(leaving))
         fresh = [each for each in _domains(emptier) if each.place not in seen]
         seen |= {each.place for each in fresh}
         if fresh:
@@ -211,12 +215,13 @@ def _rows(tree: Topology, depth: int, place: int, count: int) -> BoolArray:
 class _Domain:
     """The search in one candidate."""
 
-    def __init__(self, preemptor: Preemptor, tolls: Tolls, candidate: Candidate) -> None:
+    def __init__(self, preemptor: Preemptor, roster: Roster, candidate: Candidate) -> None:
         self._preemptor = preemptor
-        self._tolls = tolls
+        self._roster = roster
+        self._tolls = roster.tolls
+        self._nodes = preemptor.trial.nodes
         self.candidate = candidate
-        inside = candidate.rows[tolls.rows_in(preemptor.trial.nodes)]
-        self._here = [tolls.placed[i] for i in np.flatnonzero(inside).tolist()]
+        self._here = roster.on_nodes(candidate.rows)
 
     def cheapest(self) -> Victims | None:
         """Return the cheapest victims, none where nobody needs to go; None if all are too few."""
@@ -230,11 +235,11 @@ class _Domain:
         most = self._preemptor.most_trials
         return exhaustive.cheapest(losses, known, self._tolls, self._fits, most)
 
-    def left_over(self) -> int:
-        """Return how many slots there would be if everybody went who may: its size."""
-        slots = self._slots()
-        slots.evict(self._here)
-        return slots.total
+    @property
+    def size(self) -> tuple[int, int]:
+        """How many slots there would be if everybody went who may; equal ones are by name."""
+        left_over = self._slots().total_without(self._roster.shares(self._here))
+        return left_over, self.candidate.rank
 
     def _slots(self) -> Slots:
         """Return the slots of the class that most members are of."""
@@ -243,7 +248,11 @@ class _Domain:
         return Slots(preemptor.largest_class[0], open_rows, preemptor.trial)
 
     def _fits(self, victims: Victims) -> bool:
-        return self._preemptor.fits(victims.values(), self.candidate.place)
+        room = room_of(victims.values(), self._nodes)
+        return self._preemptor.fits(room, self.candidate.place)
+
+    def _fits_without(self, chosen: BoolArray) -> bool:
+        return self._preemptor.fits(self._roster.shares(chosen), self.candidate.place)
 
     def _losses(self) -> list[Victims]:
         """Return what can be taken apart, single pods of elastic gangs and others whole.
@@ -251,7 +260,8 @@ class _Domain:
         No more of them than it takes to know that there are too many.
         """
         losses: dict[object, Victims] = {}
-        for each in self._here:
+        for place in np.flatnonzero(self._here).tolist():
+            each = self._roster.tenants[place]
             alone = self._tolls.surplus(each.gang) > 0
             key = each.pod.uid if alone else each.gang
             taken = None if key in losses else self._tolls.with_gangs({each.pod.uid: each})
@@ -263,50 +273,51 @@ class _Domain:
 
     def _by_closures(self) -> Victims | None:
         """Return victims that make room: within budgets and of low priority, if that is enough."""
-        unguarded = [each for each in self._here if not each.budgets]
-        guarded = len(unguarded) < len(self._here)
-        for here in (unguarded, self._here) if guarded else (self._here,):
-            for pool in self._pools(here):
+        guarded = bool((self._here & self._roster.guarded).any())
+        for unguarded in (True, False) if guarded else (False,):
+            for pool in self._pools(unguarded=unguarded):
                 found = self._from(pool)
                 if found is not None:
                     return found
         return None
 
-    def _pools(self, here: Sequence[Tenant]) -> Iterator[list[Tenant]]:
+    def _pools(self, *, unguarded: bool) -> Iterator[Pool]:
         """Yield who may go, from the lowest priority on that is enough; the last has all."""
-        priorities = sorted({self._tolls.priority(each) for each in here})
-        low, high = 0, len(priorities) - 1
+        here = self._here & ~self._roster.guarded if unguarded else self._here
+        prices = self._roster.prices_of(here)
+        pools = [Pool(price, unguarded) for price in prices]
+        low, high = 0, len(pools) - 1
         while low < high:
             middle = (low + high) // 2
-            pool = [each for each in here if self._tolls.priority(each) <= priorities[middle]]
-            if self._fits({each.pod.uid: each for each in pool}):
+            if self._fits_without(self._roster.of(pools[middle], here)):
                 high = middle
             else:
                 low = middle + 1
-        for highest in priorities[low:]:
-            yield [each for each in here if self._tolls.priority(each) <= highest]
+        yield from pools[low:]
 
-    def _from(self, pool: Sequence[Tenant]) -> Victims | None:
+    def _from(self, pool: Pool) -> Victims | None:
         slots = self._slots()
-        closures = Closures(self._tolls, pool, slots, self._preemptor.trial.nodes.rows)
-        _, needed = self._preemptor.largest_class
-        while closures.take(needed):
+        closures = Closures(self._roster, slots, pool, self._here)
+        ask, needed = self._preemptor.largest_class
+        while closures.take(needed, (ask, self.candidate.place, pool)):
             if self._fits(closures.victims):
                 return closures.victims
             needed = slots.total + 1
-        everyone = self._tolls.with_gangs({each.pod.uid: each for each in pool})
+        everyone = self._tolls.with_gangs(self._roster.victims(self._roster.of(pool, self._here)))
         return everyone if everyone is not None and self._fits(everyone) else None
 
     def _reprieved(self, victims: Victims) -> Victims:
         """Put back whoever can be spared, the most valuable first."""
         slots = self._slots()
-        slots.evict(victims.values())
+        losses = self._tolls.losses(victims)
+        slots.evict(losses)
         _, needed = self._preemptor.largest_class
-        for each in self._tolls.most_valuable_first(victims):
-            fewer = self._tolls.without(victims, each)
-            spared = [other for uid, other in victims.items() if uid not in fewer]
+        for loss in self._tolls.most_valuable_first(losses):
             # Without slots enough for the largest class there is no need to look closer.
-            if slots.total_with(spared) >= needed and self._fits(fewer):
-                slots.restore(spared)
+            if slots.total_with([loss]) < needed:
+                continue
+            fewer = {uid: each for uid, each in victims.items() if uid not in loss.uids}
+            if self._fits(fewer):
+                slots.restore([loss])
                 victims = fewer
         return victims

@@ -5,20 +5,16 @@ only burn the GPUs that it holds. The surplus of an elastic gang can go by itsel
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
-import numpy as np
-
 from gang_scheduler.model.gangs import GangKey
-from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.tenants import Tenant, Tenants
-
-NOBODY = -(2**31)
-"""A priority below all."""
+from gang_scheduler.scheduler.preemption.losses import NOBODY, Loss, by_gang
 
 Victims = dict[str, Tenant]
 """Tenants by the uid of the pod."""
+NONE: Mapping[GangKey, int] = {}
 
 
 class Cost(NamedTuple):
@@ -37,41 +33,51 @@ class Cost(NamedTuple):
 
 
 class Tolls:
-    """Whom a preemptor of a certain priority may evict, and at what cost."""
+    """Whom preemptors of a certain priority may evict, and at what cost.
+
+    Kept for all of a cycle: those that one preemptor takes have left for the next one.
+    """
 
     def __init__(self, tenants: Tenants, below: int, now: int) -> None:
         """Only pods of a priority less than or equal to `below` may go; `now` is in seconds."""
-        self._tenants = tenants
+        self._below = below
         self._now = now
-        self.placed: list[Tenant] = []
-        self._rows: IntArray | None = None
+        self._surplus = dict(tenants.surplus)
+        self._allowed = dict(tenants.allowed)
         low = [each for each in tenants.tenants if _may_go(each, below)]
         # Of gangs with nobody who may go, nobody asks.
         self._gangs: dict[GangKey, list[Tenant]] = {each.gang: [] for each in low}
         for each in tenants.tenants:
             if each.gang in self._gangs and not each.pod.deleting:
                 self._gangs[each.gang].append(each)
-        self._lost: dict[GangKey, bool] = {
-            gang: all(_may_go(each, below) for each in members)
-            for gang, members in self._gangs.items()
-        }
-        self._highest = {gang: max(map(_price, members)) for gang, members in self._gangs.items()}
+        self._lost: dict[GangKey, bool] = {}
+        self._highest: dict[GangKey, int] = {}
+        for gang in self._gangs:
+            self._weigh(gang)
+        self._losses: dict[GangKey | str, Loss] = {}
         self._alone: dict[GangKey | str, Cost] = {}
-        self.evictable = [
-            each for each in low if self._lost[each.gang] or self.surplus(each.gang) > 0
-        ]
+        self.evictable = [each for each in low if self.may_go(each)]
+        """Who may go, of those that there were at first."""
 
-    def rows_in(self, nodes: NodeTable) -> IntArray:
-        """Return the rows of those in `placed`, which are the evictable on nodes that exist."""
-        if self._rows is None:
-            self.placed = [each for each in self.evictable if each.pod.node in nodes.rows]
-            rows = [nodes.rows[each.pod.node] for each in self.placed]
-            self._rows = np.array(rows, dtype=np.int64)
-        return self._rows
+    def leave(self, victims: Collection[Tenant]) -> None:
+        """Note that these have left, with all of their gangs that must go with them."""
+        gone = {each.pod.uid for each in victims}
+        for gang, number in Counter(each.gang for each in victims).items():
+            left = [each for each in self.members(gang) if each.pod.uid not in gone]
+            self._surplus[gang] = max(0, self.surplus(gang) - number)
+            self._gangs[gang] = left
+            self._weigh(gang)
+            self._losses.pop(gang, None)
+            self._alone.pop(gang, None)
+        used = Counter(budget for each in victims for budget in each.budgets)
+        for budget in used.keys() & self._allowed.keys():
+            self._allowed[budget] = max(0, self._allowed[budget] - used[budget])
+        if used:
+            self._alone.clear()
 
     def surplus(self, gang: GangKey) -> int:
         """Return how many members a gang can lose and be none the worse."""
-        return self._tenants.surplus.get(gang, 0)
+        return self._surplus.get(gang, 0)
 
     def members(self, gang: GangKey) -> list[Tenant]:
         """Return the tenants of a gang that are not leaving already."""
@@ -80,6 +86,10 @@ class Tolls:
     def may_break(self, gang: GangKey) -> bool:
         """Tell whether a gang may go whole."""
         return self._lost.get(gang, False)
+
+    def may_go(self, tenant: Tenant) -> bool:
+        """Tell whether one of those that may be evicted can go with its gang, or without it."""
+        return self._lost[tenant.gang] or self.surplus(tenant.gang) > 0
 
     def priority(self, tenant: Tenant) -> int:
         """Return the highest priority that goes with this pod, if its gang goes with it."""
@@ -98,44 +108,67 @@ class Tolls:
             closed.update((each.pod.uid, each) for each in self._gangs[gang])
         return closed
 
+    def loss_of(self, tenant: Tenant) -> Loss:
+        """Return what goes with a tenant: nobody else where its gang has members to spare."""
+        elastic = self.surplus(tenant.gang) > 0
+        key = tenant.pod.uid if elastic else tenant.gang
+        if key not in self._losses:
+            self._losses[key] = self.loss([tenant] if elastic else self._gangs[tenant.gang])
+        return self._losses[key]
+
+    def loss(self, tenants: Collection[Tenant]) -> Loss:
+        """Return tenants of one gang as one loss."""
+        return Loss(tuple(tenants), self._now)
+
     def cost_of(self, tenant: Tenant) -> Cost:
         """Return what it costs if one goes, with its gang where that must go whole."""
         key = tenant.pod.uid if self.surplus(tenant.gang) else tenant.gang
         if key not in self._alone:
-            self._alone[key] = self.cost(self.with_gangs({tenant.pod.uid: tenant}) or {})
+            self._alone[key] = self.tally().with_more([self.loss_of(tenant)])
         return self._alone[key]
 
-    def without(self, victims: Victims, spared: Tenant) -> Victims:
-        """Return the victims less one loss: the pod alone, or its whole gang."""
-        number = sum(each.gang == spared.gang for each in victims.values())
-        if number > self.surplus(spared.gang):
-            return {uid: each for uid, each in victims.items() if each.gang != spared.gang}
-        return {uid: each for uid, each in victims.items() if uid != spared.pod.uid}
+    def losses(self, victims: Mapping[str, Tenant]) -> list[Loss]:
+        """Return victims as a loss for each gang."""
+        return [self.loss(each) for each in by_gang(victims.values()).values()]
 
     def cost(self, victims: Mapping[str, Tenant]) -> Cost:
         """Return what it costs. Who is marked as a victim already costs nothing any more."""
-        return self.tally().with_more(victims)
+        return self.tally().with_more(self.losses(victims))
 
     def tally(self) -> "Tally":
         """Return the running cost of a set that grows."""
-        return Tally(self._tenants.allowed, self.surplus, self._lost_work)
+        return Tally(self._allowed, self.surplus)
 
-    def most_valuable_first(self, victims: Mapping[str, Tenant]) -> list[Tenant]:
-        """Return a tenant for each loss: protected by a budget, then by priority, size and age."""
-        numbers = Counter(each.gang for each in victims.values())
-        losses: dict[GangKey | str, Tenant] = {}
-        for each in victims.values():
-            broken = numbers[each.gang] > self.surplus(each.gang)
-            losses.setdefault(each.gang if broken else each.pod.uid, each)
-        return sorted(losses.values(), key=self._value)
+    def most_valuable_first(
+        self, losses: Iterable[Loss], gone: Mapping[GangKey, int] = NONE
+    ) -> list[Loss]:
+        """Return what of losses can be spared apart, where so many others of a gang are `gone`.
 
-    def _value(self, tenant: Tenant) -> tuple[bool, bool, int, int, int, str]:
+        Protected by a budget, then by priority, size and age.
+        """
+        groups: dict[GangKey, list[Loss]] = {}
+        for each in losses:
+            groups.setdefault(each.gang, []).append(each)
+        apart: list[Loss] = []
+        for gang, some in groups.items():
+            broken = gone.get(gang, 0) + sum(map(len, some)) > self.surplus(gang)
+            if broken and len(some) == 1:
+                apart += some
+                continue
+            tenants = [each for loss in some for each in loss.tenants]
+            apart += [self.loss(tenants)] if broken else [self.loss([each]) for each in tenants]
+        return sorted(apart, key=self._value)
+
+    def _weigh(self, gang: GangKey) -> None:
+        members = self._gangs[gang]
+        self._lost[gang] = all(_may_go(each, self._below) for each in members)
+        self._highest[gang] = max(map(_price, members), default=NOBODY)
+
+    def _value(self, loss: Loss) -> tuple[bool, bool, int, int, int, str]:
+        tenant = loss.tenants[0]
         pod = tenant.pod
         size = len(self._gangs[tenant.gang])
         return pod.marked, not tenant.budgets, -pod.priority, -size, pod.started_at, pod.uid
-
-    def _lost_work(self, tenant: Tenant) -> int:
-        return max(0, self._now - tenant.pod.started_at) if tenant.pod.started_at else 0
 
 
 def _may_go(tenant: Tenant, below: int) -> bool:
@@ -154,52 +187,51 @@ class Tally:
     `numbers` are how many of each gang are in it.
     """
 
-    def __init__(
-        self,
-        allowed: Mapping[str, int],
-        surplus: Callable[[GangKey], int],
-        lost_work: Callable[[Tenant], int],
-    ) -> None:
+    def __init__(self, allowed: Mapping[str, int], surplus: Callable[[GangKey], int]) -> None:
         self.cost = Cost()
         self.numbers: Counter[GangKey] = Counter()
         self._allowed = allowed
         self._surplus = surplus
-        self._lost_work = lost_work
         self._going: Counter[GangKey] = Counter()
         self._covered: Counter[str] = Counter()
 
-    def add(self, victims: Mapping[str, Tenant]) -> None:
-        """Let the set grow by victims that are not in it."""
-        self.cost = self.with_more(victims)
-        self.numbers.update(each.gang for each in victims.values())
-        going = [each for each in victims.values() if not each.pod.marked]
-        self._going.update(each.gang for each in going)
-        self._covered.update(budget for each in going for budget in each.budgets)
+    def add(self, more: Collection[Loss]) -> None:
+        """Let the set grow by losses that are not in it."""
+        self.cost = self.with_more(more)
+        for each in more:
+            self.numbers[each.gang] += len(each)
+            self._going[each.gang] += each.going
+            self._covered.update(each.covered)
 
-    def with_more(self, victims: Mapping[str, Tenant]) -> Cost:
+    def with_more(self, more: Collection[Loss]) -> Cost:
         """Return the cost of the set and these."""
-        going = [each for each in victims.values() if not each.pod.marked]
-        numbers = Counter(each.gang for each in victims.values())
-        more = Counter(each.gang for each in going)
-        covered = Counter(budget for each in going for budget in each.budgets)
         now = self.cost
+        numbers: dict[GangKey, int] = {}
+        going: dict[GangKey, int] = {}
+        covered: Counter[str] = Counter()
+        for each in more:
+            numbers[each.gang] = numbers.get(each.gang, 0) + len(each)
+            going[each.gang] = going.get(each.gang, 0) + each.going
+            if each.covered:
+                covered.update(each.covered)
         return Cost(
             over_budget=now.over_budget
             + sum(self._over(each, n) - self._over(each, 0) for each, n in covered.items()),
-            highest_priority=max([now.highest_priority, *(each.pod.priority for each in going)]),
+            highest_priority=max([now.highest_priority, *(e.highest_priority for e in more)]),
             broken=now.broken
-            + sum(
-                self._is_broken(gang, n, more[gang]) - self._is_broken(gang, 0, 0)
-                for gang, n in numbers.items()
-            ),
-            touched=now.touched + sum(not self._going[gang] for gang in more),
-            lost_work=now.lost_work + sum(self._lost_work(each) for each in going),
-            pods=now.pods + len(going),
+            + sum(self._breaks(gang, number, going[gang]) for gang, number in numbers.items()),
+            touched=now.touched + sum(n > 0 and not self._going[gang] for gang, n in going.items()),
+            lost_work=now.lost_work + sum(each.lost_work for each in more),
+            pods=now.pods + sum(going.values()),
         )
 
     def _over(self, budget: str, more: int) -> int:
         return max(0, self._covered[budget] + more - self._allowed.get(budget, 0))
 
+    def _breaks(self, gang: GangKey, more: int, going: int) -> int:
+        """Return 1 if so many more break a gang that was not broken."""
+        return self._is_broken(gang, more, going) - self._is_broken(gang, 0, 0)
+
     def _is_broken(self, gang: GangKey, more: int, going: int) -> bool:
-        counts = self._going[gang] + going > 0
-        return counts and self.numbers[gang] + more > self._surplus(gang)
+        counts = self._going.get(gang, 0) + going > 0
+        return counts and self.numbers.get(gang, 0) + more > self._surplus(gang)

@@ -8,6 +8,7 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.tenants import Tenant
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.preemption.closures import Closures
+from gang_scheduler.scheduler.preemption.roster import Pool, Roster
 from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.tolls import Tolls
 from gang_scheduler.scheduler.profile import PROFILES
@@ -61,9 +62,10 @@ def _closures(*those: Tenant, cpu: int, surplus: dict[str, int] | None = None) -
     nodes = [node("n1", cpu=4), node("n2", cpu=4)]
     held = tenants(*those, surplus=surplus)
     trial = Trial(snapshot(nodes, tenants=held))
-    tolls = Tolls(held, below=9, now=0)
-    slots = Slots(asks(cpu=cpu), np.ones(2, dtype=np.bool_), trial)
-    return Closures(tolls, tolls.evictable, slots, trial.nodes.rows)
+    roster = Roster(Tolls(held, below=9, now=0), trial.nodes)
+    everywhere = np.ones(2, dtype=np.bool_)
+    slots = Slots(asks(cpu=cpu), everywhere, trial)
+    return Closures(roster, slots, Pool(highest=9), roster.on_nodes(everywhere))
 
 
 def test_what_is_there_already_takes_nobody() -> None:

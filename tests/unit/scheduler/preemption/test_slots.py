@@ -1,25 +1,39 @@
 """How many members fit, before and after some have gone."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from builders import ask, node, snapshot, tenant, tenants
+from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.tenants import Tenant
+from gang_scheduler.scheduler.preemption.losses import Loss
 from gang_scheduler.scheduler.preemption.slots import MOST, Slots
-from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.trial import Share, Trial
 
 X = tenant("x", "n1", cpu=3)
 Y = tenant("y", "n2", cpu=4)
 
 
-def slots(*, cpu: int = 2, opened: tuple[bool, bool] = (True, True), pods: int = 1) -> Slots:
+def slots(
+    *,
+    cpu: int = 2,
+    opened: tuple[bool, bool] = (True, True),
+    pods: int = 1,
+    held: Sequence[Tenant] = (X, Y),
+) -> Slots:
     """Return the slots of two nodes of four CPUs, with x and y on them."""
     nodes = [node("n1", cpu=4), node("n2", cpu=4)]
-    trial = Trial(snapshot(nodes, tenants=tenants(X, Y)))
+    trial = Trial(snapshot(nodes, tenants=tenants(*held)))
     return Slots(ask(cpu=cpu, pods=pods), np.array(opened), trial)
 
 
-def those(*victims: Tenant) -> list[Tenant]:
-    return list(victims)
+def those(*victims: Tenant) -> list[Loss]:
+    return [Loss([each], now=0) for each in victims]
+
+
+def used_by_x(found: Slots) -> IntArray:
+    return Loss([X], now=0).room(found.nodes).on_row[0]
 
 
 def test_what_is_free_makes_slots() -> None:
@@ -39,7 +53,29 @@ def test_who_has_gone_has_gone() -> None:
     found.evict(those(X))
 
     assert [2, 0] == found.slots.tolist()
-    assert (2, 0) == (found.total, found.total_with([X]))
+    assert (2, 0) == (found.total, found.total_with(those(X)))
+
+
+def test_who_comes_back_is_there_again() -> None:
+    found = slots()
+    found.evict(those(X, Y))
+    found.restore(those(X))
+
+    assert [0, 2] == found.slots.tolist()
+
+
+def test_room_that_would_be_left_makes_slots() -> None:
+    found = slots()
+    leaving = [Share(X.pod.ask, np.array([0]), np.array([1]))]
+
+    assert (2, 0) == (found.total_without(leaving), found.total)
+
+
+def test_two_that_leave_one_node_leave_it_together() -> None:
+    pair = [tenant(f"x-{i}", "n1", cpu=2) for i in range(2)]
+    found = slots(cpu=4, held=pair)
+
+    assert (0, 1) == (found.gain(those(pair[0])), found.gain(those(*pair)))
 
 
 def test_on_closed_nodes_there_are_no_slots() -> None:
@@ -52,8 +88,8 @@ def test_on_closed_nodes_there_are_no_slots() -> None:
 def test_a_slot_is_cleared_with_enough_of_it() -> None:
     found = slots()
 
-    assert found.clears(0, found.used(X))
-    assert not slots(cpu=5).clears(0, found.used(X))
+    assert found.clears(0, used_by_x(found))
+    assert not slots(cpu=5).clears(0, used_by_x(found))
 
 
 def test_who_is_on_an_unknown_node_frees_nothing() -> None:

@@ -5,7 +5,8 @@ from typing import Any
 
 from builders import gang_key, tenant, tenants
 from gang_scheduler.model.tenants import Tenant
-from gang_scheduler.scheduler.preemption.tolls import NOBODY, Cost, Tolls, Victims
+from gang_scheduler.scheduler.preemption.losses import NOBODY
+from gang_scheduler.scheduler.preemption.tolls import Cost, Tolls, Victims
 
 NOW = 1000
 
@@ -155,11 +156,17 @@ def test_the_running_cost_is_that_of_the_whole() -> None:
 
     for end in range(1, 8):
         so_far = [*elastic, *others][:end]
-        tally.add(victims(so_far[-1:]))
+        tally.add(found.losses(victims(so_far[-1:])))
         assert found.cost(victims(so_far)) == tally.cost
 
 
 # Reprieve.
+
+
+def apart(found: Tolls, those: Iterable[Tenant]) -> list[list[str]]:
+    """Return who can be spared, each with those that come along, the most valuable first."""
+    losses = found.most_valuable_first(found.losses(victims(those)))
+    return [names(each.tenants) for each in losses]
 
 
 def test_the_most_valuable_are_spared_first() -> None:
@@ -172,20 +179,55 @@ def test_the_most_valuable_are_spared_first() -> None:
         tenant("covered", "n1", priority=1, budgets=["b"]),
     ]
 
-    order = names(tolls(*those).most_valuable_first(victims(those)))
+    order = [each[0] for each in apart(tolls(*those), those)]
 
     assert ["covered", "dear", "pair-0", "old", "young", "marked"] == order
 
 
 def test_who_is_spared_takes_his_gang_along() -> None:
-    whole, other = of_gang("g", 2), tenant("x", "n1")
-    everyone = victims([*whole, other])
+    those = [tenant("x", "n1"), *of_gang("g", 2)]
 
-    assert victims([other]) == tolls(*whole, other).without(everyone, whole[0])
+    assert [["g-0", "g-1"], ["x"]] == apart(tolls(*those), those)
 
 
 def test_surplus_is_spared_one_by_one() -> None:
     whole = of_gang("g", 3)
-    found = tolls(*whole, surplus={"g": 2})
 
-    assert victims(whole[1:2]) == found.without(victims(whole[:2]), whole[0])
+    assert [["g-0"], ["g-1"]] == apart(tolls(*whole, surplus={"g": 2}), whole[:2])
+
+
+# Who has left.
+
+
+def test_who_has_left_leaves_less_surplus() -> None:
+    whole = of_gang("g", 3)
+    found = tolls(*whole, surplus={"g": 1})
+    found.leave(whole[:1])
+
+    assert (0, whole[1:]) == (found.surplus(gang_key("g")), found.members(gang_key("g")))
+    assert victims(whole[1:]) == found.with_gangs(victims(whole[1:2]))
+
+
+def test_beyond_the_surplus_the_rest_of_a_gang_that_is_protected_stays() -> None:
+    whole = [*of_gang("g", 2), tenant("g-2", "n1", gang="g", evictable=False)]
+    found = tolls(*whole, surplus={"g": 1})
+    found.leave(whole[:1])
+
+    assert not found.may_go(whole[1])
+
+
+def test_who_has_left_has_used_up_what_a_budget_allows() -> None:
+    covered = [tenant(f"x-{i}", "n1", budgets=["b"]) for i in range(2)]
+    found = tolls(*covered, allowed={"b": 1})
+    before = found.cost_of(covered[1])
+    found.leave(covered[:1])
+
+    assert (0, 1) == (before.over_budget, found.cost_of(covered[1]).over_budget)
+
+
+def test_the_price_of_a_gang_is_that_of_those_who_are_left() -> None:
+    whole = [tenant("g-0", "n1", gang="g", priority=5), *of_gang("g", 3, priority=1)[1:]]
+    found = tolls(*whole, surplus={"g": 1})
+    found.leave(whole[:1])
+
+    assert 1 == found.priority(whole[1])
