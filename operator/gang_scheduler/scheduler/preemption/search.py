@@ -238,8 +238,8 @@ class _Domain:
     @property
     def size(self) -> tuple[int, int]:
         """How many slots there would be if everybody went who may; equal ones are by name."""
-        left_over = self._slots().total_without(self._roster.shares(self._here))
-        return left_over, self.candidate.rank
+        left_over = self._slots().without(self._roster.shares(self._here))
+        return int(left_over.sum()), self.candidate.rank
 
     def _slots(self) -> Slots:
         """Return the slots of the class that most members are of."""
