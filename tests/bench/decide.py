@@ -2,7 +2,8 @@
 
 Spines of 1,000 nodes, blocks of 200, racks of 20, and nodes of 8 GPUs, of which a third is taken
 at random (seeded). The gang asks for one GPU a member, must gather in the lowest of these layers
-that can have room for it and prefers those below. No API server: only `schedule()`, on a snapshot.
+that can have room for it and prefers those below. No API server: a cache that is told of
+everything, of which a snapshot is taken when one of the members has changed, and `schedule()`.
 """
 
 import argparse
@@ -11,20 +12,23 @@ import resource
 import statistics
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
-from typing import Final
+from typing import Final, NamedTuple
 
 from rich.console import Console
 from rich.table import Table
 
 import builders
+from bench import collector
+from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.ports import POD_GROUPS
+from gang_scheduler.cluster.topologies import DeclaredTopology
 from gang_scheduler.model.gathering import Gathering, LayerRef
 from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 
@@ -35,48 +39,55 @@ GPUS: Final = 8
 TAKEN: Final = 1 / 3
 
 
-@dataclass(frozen=True)
-class Timing:
-    """How long one decision took, in milliseconds, and the memory of the process so far."""
+class Timing(NamedTuple):
+    """How long the steps of one decision took, in milliseconds."""
 
-    nodes: int
-    members: int
-    p50: float
-    p99: float
-    megabytes: int
+    snapshot: float
+    decide: float
 
 
-def measure(nodes: int, members: int, rounds: int) -> Timing:
+def measure(nodes: int, members: int, rounds: int) -> Iterator[Timing]:
     """Decide the same gang again and again. The first time, which builds the tree, is left out."""
-    snapshot = _snapshot(nodes, members)
-    profile = PROFILES["binpack"]
-    taken = []
+    pods = _members(members)
+    cache = _cache(nodes, pods)
+    collector.settle()
     for number in range(rounds + 1):
+        cache.gangs.member_seen(builders.gang_key("a"), pods[0])
         started = time.perf_counter()
-        plan = schedule(snapshot, profile)
-        if number:
-            taken.append((time.perf_counter() - started) * 1000)
+        snapshot = cache.snapshot(number)
+        taken = time.perf_counter()
+        plan = schedule(snapshot, PROFILES["binpack"])
+        decided = time.perf_counter()
         if not plan.placed:
             sys.exit(f"{members} members did not fit on {nodes} nodes: {plan.refused}")
-    percentiles = statistics.quantiles(taken, n=100, method="inclusive")
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-    return Timing(nodes, members, percentiles[49], percentiles[98], peak)
+        if number:
+            yield Timing((taken - started) * 1000, (decided - taken) * 1000)
 
 
-def _snapshot(nodes: int, members: int) -> Snapshot:
+def _cache(nodes: int, pods: Sequence[Pod]) -> Cache:
+    cache = Cache([builders.SCHEDULER])
+    cache.topology_seen(DeclaredTopology("uid-default", "default", scheme=_scheme()))
+    for node in _nodes(nodes):
+        cache.node_seen(node)
+    for pod in (*_running(nodes), *pods):
+        cache.pod_seen(pod)
+    said = replace(builders.declaration("a", len(pods)), gathering=_asked(len(pods)))
+    cache.described(POD_GROUPS.group, said.uid, [said])
+    return cache
+
+
+def _members(number: int) -> list[Pod]:
+    """Return pods of one class, which share what they ask for, as those do that are read."""
+    ask = builders.ask(cpu=0, gpu=1)
+    return [replace(builders.pod(f"a-{i}", gang="a"), ask=ask) for i in range(number)]
+
+
+def _asked(members: int) -> Gathering:
     layers = list(SIZES)
     wide = (each for each in reversed(layers) if SIZES[each] * GPUS * (1 - TAKEN) > 2 * members)
     must = next(wide, layers[0])
-    asked = Gathering(
-        must=(LayerRef(must),),
-        prefer=tuple(LayerRef(each) for each in layers[layers.index(must) + 1 :]),
-    )
-    # Pods of one class share what they ask for, as those do that are read from the API server.
-    ask = builders.ask(cpu=0, gpu=1)
-    pods = [replace(builders.pod(f"a-{i}", gang="a"), ask=ask) for i in range(members)]
-    gang = builders.gang("a", members=pods)
-    group = builders.group(gang, gathering=asked)
-    return builders.snapshot(_nodes(nodes), [group], _running(nodes), schemes=[_scheme()])
+    below = layers[layers.index(must) + 1 :]
+    return Gathering(must=(LayerRef(must),), prefer=tuple(LayerRef(each) for each in below))
 
 
 def _scheme() -> Scheme:
@@ -104,16 +115,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.decide", description=__doc__)
     parser.add_argument("--rounds", type=int, default=200)
     rounds = parser.parse_args().rounds
-    table = Table(title="one gang decided in a network of four layers")
-    for title in ("nodes", "members", "p50 ms", "p99 ms", "peak MB"):
+    table = Table(title="one gang decided in a network of four layers, ms (p50 / p99)")
+    for title in ("nodes", "members", "snapshot", "decide", "both", "peak MB"):
         table.add_column(title, justify="right")
     for nodes in NODES:
         for members in MEMBERS:
-            found = measure(nodes, members, rounds)
-            figures = (f"{found.p50:.2f}", f"{found.p99:.2f}", str(found.megabytes))
-            table.add_row(f"{nodes:,}", f"{members:,}", *figures)
+            timings = [(*each, sum(each)) for each in measure(nodes, members, rounds)]
+            figures = map(_figures, zip(*timings, strict=True))
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+            table.add_row(f"{nodes:,}", f"{members:,}", *figures, str(peak))
     Console().print(table)
     return 0
+
+
+def _figures(times: Iterable[float]) -> str:
+    percentiles = statistics.quantiles(times, n=100, method="inclusive")
+    return f"{percentiles[49]:.2f} / {percentiles[98]:.2f}"
 
 
 if __name__ == "__main__":

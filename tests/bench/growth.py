@@ -9,7 +9,6 @@ larger the cluster is: 1.0 is linear.
 
 import argparse
 import asyncio
-import gc
 import statistics
 import sys
 import time
@@ -20,6 +19,7 @@ from typing import Final, Literal, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
+from bench import collector
 from cities import CASES, City, Scale
 
 STEPS: Final = ("snapshot", "decide", "tell", "all")
@@ -30,8 +30,8 @@ AXES: Final[Mapping[str, Sequence[Scale]]] = {
     "outranking": [Scale(outranking=number) for number in (1, 10, 100)],
 }
 ONLY_IN: Final = {"outranking": "priority"}
-WIDTH: Final = 120
-LEAST_ROUNDS, MOST_ROUNDS, MOST_SECONDS = 3, 20, 1.0
+WIDTH: Final = 124
+LEAST_ROUNDS, MOST_ROUNDS, MOST_SECONDS = 2, 20, 0.6
 
 
 class Timing(NamedTuple):
@@ -44,10 +44,10 @@ class Timing(NamedTuple):
 def measure(case: str, scale: Scale) -> Timing:
     """Make cycles on one cluster. The second, to which something is new as well, is left out."""
     city = City(case, scale)
-    _settle_memory()
+    collector.settle()
     first = _round(city)[-1]
     asyncio.run(city.cycle())
-    _settle_memory()
+    collector.settle()
     rounds: list[list[float]] = []
     started = time.process_time()
     while len(rounds) < LEAST_ROUNDS or (
@@ -59,14 +59,6 @@ def measure(case: str, scale: Scale) -> Timing:
         for step, times in zip(STEPS, zip(*rounds, strict=True), strict=True)
     }
     return Timing(first, later)
-
-
-def _settle_memory() -> None:
-    """Keep the collector out of the cycles, as the operator does (`app`)."""
-    gc.unfreeze()
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(100_000, 50, 1000)
 
 
 def _round(city: City) -> list[float]:

@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 
 import builders
+from bench import collector
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Ask
@@ -49,6 +50,7 @@ class Timing:
 def measure(case: str, snapshot: Snapshot, rounds: int) -> Timing:
     """Decide the same gang again and again. The first time is left out."""
     profile = PROFILES["binpack"]
+    collector.settle()
     taken = []
     for number in range(rounds + 1):
         started = time.perf_counter()

@@ -20,9 +20,9 @@ Under `placement/gather.py`, from the top down: `packing` packs several classes 
 on the fewest domains, `neighbours` seats those whose mates have a node, and `misfits` tells what
 the domains offered. `exact` searches small cases.
 
-Under `preemption/rounds.py`, which says what a group does that does not fit: `search` tries each
-domain, `tolls` says whom an eviction takes along and what it costs, `exhaustive` looks at every set
-of few victims, and `closures` takes many in the cheapest order, counting `slots`. `losses` are what
-goes together, summed up once, and the `roster` of all who may go is kept for a whole cycle.
-`reservations` keep the room of those that wait for their victims.
+Under `preemption/rounds.py`, which says what a group does that does not fit, its `preemptor`:
+`search` tries each domain, `tolls` says whom an eviction takes along and what it costs,
+`exhaustive` looks at every set of few victims, and `closures` takes many in the cheapest order,
+counting `slots`. `losses` are what goes together, summed up once, and the `roster` of all who may
+go is kept for a whole cycle. `reservations` keep the room of those that wait for their victims.
 """

@@ -34,7 +34,9 @@ class Setbacks:
 
     def known(self, units: Sequence[Unit]) -> tuple[Unit, Misfit] | None:
         """Return which of the units does not fit and why, if that is known."""
-        found = self._by_shape.get(_shape(units)) if _are_comparable(units) else None
+        if not self._by_shape or not _are_comparable(units):
+            return None
+        found = self._by_shape.get(_shape(units))
         if found is None or any(u.quorum < q for u, q in zip(units, found.quorums, strict=True)):
             return None
         blamed, misfit = units[found.blamed], found.misfit

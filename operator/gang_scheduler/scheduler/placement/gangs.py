@@ -4,8 +4,10 @@ Members that ask for the same thing form a class. A class is filtered once, and 
 placed in one vector operation, so the cost is per class and not per pod.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
@@ -17,6 +19,8 @@ from gang_scheduler.scheduler.placement import arrangements, entangled, preferre
 from gang_scheduler.scheduler.placement.offers import offer_slots, slot_limit
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, merged, number_in, shares
+
+_ask_of = attrgetter("ask")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -104,8 +108,9 @@ def _arranged(members: Sequence[Pod], trial: Trial, profile: Profile) -> list[Sh
 
 def _sizes(members: Sequence[Pod]) -> dict[Ask, int]:
     sizes: dict[Ask, int] = {}
-    for pod in members:
-        sizes[pod.ask] = sizes.get(pod.ask, 0) + 1
+    # Most neighbours are of one class, and a class is slow to look up.
+    for ask, run in itertools.groupby(members, key=_ask_of):
+        sizes[ask] = sizes.get(ask, 0) + sum(1 for _ in run)
     return sizes
 
 
@@ -154,14 +159,14 @@ def _total(slots: IntArray, limit: int) -> int:
 
 def _binds(members: Sequence[Pod], shares: Sequence[Share], trial: Trial) -> tuple[Bind, ...]:
     """Hand each class's nodes, in order, to its members in rank order."""
-    nodes = {share.ask: iter(_rows_in_order(share)) for share in shares}
-    binds = []
-    for pod in members:
-        rows = nodes.get(pod.ask)
-        row = next(rows, None) if rows is not None else None
-        if row is not None:
-            binds.append(Bind(pod, trial.nodes.nodes[row].name))
-    return tuple(binds)
+    nodes = trial.nodes.nodes
+    rows = {share.ask: iter(_rows_in_order(share)) for share in shares}
+    return tuple(
+        Bind(pod, nodes[row].name)
+        for ask, run in itertools.groupby(members, key=_ask_of)
+        # The run comes first: where it ends, no node may be lost to the next one of its class.
+        for pod, row in zip(run, rows.get(ask, ()), strict=False)
+    )
 
 
 def _rows_in_order(share: Share) -> list[int]:

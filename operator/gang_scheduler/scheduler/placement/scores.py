@@ -13,13 +13,16 @@ THOUSAND = 1000
 def use_with(more: int, ask: Ask, rows: IntArray, trial: Trial) -> IntArray:
     """Return the use in thousandths, summed over what the pod asks for, with `more` pods on it.
 
+    `rows` are all different and ascend.
     The number of pods counts only where nothing else is asked for: a node is full when its
     CPUs or GPUs are gone, not when it runs many small pods.
     """
     use = np.zeros(len(rows), dtype=np.int64)
+    # A slice of all is much faster than to pick each.
+    chosen = rows if len(rows) < len(trial.nodes) else slice(None)
     for column, amount in _columns(ask, trial):
-        allocatable = trial.nodes.allocatable[rows, column]
-        wanted = allocatable - trial.free[rows, column] + more * amount
+        allocatable = trial.nodes.allocatable[chosen, column]
+        wanted = allocatable - trial.free[chosen, column] + more * amount
         # Integers, so that equal nodes tie on every machine.
         use += wanted * THOUSAND // np.maximum(allocatable, 1)
     return use

@@ -35,10 +35,12 @@ class Closures:
         self._tolls = roster.tolls
         self._slots = slots
         self._pool = pool
-        rows = np.unique(roster.rows[roster.of(pool, among)])
-        self._version = dict.fromkeys(rows.tolist(), 0)
+        # Where not even all of them leave one more slot, there is nothing to weigh.
+        most = slots.without(roster.shares(roster.may_leave_with(pool, among)))
+        self._version = dict.fromkeys(np.flatnonzero(most > slots.slots).tolist(), 0)
         self._tally = self._tolls.tally()
         self._heap: list[tuple[Key, int, int]] = []
+        self._alike: dict[tuple[Loss, ...], Weighed] = {}
         self.victims: Victims = {}
 
     def take(self, needed: int, question: Hashable = None) -> bool:
@@ -66,6 +68,7 @@ class Closures:
     def _let_go(self, closure: Sequence[Loss], needed: int) -> None:
         self._slots.evict(closure)
         self._tally.add(closure)
+        self._alike.clear()
         self.victims.update((each.pod.uid, each) for loss in closure for each in loss.tenants)
         members = (each for loss in closure for each in self._tolls.members(loss.gang))
         rows = {self._slots.nodes.rows.get(each.pod.node, NOWHERE) for each in members}
@@ -81,13 +84,18 @@ class Closures:
 
     def _weighed(self, row: int) -> Weighed:
         """Return what it takes to clear one more slot on a node, and what that gives."""
-        closure = self._closure(row)
-        rows = {row, *(other for loss in closure for other in loss.room(self._slots.nodes).on_row)}
-        return Weighed(
-            gain=self._slots.gain(closure) if closure else 0,
-            cost=self._tally.with_more(closure),
-            rows=frozenset(rows),
-        )
+        closure = tuple(self._closure(row))
+        if not closure:
+            return Weighed(0, self._tally.cost, frozenset([row]))
+        # Gangs that share one node often share others.
+        if closure not in self._alike:
+            rows = (loss.room(self._slots.nodes).on_row for loss in closure)
+            self._alike[closure] = Weighed(
+                gain=self._slots.gain(closure),
+                cost=self._tally.with_more(closure),
+                rows=frozenset[int]().union(*rows),
+            )
+        return self._alike[closure]
 
     def _closure(self, row: int) -> list[Loss]:
         """Return whom it takes to clear one more slot on a node; nobody, if it cannot be."""

@@ -53,6 +53,8 @@ class Roster:
         self.rows: IntArray = np.array(rows, dtype=np.int64)
         self.prices: IntArray = np.array([tolls.priority(e) for e in self.tenants], dtype=np.int64)
         self.guarded: BoolArray = np.array([bool(e.budgets) for e in self.tenants], dtype=np.bool_)
+        elastic = [tolls.surplus(each.gang) > 0 for each in self.tenants]
+        self._elastic: BoolArray = np.array(elastic, dtype=np.bool_)
         self.there: BoolArray = np.ones(len(rows), dtype=np.bool_)
         classes: dict[Ask, int] = {}
         codes = [classes.setdefault(each.pod.ask, len(classes)) for each in self.tenants]
@@ -62,7 +64,7 @@ class Roster:
         self._by_gang: dict[GangKey, list[int]] = {}
         for place, each in enumerate(self.tenants):
             self._by_gang.setdefault(each.gang, []).append(place)
-        self._on_row: dict[int, list[tuple[Tenant, int]]] = {}
+        self._on_row: dict[int, dict[Pool, list[Tenant]]] = {}
         self._weighed: dict[Hashable, tuple[IntArray, dict[int, Weighed]]] = {}
 
     def leave(self, victims: Collection[Tenant]) -> None:
@@ -98,6 +100,14 @@ class Roster:
         found: BoolArray = among & (self.prices <= pool.highest)
         return found & ~self.guarded if pool.unguarded else found
 
+    def may_leave_with(self, pool: Pool, among: BoolArray) -> BoolArray:
+        """Return which of these may leave if only those are taken who are thought of.
+
+        Who costs more may go along with an elastic gang, and who is guarded with any.
+        """
+        found: BoolArray = among & (self._elastic | (self.prices <= pool.highest))
+        return found
+
     def victims(self, chosen: BoolArray) -> Victims:
         """Return these by uid."""
         tenants = (self.tenants[place] for place in np.flatnonzero(chosen).tolist())
@@ -114,13 +124,10 @@ class Roster:
 
     def on_row(self, row: int, pool: Pool) -> list[Tenant]:
         """Return those on a node that are thought of, the cheapest first."""
-        if row not in self._on_row:
-            self._on_row[row] = self._cheapest_on(row)
-        return [
-            each
-            for each, price in self._on_row[row]
-            if price <= pool.highest and not (pool.unguarded and each.budgets)
-        ]
+        known = self._on_row.setdefault(row, {})
+        if pool not in known:
+            known[pool] = self._cheapest_on(row, pool)
+        return known[pool]
 
     def weighed(self, question: Hashable, free: IntArray) -> dict[int, Weighed]:
         """Return what was weighed for the same question, by row, and holds with so much free."""
@@ -131,11 +138,14 @@ class Roster:
         self._weighed[question] = free.copy(), known
         return known
 
-    def _cheapest_on(self, row: int) -> list[tuple[Tenant, int]]:
+    def _cheapest_on(self, row: int, pool: Pool) -> list[Tenant]:
         first, end = np.searchsorted(self.rows, (row, row + 1), sorter=self._by_row).tolist()
-        places = [place for place in self._by_row[first:end].tolist() if self.there[place]]
-        found = [(self.tenants[place], int(self.prices[place])) for place in places]
-        return sorted(found, key=lambda each: (self.tolls.cost_of(each[0]), each[0].pod.uid))
+        places = self._by_row[first:end]
+        chosen = self.there[places] & (self.prices[places] <= pool.highest)
+        if pool.unguarded:
+            chosen &= ~self.guarded[places]
+        found = [self.tenants[place] for place in places[chosen].tolist()]
+        return sorted(found, key=lambda each: (self.tolls.cost_of(each), each.pod.uid))
 
     def _forget(self, rows: set[int]) -> None:
         """Forget what was known of nodes on which somebody else is now."""

@@ -10,9 +10,10 @@ from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.tenants import Tenant, Tenants
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.preemption import search
+from gang_scheduler.scheduler.preemption.preemptor import Placements, Preemptor, room_of
 from gang_scheduler.scheduler.preemption.reservations import Reservations
 from gang_scheduler.scheduler.preemption.roster import Roster
-from gang_scheduler.scheduler.preemption.search import Found, Placements, Preemptor
+from gang_scheduler.scheduler.preemption.search import Found
 from gang_scheduler.scheduler.preemption.tolls import Tolls
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Trial, merged
@@ -35,7 +36,7 @@ class Rounds:
         deleting = (each for each in self._tenants.tenants if each.pod.deleting)
         leaving = [e for e in deleting if e.pod.gone_by >= last or not e.pod.gone_by]
         # Of who leaves in the end, whatever is decided: victims of this cycle are among them.
-        self._left = search.room_of(leaving, trial.nodes)
+        self._left = room_of(leaving, trial.nodes)
         self._victims: list[Tenant] = []
         self._rosters: dict[tuple[int, frozenset[PodSelector]], Roster] = {}
         evictable = (each.pod.priority for each in self._tenants.tenants if each.evictable)
@@ -156,7 +157,7 @@ class Rounds:
 
     def _leave(self, victims: Sequence[Tenant]) -> None:
         self._victims += victims
-        self._left = merged([*self._left, *search.room_of(victims, self._trial.nodes)])
+        self._left = merged([*self._left, *room_of(victims, self._trial.nodes)])
         for roster in self._rosters.values():
             roster.leave(victims)
 

@@ -8,36 +8,21 @@
 5. Of all candidates the cheapest; then the one with the least left over; then the first by name.
 """
 
-import functools
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.nodes import BoolArray, NodeTable
-from gang_scheduler.model.plan import Misfit, Offers
-from gang_scheduler.model.pods import Ask
-from gang_scheduler.model.tenants import Tenant
+from gang_scheduler.model.nodes import BoolArray
 from gang_scheduler.model.topology import Domain, Topology
-from gang_scheduler.scheduler.placement import entangled, gather
-from gang_scheduler.scheduler.placement.gangs import Placement
-from gang_scheduler.scheduler.placement.offers import fit_if_empty
+from gang_scheduler.scheduler.placement import gather
 from gang_scheduler.scheduler.preemption import exhaustive
 from gang_scheduler.scheduler.preemption.closures import Closures
 from gang_scheduler.scheduler.preemption.exhaustive import MOST_LOSSES
+from gang_scheduler.scheduler.preemption.preemptor import Placements, Preemptor, room_of
 from gang_scheduler.scheduler.preemption.roster import Pool, Roster
 from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.tolls import Cost, Tolls, Victims
-from gang_scheduler.scheduler.profile import Profile
-from gang_scheduler.scheduler.trial import Share, Trial, shares
-from gang_scheduler.scheduler.units import Unit
-
-MOST_TRIALS: Final = 20_000
-"""A bound on the time of the exact search, which holds up everything else."""
-
-Placements = dict[Unit, Placement]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,74 +42,6 @@ class Candidate:
     place: int | None
     rows: BoolArray
     rank: int = 0
-
-
-class Preemptor:
-    """The quorums of a group's units, and the room that is there once those leaving have left."""
-
-    def __init__(self, units: Sequence[Unit], trial: Trial, profile: Profile) -> None:
-        self.units = units
-        self.trial = trial
-        self.profile = profile
-
-    @functools.cached_property
-    def largest_class(self) -> tuple[Ask, int]:
-        """The class that most of the members are of, and how many those are."""
-        members = (pod for unit in self.units for pod in unit.members if pod.uid in unit.required)
-        counts = Counter(pod.ask for pod in members)
-        return max(counts.items(), key=lambda each: (each[1], each[0].requests))
-
-    @functools.cached_property
-    def most_trials(self) -> int:
-        """How often it may be tried whether all fit: less where each takes a step a member."""
-        members = [pod for unit in self.units for pod in unit.members]
-        tied = entangled.are({pod.ask for pod in members}, self.trial, self.profile)
-        return MOST_TRIALS // len(members) if tied else MOST_TRIALS
-
-    @functools.cached_property
-    def open_rows(self) -> BoolArray:
-        """The nodes that could take a member of this class if they were empty."""
-        return fit_if_empty(self.largest_class[0], self.trial, self.profile)
-
-    def place(self, within: int | None) -> Placements | None:
-        """Take room for all, if there is; in one domain where the units must gather in one."""
-        placements = {}
-        with self.trial.all_or_nothing() as attempt:
-            for unit in self.units:
-                outcome = self._place(unit, within)
-                if not isinstance(outcome, Placement):
-                    return None
-                placements[unit] = outcome
-            attempt.keep()
-        return placements
-
-    def free(self, room: Iterable[Share]) -> None:
-        """Free room that others have."""
-        for share in room:
-            self.trial.give_back(share)
-
-    def fits(self, room: Iterable[Share], within: int | None) -> bool:
-        """Tell whether all fit once this room is free, too. Changes nothing."""
-        with self.trial.all_or_nothing():
-            self.free(room)
-            return self.place(within) is not None
-
-    def offers(self) -> Offers | None:
-        """Return what the domains offer to the first unit that fits in none of them."""
-        with self.trial.all_or_nothing():
-            outcomes = [self._place(unit, None) for unit in self.units]
-        misfits = (each for each in outcomes if isinstance(each, Misfit))
-        return next((each.offers for each in misfits if each.offers is not None), None)
-
-    def _place(self, unit: Unit, within: int | None) -> Placement | Misfit:
-        needed = unit.only(unit.required)
-        return gather.place(needed, unit.quorum, self.trial, self.profile, within=within)
-
-
-def room_of(victims: Iterable[Tenant], nodes: NodeTable) -> list[Share]:
-    """Return the room that victims have on nodes that exist."""
-    rows = nodes.rows
-    return shares((t.pod.ask, rows[t.pod.node]) for t in victims if t.pod.node in rows)
 
 
 def find(preemptor: Preemptor, roster: Roster) -> Found | None:
@@ -238,8 +155,8 @@ class _Domain:
     @property
     def size(self) -> tuple[int, int]:
         """How many slots there would be if everybody went who may; equal ones are by name."""
-        left_over = self._slots().total_without(self._roster.shares(self._here))
-        return left_over, self.candidate.rank
+        left_over = self._slots().without(self._roster.shares(self._here))
+        return int(left_over.sum()), self.candidate.rank
 
     def _slots(self) -> Slots:
         """Return the slots of the class that most members are of."""

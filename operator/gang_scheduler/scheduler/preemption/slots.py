@@ -60,13 +60,13 @@ class Slots:
         """Return how many slots there would be if these came back."""
         return self.total + self.gain(spared, sign=-1)
 
-    def total_without(self, leaving: Iterable[Share]) -> int:
-        """Return how many slots there would be if all these left."""
+    def without(self, leaving: Iterable[Share]) -> IntArray:
+        """Return the slots that there would be if all these left."""
         free = self.free.copy()
         for share in leaving:
             used = self.nodes.vector(share.ask.requests)
             free[share.rows] += share.counts[:, np.newaxis] * used
-        return int(self._on_all(free).sum())
+        return self._on_all(free)
 
     def evict(self, losses: Sequence[Loss], sign: int = 1) -> None:
         """Let them go for good; with the sign -1 they come back."""
