@@ -84,6 +84,22 @@ async def test_an_unknown_layer_that_holds_a_gang_up_is_an_invalid_gang() -> Non
     assert [("Warning", "InvalidGang", "a", problem.message)] == await Desk().told(plan)
 
 
+async def test_what_is_wrong_now_is_told_at_once_in_other_words() -> None:
+    waits = builders.gang("a")
+    plans = [
+        Plan(refused=(Refused(waits, Reason.INVALID_SPEC, waits.pending, detail=words),))
+        for words in ("mode must be Strict", "minMember must be at most 2")
+    ]
+    desk = Desk()
+    await desk.told(plans[0])
+    desk.now += REPEAT_SECONDS / 2
+    await desk.told(plans[0])
+
+    told = await desk.told(plans[1])
+
+    assert ["mode must be Strict", "minMember must be at most 2"] == [note for *_, note in told]
+
+
 def full(*rejections: tuple[str, int]) -> Plan:
     """Return a plan that finds no room for the gang, for these reasons."""
     waits = builders.gang("a", pods=2)

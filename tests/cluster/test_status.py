@@ -161,6 +161,18 @@ async def test_of_a_gang_of_another_scheduler_nothing_is_written_while_it_has_me
     assert (0, "Scheduling") == (before, office.phase("a"))
 
 
+async def test_a_gang_that_was_ours_is_told_of_when_only_strangers_are_left() -> None:
+    office = Office()
+    office.gang("a", 1, pods=1)
+    office.cluster.put(PODS, builders.pod_body("b", gang="a", schedulerName="another"))
+    await office.look()
+
+    office.cluster.delete(PODS, NAMESPACE, "a-0")
+    await office.look()
+
+    assert "Pending" == office.phase("a")
+
+
 async def test_a_pod_group_that_is_created_again_gets_its_status_again() -> None:
     office = Office()
     office.gang("a", 2, pods=0)

@@ -86,6 +86,8 @@ class Assembly:
                 yield group
                 continue
             formed = self._group_of(key, now)
+            if seen.issuperset(formed.starting):
+                continue  # Another gang of the group, that has ended well, is due, too.
             seen.update(formed.starting)
             if not self._is_held(formed) and not self._expects_more(formed.starting, now):
                 yield self._as_group(formed, now)

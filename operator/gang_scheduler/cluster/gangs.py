@@ -104,7 +104,7 @@ class Gangs:
     def topologies_changed(self) -> None:
         """Try again all gangs that other trees may help; others may be in another domain now."""
         self._refusals.topologies_changed()
-        self.changed |= self.records.keys()
+        self.changed.update(self.records)
 
     def peers_came(self, keys: Collection[GangKey]) -> None:
         """Try gangs again that wait for pods such as have just found a node."""

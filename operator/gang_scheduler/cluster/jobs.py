@@ -24,12 +24,13 @@ class Jobs:
     def seen(self, uid: str, pods: JobPods | None) -> set[GangKey]:
         """Note how many pods a Job can have; None forgets it. Return the gangs concerned."""
         if pods is None:
-            self._pods.pop(uid, None)
-            self._gangs.pop(uid, None)
-        elif self._pods.get(uid) != pods:
-            self._pods[uid] = pods
-            return self._gangs.get(uid, set())
-        return set()
+            known = self._pods.pop(uid, None)
+            gangs = self._gangs.pop(uid, set())
+            return gangs if known else set()
+        if self._pods.get(uid) == pods:
+            return set()
+        self._pods[uid] = pods
+        return self._gangs.get(uid, set())
 
     def spared(self, record: Record) -> int:
         """Return how many members Jobs will not run any more, because so many have succeeded."""

@@ -120,7 +120,8 @@ class Reports:
     def _refused(self, refused: Refused) -> None:
         reason = "InvalidGang" if refused.reason in INVALID else "FailedScheduling"
         about = self._about(refused.gang)
-        if not self._events.is_quiet(about, reason, warning=True):
+        # Who is invalid is not tried again: what is wrong now is said now or never.
+        if reason == "InvalidGang" or not self._events.is_quiet(about, reason, warning=True):
             self._events.record(about, reason, describe(refused), warning=True)
 
     def _warned(self, plan: Plan) -> None:

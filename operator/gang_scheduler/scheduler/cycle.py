@@ -76,6 +76,8 @@ class _Cycle:
         known = None if kept else self.setbacks.known(units)
         outcome = known or self._anywhere(group, units, kept)
         if isinstance(outcome, dict):
+            if kept:
+                self._give_up_room()
             self._keep(group, outcome)
             return
         if not kept and not known:
@@ -101,10 +103,17 @@ class _Cycle:
         if waits:
             # Room that was kept for lower priorities may be free now.
             self.setbacks.clear()
+        elif kept:
+            self._give_up_room()
         elif alike:
             self.hopeless[alike] = words
         if waits or words:
             self._say(group, words, waits=waits)
+
+    def _give_up_room(self) -> None:
+        """Note that room was kept for somebody, and is not any more: others may fit there."""
+        self.setbacks.clear()
+        self.hopeless.clear()
 
     def _say(self, group: GangGroup, words: str, *, waits: bool) -> None:
         """Note what came of a group's try to make room."""

@@ -62,6 +62,18 @@ def test_row_groups_alone_is_the_default() -> None:
     assert [("default/a",), ("default/b",)] == groups(town)
 
 
+def test_a_gang_is_due_once_though_one_of_its_group_ends_at_the_same_time() -> None:
+    town = Town()
+    town.gang("b", 1, groups=naming("default/b", "default/z"))
+    town.gang("z", 1)
+    assert {"b-0", "z-0"} == town.bound()
+
+    town.pod("b-0", "b")
+    town.end("z-0", "Succeeded")
+
+    assert [("default/b",)] == groups(town)
+
+
 @pytest.mark.parametrize("room", [0, 1, 2])
 def test_a_group_is_not_bound_in_part(room: int) -> None:
     town = Town(room)

@@ -8,6 +8,7 @@ import pytest
 from builders import SCHEDULER, declaration, gang_key, pod
 from gang_books import KEY, NOW, describe, due
 from gang_scheduler.cluster.gangs import Gangs
+from gang_scheduler.cluster.ports import JobPods
 from gang_scheduler.cluster.tenancy import Tenancy
 from gang_scheduler.model.gangs import UNDER_WAY, Gang, GangGroup, GangName, Reason
 from gang_scheduler.model.plan import Refused
@@ -116,6 +117,30 @@ def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:
     after_it = gang_after(gangs, lambda gangs: gangs.preempting([KEY], NOW, ["uid-victim"]))
 
     assert ("", UNDER_WAY) == (before.spares_others, after_it.spares_others)
+
+
+def test_a_gang_whose_job_is_gone_needs_all_its_members_again() -> None:
+    gangs = Gangs([SCHEDULER])
+    describe(gangs, declaration("a", 3))
+    gangs.job_seen("uid-job", JobPods(at_once=3, left=2))
+    for i in range(2):
+        gangs.member_seen(KEY, replace(pod(f"a-{i}", gang="a"), job_uid="uid-job"))
+    refuse(gangs, NOW)
+    before = gang_after(gangs, nothing)
+
+    after_it = gang_after(gangs, lambda gangs: gangs.job_seen("uid-job", None))
+
+    assert (2, 3) == (before.min_member, after_it.min_member)
+
+
+def test_what_changes_is_still_told_when_the_trees_have_changed() -> None:
+    gangs = waiting()
+    told = gangs.changed
+
+    gangs.topologies_changed()
+
+    assert told is gangs.changed
+    assert {KEY} == told
 
 
 def test_a_gang_that_was_deleted_is_not_due() -> None:

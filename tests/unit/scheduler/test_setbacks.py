@@ -1,6 +1,6 @@
 """Who did not fit is no reason not to try others that are different."""
 
-from builders import gang, gangs_placed, node, snapshot, tenant, tenants, victims_of
+from builders import gang, gangs_placed, node, pod, snapshot, tenant, tenants, victims_of
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
@@ -51,3 +51,15 @@ def test_a_gang_of_another_class_fits_where_the_first_did_not() -> None:
     plan = schedule(snapshot([node("n0", cpu=2)], [large, small]), PROFILES["binpack"])
 
     assert ["small"] == gangs_placed(plan)
+
+
+def test_a_gang_fits_in_room_that_another_one_has_given_up() -> None:
+    first = gang("first", cpu=2, priority=10, created_at=1)
+    nominated = [pod(f"b-{i}", gang="b", cpu=2, priority=10, nominated=f"n{i}") for i in range(2)]
+    gives_up = gang("b", members=nominated, priority=10, created_at=2)
+    low = gang("low", cpu=2, priority=1)
+    nodes = [node("n0", cpu=2), node("n1", cpu=1)]
+
+    plan = schedule(snapshot(nodes, [first, gives_up, low], tenants=tenants()), PROFILES["binpack"])
+
+    assert ["low"] == gangs_placed(plan)

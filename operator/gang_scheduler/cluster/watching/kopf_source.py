@@ -46,7 +46,7 @@ class KopfSource:
         self._sweep = sweep
         self._after_start = after_start
         self._is_complete = asyncio.Event()
-        intake.on_listed = sweep.ask
+        intake.on_listed = sweep.listed
 
     async def run(self) -> None:
         """Run until cancelled. Whatever ends Kopf, it is started again."""

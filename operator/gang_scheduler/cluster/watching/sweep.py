@@ -37,9 +37,13 @@ class Sweep:
         self._interval = interval_seconds
         self._asked = asyncio.Event()
 
-    def ask(self) -> None:
-        """Sweep soon: a watch has listed anew."""
-        self._asked.set()
+    def listed(self, uid: str) -> None:
+        """Note that an object has come with a list. If it was known, its watch has begun anew.
+
+        Then deletions may have been missed: sweep soon.
+        """
+        if any(uid in self._cache.uids(versions[0]) for versions in KINDS):
+            self._asked.set()
 
     async def wait_until_complete(self) -> None:
         """Return when the cache has everything that the API server listed and has not deleted."""
@@ -63,8 +67,6 @@ class Sweep:
                 missing = {each: self._missing(each, required[each]) for each in KINDS}
                 await asyncio.sleep(LOOK_SECONDS)
             log.info("cache_filling", missing={k[0].plural: n for k, n in missing.items() if n})
-        # What asked so far were those first lists themselves.
-        self._asked.clear()
 
     async def run(self) -> None:
         """Sweep until cancelled."""
