@@ -147,18 +147,29 @@ async def test_a_gang_that_is_being_bound_for_long_is_told_of() -> None:
     assert 1 == office.writes("patch_status")
 
 
-async def test_of_a_gang_of_another_scheduler_nothing_is_written_while_it_has_members() -> None:
+async def test_what_another_scheduler_tells_of_its_gang_is_left_alone() -> None:
     office = Office()
-    office.cluster.put(POD_GROUPS, builders.pod_group_body("a", min_member=1))
+    told = {**builders.pod_group_body("a", min_member=1), "status": {"phase": "Running"}}
     office.cluster.put(PODS, builders.pod_body("a-0", gang="a", schedulerName="another"))
+    office.cluster.put(POD_GROUPS, told)
     await office.look()
-    before = office.writes("patch_status")
+    before = office.phase("a")
 
     office.cluster.delete(PODS, NAMESPACE, "a-0")
     office.gang("a", 1, pods=1)
     await office.look()
 
-    assert (0, "Scheduling") == (before, office.phase("a"))
+    assert ("Running", "Scheduling") == (before, office.phase("a"))
+
+
+async def test_of_a_gang_whose_pods_name_another_scheduler_it_is_told_that_it_has_none() -> None:
+    office = Office()
+    office.gang("a", 1, pods=0)
+    office.cluster.put(PODS, builders.pod_body("a-0", gang="a", schedulerName="another"))
+
+    await office.look()
+
+    assert "Pending" == office.phase("a")
 
 
 async def test_a_gang_that_was_ours_is_told_of_when_only_strangers_are_left() -> None:

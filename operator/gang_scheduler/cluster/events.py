@@ -56,7 +56,7 @@ class Events:
 
     The same Event about the same object is not repeated for some minutes, and one that says the
     same in other numbers not for half a minute. When the queue is full, the oldest is dropped, so
-    that none comes late by more than 20 seconds: conditions tell the state, Events only how it
+    that none comes late by more than 25 seconds: conditions tell the state, Events only how it
     came to be.
     """
 

@@ -172,8 +172,8 @@ class StatusWriter:
         resource = declaration.resource if declaration else None
         if declaration is None or resource is None or resource.group not in STATUSES:
             return
-        is_ours = bool(record.members or told.status)
-        if not is_ours and self._cache.strangers.are_in(record.key):
+        told_by_others = declaration.status and not (record.members or told.status)
+        if told_by_others and self._cache.strangers.are_in(record.key):
             return  # Of two installations each tells of its own.
         view = View(
             written=told.status or declaration.status,

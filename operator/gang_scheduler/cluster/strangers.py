@@ -1,4 +1,4 @@
-"""Which gangs have members that are another scheduler's. Their objects are not ours to write on."""
+"""Which gangs have members that are another scheduler's: what it tells of those is left alone."""
 
 from collections import Counter
 

@@ -105,14 +105,16 @@ class ListWatch:
 
     async def _list_pages(self, resource: Resource) -> None:
         self._feed.begin(resource)
+        version = ""
         async with aclosing(self._pages(resource)) as pages:
             async for page in pages:
                 for number, item in enumerate(page.items or ()):
                     if not number % SLICE:
                         await asyncio.sleep(0)
                     self._feed.listed(item)
-                self._version = page.metadata.resource_version
+                version = page.metadata.resource_version
         self._feed.end()
+        self._version = version
 
     async def _pages(self, resource: Resource) -> AsyncGenerator[Page]:
         """Yield all pages of a list. While one is taken in, the next is on its way."""
