@@ -144,9 +144,18 @@ class City:
 
     def _member(self, gang: str, number: int, ask: Ask, priority: int, node: str = "") -> Pod:
         """Add a pod. Pods of one class share what they ask for, as those do that are read."""
-        pod = builders.pod(f"{gang}-{number}", gang=gang, node=node, priority=priority)
-        waits = None if node else ("Unschedulable", "no room")
-        pod = replace(pod, ask=ask, unscheduled=waits)
+        name = f"{gang}-{number}"
+        pod = Pod(
+            uid=f"uid-{name}",
+            namespace=builders.NAMESPACE,
+            name=name,
+            ask=ask,
+            scheduler=builders.SCHEDULER,
+            node=node,
+            priority=priority,
+            labels={builders.POD_GROUP_LABEL: gang},
+            unscheduled=None if node else ("Unschedulable", "no room"),
+        )
         self.cache.pod_seen(pod)
         return pod
 
