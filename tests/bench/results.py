@@ -75,8 +75,8 @@ class Results:
 
 
 def median(rounds: Sequence[Result]) -> Result:
-    """Return the one of several rounds that is in the middle by its rate, with all problems."""
-    ranked = sorted(rounds, key=lambda result: result.pods_per_second)
+    """Return the round in the middle, by p99 where pods come live, else by rate; all problems."""
+    ranked = sorted(rounds, key=lambda result: (result.p99 or 0, result.pods_per_second))
     problems = tuple(dict.fromkeys(text for each in rounds for text in each.problems))
     return replace(ranked[len(ranked) // 2], problems=problems)
 
