@@ -27,6 +27,8 @@ class Room:
     """
 
     def __init__(self) -> None:
+        self.uids: dict[str, str] = {}
+        """The names of all nodes by uid. Kept, since every object of a list is looked up in it."""
         self._nodes: dict[str, Node] = {}
         self._pods: dict[str, dict[str, _Use]] = {}
         self._classes: Counter[_Use] = Counter()
@@ -38,9 +40,13 @@ class Room:
 
     def node_seen(self, node: Node) -> bool:
         """Add or replace a node; tell whether anything that matters changed."""
-        if self._nodes.get(node.name) == node:
+        before = self._nodes.get(node.name)
+        if before == node:
             return False
+        if before is not None:
+            self.uids.pop(before.uid, None)
         self._nodes[node.name] = node
+        self.uids[node.uid] = node.name
         self._stale = True
         return True
 
@@ -54,13 +60,9 @@ class Room:
         if node is None or uid not in ("", node.uid):
             return False
         del self._nodes[name]
+        self.uids.pop(node.uid, None)
         self._stale = True
         return True
-
-    @property
-    def uids(self) -> dict[str, str]:
-        """The names of all nodes by uid."""
-        return {node.uid: node.name for node in self._nodes.values()}
 
     def uids_on(self, node: str) -> Collection[str]:
         """Return the uids of the pods that are counted on a node."""

@@ -54,3 +54,12 @@ def test_namespaces_come_in_through_the_intake_and_leave_by_event_or_sweep() -> 
 
     assert [["uid-team"], [], ["uid-team"]] == steps
     assert [] == sorted(cache.uids(NAMESPACES))
+
+
+def test_a_namespace_that_was_created_again_has_only_its_new_uid() -> None:
+    known = Namespaces()
+    for uid in ("first", "second"):
+        known.seen(DeclaredNamespace(uid, "team", {}))
+
+    assert ["second"] == list(known.uids)
+    assert ("", "team") == (known.gone("first"), known.gone("second"))

@@ -24,11 +24,12 @@ class Namespaces:
 
     def __init__(self) -> None:
         self._known: dict[str, DeclaredNamespace] = {}
+        self._names: dict[str, str] = {}
 
     @property
     def uids(self) -> Collection[str]:
         """The uids of all of them."""
-        return {each.uid for each in self._known.values()}
+        return self._names.keys()
 
     def labels_of(self, name: str) -> Mapping[str, str]:
         """Return the labels of a namespace."""
@@ -38,12 +39,15 @@ class Namespaces:
     def seen(self, declared: DeclaredNamespace) -> bool:
         """Add or replace a namespace; tell whether its labels are others now."""
         before = self.labels_of(declared.name)
+        if declared.name in self._known:
+            self._names.pop(self._known[declared.name].uid, None)
         self._known[declared.name] = declared
+        self._names[declared.uid] = declared.name
         return before != declared.labels
 
     def gone(self, uid: str) -> str:
         """Forget a namespace; return its name, empty for one that was not known."""
-        name = next((name for name, each in self._known.items() if each.uid == uid), "")
+        name = self._names.pop(uid, "")
         self._known.pop(name, None)
         return name
 
