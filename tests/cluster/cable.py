@@ -15,6 +15,7 @@ class Cable:
         self._address = urllib.parse.urlsplit(url)
         self._is_cut = False
         self._ends: set[asyncio.StreamWriter] = set()
+        self._passing: set[asyncio.Future[tuple[None, None]]] = set()
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._connected, "127.0.0.1", 0)
@@ -24,6 +25,7 @@ class Cable:
         self.cut()
         self._server.close()
         await self._server.wait_closed()
+        await asyncio.gather(*self._passing)
 
     @property
     def url(self) -> str:
@@ -47,7 +49,10 @@ class Cable:
             return
         far, forth = await asyncio.open_connection(self._address.hostname, self._address.port)
         self._ends |= {back, forth}
-        await asyncio.gather(_pass(near, forth), _pass(far, back))
+        passing = asyncio.gather(_pass(near, forth), _pass(far, back))
+        self._passing.add(passing)
+        await passing
+        self._passing.remove(passing)
         self._ends -= {back, forth}
 
 
