@@ -164,6 +164,15 @@ async def test_a_kind_whose_crd_goes_is_gone_and_comes_back_with_it() -> None:
         assert found.list_watch.served
 
 
+async def test_a_kind_that_is_served_some_time_after_its_crd_changed_is_looked_for_again() -> None:
+    async with watching([404, 404, 404, 404, page(A)]) as found:
+        await until(lambda: found.server.asked.count("list") == 1)
+        found.crds_changed.set()
+        found.crds_changed.clear()
+
+        await until(lambda: found.names() == "a")
+
+
 async def test_the_best_version_that_is_served_is_watched() -> None:
     async with watching([404, page(version=3)], resource=NATIVE_POD_GROUPS[0]) as found:
         await found.asked("list", "list", "watch 3")

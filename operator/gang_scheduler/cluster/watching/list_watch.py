@@ -7,7 +7,7 @@ last version; a version that the server has forgotten, by another list.
 import asyncio
 import random
 from collections.abc import AsyncGenerator
-from contextlib import aclosing, suppress
+from contextlib import aclosing
 from typing import Final
 
 import msgspec
@@ -38,7 +38,7 @@ RESUMES: Final = 8
 """So many failures in a row are waited out; then a list may help."""
 LOOK_AGAIN_SECONDS: Final = 60.0
 SETTLE_SECONDS: Final = 1.0
-"""A CRD is served a moment after it was created."""
+"""A CRD is served a moment after it was created. If not by then, looks follow after longer ones."""
 
 RESUMABLE: Final = frozenset({Kind.UNKNOWN, Kind.THROTTLED})
 FULL: Final = ("application/json", "application/json")
@@ -74,6 +74,7 @@ class ListWatch:
         self._accept_list, self._accept_watch = accept
         self._resource = kind.versions[0]
         self._version = ""
+        self._look_again_seconds = LOOK_AGAIN_SECONDS
         # In a row, and what was told of them.
         self._failures = 0
         self._problem = ""
@@ -168,14 +169,21 @@ class ListWatch:
         return f"{self._resource.path()}?{query}&resourceVersion={self._version}"
 
     async def _wait_until_served(self) -> None:
-        """Wait until a CRD changes, or for a minute: a new API server may serve more, too."""
+        """Wait until a CRD changes, or a minute: a new API server may serve more, too.
+
+        After a change wait for less, and longer each time.
+        """
         self._feed.begin(self._resource)
         self._feed.end()
         self.served = False
         self.in_step.set()
-        with suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_AGAIN_SECONDS):
+        try:
+            async with asyncio.timeout(self._look_again_seconds):
                 await self._crds_changed.wait()
+        except TimeoutError:
+            self._look_again_seconds = min(self._look_again_seconds * 2, LOOK_AGAIN_SECONDS)
+        else:
+            self._look_again_seconds = SETTLE_SECONDS
             await asyncio.sleep(SETTLE_SECONDS)
 
     async def _pause(self, error: ApiError) -> None:
