@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import itertools
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -210,18 +210,25 @@ async def test_an_api_server_that_forgot_the_version_is_listed_anew(watched: Giv
         await found.until(lambda: found.pods() == {"old": "", "new": ""})
 
 
-async def test_a_kind_is_watched_from_the_moment_its_crd_appears(watched: Given) -> None:
-    found, source = watched
-    crd = yaml.safe_load(
-        (CRDS / "clusternetworktopologies.scheduling.koordinator.sh.yaml").read_text()
-    )
-    name = crd["metadata"]["name"]
-    async with running(source):
-        await asyncio.to_thread(found.plane.request, "POST", CRD_PATH, crd)
-        established = ("wait", "--for=condition=Established", f"crd/{name}")
-        await asyncio.to_thread(found.plane.kubectl, *established)
+class Trees:
+    """The CRD of ClusterNetworkTopology, which a user installs, uses and removes."""
+
+    def __init__(self, found: Watched) -> None:
+        self._found = found
+        self._crd = yaml.safe_load(
+            (CRDS / "clusternetworktopologies.scheduling.koordinator.sh.yaml").read_text()
+        )
+
+    async def install(self) -> None:
+        """Install the CRD."""
+        await asyncio.to_thread(self._found.plane.request, "POST", CRD_PATH, self._crd)
+        name = f"crd/{CLUSTER_NETWORK_TOPOLOGIES.name}"
+        await self._kubectl("wait", "--for=condition=Established", name)
+
+    async def create(self) -> str:
+        """Create a tree of racks, and return its uid."""
         layer = {"topologyLayer": "RackLayer", "labelKey": ["rack"], "parentTopologyLayer": ""}
-        uid = await found.create(
+        return await self._found.create(
             CLUSTER_NETWORK_TOPOLOGIES,
             "default",
             apiVersion=CLUSTER_NETWORK_TOPOLOGIES.api_version,
@@ -229,7 +236,48 @@ async def test_a_kind_is_watched_from_the_moment_its_crd_appears(watched: Given)
             spec={"networkTopologySpec": [layer]},
         )
 
-        await found.until(lambda: uid in found.cache.uids(CLUSTER_NETWORK_TOPOLOGIES))
-        await asyncio.to_thread(found.plane.request, "DELETE", f"{CRD_PATH}/{name}")
+    async def remove(self) -> None:
+        """Remove the CRD, and with it all trees."""
+        name = CLUSTER_NETWORK_TOPOLOGIES.name
+        await self._kubectl("delete", "crd", name, "--ignore-not-found")
 
-        await found.until(lambda: not found.cache.uids(CLUSTER_NETWORK_TOPOLOGIES))
+    def known(self) -> Collection[str]:
+        """Return the uids of those in the cache."""
+        return self._found.cache.uids(CLUSTER_NETWORK_TOPOLOGIES)
+
+    async def _kubectl(self, *words: str) -> None:
+        await asyncio.to_thread(self._found.plane.kubectl, *words)
+
+
+@pytest.fixture
+async def trees(watched: Given) -> AsyncIterator[Trees]:
+    found, _ = watched
+    installed = Trees(found)
+    yield installed
+    await installed.remove()
+
+
+async def test_a_kind_is_watched_for_as_long_as_its_crd_is_there(
+    watched: Given, trees: Trees
+) -> None:
+    found, source = watched
+    async with running(source):
+        await trees.install()
+        uid = await trees.create()
+        await found.until(lambda: uid in trees.known())
+        await trees.remove()
+
+        await found.until(lambda: not trees.known())
+
+
+async def test_a_kind_is_watched_of_whose_crd_no_watch_told(watched: Given, trees: Trees) -> None:
+    found, source = watched
+    async with running(source):
+        found.cable.cut()
+        await trees.install()
+        uid = await trees.create()
+        # Its memory begins with its start.
+        await asyncio.to_thread(found.plane.restart, "kube-apiserver", graceful=True)
+        found.cable.mend()
+
+        await found.until(lambda: uid in trees.known())

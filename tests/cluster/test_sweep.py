@@ -1,4 +1,4 @@
-"""A sweep finds what no watch has told; the first lists are no reason for one."""
+"""A sweep finds what no watch has told, also of whole kinds; the first lists ask for none."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,8 +9,14 @@ import builders
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.fake import FakeApi, FakeCluster
 from gang_scheduler.cluster.intake import Intake
-from gang_scheduler.cluster.ports import PODS
-from gang_scheduler.cluster.watching.sweep import AFTER_LIST_SECONDS, Sweep
+from gang_scheduler.cluster.ports import PODS, Body
+from gang_scheduler.cluster.watching.sweep import (
+    AFTER_LIST_SECONDS,
+    LIST_AGAIN_SECONDS,
+    LOOK_FOR_KINDS_SECONDS,
+    KindsNotWatchedError,
+    Sweep,
+)
 
 pytestmark = pytest.mark.looptime
 
@@ -26,14 +32,18 @@ class Watch:
         self.cache = Cache([builders.SCHEDULER])
         self.intake = Intake(self.cache)
         self.sweep = Sweep(self.api, self.cache, self.intake.broken, interval_seconds=3600)
-        self.intake.on_listed = self.sweep.listed
         for name in NAMES:
             self.cluster.put(PODS, builders.pod_body(name))
 
     def list(self) -> None:
         """List all pods that there are."""
         for body in self.cluster.all(PODS):
-            self.intake.pod({"type": None, "object": body})
+            self.told_of(body)
+
+    def told_of(self, body: Body) -> None:
+        """Take in one pod of a list."""
+        self.sweep.listed(PODS, body["metadata"]["uid"])
+        self.intake.pod({"type": None, "object": body})
 
     async def start(self, *steps: Callable[[], None]) -> None:
         """Start, with these steps before the first lists are complete."""
@@ -75,3 +85,54 @@ async def test_who_was_deleted_before_a_second_list_during_the_start_is_swept() 
     await watch.run()
 
     assert {"b"} == watch.pods()
+
+
+async def test_a_start_at_which_nothing_more_comes_of_a_kind_is_no_start() -> None:
+    watch = Watch()
+
+    with pytest.raises(KindsNotWatchedError, match="pods"):
+        await watch.start()
+
+
+async def test_a_start_may_be_slow_as_long_as_something_comes() -> None:
+    watch = Watch()
+    for number in range(20):
+        watch.cluster.put(PODS, builders.pod_body(f"slow-{number}"))
+    started = asyncio.create_task(watch.sweep.wait_until_complete())
+    for body in list(watch.cluster.all(PODS)):
+        await asyncio.sleep(2 * LIST_AGAIN_SECONDS)
+        watch.told_of(body)
+
+    await started
+
+    assert 20 + len(NAMES) == len(watch.pods())
+
+
+async def test_a_kind_of_which_nothing_is_told_is_found() -> None:
+    watch = Watch()
+
+    with pytest.raises(KindsNotWatchedError, match="pods"):
+        await asyncio.wait_for(watch.sweep.look_for_kinds(), 3 * LOOK_FOR_KINDS_SECONDS)
+
+
+async def test_a_kind_whose_watch_is_only_late_is_watched() -> None:
+    watch = Watch()
+    looking = asyncio.create_task(watch.sweep.look_for_kinds())
+    await asyncio.sleep(1.5 * LOOK_FOR_KINDS_SECONDS)
+    watch.list()
+
+    await asyncio.sleep(10 * LOOK_FOR_KINDS_SECONDS)
+
+    assert not looking.done()
+    looking.cancel()
+
+
+async def test_a_kind_with_nothing_but_objects_left_out_is_watched() -> None:
+    watch = Watch()
+    watch.intake.broken |= {body["metadata"]["uid"] for body in watch.cluster.all(PODS)}
+    looking = asyncio.create_task(watch.sweep.look_for_kinds())
+
+    await asyncio.sleep(10 * LOOK_FOR_KINDS_SECONDS)
+
+    assert not looking.done()
+    looking.cancel()

@@ -43,8 +43,7 @@ class Intake:
     """Between the handlers and a sink.
 
     `broken` holds the uids of objects that were left out. `on_broken` is called with the kind,
-    the object and what is wrong. `on_listed` is called with the uid of every object that came with
-    a list, before it is taken in.
+    the object and what is wrong.
     """
 
     def __init__(
@@ -54,7 +53,6 @@ class Intake:
     ) -> None:
         self._sink = sink
         self._on_broken = on_broken
-        self.on_listed: Callable[[str], None] = lambda _: None
         self.broken: set[str] = set()
         self._native_rank = len(NATIVE_VERSIONS)
 
@@ -168,8 +166,6 @@ class Intake:
         obj = event["object"]
         uid = obj.get("metadata", {}).get("uid", "")
         self._count(kind, uid)
-        if event["type"] is None:
-            self.on_listed(uid)
         if event["type"] == "DELETED":
             gone(obj)
             return

@@ -63,6 +63,11 @@ class Resource(NamedTuple):
         """Group and version, as in manifests."""
         return f"{self.group}/{self.version}" if self.group else self.version
 
+    @property
+    def name(self) -> str:
+        """Its name, as that of a CRD: `podgroups.scheduling.x-k8s.io`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
     def path(self, namespace: str = "", name: str = "") -> str:
         """Return the path of an object, or of all of them in a namespace or in the cluster."""
         path = f"/{'apis' if self.group else 'api'}/{self.api_version}"

@@ -4,6 +4,8 @@ Only `on.event`: the other kinds of handlers put finalizers and annotations on u
 Kinds whose CRD is absent cost nothing, and are watched from the moment it appears.
 """
 
+from collections.abc import Callable
+
 import kopf
 
 from gang_scheduler.cluster.connection import Connection
@@ -11,14 +13,22 @@ from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.ports import Resource
 from gang_scheduler.cluster.watching.watched import WATCHED, Watched
 
+Listed = Callable[[Resource, str], None]
 
-def register(registry: kopf.OperatorRegistry, intake: Intake, connection: Connection) -> None:
-    """Put all handlers into a registry."""
+
+def register(
+    registry: kopf.OperatorRegistry, intake: Intake, listed: Listed, connection: Connection
+) -> None:
+    """Put all handlers into a registry.
+
+    `listed` is called with the kind and the uid of every object that came with a list, before it is
+    taken in.
+    """
     for kind in WATCHED:
         # Kopf takes a kind without a version for one of the group's preferred version, and that
         # may have no such kind: scheduling.k8s.io/v1 has no PodGroups.
         for resource in kind.versions:
-            _watch(registry, resource, kind, intake)
+            _watch(registry, resource, kind, intake, listed)
 
     @kopf.on.login(registry=registry)
     async def login(**_: object) -> kopf.ConnectionInfo:
@@ -26,10 +36,16 @@ def register(registry: kopf.OperatorRegistry, intake: Intake, connection: Connec
 
 
 def _watch(
-    registry: kopf.OperatorRegistry, resource: Resource, kind: Watched, intake: Intake
+    registry: kopf.OperatorRegistry,
+    resource: Resource,
+    kind: Watched,
+    intake: Intake,
+    listed: Listed,
 ) -> None:
     @kopf.on.event(*resource, id=resource.plural, registry=registry)
     async def seen(event: kopf.RawEvent, **_: object) -> None:
+        if event["type"] is None:
+            listed(kind.versions[0], event["object"]["metadata"]["uid"])
         kind.take(intake, event)
 
 

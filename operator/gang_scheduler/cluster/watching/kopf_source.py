@@ -2,7 +2,7 @@
 
 Kopf ends on what an informer would survive: a watch answered with an error other than 410, half a
 line at the end of a stream, an outage longer than its backoffs. The cache outlives it, and the
-sweep finds what was deleted in between.
+sweep finds what was deleted in between, and kinds that Kopf does not watch.
 
 `kopf.operator()` would cancel every task of the event loop that is younger than itself, the
 binder's requests included. So its tasks are spawned here and watched by us.
@@ -46,14 +46,12 @@ class KopfSource:
         self._sweep = sweep
         self._after_start = after_start
         self._is_complete = asyncio.Event()
-        intake.on_listed = sweep.listed
 
     async def run(self) -> None:
         """Run until cancelled. Whatever ends Kopf, it is started again."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._run_kopf())
-            await self._sweep.wait_until_complete()
-            self._is_complete.set()
+            await self._is_complete.wait()
             await self._sweep.run()
 
     async def complete(self) -> None:
@@ -79,16 +77,17 @@ class KopfSource:
             pause = min(pause * 2, LAST_PAUSE)
 
     async def _run_once(self) -> str:
-        """Run Kopf until it ends; return why it did."""
+        """Run Kopf until it ends, or leaves out what it should watch; return what happened."""
         registry = kopf.OperatorRegistry()
-        handlers.register(registry, self._intake, self._connection)
-        tasks = await kopf.spawn_tasks(
+        handlers.register(registry, self._intake, self._sweep.listed, self._connection)
+        kopfs = await kopf.spawn_tasks(
             registry=registry,
             settings=operator_settings(),
             clusterwide=True,
             standalone=True,
         )
         self._after_start()
+        tasks = [*kopfs, asyncio.create_task(self._look_after())]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -97,6 +96,12 @@ class KopfSource:
             await asyncio.wait(tasks)
         errors = (task.exception() for task in done if not task.cancelled())
         return next((repr(error) for error in errors if error is not None), "ended by itself")
+
+    async def _look_after(self) -> None:
+        """Wait for the first lists; from then on, raise when a kind is not watched."""
+        await self._sweep.wait_until_complete()
+        self._is_complete.set()
+        await self._sweep.look_for_kinds()
 
 
 class _NoDiff(kopf.AnnotationsDiffBaseStorage):

@@ -2,10 +2,15 @@
 
 A watch that had to start anew tells nothing of what was deleted in between, and Kopf has no word
 for "the first list is complete". Both are answered by the uids that the API server lists.
+
+So is whether Kopf watches a kind at all. It asks which kinds are served when it is told that a CRD
+changed, and at no other time: it does not know of a kind that the API server serves a moment later,
+or whose CRD came while no watch looked.
 """
 
 import asyncio
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterable, Mapping
 
 import structlog
 
@@ -22,9 +27,16 @@ AFTER_LIST_SECONDS = 2.0
 """A watch's own list takes a moment to come in: look after it."""
 LOOK_SECONDS = 0.05
 LIST_AGAIN_SECONDS = 5.0
+STALLS = 3
+"""So many lists in a row without anything new, and it is not slowness that keeps the rest away."""
+LOOK_FOR_KINDS_SECONDS = 10.0
 
 log = structlog.get_logger()
 Versions = tuple[Resource, ...]
+
+
+class KindsNotWatchedError(Exception):
+    """The API server has objects that no watch tells of."""
 
 
 class Sweep:
@@ -37,19 +49,22 @@ class Sweep:
         self._interval = interval_seconds
         self._asked = asyncio.Event()
 
-    def listed(self, uid: str) -> None:
+    def listed(self, kind: Resource, uid: str) -> None:
         """Note that an object has come with a list. If it was known, its watch has begun anew.
 
         Then deletions may have been missed: sweep soon.
         """
-        if any(uid in self._cache.uids(versions[0]) for versions in KINDS):
+        if uid in self._cache.uids(kind):
             self._asked.set()
 
     async def wait_until_complete(self) -> None:
-        """Return when the cache has everything that the API server listed and has not deleted."""
-        clock = asyncio.get_running_loop().time
+        """Return when the cache has everything that the API server listed and has not deleted.
+
+        Raises KindsNotWatchedError when nothing more comes of what is missing.
+        """
         required: dict[Versions, Mapping[str, PodRef]] = {}
         missing = dict.fromkeys(KINDS, 1)
+        stalls = 0
         while any(missing.values()):
             try:
                 listed = {versions: await self._uids(versions) for versions in KINDS}
@@ -62,11 +77,23 @@ class Sweep:
                 each: {uid: ref for uid, ref in listed[each].items() if uid in first}
                 for each, first in (required or listed).items()
             }
-            until = clock() + LIST_AGAIN_SECONDS
-            while any(missing.values()) and clock() < until:
-                missing = {each: self._missing(each, required[each]) for each in KINDS}
-                await asyncio.sleep(LOOK_SECONDS)
-            log.info("cache_filling", missing={k[0].plural: n for k, n in missing.items() if n})
+            before, missing = missing, await self._fill(required)
+            stalls = stalls + 1 if missing == before else 0
+            if stalls == STALLS:
+                raise KindsNotWatchedError(_names(each for each, n in missing.items() if n))
+
+    async def look_for_kinds(self) -> None:
+        """Compare until cancelled. Raises KindsNotWatchedError for what was absent at two looks.
+
+        A kind that is not served or has no objects costs one small request a look; one that the
+        cache has an object of costs none.
+        """
+        absent: set[Versions] = set()
+        while True:
+            await asyncio.sleep(LOOK_FOR_KINDS_SECONDS)
+            before, absent = absent, await self._absent()
+            if before & absent:
+                raise KindsNotWatchedError(_names(before & absent))
 
     async def run(self) -> None:
         """Sweep until cancelled."""
@@ -102,6 +129,28 @@ class Sweep:
             telemetry.SWEPT.labels(kind.plural).inc(len(gone))
             log.info("swept", kind=kind.plural, gone=len(gone))
 
+    async def _fill(self, required: Mapping[Versions, Mapping[str, PodRef]]) -> dict[Versions, int]:
+        """Give the watches a while to bring what is required; return how much is missing then."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + LIST_AGAIN_SECONDS
+        while True:
+            missing = {each: self._missing(each, uids) for each, uids in required.items()}
+            if clock() >= until or not any(missing.values()):
+                break
+            await asyncio.sleep(LOOK_SECONDS)
+        log.info("cache_filling", missing={k[0].plural: n for k, n in missing.items() if n})
+        return missing
+
+    async def _absent(self) -> set[Versions]:
+        """Return the kinds that the API server has objects of, and the cache none."""
+        found = set()
+        for versions in KINDS:
+            if not self._cache.uids(versions[0]):
+                with contextlib.suppress(ApiError):
+                    if self._missing(versions, await self._uids(versions)):
+                        found.add(versions)
+        return found
+
     def _missing(self, versions: Versions, listed: Mapping[str, PodRef]) -> int:
         known = self._cache.uids(versions[0])
         return sum(uid not in known and uid not in self._broken for uid in listed)
@@ -114,3 +163,7 @@ class Sweep:
                 if error.kind is not Kind.GONE:
                     raise
         return {}  # The kind is not served: its CRD is not installed.
+
+
+def _names(kinds: Iterable[Versions]) -> str:
+    return ", ".join(sorted(versions[0].name for versions in kinds))

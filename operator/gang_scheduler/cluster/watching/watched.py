@@ -29,9 +29,8 @@ class Watched(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name, as that of a CRD: `podgroups.scheduling.x-k8s.io`."""
-        group, _, plural = self.versions[0]
-        return f"{plural}.{group}" if group else plural
+        """Its name, in whatever version it is served."""
+        return self.versions[0].name
 
 
 WATCHED: Final = (
