@@ -1,0 +1,89 @@
+"""Puts answers together from what a connection brings, however it is cut. No I/O."""
+
+from typing import NamedTuple
+
+import httptools
+
+HTTP_ERRORS = (httptools.HttpParserError, httptools.HttpParserUpgrade)
+FRAMED = {b"content-length", b"transfer-encoding"}
+"""The headers that tell where a body ends. Without them, it ends with the connection."""
+
+
+class BrokenError(ConnectionError):
+    """A connection ended, or brought something else, before an answer was whole."""
+
+
+class Answer(NamedTuple):
+    """What came back. Names of headers are in lower case. `lasts`: the connection can go on."""
+
+    status: int
+    reason: str
+    headers: dict[bytes, bytes]
+    body: bytes
+    lasts: bool
+
+
+class AnswerReader:
+    """Reads the answers of one connection, one after the other. Implements httptools' callbacks."""
+
+    def __init__(self) -> None:
+        self._parser = httptools.HttpResponseParser(self)
+        self._answer: Answer | None = None
+        self._is_open_ended = False
+        self._has_surplus = False
+        self._reason = b""
+        self._headers: dict[bytes, bytes] = {}
+        self._parts: list[bytes] = []
+
+    def feed(self, received: bytes) -> Answer | None:
+        """Take the next bytes in, and return the answer that they complete, if they do.
+
+        Raises BrokenError when there can be no answer any more.
+        """
+        try:
+            self._parser.feed_data(received)
+        except HTTP_ERRORS as error:
+            if self._answer is None:
+                raise BrokenError(f"the answer is no HTTP: {error}") from error
+            self._has_surplus = True
+        answer, self._answer = self._answer, None
+        # What came after an answer would be taken for the next one.
+        return answer._replace(lasts=False) if answer and self._has_surplus else answer
+
+    def end(self) -> Answer | None:
+        """Return the answer that is whole now that the connection ended well, if one is."""
+        return self._whole(lasts=False) if self._is_open_ended else None
+
+    def on_message_begin(self) -> None:
+        """Start over. Two answers at once are one too many."""
+        self._has_surplus = self._answer is not None
+        self._reason = b""
+        self._headers = {}
+        self._parts = []
+
+    def on_status(self, reason: bytes) -> None:
+        """Keep the words beside the status: they may come in pieces."""
+        self._reason += reason
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header."""
+        self._headers[name.lower()] = value
+
+    def on_headers_complete(self) -> None:
+        """Find out how the body will end."""
+        self._is_open_ended = self._headers.keys().isdisjoint(FRAMED)
+
+    def on_body(self, part: bytes) -> None:
+        """Keep a part of the body."""
+        self._parts.append(part)
+
+    def on_message_complete(self) -> None:
+        """Keep the answer, unless it only says that another will follow (1xx)."""
+        self._is_open_ended = False
+        if self._answer is None and self._parser.get_status_code() >= 200:
+            self._answer = self._whole(lasts=self._parser.should_keep_alive())
+
+    def _whole(self, *, lasts: bool) -> Answer:
+        reason = self._reason.decode(errors="replace")
+        status = self._parser.get_status_code()
+        return Answer(status, reason, self._headers, b"".join(self._parts), lasts)
