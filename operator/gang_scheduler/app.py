@@ -64,7 +64,7 @@ async def main(settings: Settings) -> None:
     """Run the operator on the current event loop, until it is told to stop."""
     log.info("starting", version=__version__, **settings.model_dump(mode="json"))
     configuration = await connection.load(settings.kubeconfig)
-    # Bindings and evictions go beside each other, and every watch has one to itself.
+    # Bindings and evictions go beside each other, and every kind may be listed meanwhile.
     limit = 2 * settings.bind_concurrency + settings.status_concurrency + SPARE_CONNECTIONS
     limit += len(WATCHED)
     async with Connection(configuration, limit) as open_connection:

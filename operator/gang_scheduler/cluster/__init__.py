@@ -18,6 +18,7 @@
 | eligibility       | whether a gang may evict others; `nominations` are those that wait for it  |
 | topologies        | the trees in force; `kueue_topologies` reads those of Kueue                |
 | topology_writer   | the status of a ClusterNetworkTopology, as `topology_status` words it      |
+| connection        | who we are to the API server, and how it is reached; `http1` asks it       |
 | ports             | the protocols between the parts; `kubernetes` and `fake` implement the API |
 | binder            | binds a placed gang and settles what an answer left open                   |
 | evictor           | nominates, marks and evicts; `rounds` has its steps, `marks` their words   |

@@ -1,32 +1,37 @@
 """How to reach the API server: from the pod's ServiceAccount or a kubeconfig.
 
-Loading is kubernetes_asyncio's, with everything a kubeconfig can say (exec plugins too). Requests
-go over one plain aiohttp session: its typed client costs three times the CPU a binding, and
-reports a successful binding as an error (kubernetes-client/python#547).
+Loading is kubernetes_asyncio's, with everything a kubeconfig can say (exec plugins too). Its typed
+client is not used: it costs a multiple of the CPU a binding, and reports a successful binding as an
+error (kubernetes-client/python#547). Requests go over a small client of our own (`http1`), since
+one binding in a plain aiohttp session costs three times as much. Watches, which ask once in
+minutes, have such a session.
 """
 
 import base64
 import ssl
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Self
 
 import aiohttp
-import orjson
 from kubernetes_asyncio import config
 from kubernetes_asyncio.client import Configuration
 
+from gang_scheduler import __version__
+from gang_scheduler.cluster import errors
 from gang_scheduler.cluster.errors import ApiError
+from gang_scheduler.cluster.http1.client import CONNECT_SECONDS, Client
 
-CONNECT_SECONDS = 10
 REQUEST_SECONDS = 30
-KEEP_SECONDS = 60
-"""How long an idle connection is kept: the next gang need not shake hands. The API server would
-keep it for 90 s."""
 TOKEN_SECONDS = 60
 """Projected ServiceAccount tokens are replaced on disk long before they end: read once a minute."""
+HEADERS = {
+    "User-Agent": f"py-gang-scheduler/{__version__}",
+    # To pack a long list takes the API server longer than to send it as it is.
+    "Accept-Encoding": "identity",
+}
 
 
 async def load(kubeconfig: str) -> Configuration:
@@ -44,32 +49,42 @@ async def load(kubeconfig: str) -> Configuration:
 
 @dataclass
 class Connection:
-    """One session to one API server. Use as an async context manager."""
+    """All connections to one API server. Use as an async context manager.
+
+    At most `limit` short requests are on their way at once.
+    """
 
     configuration: Configuration
     limit: int = 100
+    _client: Client | None = None
     _session: aiohttp.ClientSession | None = None
     _token: str = ""
     _token_read_at: float = field(default=float("-inf"))
 
     async def __aenter__(self) -> Self:
-        connector = aiohttp.TCPConnector(
-            limit=self.limit, ssl=self._ssl_context(), keepalive_timeout=KEEP_SECONDS
-        )
-        # To pack a long list takes the API server longer than to send it as it is.
-        headers = {"Accept-Encoding": "identity"}
+        tls = self._ssl_context()
+        self._client = Client(self.host, tls, HEADERS, self.limit)
         self._session = aiohttp.ClientSession(
-            connector=connector, headers=headers, cookie_jar=aiohttp.DummyCookieJar()
+            connector=aiohttp.TCPConnector(limit=0, ssl=tls),
+            headers=HEADERS,
+            cookie_jar=aiohttp.DummyCookieJar(),
         )
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._session is not None:
-            await self._session.close()
+        await self.session.close()
+        await self.client.close()
+
+    @property
+    def client(self) -> Client:
+        """The open client of short requests."""
+        if self._client is None:
+            raise RuntimeError("the connection is not open")
+        return self._client
 
     @property
     def session(self) -> aiohttp.ClientSession:
-        """The open session."""
+        """The open session of watches."""
         if self._session is None:
             raise RuntimeError("the connection is not open")
         return self._session
@@ -91,18 +106,15 @@ class Connection:
     ) -> bytes:
         """Return the body of a successful answer. Raises ApiError for every other outcome."""
         headers = {"Content-Type": content_type, "Accept": accept}
-        timeout = aiohttp.ClientTimeout(total=timeout_seconds, connect=CONNECT_SECONDS)
         try:
             headers |= await self.authorization()
-            async with self.session.request(
-                method, self.host + path, data=body, headers=headers, timeout=timeout
-            ) as answer:
-                content = await answer.read()
-                if answer.status < 400:
-                    return content
-                raise _error(answer, content)
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            answer = await self.client.ask(method, path, headers, body, timeout_seconds)
+        except OSError as error:
             raise ApiError(0, f"{type(error).__name__}: {error}") from error
+        if 200 <= answer.status < 300:
+            return answer.body
+        retry_after = answer.headers.get(b"retry-after", b"").decode(errors="replace")
+        raise errors.of_answer(answer.status, answer.reason, answer.body, retry_after)
 
     @asynccontextmanager
     async def stream(
@@ -121,7 +133,7 @@ class Connection:
                 self.host + path, headers=headers, timeout=timeout
             ) as answer:
                 if answer.status >= 400:
-                    raise _error(answer, await answer.read())
+                    raise await _error(answer)
                 yield _until_silence(answer.content.iter_any())
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise ApiError(0, f"{type(error).__name__}: {error}") from error
@@ -157,22 +169,7 @@ async def _until_silence(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             yield chunk
 
 
-def _error(answer: aiohttp.ClientResponse, content: bytes) -> ApiError:
-    cause = ""
-    try:
-        status: Any = orjson.loads(content)
-        message = str(status["message"])
-        cause = _cause(status)
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        message = content[:200].decode(errors="replace") or str(answer.reason)
-    try:
-        retry_after = float(answer.headers.get("Retry-After", 0))
-    except ValueError:
-        retry_after = 0.0
-    return ApiError(answer.status, message, retry_after, cause)
-
-
-def _cause(status: Mapping[str, Any]) -> str:
-    """Return the first word that the server gives for what caused its answer."""
-    causes = (status.get("details") or {}).get("causes") or [{}]
-    return str(causes[0].get("reason") or "")
+async def _error(answer: aiohttp.ClientResponse) -> ApiError:
+    retry_after = answer.headers.get("Retry-After", "")
+    content = await answer.read()
+    return errors.of_answer(answer.status, answer.reason or "", content, retry_after)

@@ -1,6 +1,10 @@
 """Answers of the API server that are no success, by what the caller can do about them."""
 
 import enum
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
 
 
 class Kind(enum.Enum):
@@ -50,3 +54,25 @@ class ApiError(Exception):
             return Kind.PROTECTED
         known = {404: Kind.GONE, 409: Kind.CONFLICT, 429: Kind.THROTTLED}
         return known.get(self.status, Kind.REFUSED)
+
+
+def of_answer(status: int, reason: str, content: bytes, retry_after: str) -> ApiError:
+    """Return what an answer says: in a Status object, if the API server itself wrote it."""
+    cause = ""
+    try:
+        told: Any = orjson.loads(content)
+        message = str(told["message"])
+        cause = _cause(told)
+    except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError):
+        message = content[:200].decode(errors="replace") or reason
+    try:
+        seconds = float(retry_after or 0)
+    except ValueError:
+        seconds = 0.0
+    return ApiError(status, message, seconds, cause)
+
+
+def _cause(status: Mapping[str, Any]) -> str:
+    """Return the first word that the server gives for what caused its answer."""
+    causes = (status.get("details") or {}).get("causes") or [{}]
+    return str(causes[0].get("reason") or "")
