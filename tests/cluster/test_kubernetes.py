@@ -19,11 +19,15 @@ from gang_scheduler.cluster.ports import NODES, PODS
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
-async def answer_to(handler: Handler, seconds: float = 5) -> ApiError:
-    """Return the error that an answer becomes."""
+def _anywhere(handler: Handler) -> web.Application:
     application = web.Application()
     application.router.add_route("*", "/{path:.*}", handler)
-    async with test_utils.TestServer(application) as server:
+    return application
+
+
+async def answer_to(handler: Handler, seconds: float = 5) -> ApiError:
+    """Return the error that an answer becomes."""
+    async with test_utils.TestServer(_anywhere(handler)) as server:
         found = Configuration(host=str(server.make_url("")).rstrip("/"))
         async with Connection(found) as opened:
             with pytest.raises(ApiError) as raised:
@@ -52,6 +56,15 @@ async def test_an_error_without_a_status_object_is_told_as_it_is(body: str) -> N
     error = await answer_to(handler)
 
     assert (Kind.UNKNOWN, body) == (error.kind, error.message)
+
+
+async def test_to_be_sent_elsewhere_is_no_success() -> None:
+    async def handler(_: web.Request) -> web.Response:
+        return web.Response(text="moved", status=307, headers={"Location": "/elsewhere"})
+
+    error = await answer_to(handler)
+
+    assert (Kind.REFUSED, 307, "moved") == (error.kind, error.status, error.message)
 
 
 async def test_a_connection_that_breaks_leaves_open_what_happened() -> None:
@@ -94,6 +107,22 @@ async def test_a_token_that_cannot_be_read_is_an_api_error() -> None:
     async with Connection(configuration) as opened:
         with pytest.raises(ApiError):
             await opened.request("GET", "/api/v1/pods")
+
+
+async def test_a_token_is_sent_without_the_end_of_its_line() -> None:
+    seen = []
+
+    async def handler(request: web.Request) -> web.Response:
+        seen.append(request.headers["Authorization"])
+        return web.Response()
+
+    async with test_utils.TestServer(_anywhere(handler)) as server:
+        configuration = Configuration(host=str(server.make_url("")))
+        configuration.api_key = {"BearerToken": "Bearer secret\n"}
+        async with Connection(configuration) as opened:
+            await opened.request("GET", "/api/v1/pods")
+
+    assert ["Bearer secret"] == seen
 
 
 # On a real API server.

@@ -142,8 +142,9 @@ class Connection:
         """Return the header that says who we are, if there is one."""
         now = time.monotonic()
         if now - self._token_read_at > TOKEN_SECONDS:
-            self._token = await self.configuration.get_api_key_with_prefix("BearerToken") or ""
-            self._token = self._token or self._basic()
+            token = await self.configuration.get_api_key_with_prefix("BearerToken") or ""
+            # The end of a line in the file would be one in the header.
+            self._token = token.strip() or self._basic()
             self._token_read_at = now
         return {"Authorization": self._token} if self._token else {}
 
