@@ -3,7 +3,7 @@
 | module            | promise                                                                    |
 |-------------------|----------------------------------------------------------------------------|
 | watching          | the kinds that are watched, and the two sources that hand them to `intake` |
-| wire, decode      | what is read of a pod and a node, and its translation into the model       |
+| wire, decode      | what is read of each kind, and the translation of it into the model        |
 | peers             | what pods ask of each other, who is meant, and how many there are          |
 | volumes           | claims and volumes, and how claims are bound before their pods             |
 | dressing          | asks with what is known only in this cluster: peers and volumes            |

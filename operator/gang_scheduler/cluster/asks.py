@@ -8,14 +8,17 @@ from typing import Final
 import msgspec
 
 from gang_scheduler.api import annotations
-from gang_scheduler.cluster import wire
 from gang_scheduler.cluster.peers import rules as peer_rules
 from gang_scheduler.cluster.pod_requests import pod_requests, said_of_a_resize
+from gang_scheduler.cluster.wire import pods as pod_wire
+from gang_scheduler.cluster.wire.affinity import PREFERRED, PreferredSchedulingTerm
+from gang_scheduler.cluster.wire.containers import Container
+from gang_scheduler.cluster.wire.selectors import NodeSelector, NodeSelectorTerm
 from gang_scheduler.model.pods import Ask, HostPort, Toleration
 from gang_scheduler.model.requirements import NodeTerm, Requirement
 
 TOLERATION_OPERATORS: Final = frozenset({"Exists", "Equal", "Lt", "Gt", ""})
-PREFERRED_NODES: Final = f"spec.affinity.nodeAffinity.{wire.PREFERRED}"
+PREFERRED_NODES: Final = f"spec.affinity.nodeAffinity.{PREFERRED}"
 MOST_KNOWN: Final = 8192
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
@@ -23,7 +26,7 @@ _known: dict[bytes, Ask] = {}
 """By how a pod is written."""
 
 
-def ask_of(source: wire.Pod) -> Ask:
+def ask_of(source: pod_wire.Pod) -> Ask:
     """Return what a pod asks of a node; alike pods share one. Raises InvalidField for nonsense."""
     text = _written(source)
     ask = _known.get(text)
@@ -42,7 +45,7 @@ def interned(ask: Ask) -> Ask:
     return ask
 
 
-def _written(source: wire.Pod) -> bytes:
+def _written(source: pod_wire.Pod) -> bytes:
     """Return all that `_read` reads of a pod, in the shortest form."""
     spec = source.spec
     return _ENCODER.encode(
@@ -55,7 +58,7 @@ def _written(source: wire.Pod) -> bytes:
     )
 
 
-def _read(source: wire.Pod) -> Ask:
+def _read(source: pod_wire.Pod) -> Ask:
     """Return what a pod asks, besides what it asks of other pods."""
     spec = source.spec
     restartable = (each for each in spec.init_containers if each.restart_policy == "Always")
@@ -74,19 +77,19 @@ def _read(source: wire.Pod) -> Ask:
     )
 
 
-def _affinity(required: wire.NodeSelector | None) -> tuple[NodeTerm, ...] | None:
+def _affinity(required: NodeSelector | None) -> tuple[NodeTerm, ...] | None:
     if required is None:
         return None
     return tuple(_node_term(term) for term in required.node_selector_terms)
 
 
-def _preferred(preferred: Iterable[wire.PreferredSchedulingTerm]) -> Iterable[tuple[int, NodeTerm]]:
+def _preferred(preferred: Iterable[PreferredSchedulingTerm]) -> Iterable[tuple[int, NodeTerm]]:
     for i, each in enumerate(preferred):
         peer_rules.check_weight(f"{PREFERRED_NODES}[{i}].weight", each.weight)
         yield each.weight, _node_term(each.preference)
 
 
-def _node_term(term: wire.NodeSelectorTerm) -> NodeTerm:
+def _node_term(term: NodeSelectorTerm) -> NodeTerm:
     return tuple(
         Requirement(each.key, each.operator, tuple(each.values), on_field)
         for on_field, expressions in ((False, term.match_expressions), (True, term.match_fields))
@@ -94,7 +97,7 @@ def _node_term(term: wire.NodeSelectorTerm) -> NodeTerm:
     )
 
 
-def _host_ports(containers: Iterable[wire.Container], *, on_host: bool) -> Iterable[HostPort]:
+def _host_ports(containers: Iterable[Container], *, on_host: bool) -> Iterable[HostPort]:
     # On the host's network every port is one of the host. The API server writes that down.
     ports = {
         HostPort(number, port.protocol or "TCP", port.host_ip or "0.0.0.0")  # noqa: S104 - as there.
@@ -105,7 +108,7 @@ def _host_ports(containers: Iterable[wire.Container], *, on_host: bool) -> Itera
     return sorted(ports, key=lambda port: (port.port, port.protocol, port.ip))
 
 
-def _features(spec: wire.PodSpec) -> Iterable[str]:
+def _features(spec: pod_wire.PodSpec) -> Iterable[str]:
     """Name what a node must declare, by the rules of component-helpers' `nodedeclaredfeatures`."""
     containers = (*spec.containers, *spec.init_containers)
     rules = (rule for each in containers for rule in each.restart_policy_rules)
@@ -117,7 +120,7 @@ def _features(spec: wire.PodSpec) -> Iterable[str]:
         yield "VolumeBindMountOptions"
 
 
-def _unsupported(source: wire.Pod) -> Iterable[str]:
+def _unsupported(source: pod_wire.Pod) -> Iterable[str]:
     """Name what must not be ignored and is not built yet."""
     spec = source.spec
     yield from (f"metadata.annotations[{key}]" for key in _unknown_annotations(source))
@@ -128,7 +131,7 @@ def _unsupported(source: wire.Pod) -> Iterable[str]:
             yield f"spec.tolerations[{i}].operator"
 
 
-def _unknown_annotations(source: wire.Pod) -> Iterator[str]:
+def _unknown_annotations(source: pod_wire.Pod) -> Iterator[str]:
     for key in sorted(source.metadata.annotations):
         if key.startswith(annotations.KUEUE_PODSET_PREFIX) and key not in annotations.PODSET_KEYS:
             yield key

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import decode, label_selectors, wire
+from gang_scheduler.cluster import decode, label_selectors
+from gang_scheduler.cluster.wire.budgets import PodDisruptionBudget, PodDisruptionBudgetSpec
+from gang_scheduler.cluster.wire.selectors import LabelSelector
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.requirements import Requirement, hold
 
@@ -90,7 +92,7 @@ class Budgets:
 
 
 def _declared(body: Mapping[str, Any], uncounted: int | None) -> DeclaredBudget:
-    source = decode.read(body, wire.PodDisruptionBudget)
+    source = decode.read(body, PodDisruptionBudget)
     status, allowed = source.status, uncounted
     if status is not None:
         is_current = status.observed_generation >= source.metadata.generation
@@ -105,13 +107,13 @@ def _declared(body: Mapping[str, Any], uncounted: int | None) -> DeclaredBudget:
     )
 
 
-def _selector(source: wire.LabelSelector | None) -> tuple[Requirement, ...] | None:
+def _selector(source: LabelSelector | None) -> tuple[Requirement, ...] | None:
     if source is None:
         return None
     return label_selectors.requirements(source, "spec.selector")
 
 
-def _least_healthy(spec: wire.PodDisruptionBudgetSpec) -> Callable[[int], int]:
+def _least_healthy(spec: PodDisruptionBudgetSpec) -> Callable[[int], int]:
     """Return how many must stay healthy, as a function of how many are expected."""
     most, least = spec.max_unavailable, spec.min_available
     if most is not None:

@@ -7,10 +7,15 @@ from typing import Any
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField, parse_spec
 from gang_scheduler.api.pod_group import PodGroup
-from gang_scheduler.cluster import decode, gang_options, sources, topology_requests, wire
+from gang_scheduler.cluster import decode, gang_options, sources, topology_requests
 from gang_scheduler.cluster.gang_options import GangOptions
 from gang_scheduler.cluster.pod_requests import amounts
 from gang_scheduler.cluster.ports import Resource
+from gang_scheduler.cluster.wire.pod_groups import (
+    DisruptionMode,
+    NativePodGroup,
+    NativePodGroupSpec,
+)
 from gang_scheduler.model.gangs import GangKey, Problem, Reason
 from gang_scheduler.model.gathering import Gathering
 from gang_scheduler.model.pods import Pod
@@ -80,7 +85,7 @@ def native_pod_group(body: Mapping[str, Any]) -> Declaration:
     """Return what a PodGroup of scheduling.k8s.io says, in any served version."""
     seen = _seen(body, sources.NATIVE.name)
     try:
-        spec = decode.read(body, wire.NativePodGroup).spec
+        spec = decode.read(body, NativePodGroup).spec
         min_count = _min_count(spec)
         min_runtime = gang_options.min_runtime(body["metadata"].get("annotations") or {})
         gathering = topology_requests.native_constraint(spec.scheduling_constraints)
@@ -170,7 +175,7 @@ def _checked(declaration: Declaration) -> Declaration:
     return declaration
 
 
-def _min_count(spec: wire.NativePodGroupSpec) -> int:
+def _min_count(spec: NativePodGroupSpec) -> int:
     gang = spec.scheduling_policy.gang
     if gang is not None and gang.min_count < 1:
         where = "spec.schedulingPolicy.gang.minCount"
@@ -178,11 +183,11 @@ def _min_count(spec: wire.NativePodGroupSpec) -> int:
     return 1 if gang is None else gang.min_count
 
 
-def _disrupts_all(mode: wire.DisruptionMode | str) -> bool:
+def _disrupts_all(mode: DisruptionMode | str) -> bool:
     return mode == "PodGroup" if isinstance(mode, str) else mode.all is not None
 
 
-def _not_yet(body: Mapping[str, Any], spec: wire.NativePodGroupSpec) -> Iterator[str]:
+def _not_yet(body: Mapping[str, Any], spec: NativePodGroupSpec) -> Iterator[str]:
     """Yield the fields of a native PodGroup that must not be ignored and are not built yet."""
     yield from topology_requests.unknown_constraints(body.get("schedulingConstraints") or {})
     if spec.resource_claims:

@@ -9,9 +9,12 @@ import msgspec
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField, without_nulls
-from gang_scheduler.cluster import asks, podsets, ranks, wire
+from gang_scheduler.cluster import asks, podsets, ranks
 from gang_scheduler.cluster.pod_requests import amounts
 from gang_scheduler.cluster.volumes import pod_volumes
+from gang_scheduler.cluster.wire import nodes as node_wire
+from gang_scheduler.cluster.wire import pods as pod_wire
+from gang_scheduler.cluster.wire.metadata import NO_OWNER, Metadata, OwnerReference
 from gang_scheduler.model.nodes import Node, Taint
 from gang_scheduler.model.pods import Pod
 
@@ -44,10 +47,10 @@ _KINDS = {
 
 def pod(body: Mapping[str, Any]) -> Pod:
     """Return the pod. Raises InvalidField that names the field and the value."""
-    return pod_from_wire(read(body, wire.Pod))
+    return pod_from_wire(read(body, pod_wire.Pod))
 
 
-def pod_from_wire(source: wire.Pod) -> Pod:
+def pod_from_wire(source: pod_wire.Pod) -> Pod:
     """Return the pod of a decoded struct. Raises InvalidField for nonsense quantities."""
     metadata, spec = source.metadata, source.spec
     job = _job(metadata)
@@ -85,10 +88,10 @@ def pod_from_wire(source: wire.Pod) -> Pod:
 
 def node(body: Mapping[str, Any]) -> Node:
     """Return the node. Raises InvalidField that names the field and the value."""
-    return node_from_wire(read(body, wire.Node))
+    return node_from_wire(read(body, node_wire.Node))
 
 
-def node_from_wire(source: wire.Node) -> Node:
+def node_from_wire(source: node_wire.Node) -> Node:
     """Return the node of a decoded struct. Raises InvalidField for nonsense quantities."""
     offered = amounts(source.status.allocatable or source.status.capacity, "status.allocatable")
     # A node that has not reported its condition yet has nothing allocatable either.
@@ -131,32 +134,32 @@ def timestamp(text: str, field: str = "metadata.creationTimestamp") -> int:
         raise InvalidField(field, text, "must be a time") from error
 
 
-def _owners(metadata: wire.Metadata) -> str:
+def _owners(metadata: Metadata) -> str:
     return ",".join(
         sorted(f"{metadata.namespace}/{each.name}" for each in metadata.owner_references)
     )
 
 
-def _job(metadata: wire.Metadata) -> wire.OwnerReference:
+def _job(metadata: Metadata) -> OwnerReference:
     jobs = (each for each in metadata.owner_references if each.is_job and each.controller)
-    return next(jobs, wire.NO_OWNER)
+    return next(jobs, NO_OWNER)
 
 
-def _unscheduled(status: wire.PodStatus) -> tuple[str, str] | None:
+def _unscheduled(status: pod_wire.PodStatus) -> tuple[str, str] | None:
     for each in status.conditions:
         if each.type == "PodScheduled" and each.status == "False":
             return each.reason, each.message
     return None
 
 
-def _scheduled_at(status: wire.PodStatus) -> int:
+def _scheduled_at(status: pod_wire.PodStatus) -> int:
     for each in status.conditions:
         if each.type == "PodScheduled" and each.status == "True":
             return timestamp(each.last_transition_time or "")
     return 0
 
 
-def _is_marked(status: wire.PodStatus) -> bool:
+def _is_marked(status: pod_wire.PodStatus) -> bool:
     marks = (each for each in status.conditions if each.type == "DisruptionTarget")
     # kube-scheduler marks its own victims with the same reason, and another message.
     return any(
@@ -166,7 +169,7 @@ def _is_marked(status: wire.PodStatus) -> bool:
     )
 
 
-def _pinned(metadata: wire.Metadata) -> bool:
+def _pinned(metadata: Metadata) -> bool:
     """Tell whether somebody would only put the pod back: its DaemonSet, or the node itself."""
     mirrored = annotations.MIRROR_POD in metadata.annotations
     return mirrored or any(each.kind in NEVER_WITHOUT for each in metadata.owner_references)

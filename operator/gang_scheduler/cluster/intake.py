@@ -16,7 +16,6 @@ from gang_scheduler.cluster import (
     kueue_topologies,
     owners,
     topologies,
-    wire,
 )
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.peers import namespaces
@@ -33,6 +32,8 @@ from gang_scheduler.cluster.ports import (
     Sink,
 )
 from gang_scheduler.cluster.volumes import decode as volume_decode
+from gang_scheduler.cluster.wire import nodes as node_wire
+from gang_scheduler.cluster.wire import pods as pod_wire
 
 Object = Mapping[str, Any]
 Broken = Callable[[str, Object, InvalidField], None]
@@ -64,7 +65,7 @@ class Intake:
         """Take in an event of a node."""
         self._take("Node", event, self._node_seen, self._node_gone)
 
-    def decoded_pod(self, change: str, source: wire.Pod) -> None:
+    def decoded_pod(self, change: str, source: pod_wire.Pod) -> None:
         """Take in an event of a pod without a detour. Raises InvalidField, having done nothing.
 
         What is wrong is then told by `pod`.
@@ -75,7 +76,7 @@ class Intake:
             self._sink.pod_seen(decode.pod_from_wire(source))
         self._count("Pod", source.metadata.uid)
 
-    def decoded_node(self, change: str, source: wire.Node) -> None:
+    def decoded_node(self, change: str, source: node_wire.Node) -> None:
         """Take in an event of a node in the same way."""
         metadata = source.metadata
         if change == "DELETED":

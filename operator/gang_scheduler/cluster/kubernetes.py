@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 import msgspec
 import orjson
 
-from gang_scheduler.cluster import wire
 from gang_scheduler.cluster.connection import Connection
 from gang_scheduler.cluster.errors import ApiError, Kind
 from gang_scheduler.cluster.ports import (
@@ -19,6 +18,8 @@ from gang_scheduler.cluster.ports import (
     VolumeRef,
 )
 from gang_scheduler.cluster.volumes import claim_patches
+from gang_scheduler.cluster.wire import pods as pod_wire
+from gang_scheduler.cluster.wire.metadata import MetadataList
 
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
@@ -59,7 +60,7 @@ class KubernetesApi:
     async def bound_node(self, pod: PodRef) -> str:
         """Return the node of the pod, "" while it has none; GONE if the uid is another."""
         answer = await self._connection.request("GET", _path(PODS, pod.namespace, pod.name))
-        found = msgspec.json.decode(answer, type=wire.Pod)
+        found = msgspec.json.decode(answer, type=pod_wire.Pod)
         if found.metadata.uid != pod.uid:
             raise ApiError(404, f"pod {pod.namespace}/{pod.name} is another one now")
         return found.spec.node_name
@@ -166,7 +167,7 @@ class KubernetesApi:
         while following is not None:
             path = f"{_path(resource)}?limit={PAGE}&continue={following}"
             answer = await self._connection.request("GET", path, accept=METADATA_ONLY)
-            page = msgspec.json.decode(answer, type=wire.MetadataList)
+            page = msgspec.json.decode(answer, type=MetadataList)
             for item in page.items or ():
                 each = item.metadata
                 found[each.uid] = PodRef(each.namespace, each.name, each.uid)

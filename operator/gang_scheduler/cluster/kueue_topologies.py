@@ -7,26 +7,27 @@ from typing import Any
 from msgspec import field
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import decode, wire
+from gang_scheduler.cluster import decode
 from gang_scheduler.cluster.ports import KUEUE_TOPOLOGIES, Resource
 from gang_scheduler.cluster.topologies import DeclaredTopology
+from gang_scheduler.cluster.wire.structs import Wire
 from gang_scheduler.model.gathering import HOSTNAME
 from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
 
 
-class _Level(wire.Wire, frozen=True):
+class _Level(Wire, frozen=True):
     """`spec.levels[]`."""
 
     node_label: str = ""
 
 
-class _Spec(wire.Wire, frozen=True):
+class _Spec(Wire, frozen=True):
     """`spec`."""
 
     levels: list[_Level] = field(default_factory=list)
 
 
-class Topology(wire.Wire, frozen=True):
+class Topology(Wire, frozen=True):
     """What is read of a Topology. It is the same in every version."""
 
     spec: _Spec = _Spec()

@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import wire
+from gang_scheduler.cluster.wire.selectors import LabelSelector, NodeSelectorRequirement
 from gang_scheduler.model.requirements import LABEL_OPERATORS, Operator, Requirement
 
 WITH_VALUES = frozenset({Operator.IN, Operator.NOT_IN})
 
 
-def requirements(selector: wire.LabelSelector, where: str) -> tuple[Requirement, ...]:
+def requirements(selector: LabelSelector, where: str) -> tuple[Requirement, ...]:
     """Return what a selector asks for, sorted; `where` is its field.
 
     Raises InvalidField that names the field and the value.
@@ -23,13 +23,13 @@ def all_of(several: Iterable[Requirement]) -> tuple[Requirement, ...]:
     return tuple(sorted(set(several), key=lambda each: (each.key, each.operator, each.values)))
 
 
-def _expressions(selector: wire.LabelSelector, where: str) -> Iterator[Requirement]:
+def _expressions(selector: LabelSelector, where: str) -> Iterator[Requirement]:
     for i, each in enumerate(selector.match_expressions):
         _check(each, f"{where}.matchExpressions[{i}]")
         yield Requirement(each.key, each.operator, tuple(sorted(set(each.values))))
 
 
-def _check(expression: wire.NodeSelectorRequirement, where: str) -> None:
+def _check(expression: NodeSelectorRequirement, where: str) -> None:
     operator, values = expression.operator, expression.values
     if operator not in LABEL_OPERATORS:
         problem = f"must be one of {', '.join(LABEL_OPERATORS)}"

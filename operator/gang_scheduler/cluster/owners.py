@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from gang_scheduler.api import annotations
-from gang_scheduler.cluster import decode, sources, wire
+from gang_scheduler.cluster import decode, sources
 from gang_scheduler.cluster.declarations import Declaration, gathered
 from gang_scheduler.cluster.gang_options import GangOptions
 from gang_scheduler.cluster.ports import JOB_SETS, JOBS, JobPods
+from gang_scheduler.cluster.wire.jobs import Job, JobSet, JobSetSpec, JobSpec, ReplicatedJob
+from gang_scheduler.cluster.wire.pods import PodTemplate
 from gang_scheduler.model.gangs import GangKey
 
 
@@ -19,7 +21,7 @@ def job(body: Mapping[str, Any]) -> tuple[Declaration, ...]:
 
     The Job of a JobSet is a part of its replicatedJob's gang, and none by itself.
     """
-    source = decode.read(body, wire.Job)
+    source = decode.read(body, Job)
     if not _is_gang(source.spec.template) or _is_part(source.spec.template):
         return ()
     left = _completions(source.spec) - source.status.succeeded
@@ -39,7 +41,7 @@ def job_set(body: Mapping[str, Any]) -> tuple[Declaration, ...]:
 
     Raises InvalidField for what is no JobSet.
     """
-    source = decode.read(body, wire.JobSet)
+    source = decode.read(body, JobSet)
     jobs = [
         each
         for each in source.spec.replicated_jobs
@@ -56,14 +58,14 @@ def pods_of(body: Mapping[str, Any]) -> JobPods | None:
 
     Raises InvalidField for what is no Job.
     """
-    source = decode.read(body, wire.Job)
+    source = decode.read(body, Job)
     if any(each.controller for each in source.metadata.owner_references):
         return None
     left = _completions(source.spec) - source.status.succeeded
     return JobPods(_at_once(source.spec), max(0, min(source.spec.parallelism, left)))
 
 
-def _replicated(source: wire.JobSet, each: wire.ReplicatedJob, options: GangOptions) -> Declaration:
+def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> Declaration:
     job = each.template.spec
     said = Declaration(
         key=_key(source, each),
@@ -77,31 +79,31 @@ def _replicated(source: wire.JobSet, each: wire.ReplicatedJob, options: GangOpti
     return gathered(said, job.template.metadata.annotations)
 
 
-def _key(source: wire.JobSet, each: wire.ReplicatedJob) -> GangKey:
+def _key(source: JobSet, each: ReplicatedJob) -> GangKey:
     name = sources.job_set_gang(source.metadata.name, each.name)
     return GangKey(sources.JOB_SET.name, source.metadata.namespace, name)
 
 
-def _starts_in_order(spec: wire.JobSetSpec) -> bool:
+def _starts_in_order(spec: JobSetSpec) -> bool:
     """Tell whether some jobs are created after others run: those cannot start together."""
     in_order = spec.startup_policy.startup_policy_order == "InOrder"
     return in_order or any(each.depends_on for each in spec.replicated_jobs)
 
 
-def _is_gang(template: wire.PodTemplate) -> bool:
+def _is_gang(template: PodTemplate) -> bool:
     metadata = template.metadata
     asks = metadata.labels.get(annotations.JOB_GANG_LABEL) == "true"
     return asks or annotations.ask_for_topology(metadata.annotations)
 
 
-def _is_part(template: wire.PodTemplate) -> bool:
+def _is_part(template: PodTemplate) -> bool:
     labels = template.metadata.labels
     return bool(labels.get(sources.JOB_SET_LABEL) and labels.get(sources.REPLICATED_JOB_LABEL))
 
 
-def _completions(spec: wire.JobSpec) -> int:
+def _completions(spec: JobSpec) -> int:
     return spec.parallelism if spec.completions is None else spec.completions
 
 
-def _at_once(spec: wire.JobSpec) -> int:
+def _at_once(spec: JobSpec) -> int:
     return min(spec.parallelism, _completions(spec))

@@ -10,15 +10,17 @@ component-helpers' `resource.PodRequests`.
 from collections.abc import Callable
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import wire
+from gang_scheduler.cluster.wire import pods as pod_wire
+from gang_scheduler.cluster.wire.containers import Container
+from gang_scheduler.cluster.wire.quantities import Quantities
 from gang_scheduler.model import resources
 from gang_scheduler.model.resources import Amounts
 
-Count = Callable[[wire.Container, str], Amounts]
+Count = Callable[[Container, str], Amounts]
 """What a container, at this field, counts with."""
 
 
-def pod_requests(pod: wire.Pod) -> dict[str, int]:
+def pod_requests(pod: pod_wire.Pod) -> dict[str, int]:
     """Return the amounts, `pods: 1` included. Raises InvalidField for what is no quantity."""
     own: Amounts = amounts(pod.spec.resources.requests, "spec.resources.requests")
     limits = amounts(pod.spec.resources.limits, "spec.resources.limits")
@@ -35,7 +37,7 @@ def pod_requests(pod: wire.Pod) -> dict[str, int]:
     return {**clamped, resources.PODS: 1}
 
 
-def said_of_a_resize(pod: wire.Pod) -> tuple[object, ...]:
+def said_of_a_resize(pod: pod_wire.Pod) -> tuple[object, ...]:
     """Return all that the requests of a pod depend on besides its spec; mostly nothing."""
     if not _may_be_resized(pod):
         return ()
@@ -44,7 +46,7 @@ def said_of_a_resize(pod: wire.Pod) -> tuple[object, ...]:
     return *statuses, status.resources, status.allocated_resources, _resize_infeasible(pod)
 
 
-def amounts(quantities: wire.Quantities, field: str) -> dict[str, int]:
+def amounts(quantities: Quantities, field: str) -> dict[str, int]:
     """Return the integers of a map of quantities. Raises InvalidField naming field and value."""
     result = {}
     for name, quantity in quantities.items():
@@ -57,7 +59,7 @@ def amounts(quantities: wire.Quantities, field: str) -> dict[str, int]:
     return result
 
 
-def _may_be_resized(pod: wire.Pod) -> bool:
+def _may_be_resized(pod: pod_wire.Pod) -> bool:
     """Tell whether a pod is on a node, and something was said there of what it uses."""
     if not pod.spec.node_name:
         return False
@@ -66,7 +68,7 @@ def _may_be_resized(pod: wire.Pod) -> bool:
     return bool(said) or _resize_infeasible(pod)
 
 
-def _sum_of_containers(pod: wire.Pod, count: Count) -> Amounts:
+def _sum_of_containers(pod: pod_wire.Pod, count: Count) -> Amounts:
     running = resources.total(
         count(each, f"spec.containers[{i}]") for i, each in enumerate(pod.spec.containers)
     )
@@ -81,13 +83,13 @@ def _sum_of_containers(pod: wire.Pod, count: Count) -> Amounts:
     return resources.maximum(resources.add(running, sidecars), peak)
 
 
-def _wanted(container: wire.Container, field: str) -> Amounts:
+def _wanted(container: Container, field: str) -> Amounts:
     # The API server does this on creation; manifests given to `simulate` have not been there.
     defaulted = {**container.resources.limits, **container.resources.requests}
     return amounts(defaulted, f"{field}.resources.requests")
 
 
-def _containers_in_use(pod: wire.Pod) -> Amounts:
+def _containers_in_use(pod: pod_wire.Pod) -> Amounts:
     """Return the sum of the containers during a resize; one that can never happen is not asked."""
     said = pod.status.resources
     infeasible = _resize_infeasible(pod)
@@ -102,18 +104,18 @@ def _containers_in_use(pod: wire.Pod) -> Amounts:
     return resources.maximum(wanted, in_use)
 
 
-def _said_of_containers(pod: wire.Pod, *, infeasible: bool) -> tuple[Count, Count]:
+def _said_of_containers(pod: pod_wire.Pod, *, infeasible: bool) -> tuple[Count, Count]:
     """Return what a container was allocated, and what it uses, as far as its status says it."""
     known = (*pod.status.init_container_statuses, *pod.status.container_statuses)
     statuses = {status.name: status for status in known}
 
-    def allocated(container: wire.Container, field: str) -> Amounts:
+    def allocated(container: Container, field: str) -> Amounts:
         status = statuses.get(container.name)
         if status is not None and status.allocated_resources:
             return amounts(status.allocated_resources, f"status of {field}.allocatedResources")
         return {} if infeasible else _wanted(container, field)
 
-    def used(container: wire.Container, field: str) -> Amounts:
+    def used(container: Container, field: str) -> Amounts:
         status = statuses.get(container.name)
         if status is not None and status.resources is not None and status.resources.requests:
             return amounts(status.resources.requests, f"status of {field}.resources.requests")
@@ -122,7 +124,7 @@ def _said_of_containers(pod: wire.Pod, *, infeasible: bool) -> tuple[Count, Coun
     return allocated, used
 
 
-def _whole_in_use(pod: wire.Pod, own: Amounts) -> Amounts:
+def _whole_in_use(pod: pod_wire.Pod, own: Amounts) -> Amounts:
     """Return the pod-level requests during a resize: of the resources that a pod can name."""
     if not own or pod.status.resources is None:
         return own
@@ -132,12 +134,12 @@ def _whole_in_use(pod: wire.Pod, own: Amounts) -> Amounts:
     return {name: everything[name] for name in everything if _is_pod_level(name)}
 
 
-def _said_in_use(pod: wire.Pod) -> Amounts:
+def _said_in_use(pod: pod_wire.Pod) -> Amounts:
     said = pod.status.resources
     return amounts(said.requests, "status.resources.requests") if said is not None else {}
 
 
-def _said_allocated(pod: wire.Pod) -> Amounts:
+def _said_allocated(pod: pod_wire.Pod) -> Amounts:
     return amounts(pod.status.allocated_resources, "status.allocatedResources")
 
 
@@ -145,6 +147,6 @@ def _is_pod_level(name: str) -> bool:
     return name in (resources.CPU, resources.MEMORY) or name.startswith("hugepages-")
 
 
-def _resize_infeasible(pod: wire.Pod) -> bool:
+def _resize_infeasible(pod: pod_wire.Pod) -> bool:
     pending = (each for each in pod.status.conditions if each.type == "PodResizePending")
     return any(each.reason == "Infeasible" for each in pending)

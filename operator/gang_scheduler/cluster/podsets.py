@@ -6,11 +6,12 @@ from typing import Final
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import gang_options, json_fields, wire
+from gang_scheduler.cluster import gang_options, json_fields
 from gang_scheduler.cluster.gang_options import field
 from gang_scheduler.cluster.json_fields import JsonField
 from gang_scheduler.cluster.sources import JOB_SET_LABEL, REPLICATED_JOB_LABEL
 from gang_scheduler.cluster.topology_requests import label_layer
+from gang_scheduler.cluster.wire.metadata import Metadata
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.gathering import Gathering, LayerRef, PodSet, Slices
 from gang_scheduler.model.pods import Pod
@@ -36,7 +37,7 @@ _PART_LABELS = ("kueue.x-k8s.io/podset", REPLICATED_JOB_LABEL, "training.kubeflo
 Text = tuple[tuple[str, str], ...]
 
 
-def of(metadata: wire.Metadata) -> PodSet | None:
+def of(metadata: Metadata) -> PodSet | None:
     """Return what a pod asks for; None where it asks for nothing. Pods that ask alike share one."""
     present = metadata.annotations.items()
     own = tuple(sorted((key, text) for key, text in present if key in annotations.PODSET_KEYS))
@@ -51,7 +52,7 @@ def problem(members: Iterable[Pod]) -> Problem | None:
     return None
 
 
-def _owner(metadata: wire.Metadata) -> str:
+def _owner(metadata: Metadata) -> str:
     """Return what tells the pods of one podset from those of others that ask alike.
 
     All Jobs of a replicatedJob are one podset, so there the controller of a pod says too much.

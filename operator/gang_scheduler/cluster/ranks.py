@@ -6,7 +6,7 @@ from typing import Final
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import wire
+from gang_scheduler.cluster.wire.metadata import Metadata
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.pods import Pod
 
@@ -36,7 +36,7 @@ REPLICA_TYPES: Final = (
 )
 
 
-def rank_of(metadata: wire.Metadata) -> Rank:
+def rank_of(metadata: Metadata) -> Rank:
     """Return a pod's rank, smaller first; empty where nothing says it."""
     try:
         own = index_of(metadata.annotations)
@@ -73,7 +73,7 @@ def index_of(present: Mapping[str, str]) -> int:
     return int(text)
 
 
-def _numbers(metadata: wire.Metadata, keys: Iterable[str]) -> Rank:
+def _numbers(metadata: Metadata, keys: Iterable[str]) -> Rank:
     written = (metadata.annotations.get(key) or metadata.labels.get(key, "") for key in keys)
     return tuple(int(text) for text in written if _is_number(text))
 

@@ -7,9 +7,10 @@ from typing import Any, Final, NamedTuple
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import json_fields, wire
+from gang_scheduler.cluster import json_fields
 from gang_scheduler.cluster.gang_options import field
 from gang_scheduler.cluster.json_fields import JsonField
+from gang_scheduler.cluster.wire.pod_groups import SchedulingConstraints
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.gathering import Gathering, LayerRef, Slices
 from gang_scheduler.model.pods import Pod
@@ -42,7 +43,7 @@ def network_topology_spec(present: Mapping[str, str]) -> Gathering | None:
     return None if text is None else _spec(text)
 
 
-def native_constraint(constraints: wire.SchedulingConstraints) -> Gathering | None:
+def native_constraint(constraints: SchedulingConstraints) -> Gathering | None:
     """Return what the constraint of a native PodGroup asks for: all of its layers must hold.
 
     Raises InvalidField for a key that no node label can have.

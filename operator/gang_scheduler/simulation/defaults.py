@@ -6,22 +6,24 @@ from datetime import datetime
 from typing import Any
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import decode, wire
+from gang_scheduler.cluster import decode
+from gang_scheduler.cluster.wire.metadata import Metadata
+from gang_scheduler.cluster.wire.structs import Wire
 from gang_scheduler.simulation.kinds import Kind
 
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
 
 
-class Metadata(wire.Metadata, frozen=True):
+class GivenMetadata(Metadata, frozen=True):
     """What every object has."""
 
     generate_name: str = ""
 
 
-class Identified(wire.Wire, frozen=True):
+class Identified(Wire, frozen=True):
     """An object of any kind."""
 
-    metadata: Metadata = Metadata()
+    metadata: GivenMetadata = GivenMetadata()
 
 
 def with_identity(body: Mapping[str, Any], kind: Kind, sequence: int) -> Mapping[str, Any]:

@@ -6,21 +6,22 @@ from typing import Any
 from msgspec import field
 
 from gang_scheduler.api.network_topology import DEFAULT_NAME
-from gang_scheduler.cluster import decode, kueue_topologies, topologies, topology_status, wire
+from gang_scheduler.cluster import decode, kueue_topologies, topologies, topology_status
 from gang_scheduler.cluster.topologies import DeclaredTopology
+from gang_scheduler.cluster.wire.structs import Wire
 
 
-class _Layer(wire.Wire, frozen=True):
+class _Layer(Wire, frozen=True):
     topology_layer: str = ""
     parent_topology_layer: str = ""
     label_key: list[str] = field(default_factory=list)
 
 
-class _Spec(wire.Wire, frozen=True):
+class _Spec(Wire, frozen=True):
     network_topology_spec: list[_Layer] = field(default_factory=list)
 
 
-class _ClusterNetworkTopology(wire.Wire, frozen=True):
+class _ClusterNetworkTopology(Wire, frozen=True):
     """The types in a ClusterNetworkTopology. Whether it makes a tree is told as on a cluster."""
 
     spec: _Spec = _Spec()

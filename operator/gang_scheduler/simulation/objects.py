@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from msgspec import field
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import budgets, declarations, decode, owners, wire
+from gang_scheduler.cluster import budgets, declarations, decode, owners
 from gang_scheduler.cluster.budgets import DeclaredBudget
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.peers import namespaces
@@ -15,6 +15,10 @@ from gang_scheduler.cluster.peers.namespaces import DeclaredNamespace
 from gang_scheduler.cluster.pod_requests import amounts
 from gang_scheduler.cluster.ports import JobPods
 from gang_scheduler.cluster.topologies import DeclaredTopology
+from gang_scheduler.cluster.wire import pods as pod_wire
+from gang_scheduler.cluster.wire.pod_groups import NativePodGroup
+from gang_scheduler.cluster.wire.quantities import Quantities
+from gang_scheduler.cluster.wire.structs import Wire
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import defaults, kinds, networks, priorities, volumes, workloads
@@ -209,20 +213,20 @@ def _loaders(
 
 
 def _pod(body: Mapping[str, Any], scheduler: str, known: Priorities) -> Pod:
-    decode.read(body, wire.Pod)  # What is filled in next relies on the types.
+    decode.read(body, pod_wire.Pod)  # What is filled in next relies on the types.
     filled = defaults.with_pod_defaults(body, scheduler)
     return decode.pod({**filled, "spec": known.spec(filled["spec"])})
 
 
-class _PodGroupSpec(wire.Wire, frozen=True):
+class _PodGroupSpec(Wire, frozen=True):
     """The types in a PodGroup. Whether the values make sense is the gang's own problem."""
 
     min_member: int = 1
-    min_resources: wire.Quantities = field(default_factory=dict)
+    min_resources: Quantities = field(default_factory=dict)
     schedule_timeout_seconds: int = 1
 
 
-class _PodGroup(wire.Wire, frozen=True):
+class _PodGroup(Wire, frozen=True):
     spec: _PodGroupSpec = _PodGroupSpec()
 
 
@@ -232,7 +236,7 @@ def _pod_group(body: Mapping[str, Any]) -> Described:
 
 
 def _native(body: Mapping[str, Any]) -> Declaration:
-    decode.read(body, wire.NativePodGroup)  # A wrong type is unreadable input, not a problem.
+    decode.read(body, NativePodGroup)  # A wrong type is unreadable input, not a problem.
     return declarations.native_pod_group(body)
 
 

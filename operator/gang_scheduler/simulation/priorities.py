@@ -6,7 +6,9 @@ from enum import StrEnum
 from typing import Any
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import decode, wire
+from gang_scheduler.cluster import decode
+from gang_scheduler.cluster.wire.metadata import Metadata
+from gang_scheduler.cluster.wire.structs import Wire
 
 
 class PreemptionPolicy(StrEnum):
@@ -16,11 +18,11 @@ class PreemptionPolicy(StrEnum):
     NEVER = "Never"
 
 
-class PriorityClass(wire.Wire, frozen=True):
+class PriorityClass(Wire, frozen=True):
     """A PriorityClass."""
 
     value: int
-    metadata: wire.Metadata = wire.Metadata()
+    metadata: Metadata = Metadata()
     global_default: bool = False
     preemption_policy: PreemptionPolicy = PreemptionPolicy.PREEMPT
 
@@ -55,7 +57,7 @@ class Priorities:
 
 
 SYSTEM = tuple(
-    PriorityClass(value=value, metadata=wire.Metadata(name=name))
+    PriorityClass(value=value, metadata=Metadata(name=name))
     for name, value in (
         ("system-cluster-critical", 2_000_000_000),
         ("system-node-critical", 2_000_001_000),

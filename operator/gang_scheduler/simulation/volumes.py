@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import decode, wire
+from gang_scheduler.cluster import decode
 from gang_scheduler.cluster.ports import (
     CSI_DRIVERS,
     CSI_NODES,
@@ -17,8 +17,9 @@ from gang_scheduler.cluster.ports import (
     Resource,
 )
 from gang_scheduler.cluster.volumes import decode as volume_decode
-from gang_scheduler.cluster.volumes import wire as volume_wire
 from gang_scheduler.cluster.volumes.objects import VolumeObject
+from gang_scheduler.cluster.wire import pods as pod_wire
+from gang_scheduler.cluster.wire import volumes as volume_wire
 from gang_scheduler.simulation import kinds, workloads
 from gang_scheduler.simulation.kinds import Kind
 
@@ -54,7 +55,7 @@ def loaders(classes: Iterable[Body]) -> Mapping[Kind, Callable[[Body], Stored]]:
 
 def claims_of(pod: Body) -> Iterator[Body]:
     """Yield the claims of the generic ephemeral volumes of a pod. Raises InvalidField."""
-    for i, volume in enumerate(decode.read(pod, wire.Pod).spec.volumes):
+    for i, volume in enumerate(decode.read(pod, pod_wire.Pod).spec.volumes):
         if volume.ephemeral is None:
             continue
         template = volume.ephemeral.get("volumeClaimTemplate")

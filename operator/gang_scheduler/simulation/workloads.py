@@ -3,8 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from gang_scheduler.cluster import decode, wire
+from gang_scheduler.cluster import decode
 from gang_scheduler.cluster.sources import JOB_SET_LABEL, REPLICATED_JOB_LABEL
+from gang_scheduler.cluster.wire.jobs import Job, JobSet
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 JOB_NAMES = ("batch.kubernetes.io/job-name", "job-name")
@@ -18,7 +19,7 @@ def pods_of_job(job: Body) -> Iterator[Body]:
 
     Raises InvalidField that names the field and the value.
     """
-    source = decode.read(job, wire.Job)
+    source = decode.read(job, Job)
     parallelism = source.spec.parallelism
     total = parallelism if source.spec.completions is None else source.spec.completions
     name = job["metadata"]["name"]
@@ -31,7 +32,7 @@ def pods_of_job(job: Body) -> Iterator[Body]:
 
 def jobs_of_job_set(job_set: Body) -> Iterator[Body]:
     """Yield the Jobs of a JobSet. Raises InvalidField that names the field and the value."""
-    decode.read(job_set, wire.JobSet)
+    decode.read(job_set, JobSet)
     set_name = job_set["metadata"]["name"]
     for replicated in job_set.get("spec", {}).get("replicatedJobs", []):
         for index in range(replicated.get("replicas", 1)):

@@ -8,7 +8,7 @@ from builders import NAMESPACE, pod_body, requirement
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cluster import decode
 from gang_scheduler.cluster.peers.rules import NOBODY
-from gang_scheduler.cluster.wire import PREFERRED, REQUIRED
+from gang_scheduler.cluster.wire.affinity import PREFERRED, REQUIRED
 from gang_scheduler.model.peers import Affinity, Clause, Peers, PeerTerm, PodSelector, Spread
 
 HOST = "kubernetes.io/hostname"

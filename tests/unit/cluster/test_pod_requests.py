@@ -6,13 +6,14 @@ import pytest
 
 from builders import container, node_body, pod_body
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import decode, wire
+from gang_scheduler.cluster import decode
 from gang_scheduler.cluster.pod_requests import pod_requests
+from gang_scheduler.cluster.wire import pods as pod_wire
 
 
 def requests(*containers: Any, **others: Any) -> dict[str, int]:
     body = pod_body(containers=containers, **others)
-    return pod_requests(decode.read(body, wire.Pod))
+    return pod_requests(decode.read(body, pod_wire.Pod))
 
 
 def cpu(*containers: Any, **others: Any) -> int:

@@ -6,7 +6,12 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import decode, topology_requests, wire
+from gang_scheduler.cluster import decode, topology_requests
+from gang_scheduler.cluster.wire.pod_groups import (
+    NativePodGroup,
+    SchedulingConstraints,
+    TopologyConstraint,
+)
 from gang_scheduler.model.gathering import Gathering, LayerRef, Slices
 
 KEY = "gang.scheduling.koordinator.sh/network-topology-spec"
@@ -191,8 +196,8 @@ def test_messages_are_of_bounded_length() -> None:
 
 
 def native(*keys: str) -> Gathering | None:
-    constraints = [wire.TopologyConstraint(key) for key in keys]
-    return topology_requests.native_constraint(wire.SchedulingConstraints(constraints))
+    constraints = [TopologyConstraint(key) for key in keys]
+    return topology_requests.native_constraint(SchedulingConstraints(constraints))
 
 
 def test_all_keys_of_a_native_constraint_must_hold() -> None:
@@ -258,6 +263,6 @@ def test_a_native_constraint_of_another_shape_is_named() -> None:
     body = {"metadata": {}, "spec": {"schedulingConstraints": {"topology": [{"key": 3}]}}}
 
     with pytest.raises(InvalidField) as caught:
-        decode.read(body, wire.NativePodGroup)
+        decode.read(body, NativePodGroup)
 
     assert f"{NATIVE}.topology[0].key must be a string, not 3" == str(caught.value)

@@ -4,7 +4,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gang_scheduler.cluster import decode, wire
+from gang_scheduler.cluster import decode
+from gang_scheduler.cluster.wire.metadata import MetadataOnly
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 """The label that every namespace has: its name."""
@@ -54,6 +55,6 @@ class Namespaces:
 
 def read(body: Mapping[str, Any]) -> DeclaredNamespace:
     """Return the namespace. Raises InvalidField that names the field and the value."""
-    metadata = decode.read(body, wire.MetadataOnly).metadata
+    metadata = decode.read(body, MetadataOnly).metadata
     labels = {NAME_LABEL: metadata.name, **metadata.labels}
     return DeclaredNamespace(metadata.uid, metadata.name, labels)

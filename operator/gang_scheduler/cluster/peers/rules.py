@@ -9,7 +9,20 @@ import functools
 from collections.abc import Iterable, Iterator
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import label_selectors, wire
+from gang_scheduler.cluster import label_selectors
+from gang_scheduler.cluster.wire import pods as pod_wire
+from gang_scheduler.cluster.wire.affinity import (
+    PREFERRED,
+    REQUIRED,
+    PodAffinityTerm,
+    WeightedPodAffinityTerm,
+)
+from gang_scheduler.cluster.wire.metadata import Metadata
+from gang_scheduler.cluster.wire.spreads import (
+    NodeInclusionPolicy,
+    SpreadConstraint,
+    WhenUnsatisfiable,
+)
 from gang_scheduler.model.peers import Affinity, Clause, Peers, PeerTerm, PodSelector, Spread
 from gang_scheduler.model.requirements import Operator, Requirement
 
@@ -21,7 +34,7 @@ NOBODY = Clause(labels=())
 GREATEST_WEIGHT = 100
 
 
-def peers_of(pod: wire.Pod) -> Peers | None:
+def peers_of(pod: pod_wire.Pod) -> Peers | None:
     """Return what a pod asks of others; None where it asks nothing. Raises InvalidField."""
     near, far = pod.spec.affinity.pod_affinity, pod.spec.affinity.pod_anti_affinity
     spread = pod.spec.topology_spread_constraints
@@ -30,19 +43,19 @@ def peers_of(pod: wire.Pod) -> Peers | None:
     me = pod.metadata
     return Peers(
         affinity=_affinity(me, near.required),
-        anti=_once(_terms(me, f"{FAR}.{wire.REQUIRED}", far.required)),
+        anti=_once(_terms(me, f"{FAR}.{REQUIRED}", far.required)),
         spread=tuple(_spread(me, f"{SPREAD}[{i}]", each) for i, each in enumerate(spread)),
         preferred=(
-            *_weighted(me, f"{NEAR}.{wire.PREFERRED}", near.preferred, 1),
-            *_weighted(me, f"{FAR}.{wire.PREFERRED}", far.preferred, -1),
+            *_weighted(me, f"{NEAR}.{PREFERRED}", near.preferred, 1),
+            *_weighted(me, f"{FAR}.{PREFERRED}", far.preferred, -1),
         ),
     )
 
 
-def _affinity(me: wire.Metadata, required: list[wire.PodAffinityTerm]) -> Affinity | None:
+def _affinity(me: Metadata, required: list[PodAffinityTerm]) -> Affinity | None:
     if not required:
         return None
-    terms = _once(_terms(me, f"{NEAR}.{wire.REQUIRED}", required))
+    terms = _once(_terms(me, f"{NEAR}.{REQUIRED}", required))
     clauses = dict.fromkeys(clause for each in terms for clause in each.selector.clauses)
     keys = dict.fromkeys(each.key for each in terms)
     return Affinity(_interned(PodSelector(tuple(clauses))), tuple(keys))
@@ -52,15 +65,13 @@ def _once(terms: Iterator[PeerTerm]) -> tuple[PeerTerm, ...]:
     return tuple(dict.fromkeys(terms))
 
 
-def _terms(
-    me: wire.Metadata, where: str, terms: Iterable[wire.PodAffinityTerm]
-) -> Iterator[PeerTerm]:
+def _terms(me: Metadata, where: str, terms: Iterable[PodAffinityTerm]) -> Iterator[PeerTerm]:
     for i, each in enumerate(terms):
         yield _term(me, f"{where}[{i}]", each)
 
 
 def _weighted(
-    me: wire.Metadata, where: str, terms: Iterable[wire.WeightedPodAffinityTerm], sign: int
+    me: Metadata, where: str, terms: Iterable[WeightedPodAffinityTerm], sign: int
 ) -> Iterator[tuple[int, PeerTerm]]:
     for i, each in enumerate(terms):
         check_weight(f"{where}[{i}].weight", each.weight)
@@ -74,12 +85,12 @@ def check_weight(where: str, weight: int) -> None:
         raise InvalidField(where, weight, f"must be from 1 to {GREATEST_WEIGHT}")
 
 
-def _term(me: wire.Metadata, where: str, term: wire.PodAffinityTerm) -> PeerTerm:
+def _term(me: Metadata, where: str, term: PodAffinityTerm) -> PeerTerm:
     selector = _interned(PodSelector((_clause(me, where, term),)))
     return PeerTerm(selector, _key(f"{where}.topologyKey", term.topology_key))
 
 
-def _clause(me: wire.Metadata, where: str, term: wire.PodAffinityTerm) -> Clause:
+def _clause(me: Metadata, where: str, term: PodAffinityTerm) -> Clause:
     selector, spaces = term.label_selector, term.namespace_selector
     of_namespaces = None
     if spaces is not None:
@@ -97,13 +108,13 @@ def _clause(me: wire.Metadata, where: str, term: wire.PodAffinityTerm) -> Clause
     return Clause(labels, frozenset((*term.namespaces, *own)), of_namespaces)
 
 
-def _of_own(me: wire.Metadata, keys: Iterable[str], operator: Operator) -> Iterator[Requirement]:
+def _of_own(me: Metadata, keys: Iterable[str], operator: Operator) -> Iterator[Requirement]:
     """Yield that labels must, or must not, be as the pod's own; those it has not do not matter."""
     own = me.labels
     return (Requirement(key, operator, (own[key],)) for key in keys if key in own)
 
 
-def _spread(me: wire.Metadata, where: str, asked: wire.SpreadConstraint) -> Spread:
+def _spread(me: Metadata, where: str, asked: SpreadConstraint) -> Spread:
     for name, number in (("maxSkew", asked.max_skew), ("minDomains", asked.min_domains)):
         if number < 1:
             raise InvalidField(f"{where}.{name}", number, "must be at least 1")
@@ -112,13 +123,13 @@ def _spread(me: wire.Metadata, where: str, asked: wire.SpreadConstraint) -> Spre
         max_skew=asked.max_skew,
         selector=_interned(PodSelector((_spread_clause(me, where, asked),), staying=True)),
         min_domains=asked.min_domains,
-        honours_affinity=asked.node_affinity_policy is wire.NodeInclusionPolicy.HONOR,
-        honours_taints=asked.node_taints_policy is wire.NodeInclusionPolicy.HONOR,
-        hard=asked.when_unsatisfiable is wire.WhenUnsatisfiable.DO_NOT_SCHEDULE,
+        honours_affinity=asked.node_affinity_policy is NodeInclusionPolicy.HONOR,
+        honours_taints=asked.node_taints_policy is NodeInclusionPolicy.HONOR,
+        hard=asked.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE,
     )
 
 
-def _spread_clause(me: wire.Metadata, where: str, asked: wire.SpreadConstraint) -> Clause:
+def _spread_clause(me: Metadata, where: str, asked: SpreadConstraint) -> Clause:
     if asked.label_selector is None:
         return NOBODY
     given = label_selectors.requirements(asked.label_selector, f"{where}.labelSelector")

@@ -17,7 +17,6 @@ from gang_scheduler.cluster.ports import (
     Resource,
     VolumeRef,
 )
-from gang_scheduler.cluster.volumes import wire as volume_wire
 from gang_scheduler.cluster.volumes.claim_patches import SELECTED_NODE
 from gang_scheduler.cluster.volumes.objects import (
     Capacity,
@@ -29,7 +28,10 @@ from gang_scheduler.cluster.volumes.objects import (
     VolumeAttachment,
     VolumeObject,
 )
-from gang_scheduler.cluster.wire import Metadata, NodeSelector, NodeSelectorRequirement, Quantity
+from gang_scheduler.cluster.wire import volumes as volume_wire
+from gang_scheduler.cluster.wire.metadata import Metadata
+from gang_scheduler.cluster.wire.quantities import Quantity
+from gang_scheduler.cluster.wire.selectors import NodeSelector, NodeSelectorRequirement
 from gang_scheduler.model.requirements import NodeTerm, Operator, Requirement
 from gang_scheduler.model.volumes import FILESYSTEM, Need, Pool, Volume
 

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator
 
-from gang_scheduler.cluster import wire
+from gang_scheduler.cluster.wire import pods as pod_wire
+from gang_scheduler.cluster.wire.pod_volumes import Volume
 from gang_scheduler.model.volumes import Disk, PodVolume
 
 
-def of(pod: wire.Pod) -> tuple[PodVolume, ...]:
+def of(pod: pod_wire.Pod) -> tuple[PodVolume, ...]:
     """Return them in the order of the pod; most pods have none."""
     if not pod.spec.volumes:
         return ()
     return tuple(volume for each in pod.spec.volumes for volume in _read(each, pod.metadata.name))
 
 
-def _read(source: wire.Volume, pod: str) -> Iterator[PodVolume]:
+def _read(source: Volume, pod: str) -> Iterator[PodVolume]:
     if source.persistent_volume_claim is not None:
         yield PodVolume(claim=source.persistent_volume_claim.claim_name)
     elif source.ephemeral is not None:
@@ -22,7 +23,7 @@ def _read(source: wire.Volume, pod: str) -> Iterator[PodVolume]:
         yield from (PodVolume(disk=disk) for disk in _disks(source))
 
 
-def _disks(source: wire.Volume) -> Iterator[Disk]:
+def _disks(source: Volume) -> Iterator[Disk]:
     gce, aws, iscsi, rbd = (
         *(source.gce_persistent_disk, source.aws_elastic_block_store),
         *(source.iscsi, source.rbd),

@@ -8,13 +8,15 @@ from msgspec import Raw, ValidationError
 
 from gang_scheduler import telemetry
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import wire
 from gang_scheduler.cluster.errors import ApiError
 from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.ports import Resource
 from gang_scheduler.cluster.watching import wire as watch_wire
 from gang_scheduler.cluster.watching.watched import Watched
 from gang_scheduler.cluster.watching.wire import Identity
+from gang_scheduler.cluster.wire import nodes as node_wire
+from gang_scheduler.cluster.wire import pods as pod_wire
+from gang_scheduler.cluster.wire.metadata import Metadata
 
 ANYTHING: Final = msgspec.json.Decoder()
 
@@ -85,10 +87,10 @@ class Feed:
             self._known[found.uid] = (found.namespace, found.name)
         return found.resource_version
 
-    def _hand_on(self, change: str, raw: Raw) -> Identity | wire.Metadata:
+    def _hand_on(self, change: str, raw: Raw) -> Identity | Metadata:
         if (direct := self._kind.direct) is not None:
             try:
-                found: wire.Pod | wire.Node = direct.decoder.decode(raw)
+                found: pod_wire.Pod | node_wire.Node = direct.decoder.decode(raw)
                 direct.take(self._intake, change, found)
             except (ValidationError, InvalidField):
                 pass  # What is wrong is told below, unless it is only a null.

@@ -5,9 +5,11 @@ from typing import Any, Final, NamedTuple
 
 from msgspec.json import Decoder
 
-from gang_scheduler.cluster import ports, wire
+from gang_scheduler.cluster import ports
 from gang_scheduler.cluster.intake import Intake, Object
 from gang_scheduler.cluster.ports import Resource
+from gang_scheduler.cluster.wire import nodes as node_wire
+from gang_scheduler.cluster.wire import pods as pod_wire
 
 
 class Direct(NamedTuple):
@@ -34,9 +36,9 @@ class Watched(NamedTuple):
 
 
 WATCHED: Final = (
-    Watched((ports.NODES,), Intake.node, Direct(Decoder(wire.Node), Intake.decoded_node)),
+    Watched((ports.NODES,), Intake.node, Direct(Decoder(node_wire.Node), Intake.decoded_node)),
     Watched((ports.NAMESPACES,), Intake.namespace),
-    Watched((ports.PODS,), Intake.pod, Direct(Decoder(wire.Pod), Intake.decoded_pod)),
+    Watched((ports.PODS,), Intake.pod, Direct(Decoder(pod_wire.Pod), Intake.decoded_pod)),
     Watched((ports.POD_GROUPS,), Intake.pod_group),
     Watched((ports.SCHED_PLUGINS_POD_GROUPS,), Intake.pod_group),
     Watched(ports.NATIVE_POD_GROUPS, Intake.native_pod_group),

@@ -5,7 +5,7 @@ from typing import Final
 from msgspec import Raw, field
 from msgspec.json import Decoder
 
-from gang_scheduler.cluster.wire import Wire
+from gang_scheduler.cluster.wire.structs import Wire
 
 
 class Event(Wire, frozen=True):

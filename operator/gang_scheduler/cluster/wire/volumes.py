@@ -2,14 +2,10 @@
 
 from msgspec import field
 
-from gang_scheduler.cluster.wire import (
-    LabelSelector,
-    Metadata,
-    NodeSelector,
-    Quantities,
-    Quantity,
-    Wire,
-)
+from gang_scheduler.cluster.wire.metadata import Metadata
+from gang_scheduler.cluster.wire.quantities import Quantities, Quantity
+from gang_scheduler.cluster.wire.selectors import LabelSelector, NodeSelector
+from gang_scheduler.cluster.wire.structs import Wire
 
 
 class Named(Wire, frozen=True):

@@ -1,0 +1,28 @@
+"""What is read of PodDisruptionBudgets."""
+
+from gang_scheduler.cluster.wire.metadata import Metadata
+from gang_scheduler.cluster.wire.selectors import LabelSelector
+from gang_scheduler.cluster.wire.structs import Wire
+
+
+class PodDisruptionBudgetSpec(Wire, frozen=True):
+    """`spec` of a PodDisruptionBudget. Without a selector it covers no pod."""
+
+    selector: LabelSelector | None = None
+    min_available: int | str | None = None
+    max_unavailable: int | str | None = None
+
+
+class PodDisruptionBudgetStatus(Wire, frozen=True):
+    """`status` of a PodDisruptionBudget, and of which generation it tells."""
+
+    observed_generation: int = 0
+    disruptions_allowed: int = 0
+
+
+class PodDisruptionBudget(Wire, frozen=True):
+    """A PodDisruptionBudget."""
+
+    metadata: Metadata
+    spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
+    status: PodDisruptionBudgetStatus | None = None

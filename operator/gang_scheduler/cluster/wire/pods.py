@@ -1,0 +1,80 @@
+"""What is read of pods, and of templates of them."""
+
+from msgspec import field
+
+from gang_scheduler.cluster.wire.affinity import Affinity
+from gang_scheduler.cluster.wire.conditions import Condition
+from gang_scheduler.cluster.wire.containers import Container, ContainerStatus
+from gang_scheduler.cluster.wire.metadata import Metadata
+from gang_scheduler.cluster.wire.pod_volumes import Volume
+from gang_scheduler.cluster.wire.quantities import Quantities, ResourceRequirements
+from gang_scheduler.cluster.wire.spreads import SpreadConstraint
+from gang_scheduler.cluster.wire.structs import Wire
+from gang_scheduler.model.pods import PodPhase
+
+
+class Toleration(Wire, frozen=True):
+    """`spec.tolerations[]`."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+
+class SchedulingGroup(Wire, frozen=True):
+    """`spec.schedulingGroup`."""
+
+    pod_group_name: str = ""
+
+
+class PodSpec(Wire, frozen=True):
+    """`spec` of a pod."""
+
+    node_name: str = ""
+    scheduler_name: str = ""
+    priority: int | None = None
+    priority_class_name: str = ""
+    preemption_policy: str = ""
+    node_selector: dict[str, str] = field(default_factory=dict)
+    affinity: Affinity = Affinity()
+    tolerations: list[Toleration] = field(default_factory=list)
+    containers: list[Container] = field(default_factory=list)
+    init_containers: list[Container] = field(default_factory=list)
+    resources: ResourceRequirements = ResourceRequirements()
+    overhead: Quantities = field(default_factory=dict)
+    scheduling_gates: list[dict[str, object]] = field(default_factory=list)
+    topology_spread_constraints: list[SpreadConstraint] = field(default_factory=list)
+    volumes: list[Volume] = field(default_factory=list)
+    resource_claims: list[dict[str, object]] = field(default_factory=list)
+    scheduling_group: SchedulingGroup = SchedulingGroup()
+    host_network: bool = False
+    host_users: bool | None = None
+
+
+class PodStatus(Wire, frozen=True):
+    """`status` of a pod."""
+
+    phase: PodPhase = PodPhase.PENDING
+    nominated_node_name: str = ""
+    start_time: str = ""
+    conditions: list[Condition] = field(default_factory=list)
+    container_statuses: list[ContainerStatus] = field(default_factory=list)
+    init_container_statuses: list[ContainerStatus] = field(default_factory=list)
+    resources: ResourceRequirements | None = None
+    allocated_resources: Quantities = field(default_factory=dict)
+
+
+class Pod(Wire, frozen=True):
+    """A pod."""
+
+    metadata: Metadata
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+
+class PodTemplate(Wire, frozen=True):
+    """A pod template: what a pod of it would be."""
+
+    metadata: Metadata = Metadata()
+    spec: PodSpec = PodSpec()
