@@ -1,36 +1,12 @@
 """What people read of the results."""
 
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from bench import charts, tables
 from bench.report import text_of
-from bench.results import Result, Results, Setting
+from bench.results import Results
 from bench.shape import Shape
-
-SETTING = Setting("2026-11-21", "a processor", 2, "1.37.1", "3.11.7", "1.45.2")
-SHAPE = Shape()
-CURVE = ((0.5, 1), (2.0, 2500), (4.0, 5000))
-
-
-def result(contestant: str, shape: Shape = SHAPE, **others: Any) -> Result:
-    plain = Result(
-        contestant=contestant,
-        shape=shape,
-        bound=shape.pods,
-        pods_per_second=1249.6,
-        seconds_to_last=4.0,
-        p50=None,
-        p99=None,
-        scheduler_cpu_ms=0.24,
-        api_server_cpu_ms=0.9,
-        etcd_cpu_ms=0.2,
-        peak_megabytes=45.3,
-        requests_a_pod=1.0,
-        curve=CURVE,
-    )
-    return replace(plain, **others)
+from measurements import SETTING, result
 
 
 def test_contestants_are_rows_in_the_order_of_their_list_and_shapes_are_columns() -> None:

@@ -6,28 +6,17 @@ import msgspec
 import pytest
 
 from bench import results
-from bench.results import Result, Setting, thinned
+from bench.results import thinned
 from bench.shape import Shape
-
-SETTING = Setting("2026-11-21", "a processor", 2, "1.37.1", "3.11.7", "1.45.2")
+from measurements import SETTING, result
 
 
 def test_a_file_is_read_as_it_was_written(tmp_path: Path) -> None:
-    measured = Result(
-        contestant="ceiling",
+    measured = result(
         shape=Shape(1, 3, rule="rack", rate=300),
-        bound=3,
-        pods_per_second=2.5,
-        seconds_to_last=1.5,
-        p50=None,
         p99=12.0,
-        scheduler_cpu_ms=0.2,
-        api_server_cpu_ms=0.9,
-        etcd_cpu_ms=0.2,
-        peak_megabytes=45.3,
         requests_a_pod=None,
         problems=("gang 0 is split",),
-        curve=((0.3, 1), (0.9, 2), (1.5, 3)),
     )
     path = tmp_path / "build" / "some.json"
 
