@@ -15,7 +15,7 @@ import anyio
 import structlog
 import uvloop
 
-from gang_scheduler import __version__, telemetry
+from gang_scheduler import __version__, garbage, telemetry
 from gang_scheduler.cluster import connection
 from gang_scheduler.cluster.binder import Binder
 from gang_scheduler.cluster.cache import Cache
@@ -46,8 +46,6 @@ from gang_scheduler.settings import OnPartialGang, PodSource, Settings
 
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 SPARE_CONNECTIONS = 32
-CALM = (100_000, 50, 1000)
-"""When the garbage collector looks at the young, the older and all objects."""
 DRAIN_SECONDS = 10
 
 log = structlog.get_logger()
@@ -56,7 +54,7 @@ log = structlog.get_logger()
 def run(settings: Settings) -> None:
     """Run the operator until SIGTERM or SIGINT. Raises when it can no longer do its work."""
     telemetry.configure(settings)
-    _calm_the_garbage_collector()
+    garbage.collect_rarely()
     uvloop.run(main(settings))
 
 
@@ -211,13 +209,6 @@ class App:
     def _not_ready(self) -> str:
         # A replica that waits for the Lease is ready to take over: ready.
         return "" if self._complete else "the first lists are not complete"
-
-
-def _calm_the_garbage_collector() -> None:
-    """Let it look at what is young, and rarely: its pauses are the tail of every latency."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(*CALM)
 
 
 def _rules(settings: Settings) -> Rules:
