@@ -4,12 +4,13 @@ The PV controller of kube-controller-manager is the real one: it binds what is h
 """
 
 import contextlib
-import threading
 from collections.abc import Iterator
-from typing import Any, Self
+from dataclasses import dataclass, field
+from typing import Any
 
 import controlplane
-from controlplane import access, errors
+from controlplane import access
+from e2e import errands
 from e2e.manifests import Manifest
 from e2e.namespaces import Namespace
 
@@ -22,7 +23,6 @@ VOLUMES = "/api/v1/persistentvolumes"
 CLAIMS = "/api/v1/persistentvolumeclaims"
 SIZE = {"storage": "1Gi"}
 ACCESS = ["ReadWriteOnce"]
-POLL_SECONDS = 0.1
 
 
 @contextlib.contextmanager
@@ -112,11 +112,20 @@ def selected_nodes(namespace: Namespace) -> dict[str, str]:
     }
 
 
+@contextlib.contextmanager
+def provisioning(cluster: controlplane.Cluster, driver: str) -> Iterator["Provisioner"]:
+    """Give a provisioner that is at work until the block ends."""
+    provisioner = Provisioner(driver)
+    with errands.repeating(cluster, provisioner.answer_all):
+        yield provisioner
+
+
 def _claim_spec(storage_class: str) -> dict[str, Any]:
     spec = {"accessModes": ACCESS, "resources": {"requests": SIZE}}
     return {**spec, "storageClassName": storage_class}
 
 
+@dataclass
 class Provisioner:
     """A stand-in for a CSI provisioner: makes a volume for each claim that has a node.
 
@@ -124,33 +133,14 @@ class Provisioner:
     `refused`.
     """
 
-    def __init__(self, cluster: controlplane.Cluster, name: str) -> None:
-        self.name = name
-        self.neglected: set[str] = set()
-        self.refused: set[str] = set()
-        self._access = cluster.access
-        self._stopping = threading.Event()
-        self._failure: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+    name: str
+    neglected: set[str] = field(default_factory=set)
+    refused: set[str] = field(default_factory=set)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        self._thread.join()
-        if self._failure:
-            raise errors.ControlPlaneError("the provisioner broke down") from self._failure
-
-    def _run(self) -> None:
-        try:
-            with access.Client(self._access) as client:
-                while not self._stopping.wait(POLL_SECONDS):
-                    for each in client.request("GET", CLAIMS).check().body["items"]:
-                        self._answer(client, each)
-        except Exception as error:  # Raised where the block ends.
-            self._failure = error
+    def answer_all(self, client: access.Client) -> None:
+        """Look at all claims once."""
+        for each in client.request("GET", CLAIMS).check().body["items"]:
+            self._answer(client, each)
 
     def _answer(self, client: access.Client, asked: dict[str, Any]) -> None:
         metadata, spec = asked["metadata"], asked["spec"]

@@ -147,7 +147,7 @@ def test_the_role_is_enough_to_bind_claims(
     namespace.create(storage.claim("there", f"{namespace.name}-there"))
     namespace.create(storage.claim("made", namespace.name))
     with (
-        storage.Provisioner(plane, "disks.example.com") as provisioner,
+        storage.provisioning(plane, "disks.example.com") as provisioner,
         storage.storage_class(namespace, provisioner.name),
         storage.storage_class(namespace, disks_on=(node,), suffix="-there"),
         controlplane.Scheduler(plane, *flags, kubeconfig=kubeconfig) as scheduler,

@@ -46,7 +46,7 @@ class Planes:
         plane, _ = self._stack.enter_context(running)
         if examples.JOB_SET in example.needs:
             standin.install(plane)
-            self._stack.enter_context(standin.StandIn(plane))
+            self._stack.enter_context(standin.playing(plane))
         return plane
 
 

@@ -94,7 +94,7 @@ def job_sets(
     """Install the CRD of JobSets while the operator runs, and play the controller."""
     assert operator_process.get("/readyz")
     standin.install(plane)
-    with standin.StandIn(plane):
+    with standin.playing(plane):
         yield
 
 

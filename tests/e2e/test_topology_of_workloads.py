@@ -29,7 +29,7 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
     with controlplane.start(controlplane.Options(native_gangs=True)) as started:
         started.kubectl("apply", f"--filename={crds}")
         standin.install(started)
-        with standin.StandIn(started):
+        with standin.playing(started):
             yield started
 
 

@@ -1,18 +1,17 @@
 """Gangs that must gather in a rack, while nodes move between racks and operators are killed."""
 
+import contextlib
 import random
-import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
 
 import pytest
 
 import controlplane
 from controlplane import access
-from e2e import networks, operators, ways
+from e2e import errands, networks, operators, ways
 from e2e.fault_proxy import HOLD, PASS, FaultProxy
 from e2e.manifests import gang
 from e2e.namespaces import Namespace
@@ -75,7 +74,7 @@ class Move:
 
 @dataclass
 class Mover:
-    """Moves nodes between racks from `with` to its end, and notes what the operator knows of it.
+    """Moves nodes between racks, and notes what the operator knows of it.
 
     It moves some, waits until the operator's status of the topology shows all of these, and goes
     on. So whatever was created after that status was decided with these moves or later ones.
@@ -90,20 +89,13 @@ class Mover:
     def __post_init__(self) -> None:
         self._racks = dict(self.before)
         self._random = random.Random(SEED)  # noqa: S311 - the same moves every time.
-        self._stopping = threading.Event()
-        self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="mover", daemon=True)
 
-    def __enter__(self) -> Self:
+    @contextlib.contextmanager
+    def moving(self) -> Iterator[None]:
+        """Move nodes until the block ends."""
         self._wait_until_known()
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        self._thread.join()
-        if self._failure:
-            raise AssertionError("nodes could not be moved") from self._failure
+        with errands.repeating(self.network.cluster, self._move_some, pause_seconds=0):
+            yield
 
     def racks_of(self, node: str, since: int, until_version: int) -> set[str]:
         """Return the racks that a node was in as far as the operator may have known.
@@ -116,15 +108,6 @@ class Mover:
         moved = [each for each in self.moves[last_known:] if each.node == node]
         return {was_in[-1], *(each.rack for each in moved if each.version <= until_version)}
 
-    def _run(self) -> None:
-        try:
-            with access.Client(self.network.cluster.access) as client:
-                while not self._stopping.is_set():
-                    self._move_some(client)
-                    self._wait_until_known()
-        except BaseException as error:  # Raised where the block ends.
-            self._failure = error
-
     def _move_some(self, client: access.Client) -> None:
         # No rack both gives and takes, so only all of these moves together make their outcome.
         racks = sorted(set(self.before.values()))
@@ -135,6 +118,7 @@ class Mover:
             self._racks[node] = self._random.choice(taking)
             made = networks.move(client, node, RACK, self._racks[node])
             self.moves.append(Move(made, node, self._racks[node]))
+        self._wait_until_known()
 
     def _wait_until_known(self) -> None:
         expected = {"": len(self._racks), **Counter(self._racks.values())}
@@ -153,10 +137,11 @@ def test_no_gang_is_split_by_nodes_that_move_while_it_is_placed(
     network.build({name: {RACK: rack} for name, rack in before.items()}, cpu=2)
     network.has(RACKS)
     gangs = {f"g{i}": SIZES[i % len(SIZES)] for i in range(GANGS)}
+    mover = Mover(network, before)
     with (
         controlplane.Scheduler(plane) as scheduler,
         namespace.watch() as watcher,
-        Mover(network, before) as mover,
+        mover.moving(),
     ):
         for name, size in gangs.items():
             namespace.create_in_order(networks.asking(gang(name, size), RackLayer="MustGather"))

@@ -36,7 +36,7 @@ def start(plane: controlplane.ControlPlane) -> Iterator[Start]:
 
 @pytest.fixture
 def provisioner(plane: controlplane.ControlPlane) -> Iterator[Provisioner]:
-    with Provisioner(plane, DRIVER) as running:
+    with storage.provisioning(plane, DRIVER) as running:
         yield running
 
 

@@ -5,20 +5,20 @@ that its webhook gives. The Job controller of kube-controller-manager makes thei
 garbage collector deletes them with the JobSet.
 """
 
+import contextlib
 import copy
-import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import controlplane
-from controlplane import access, errors
+from controlplane import access
+from e2e import errands
 
 CRD = Path(__file__).with_name("crd.yaml")
 JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/jobsets"
 JOBS = "/apis/batch/v1/namespaces/{}/jobs"
 PREFIX = "jobset.sigs.k8s.io"
-POLL_SECONDS = 0.1
 TOO_MANY_REQUESTS = 429
 
 
@@ -28,47 +28,33 @@ def install(cluster: controlplane.Cluster) -> None:
     cluster.kubectl("wait", "--for=condition=Established", "--timeout=30s", f"--filename={CRD}")
 
 
-class StandIn:
-    """Looks at all JobSets, from `with` to its end. The CRD must be there."""
+@contextlib.contextmanager
+def playing(cluster: controlplane.Cluster) -> Iterator[None]:
+    """Look at all JobSets until the block ends. The CRD must be there."""
+    made: set[tuple[str, str]] = set()
 
-    def __init__(self, cluster: controlplane.Cluster) -> None:
-        self._access = cluster.access
-        self._made: set[tuple[str, str]] = set()
-        self._stopping = threading.Event()
-        self._failure: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name="jobset", daemon=True)
+    def create_jobs(client: access.Client) -> None:
+        for job_set in _job_sets(client):
+            _create_jobs(client, job_set, made)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
+    with errands.repeating(cluster, create_jobs):
+        yield
 
-    def __exit__(self, *_: object) -> None:
-        self._stopping.set()
-        self._thread.join()
-        if self._failure:
-            raise errors.ControlPlaneError("the stand-in for JobSet broke down") from self._failure
 
-    def _run(self) -> None:
-        try:
-            with access.Client(self._access) as client:
-                while not self._stopping.wait(POLL_SECONDS):
-                    for job_set in _job_sets(client):
-                        self._create_jobs(client, job_set)
-        except Exception as error:  # Raised where the block ends.
-            self._failure = error
-
-    def _create_jobs(self, client: access.Client, job_set: dict[str, Any]) -> None:
-        metadata = job_set["metadata"]
-        if "deletionTimestamp" in metadata:
-            return
-        for job in jobs(job_set):
-            made = (metadata["uid"], job["metadata"]["name"])
-            if made not in self._made:
-                reply = client.request("POST", JOBS.format(metadata["namespace"]), job)
-                # The namespace may be on its way out.
-                if reply.status not in (403, 409):
-                    reply.check()
-                self._made.add(made)
+def _create_jobs(
+    client: access.Client, job_set: dict[str, Any], made: set[tuple[str, str]]
+) -> None:
+    metadata = job_set["metadata"]
+    if "deletionTimestamp" in metadata:
+        return
+    for job in jobs(job_set):
+        this = (metadata["uid"], job["metadata"]["name"])
+        if this not in made:
+            reply = client.request("POST", JOBS.format(metadata["namespace"]), job)
+            # The namespace may be on its way out.
+            if reply.status not in (403, 409):
+                reply.check()
+            made.add(this)
 
 
 def _job_sets(client: access.Client) -> list[dict[str, Any]]:
