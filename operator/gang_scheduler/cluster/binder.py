@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from gang_scheduler.api import annotations
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError, Kind
+from gang_scheduler.cluster.pauses import Pauses
 from gang_scheduler.cluster.ports import Api, PodRef
 from gang_scheduler.cluster.volumes.claim_holds import Hold, Share, needs_claims, shares_of
 from gang_scheduler.cluster.volumes.claims import Claims
@@ -23,10 +24,10 @@ from gang_scheduler.model.gangs import Gang, GangKey, Reason
 from gang_scheduler.model.plan import Bind, Placed, Refused
 from gang_scheduler.model.pods import Pod
 
-FIRST_DELAY = 0.1
-LAST_DELAY = 5.0
 GIVE_UP_SECONDS = 120.0
 """After this the room is better planned anew: the node may be gone as well."""
+LOOK_SECONDS = 5.0
+"""How soon to ask again where a pod is, when nothing else can be done."""
 
 
 class Outcome(enum.StrEnum):
@@ -209,7 +210,7 @@ class Binder:
             annotations.PLAN_SIZE: str(len(gang_binding.placed.binds)),
         }
         clock = asyncio.get_running_loop().time
-        delay, deadline = FIRST_DELAY, clock() + GIVE_UP_SECONDS
+        pauses, deadline = Pauses(), clock() + GIVE_UP_SECONDS
         while self._may_write():
             try:
                 await self._api.bind(pod, bind.node, marks)
@@ -220,9 +221,7 @@ class Binder:
                     return outcome
                 if clock() >= deadline:
                     return await self._find_out(pod, bind.node) if is_open else Outcome.GAVE_UP
-                left = deadline - clock()
-                await asyncio.sleep(min(max(delay, error.retry_after), left))
-                delay = min(delay * 2, LAST_DELAY)
+                await pauses.after(error, most=deadline - clock())
             else:
                 return Outcome.BOUND
         return Outcome.GAVE_UP
@@ -251,7 +250,7 @@ class Binder:
             try:
                 return await self._read_back(pod, node) or Outcome.GAVE_UP
             except ApiError:
-                await asyncio.sleep(LAST_DELAY)
+                await asyncio.sleep(LOOK_SECONDS)
         return Outcome.GAVE_UP
 
     async def _read_back(self, pod: PodRef, node: str) -> Outcome | None:

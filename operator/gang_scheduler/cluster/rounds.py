@@ -8,12 +8,11 @@ import structlog
 
 from gang_scheduler import telemetry
 from gang_scheduler.cluster.errors import ApiError, Kind
+from gang_scheduler.cluster.pauses import Pauses
 from gang_scheduler.cluster.ports import PodRef
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod
 
-FIRST_DELAY = 0.1
-LAST_DELAY = 5.0
 GIVE_UP_SECONDS = 60.0
 """Less than the two minutes after which kube-controller-manager resets a mark."""
 
@@ -114,7 +113,7 @@ class StepWriter:
         """Send a request until its answer settles it, or the round is void."""
         pod = PodRef(step.pod.namespace, step.pod.name, step.pod.uid)
         clock = asyncio.get_running_loop().time
-        delay, deadline = FIRST_DELAY, clock() + GIVE_UP_SECONDS
+        pauses, deadline = Pauses(), clock() + GIVE_UP_SECONDS
         while not current.void or (step.final and pod.uid in step.begun):
             if not self._may_write():
                 # Whoever leads now plans anew, from what is written.
@@ -129,8 +128,7 @@ class StepWriter:
                 if error.kind not in step.passing or clock() >= deadline:
                     self._judge(current, step, error)
                     return
-                await asyncio.sleep(max(delay, error.retry_after))
-                delay = min(delay * 2, LAST_DELAY)
+                await pauses.after(error)
             else:
                 telemetry.WRITES.labels(f"pod_{step.what}", "written").inc()
                 return

@@ -15,6 +15,7 @@ from contextlib import suppress
 from gang_scheduler import telemetry
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError, Kind
+from gang_scheduler.cluster.pauses import Pauses
 from gang_scheduler.cluster.ports import Api
 from gang_scheduler.cluster.volumes.claim_holds import Hold, Share
 from gang_scheduler.cluster.volumes.claim_promises import Target, target_of
@@ -24,8 +25,6 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 
 HOLD_SECONDS = 600
-FIRST_DELAY = 0.1
-LAST_DELAY = 5.0
 LOOK_SECONDS = 0.5
 """How soon it shows that a member or a node is gone. Of claims we are told."""
 QUIET_SECONDS = 5.0
@@ -110,7 +109,7 @@ class Claims:
     async def _write(self, hold: Hold, users: list[Share], step: ClaimStep) -> None:
         """Send a request until its answer settles it, or nobody waits for it any more."""
         what = "volume" if step.volume else "claim"
-        delay = FIRST_DELAY
+        pauses = Pauses()
         while self._may_write() and not hold.open.keys().isdisjoint(users):
             try:
                 async with self._slots:
@@ -123,8 +122,7 @@ class Claims:
                         hold.fail(share, problem)
                     return
                 hold.errors[target_of(step)] = problem
-                await asyncio.sleep(max(delay, error.retry_after))
-                delay = min(delay * 2, LAST_DELAY)
+                await pauses.after(error)
             else:
                 telemetry.WRITES.labels(what, "written").inc()
                 hold.errors.pop(target_of(step), None)
