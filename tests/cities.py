@@ -19,7 +19,8 @@ from typing import Final
 import builders
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.events import Events
-from gang_scheduler.cluster.fake import FakeApi, FakeCluster
+from gang_scheduler.cluster.fake.client import FakeApi
+from gang_scheduler.cluster.fake.cluster import FakeCluster
 from gang_scheduler.cluster.ports import POD_GROUPS
 from gang_scheduler.cluster.reports import Reports
 from gang_scheduler.cluster.status import StatusWriter

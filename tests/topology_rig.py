@@ -7,7 +7,8 @@ import builders
 from gang_scheduler.cluster import decode
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.events import Events
-from gang_scheduler.cluster.fake import EVENTS, FakeApi
+from gang_scheduler.cluster.fake.client import FakeApi
+from gang_scheduler.cluster.fake.cluster import EVENTS
 from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.ports import CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES, Resource
 from gang_scheduler.cluster.topology_writer import TopologyWriter

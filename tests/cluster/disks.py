@@ -7,7 +7,8 @@ from contextlib import AbstractContextManager
 
 import builders
 from cluster.rigs import ECHO_SECONDS, Rig
-from gang_scheduler.cluster.fake import Change, Document
+from gang_scheduler.cluster.fake.cluster import Change
+from gang_scheduler.cluster.fake.documents import Document
 from gang_scheduler.cluster.ports import (
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,

@@ -12,7 +12,10 @@ from gang_scheduler.cluster.binder import Binder
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.events import Events
 from gang_scheduler.cluster.evictor import Evictor
-from gang_scheduler.cluster.fake import Change, Document, FakeApi, FakeCluster, Fault
+from gang_scheduler.cluster.fake.client import FakeApi
+from gang_scheduler.cluster.fake.cluster import Change, FakeCluster
+from gang_scheduler.cluster.fake.documents import Document
+from gang_scheduler.cluster.fake.faults import Fault
 from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.losses import Losses
 from gang_scheduler.cluster.lull import Lull

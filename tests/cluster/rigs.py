@@ -10,7 +10,9 @@ import builders
 from gang_scheduler.cluster import declarations, decode
 from gang_scheduler.cluster.binder import Binder, GangBinding
 from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.fake import Change, Document, FakeApi, FakeCluster
+from gang_scheduler.cluster.fake.client import FakeApi
+from gang_scheduler.cluster.fake.cluster import Change, FakeCluster
+from gang_scheduler.cluster.fake.documents import Document
 from gang_scheduler.cluster.ports import NODES, POD_GROUPS, PODS, Resource
 from gang_scheduler.cluster.volumes import decode as volume_decode
 from gang_scheduler.cluster.volumes.claims import HOLD_SECONDS, Claims

@@ -7,7 +7,8 @@ from typing import Any, Protocol
 from kubernetes_asyncio.client import Configuration
 
 import controlplane
-from gang_scheduler.cluster.fake import SERVED, FakeApi, FakeCluster
+from gang_scheduler.cluster.fake.client import FakeApi
+from gang_scheduler.cluster.fake.cluster import SERVED, FakeCluster
 from gang_scheduler.cluster.ports import (
     PERSISTENT_VOLUMES,
     SCHED_PLUGINS_POD_GROUPS,

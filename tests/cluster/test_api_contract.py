@@ -7,7 +7,7 @@ import pytest
 from cluster import servers
 from cluster.servers import Server
 from gang_scheduler.cluster.errors import ApiError, Kind
-from gang_scheduler.cluster.fake import EVENTS, LEASES
+from gang_scheduler.cluster.fake.cluster import EVENTS, LEASES
 from gang_scheduler.cluster.ports import (
     NODES,
     POD_DISRUPTION_BUDGETS,

@@ -11,7 +11,7 @@ from cluster.rigs import Rig
 from gang_scheduler.api import annotations
 from gang_scheduler.cluster.binder import GIVE_UP_SECONDS, Outcome
 from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.fake import Call, Fault, Script
+from gang_scheduler.cluster.fake.faults import Call, Fault, Script
 from gang_scheduler.cluster.ports import PODS, PodRef
 
 pytestmark = pytest.mark.looptime

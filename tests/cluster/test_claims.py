@@ -13,7 +13,7 @@ import builders
 from cluster.disks import NEVER, DiskRig
 from gang_scheduler.cluster.binder import Outcome
 from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.fake import Fault
+from gang_scheduler.cluster.fake.faults import Fault
 from gang_scheduler.cluster.ports import NODES, PERSISTENT_VOLUME_CLAIMS, POD_GROUPS, PODS
 from gang_scheduler.cluster.volumes.book import VolumeBook
 from gang_scheduler.cluster.volumes.claims import HOLD_SECONDS

@@ -10,7 +10,8 @@ import builders
 from cluster.lives import Life, Town
 from gang_scheduler.cluster import rounds
 from gang_scheduler.cluster.errors import BUDGET, ApiError
-from gang_scheduler.cluster.fake import Call, Document, Fault
+from gang_scheduler.cluster.fake.documents import Document
+from gang_scheduler.cluster.fake.faults import Call, Fault
 from gang_scheduler.cluster.ports import NODES, POD_DISRUPTION_BUDGETS, PODS, PodRef, Resource
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Preemption

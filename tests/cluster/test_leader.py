@@ -10,7 +10,9 @@ import anyio
 import pytest
 
 from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.fake import LEASES, Call, FakeApi, FakeCluster, Fault
+from gang_scheduler.cluster.fake.client import FakeApi
+from gang_scheduler.cluster.fake.cluster import LEASES, FakeCluster
+from gang_scheduler.cluster.fake.faults import Call, Fault
 from gang_scheduler.cluster.leader import LeaderElector, LeadershipLost
 
 pytestmark = pytest.mark.looptime

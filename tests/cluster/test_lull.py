@@ -6,7 +6,7 @@ import pytest
 
 from cluster.lives import Town
 from cluster.test_requests import operator
-from gang_scheduler.cluster.fake import EVENTS
+from gang_scheduler.cluster.fake.cluster import EVENTS
 from gang_scheduler.cluster.lull import LONGEST_SECONDS, LOOK_SECONDS, Lull
 from gang_scheduler.cluster.ports import POD_GROUPS
 

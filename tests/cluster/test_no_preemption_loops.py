@@ -9,7 +9,7 @@ import pytest
 
 import builders
 from cluster.lives import Life, Town
-from gang_scheduler.cluster.fake import Document
+from gang_scheduler.cluster.fake.documents import Document
 from gang_scheduler.cluster.ports import PODS, Resource
 
 pytestmark = pytest.mark.looptime

@@ -14,7 +14,9 @@ from gang_scheduler.cluster.events import (
     About,
     Events,
 )
-from gang_scheduler.cluster.fake import EVENTS, FakeApi, Fault
+from gang_scheduler.cluster.fake.client import FakeApi
+from gang_scheduler.cluster.fake.cluster import EVENTS
+from gang_scheduler.cluster.fake.faults import Fault
 from gang_scheduler.cluster.reports import Reports
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.plan import Bind, Misfit, Plan, Preemption, Refused, Warned

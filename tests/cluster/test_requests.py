@@ -12,7 +12,7 @@ import pytest
 
 import builders
 from cluster.lives import BEGAN_AT, Life, Town
-from gang_scheduler.cluster.fake import EVENTS
+from gang_scheduler.cluster.fake.cluster import EVENTS
 from gang_scheduler.cluster.lull import Lull
 from gang_scheduler.cluster.ports import POD_GROUPS, PODS
 from gang_scheduler.cluster.status import StatusWriter

@@ -9,7 +9,10 @@ import builders
 from gang_scheduler.cluster import status
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.fake import Change, Document, FakeApi, FakeCluster, Fault
+from gang_scheduler.cluster.fake.client import FakeApi
+from gang_scheduler.cluster.fake.cluster import Change, FakeCluster
+from gang_scheduler.cluster.fake.documents import Document
+from gang_scheduler.cluster.fake.faults import Fault
 from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.ports import (
     CLUSTER_NETWORK_TOPOLOGIES,

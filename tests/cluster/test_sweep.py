@@ -7,7 +7,8 @@ import pytest
 
 import builders
 from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.fake import FakeApi, FakeCluster
+from gang_scheduler.cluster.fake.client import FakeApi
+from gang_scheduler.cluster.fake.cluster import FakeCluster
 from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.ports import PODS, Body
 from gang_scheduler.cluster.watching.sweep import (

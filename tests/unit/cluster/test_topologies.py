@@ -10,7 +10,7 @@ from conformance import trees
 from gang_scheduler.cluster import topologies
 from gang_scheduler.cluster.errors import ApiError
 from gang_scheduler.cluster.events import Events
-from gang_scheduler.cluster.fake import Fault
+from gang_scheduler.cluster.fake.faults import Fault
 from gang_scheduler.cluster.ports import CLUSTER_NETWORK_TOPOLOGIES
 from gang_scheduler.cluster.topology_writer import TopologyWriter
 from gang_scheduler.cluster.watching.sweep import Sweep

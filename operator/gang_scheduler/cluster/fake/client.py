@@ -1,37 +1,27 @@
-"""The Api port in memory, for tests: answers as an API server does, and fails on demand.
-
-`FakeCluster` is the server's side: the objects, and who watches them. `FakeApi` is one client's
-side: its calls, and the faults that they meet. Several clients may share a cluster. The contract
-tests hold this module and `kubernetes` to the same answers.
-"""
+"""One client's side: its calls, and the faults that they meet."""
 
 import asyncio
 import copy
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 
 from gang_scheduler.cluster.errors import BUDGET, ApiError
+from gang_scheduler.cluster.fake.cluster import EVENTS, LEASES, FakeCluster
+from gang_scheduler.cluster.fake.documents import (
+    Document,
+    merge,
+    require_same,
+    require_uid,
+    require_unbound,
+    set_condition,
+    uid_of,
+)
+from gang_scheduler.cluster.fake.faults import NO_FAULT, Call, Fault, Script
 from gang_scheduler.cluster.ports import (
-    CLUSTER_NETWORK_TOPOLOGIES,
-    CSI_DRIVERS,
-    CSI_NODES,
-    CSI_STORAGE_CAPACITIES,
-    JOB_SETS,
-    JOBS,
-    KUEUE_TOPOLOGIES,
-    NAMESPACES,
-    NATIVE_POD_GROUPS,
-    NODES,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     POD_DISRUPTION_BUDGETS,
-    POD_GROUPS,
     PODS,
-    SCHED_PLUGINS_POD_GROUPS,
-    STORAGE_CLASSES,
     Body,
     ClaimRef,
     PodRef,
@@ -39,150 +29,6 @@ from gang_scheduler.cluster.ports import (
     VolumeRef,
 )
 from gang_scheduler.cluster.volumes import claim_patches
-
-LEASES = Resource("coordination.k8s.io", "v1", "leases")
-EVENTS = Resource("events.k8s.io", "v1", "events")
-SERVED = (
-    *(PODS, NODES, NAMESPACES, LEASES, EVENTS, POD_DISRUPTION_BUDGETS),
-    *(POD_GROUPS, SCHED_PLUGINS_POD_GROUPS, NATIVE_POD_GROUPS[0]),
-    *(PERSISTENT_VOLUMES, PERSISTENT_VOLUME_CLAIMS, STORAGE_CLASSES),
-    *(CSI_NODES, CSI_DRIVERS, CSI_STORAGE_CAPACITIES),
-    *(JOBS, JOB_SETS, CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES[0]),
-)
-
-Document = dict[str, Any]
-Change = Literal["ADDED", "MODIFIED", "DELETED"]
-Watcher = Callable[[Resource, Change, Document], None]
-
-
-class FakeCluster:
-    """The objects. `watchers` are told of every change with a copy, before the write returns.
-
-    `without_status` are the kinds whose CRD has no status subresource: their generation counts
-    status writes, too.
-    """
-
-    def __init__(
-        self, served: Iterable[Resource] = SERVED, without_status: Iterable[Resource] = ()
-    ) -> None:
-        self.watchers: list[Watcher] = []
-        self.without_status = frozenset(without_status)
-        self._objects: dict[Resource, dict[tuple[str, str], Document]] = {
-            resource: {} for resource in served
-        }
-        self._version = 0
-
-    def put(self, resource: Resource, body: Body) -> Document:
-        """Create or replace an object and return it with what a server fills in.
-
-        A body of another uid is another object: watchers see the first one go.
-        """
-        document = copy.deepcopy(dict(body))
-        metadata = document["metadata"] = dict(document["metadata"])
-        namespace, name = metadata.get("namespace", ""), metadata["name"]
-        before = self._objects[resource].get((namespace, name))
-        if before is not None and metadata.get("uid", _uid(before)) != _uid(before):
-            self._remove(resource, namespace, name)
-            before = None
-        known = before["metadata"] if before else {}
-        for field, made_up in (
-            ("uid", f"uid-{self._version + 1}"),
-            ("creationTimestamp", _now()),
-            ("generation", 1),
-        ):
-            metadata.setdefault(field, known.get(field, made_up))
-        return self._store(resource, document)
-
-    def has(self, resource: Resource, namespace: str, name: str) -> bool:
-        """Tell whether there is such an object."""
-        return (namespace, name) in self._objects.get(resource, {})
-
-    def get(self, resource: Resource, namespace: str, name: str) -> Document:
-        """Return a copy of an object. Raises ApiError 404."""
-        return copy.deepcopy(self._find(resource, namespace, name))
-
-    def all(self, resource: Resource) -> list[Document]:
-        """Return copies of all objects of a kind. Raises ApiError 404 for one not served."""
-        if resource not in self._objects:
-            raise ApiError(404, "the server could not find the requested resource")
-        return copy.deepcopy(list(self._objects[resource].values()))
-
-    def delete(self, resource: Resource, namespace: str, name: str) -> None:
-        """Remove an object; one with finalizers is only marked, as being deleted."""
-        if self._find(resource, namespace, name)["metadata"].get("finalizers"):
-            with self.changing(resource, namespace, name) as found:
-                found["metadata"].setdefault("deletionTimestamp", _now())
-        else:
-            self._remove(resource, namespace, name)
-
-    @contextmanager
-    def changing(self, resource: Resource, namespace: str, name: str) -> Iterator[Document]:
-        """Yield an object to be changed in place, and store it unless an exception is raised."""
-        changed = self.get(resource, namespace, name)
-        yield changed
-        self._store(resource, changed)
-
-    def _find(self, resource: Resource, namespace: str, name: str) -> Document:
-        found = self._objects.get(resource, {}).get((namespace, name))
-        if found is None:
-            raise ApiError(404, f'{resource.plural} "{name}" not found')
-        return found
-
-    def _store(self, resource: Resource, document: Document) -> Document:
-        metadata = document["metadata"]
-        key = (metadata.get("namespace", ""), metadata["name"])
-        before = self._objects[resource].get(key)
-        metadata["resourceVersion"] = before["metadata"]["resourceVersion"] if before else ""
-        # As in Kubernetes, a write that changes nothing makes no new version and no event.
-        if before != document:
-            self._version += 1
-            metadata["resourceVersion"] = str(self._version)
-            self._objects[resource][key] = document
-            self._tell(resource, "MODIFIED" if before else "ADDED", document)
-        return copy.deepcopy(document)
-
-    def _remove(self, resource: Resource, namespace: str, name: str) -> None:
-        self._tell(resource, "DELETED", self._objects[resource].pop((namespace, name)))
-
-    def _tell(self, resource: Resource, change: Change, document: Document) -> None:
-        for watcher in self.watchers:
-            watcher(resource, change, copy.deepcopy(document))
-
-
-class Call(NamedTuple):
-    """One call of the port."""
-
-    method: str
-    namespace: str
-    name: str
-    arguments: Body
-
-
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """What befalls a call: it takes time, then fails or never ends.
-
-    `after` says that the write has happened by then, and only its answer is late or lost.
-    """
-
-    error: ApiError | None = None
-    after: bool = False
-    delay_seconds: float = 0.0
-    hangs: bool = False
-
-    async def strike(self) -> None:
-        """Let it happen."""
-        if self.hangs:
-            await asyncio.Event().wait()
-        await asyncio.sleep(self.delay_seconds)
-        if self.error is not None:
-            raise ApiError(*self.error.details)
-
-
-NO_FAULT = Fault()
-
-Script = Callable[[Call], Fault | None]
-"""Decides what befalls a call. May change the cluster: then somebody else was faster."""
 
 
 class FakeApi:
@@ -208,16 +54,16 @@ class FakeApi:
         seen = {"uid": pod.uid, "node": node, "annotations": dict(annotations)}
         async with self._call("bind", pod.namespace, pod.name, seen):
             with self.cluster.changing(PODS, pod.namespace, pod.name) as found:
-                _require_unbound(found, pod.uid)
+                require_unbound(found, pod.uid)
                 found.setdefault("spec", {})["nodeName"] = node
                 found["metadata"].setdefault("annotations", {}).update(annotations)
-                _set_condition(found, {"type": "PodScheduled", "status": "True"})
+                set_condition(found, {"type": "PodScheduled", "status": "True"})
 
     async def bound_node(self, pod: PodRef) -> str:
         """Return the node of the pod, "" while it has none; GONE if the uid is another."""
         async with self._call("bound_node", pod.namespace, pod.name, {"uid": pod.uid}):
             found = self.cluster.get(PODS, pod.namespace, pod.name)
-            if _uid(found) != pod.uid:
+            if uid_of(found) != pod.uid:
                 raise ApiError(404, f"pod {pod.namespace}/{pod.name} is another one now")
             return str(found.get("spec", {}).get("nodeName", ""))
 
@@ -225,8 +71,7 @@ class FakeApi:
         """Delete the pod, if it still has this uid, with its own grace period."""
         async with self._call("delete_pod", pod.namespace, pod.name, {"uid": pod.uid}):
             found = self.cluster.get(PODS, pod.namespace, pod.name)
-            if _uid(found) != pod.uid:
-                raise ApiError(409, f"the UID in the precondition ({pod.uid}) is not {_uid(found)}")
+            require_uid(found, pod.uid)
             self.cluster.delete(PODS, pod.namespace, pod.name)
 
     async def evict(self, pod: PodRef, *, dry_run: bool = False) -> None:
@@ -234,8 +79,7 @@ class FakeApi:
         seen = {"uid": pod.uid, "dry_run": dry_run}
         async with self._call("evict", pod.namespace, pod.name, seen):
             found = self.cluster.get(PODS, pod.namespace, pod.name)
-            if _uid(found) != pod.uid:
-                raise ApiError(409, f"the UID in the precondition ({pod.uid}) is not {_uid(found)}")
+            require_uid(found, pod.uid)
             self._charge_budgets(found, dry_run=dry_run)
             if not dry_run:
                 self.cluster.delete(PODS, pod.namespace, pod.name)
@@ -245,9 +89,9 @@ class FakeApi:
         seen = {"uid": pod.uid, "node": node}
         async with self._call("nominate", pod.namespace, pod.name, seen):
             with self.cluster.changing(PODS, pod.namespace, pod.name) as found:
-                _require_same(found, pod)
+                require_same(found, pod)
                 patch = {"nominatedNodeName": node or None}
-                found["status"] = _merge(found.get("status"), patch)
+                found["status"] = merge(found.get("status"), patch)
 
     async def select_node(self, claim: ClaimRef, node: str) -> int:
         """Have the volume of a claim made for a node, and return the claim's version then.
@@ -278,8 +122,8 @@ class FakeApi:
         seen = {"uid": pod.uid, "condition": dict(condition)}
         async with self._call("patch_pod_condition", pod.namespace, pod.name, seen):
             with self.cluster.changing(PODS, pod.namespace, pod.name) as found:
-                _require_same(found, pod)
-                _set_condition(found, condition)
+                require_same(found, pod)
+                set_condition(found, condition)
 
     async def patch_status(
         self, resource: Resource, namespace: str, name: str, status: Body
@@ -288,7 +132,7 @@ class FakeApi:
         seen = {"resource": resource, "status": dict(status)}
         async with self._call("patch_status", namespace, name, seen):
             with self.cluster.changing(resource, namespace, name) as found:
-                merged = _merge(found.get("status"), status)
+                merged = merge(found.get("status"), status)
                 if resource in self.cluster.without_status and merged != found.get("status"):
                     found["metadata"]["generation"] += 1
                 found["status"] = merged
@@ -373,55 +217,9 @@ class FakeApi:
         """Merge into an object what is left to do, and return its version then."""
         with self.cluster.changing(resource, namespace, name) as found:
             for part, changes in (patch_for(found) or {}).items():
-                found[part] = _merge(found.get(part), changes)
+                found[part] = merge(found.get(part), changes)
         return claim_patches.version_of(self.cluster.get(resource, namespace, name))
 
     def _require_new(self, resource: Resource, namespace: str, name: str) -> None:
         if self.cluster.has(resource, namespace, name):
             raise ApiError(409, f'{resource.plural} "{name}" already exists')
-
-
-def _require_unbound(found: Document, uid: str) -> None:
-    if _uid(found) != uid:
-        raise ApiError(409, f"the UID in the precondition ({uid}) is not {_uid(found)}")
-    name, spec = found["metadata"]["name"], found.get("spec", {})
-    if "deletionTimestamp" in found["metadata"]:
-        raise ApiError(409, f"pod {name} is being deleted, cannot be assigned to a host")
-    if spec.get("nodeName"):
-        raise ApiError(409, f'pod {name} is already assigned to node "{spec["nodeName"]}"')
-    if spec.get("schedulingGates"):
-        raise ApiError(409, f"pod {name} has non-empty .spec.schedulingGates")
-
-
-def _require_same(found: Document, pod: PodRef) -> None:
-    if _uid(found) != pod.uid:
-        # Not a failed precondition to the API server, but an attempt to change it.
-        raise ApiError(422, f'Pod "{pod.name}" is invalid: metadata.uid: immutable')
-
-
-def _set_condition(found: Document, condition: Body) -> None:
-    """Replace the condition of the same type, or add it."""
-    conditions = found.setdefault("status", {}).setdefault("conditions", [])
-    others = [each for each in conditions if each["type"] != condition["type"]]
-    found["status"]["conditions"] = [*others, dict(condition)]
-
-
-def _merge(into: object, patch: object) -> object:
-    """Apply a JSON merge patch (RFC 7396)."""
-    if not isinstance(patch, Mapping):
-        return copy.deepcopy(patch)
-    merged = dict(into) if isinstance(into, Mapping) else {}
-    for key, value in patch.items():
-        if value is None:
-            merged.pop(key, None)
-        else:
-            merged[key] = _merge(merged.get(key), value)
-    return merged
-
-
-def _uid(document: Document) -> str:
-    return str(document["metadata"]["uid"])
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
