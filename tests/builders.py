@@ -1,7 +1,7 @@
-"""Builders of model nouns and of API objects. A test names only what it is about.
+"""Builders of model nouns. A test names only what it is about.
 
-`node`, `pod`, `gang` and `snapshot` build the model; `pod_body`, `node_body` and `pod_group_body`
-build the same things as the API server sends them. Amounts are written as in manifests.
+`api_objects` builds the same things as the API server sends them, and `plans` reads what is
+decided. Amounts are written as in manifests.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,6 @@ from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, MatchPolicy, Pr
 from gang_scheduler.model.gathering import Gathering, PodSet
 from gang_scheduler.model.layers import Scheme
 from gang_scheduler.model.nodes import IntArray, Node, NodeTable, Taint
-from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import (
     Ask,
     HostPort,
@@ -334,107 +333,3 @@ def _nominated(groups: Iterable[GangGroup]) -> list[Nominated]:
         for member in each.pending
         if member.nominated
     ]
-
-
-def nodes_of(plan: Plan) -> dict[str, str]:
-    """Return pod name to node name for everything that a plan binds, in its order."""
-    return {bind.pod.name: bind.node for placed in plan.placed for bind in placed.binds}
-
-
-def gangs_placed(plan: Plan) -> list[str]:
-    """Return the names of the gangs that a plan places, in its order."""
-    return [placed.gang.key.name for placed in plan.placed]
-
-
-def victims_of(plan: Plan) -> set[str]:
-    """Return the names of the pods that a plan evicts."""
-    return {each.pod.name for made in plan.preemptions for each in made.victims}
-
-
-def nominations_of(plan: Plan) -> dict[str, str]:
-    """Return pod name to node name for everything that a plan nominates, in its order."""
-    return {bind.pod.name: bind.node for made in plan.preemptions for bind in made.nominations}
-
-
-def reasons(plan: Plan) -> dict[str, str]:
-    """Return gang name to reason for everything that a plan refuses."""
-    return {refused.gang.key.name: refused.reason.value for refused in plan.refused}
-
-
-def container(
-    name: str = "main",
-    *,
-    requests: Mapping[str, Amount] | None = None,
-    limits: Mapping[str, Amount] | None = None,
-    **others: Any,
-) -> dict[str, Any]:
-    """Return a container of a pod body; `others` are its fields as the API server writes them."""
-    named = {"requests": requests, "limits": limits}
-    resources = {key: dict(each) for key, each in named.items() if each}
-    return {"name": name, "image": "pause", "resources": resources, **others}
-
-
-def pod_body(
-    name: str = "a-0",
-    *,
-    gang: str = "",
-    metadata: Mapping[str, Any] | None = None,
-    status: Mapping[str, Any] | None = None,
-    containers: Sequence[Any] | None = None,
-    **spec: Any,
-) -> dict[str, Any]:
-    """Return a pod as the API server sends it; `spec` are further fields of its spec."""
-    labels = {POD_GROUP_LABEL: gang} if gang else {}
-    own = {"name": name, "namespace": NAMESPACE, "uid": f"uid-{name}", "labels": labels}
-    one = [container(requests={"cpu": "1"})]
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {**own, **(metadata or {})},
-        "spec": {
-            "schedulerName": SCHEDULER,
-            "containers": one if containers is None else list(containers),
-            **spec,
-        },
-        "status": {"phase": "Pending", **(status or {})},
-    }
-
-
-def node_body(
-    name: str = "n1",
-    *,
-    allocatable: Mapping[str, Amount] | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    status: Mapping[str, Any] | None = None,
-    **spec: Any,
-) -> dict[str, Any]:
-    """Return a ready node as the API server sends it; `spec` are fields of its spec."""
-    offered = allocatable or {"cpu": "8", "memory": "32Gi", "pods": "110"}
-    ready = [{"type": "Ready", "status": "True"}]
-    return {
-        "apiVersion": "v1",
-        "kind": "Node",
-        "metadata": {"name": name, "uid": f"uid-{name}", **(metadata or {})},
-        "spec": spec,
-        "status": {"allocatable": dict(offered), "conditions": ready, **(status or {})},
-    }
-
-
-def pod_group_body(
-    name: str = "a",
-    *,
-    min_member: Any = 1,
-    api_version: str = "scheduling.sigs.k8s.io/v1alpha1",
-    metadata: Mapping[str, Any] | None = None,
-    status: Mapping[str, Any] | None = None,
-    **spec: Any,
-) -> dict[str, Any]:
-    """Return a PodGroup as the API server sends it; `spec` are further fields of its spec."""
-    own = {"name": name, "namespace": NAMESPACE, "uid": f"uid-{name}"}
-    return {
-        "apiVersion": api_version,
-        "kind": "PodGroup",
-        "metadata": {**own, **(metadata or {})},
-        "spec": {"minMember": min_member, **spec},
-        "status": dict(status or {}),
-    }

@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import api_objects
 import builders
 from gang_scheduler.cluster import decode
 from gang_scheduler.cluster.cache import Cache
@@ -46,13 +47,13 @@ class Rig:
 
     def node(self, name: str, **labels: str) -> None:
         """Add a node, or change its labels."""
-        self.cache.node_seen(decode.node(builders.node_body(name, metadata={"labels": labels})))
+        self.cache.node_seen(decode.node(api_objects.node_body(name, metadata={"labels": labels})))
 
     def heartbeat(self, name: str, **labels: str) -> None:
         """Let a node say that it is alive, and that it is short of memory."""
         ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2024-05-01T12:00:00Z"}
         status = {"conditions": [ready, {"type": "MemoryPressure", "status": "True"}]}
-        body = builders.node_body(name, metadata={"labels": labels}, status=status)
+        body = api_objects.node_body(name, metadata={"labels": labels}, status=status)
         self.cache.node_seen(decode.node(body))
 
     def topology(

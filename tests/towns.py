@@ -4,6 +4,7 @@ import itertools
 from collections.abc import Mapping
 from typing import Any
 
+import api_objects
 import builders
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.intake import Intake
@@ -36,7 +37,7 @@ class Town:
     def room(self, cpu: int) -> None:
         """Set how much there is in all."""
         offered = {"cpu": str(cpu), "memory": "100Gi", "pods": "500"}
-        self.put(builders.node_body("n1", allocatable=offered))
+        self.put(api_objects.node_body("n1", allocatable=offered))
 
     def put(self, body: Body, change: str = "ADDED") -> None:
         """Let an object be seen, or with DELETED be gone."""
@@ -62,7 +63,7 @@ class Town:
         if gang:
             labels = {builders.POD_GROUP_LABEL: gang, **fields.get("labels", {})}
             metadata["labels"] = labels
-        self._replace(builders.pod_body(name, metadata=metadata, status=status, **spec))
+        self._replace(api_objects.pod_body(name, metadata=metadata, status=status, **spec))
 
     def members(self, gang: str, number: int, **fields: Any) -> None:
         """Add pods `<gang>-<i>`."""
@@ -159,7 +160,7 @@ def group_body(name: str, minimum: int, namespace: str = "default", **given: Any
         "uid": f"uid-{namespace}-{name}",
         "annotations": options(given),
     }
-    return builders.pod_group_body(name, min_member=minimum, metadata=metadata, **spec)
+    return api_objects.pod_group_body(name, min_member=minimum, metadata=metadata, **spec)
 
 
 def native_body(name: str, minimum: int | None, **spec: Any) -> Body:
@@ -176,7 +177,7 @@ def native_body(name: str, minimum: int | None, **spec: Any) -> Body:
 def template(**metadata: Any) -> Body:
     """Return the template of a pod that asks for a gang by our label."""
     labels = {"py-gang-scheduler.io/gang": "true"}
-    spec = builders.pod_body()["spec"]
+    spec = api_objects.pod_body()["spec"]
     return {"metadata": {"labels": labels, **metadata}, "spec": spec}
 
 

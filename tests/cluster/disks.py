@@ -5,6 +5,7 @@ import copy
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 
+import api_objects
 import builders
 from cluster.rigs import ECHO_SECONDS, Rig
 from gang_scheduler.cluster.fake.cluster import Change
@@ -63,22 +64,22 @@ class DiskRig(Rig):
 
     def gang_with_claims(self, name: str, pods: int, storage_class: str = "fast") -> None:
         """Add a gang whose members have a claim each, of the member's name."""
-        self.cluster.put(POD_GROUPS, builders.pod_group_body(name, min_member=pods))
+        self.cluster.put(POD_GROUPS, api_objects.pod_group_body(name, min_member=pods))
         for each in (f"{name}-{number}" for number in range(pods)):
             self.cluster.put(PERSISTENT_VOLUME_CLAIMS, _claim(each, storage_class))
             volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": each}}]
             metadata = {"uid": f"uid-{each}"}
-            body = builders.pod_body(each, gang=name, metadata=metadata, volumes=volumes)
+            body = api_objects.pod_body(each, gang=name, metadata=metadata, volumes=volumes)
             self.cluster.put(PODS, body)
 
     def gang_with_one_claim(self, name: str, pods: int) -> None:
         """Add a gang whose members share the claim `name`, that many nodes can use."""
-        self.cluster.put(POD_GROUPS, builders.pod_group_body(name, min_member=pods))
+        self.cluster.put(POD_GROUPS, api_objects.pod_group_body(name, min_member=pods))
         self.cluster.put(PERSISTENT_VOLUME_CLAIMS, _claim(name, "fast", MANY))
         volumes = [{"name": "data", "persistentVolumeClaim": {"claimName": name}}]
         for each in (f"{name}-{number}" for number in range(pods)):
             metadata = {"uid": f"uid-{each}"}
-            body = builders.pod_body(each, gang=name, metadata=metadata, volumes=volumes)
+            body = api_objects.pod_body(each, gang=name, metadata=metadata, volumes=volumes)
             self.cluster.put(PODS, body)
 
     def disk(self, node: str) -> None:

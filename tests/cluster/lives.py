@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Any, Self
 
+import api_objects
 import builders
 from gang_scheduler.cluster import decode
 from gang_scheduler.cluster.binder import Binder
@@ -37,11 +38,11 @@ class Town:
         self.cluster = FakeCluster()
         for name in nodes:
             offered = {"cpu": "4", "memory": "32Gi", "pods": "110"}
-            self.cluster.put(NODES, builders.node_body(name, allocatable=offered))
+            self.cluster.put(NODES, api_objects.node_body(name, allocatable=offered))
 
     def gang(self, name: str, pods: int, *, priority: int, node: str = "", **others: Any) -> None:
         """Add a rigid gang with its pods `<name>-<i>`, running on a node if one is given."""
-        self.cluster.put(POD_GROUPS, builders.pod_group_body(name, min_member=pods))
+        self.cluster.put(POD_GROUPS, api_objects.pod_group_body(name, min_member=pods))
         for number in range(pods):
             self.pod(f"{name}-{number}", gang=name, priority=priority, node=node, **others)
 
@@ -56,7 +57,7 @@ class Town:
     ) -> None:
         """Add a pod. One with finalizers terminates until somebody takes them off."""
         metadata = {"finalizers": list(finalizers)} if finalizers else {}
-        body = builders.pod_body(name, gang=gang, priority=priority)
+        body = api_objects.pod_body(name, gang=gang, priority=priority)
         body["metadata"].update(metadata)
         if node:
             body["spec"]["nodeName"] = node

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, Self
 
+import api_objects
 import builders
 from gang_scheduler.cluster import declarations, decode
 from gang_scheduler.cluster.binder import Binder, GangBinding
@@ -81,19 +82,19 @@ class Rig:
         self._room[name] = cpu
         offered = {"cpu": str(cpu), "memory": "32Gi", "pods": "110"}
         labels = {"labels": {"kubernetes.io/hostname": name}}
-        body = builders.node_body(name, allocatable=offered, metadata=labels, **spec)
+        body = api_objects.node_body(name, allocatable=offered, metadata=labels, **spec)
         self.cluster.put(NODES, body)
 
     def gang(self, name: str, pods: int) -> None:
         """Add a rigid gang and its pods, `<name>-<i>`."""
-        self.cluster.put(POD_GROUPS, builders.pod_group_body(name, min_member=pods))
+        self.cluster.put(POD_GROUPS, api_objects.pod_group_body(name, min_member=pods))
         for number in range(pods):
             self.pod(f"{name}-{number}", name)
 
     def pod(self, name: str, gang: str, uid: str = "") -> None:
         """Add a pod of a gang, or replace it by another one of its name."""
         metadata = {"uid": uid or f"uid-{name}"}
-        self.cluster.put(PODS, builders.pod_body(name, gang=gang, metadata=metadata))
+        self.cluster.put(PODS, api_objects.pod_body(name, gang=gang, metadata=metadata))
 
     async def quiet(self) -> None:
         """Wait until everything submitted is settled and the watch has told all of it."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-import builders
+import api_objects
 from cluster.disks import NEVER, DiskRig
 from gang_scheduler.cluster.binder import Outcome
 from gang_scheduler.cluster.errors import ApiError
@@ -263,7 +263,7 @@ def two_gangs_that_start_together(rig: DiskRig) -> None:
     for name in ("a", "b"):
         rig.cluster.put(
             POD_GROUPS,
-            builders.pod_group_body(name, min_member=2, metadata={"annotations": marks}),
+            api_objects.pod_group_body(name, min_member=2, metadata={"annotations": marks}),
         )
 
 
@@ -326,7 +326,7 @@ async def test_a_quorum_does_not_wait_for_the_claims_of_others() -> None:
     async with DiskRig(nodes=3) as rig:
         rig.makes = {"a_2": NEVER, "a_3": 20}
         rig.gang_with_claims("a", 4)
-        rig.cluster.put(POD_GROUPS, builders.pod_group_body("a", min_member=2))
+        rig.cluster.put(POD_GROUPS, api_objects.pod_group_body("a", min_member=2))
         rig.pod("a-plain", "a")
         await rig.quiet()
         rig.cycle()
@@ -347,7 +347,7 @@ async def test_nobody_starts_before_a_quorum_whose_claims_come_late() -> None:
     async with DiskRig(nodes=3) as rig:
         rig.makes = {"a_0": 20}
         rig.gang_with_claims("a", 3)
-        rig.cluster.put(POD_GROUPS, builders.pod_group_body("a", min_member=2))
+        rig.cluster.put(POD_GROUPS, api_objects.pod_group_body("a", min_member=2))
         rig.pod("a-plain", "a")
         await rig.quiet()
         rig.cycle()
@@ -362,7 +362,7 @@ async def test_members_of_a_gang_that_runs_wait_for_their_own_claims_alone() -> 
     async with DiskRig(nodes=3) as rig:
         rig.makes = {"a_0": NEVER}
         rig.gang_with_claims("a", 3)
-        rig.cluster.put(POD_GROUPS, builders.pod_group_body("a", min_member=1))
+        rig.cluster.put(POD_GROUPS, api_objects.pod_group_body("a", min_member=1))
         await rig.quiet()
         rig.cycle()
 

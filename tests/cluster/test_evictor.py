@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-import builders
+import api_objects
 from cluster.lives import Life, Town
 from gang_scheduler.cluster import rounds
 from gang_scheduler.cluster.errors import BUDGET, ApiError
@@ -434,7 +434,7 @@ async def test_room_that_another_scheduler_takes_is_lost_and_made_elsewhere() ->
     def steal(resource: Resource, change: str, _: Document) -> None:
         if resource == PODS and change == "DELETED" and not made.nodes("low"):
             for i in range(VICTIMS):
-                body = builders.pod_body(f"thief-{i}", nodeName="n1", priority=100)
+                body = api_objects.pod_body(f"thief-{i}", nodeName="n1", priority=100)
                 body["spec"]["schedulerName"] = "default-scheduler"
                 made.cluster.put(PODS, body)
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from builders import SCHEDULER, pod_body
+from api_objects import pod_body
+from builders import SCHEDULER
 from cluster.scripted_server import CUT, HANG, ScriptedServer, Step, failure, line, page
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.connection import Connection

@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-import builders
+import api_objects
 from cluster.lives import Life, Town
 from gang_scheduler.cluster.fake.documents import Document
 from gang_scheduler.cluster.ports import PODS, Resource
@@ -34,7 +34,7 @@ class Controllers:
             name = document["metadata"]["name"]
             gang = name.partition("-")[0]
             anew = {"uid": next(self._uids)}
-            body = builders.pod_body(name, gang=gang, priority=PRIORITIES[gang], metadata=anew)
+            body = api_objects.pod_body(name, gang=gang, priority=PRIORITIES[gang], metadata=anew)
             self._town.cluster.put(PODS, body)
 
 

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-import builders
+import api_objects
 from cluster.lives import BEGAN_AT, Life, Town
 from gang_scheduler.cluster.fake.cluster import EVENTS
 from gang_scheduler.cluster.lull import Lull
@@ -57,7 +57,7 @@ def nodes(cpus: int) -> list[str]:
 async def arrive(town: Town, gangs: int) -> None:
     """Create gangs pod by pod."""
     for gang in (f"g{number}" for number in range(gangs)):
-        town.cluster.put(POD_GROUPS, builders.pod_group_body(gang, min_member=SIZE))
+        town.cluster.put(POD_GROUPS, api_objects.pod_group_body(gang, min_member=SIZE))
         for number in range(SIZE):
             town.pod(f"{gang}-{number}", gang=gang)
             await asyncio.sleep(1 / PODS_A_SECOND)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+import api_objects
 import builders
 from gang_scheduler.cluster import status
 from gang_scheduler.cluster.cache import Cache
@@ -56,10 +57,10 @@ class Office:
 
     def gang(self, name: str, minimum: int, pods: int) -> None:
         """Add a PodGroup and pods of it."""
-        self.cluster.put(POD_GROUPS, builders.pod_group_body(name, min_member=minimum))
+        self.cluster.put(POD_GROUPS, api_objects.pod_group_body(name, min_member=minimum))
         for i in range(pods):
             labels = {builders.POD_GROUP_LABEL: name}
-            self.cluster.put(PODS, builders.pod_body(f"{name}-{i}", metadata={"labels": labels}))
+            self.cluster.put(PODS, api_objects.pod_body(f"{name}-{i}", metadata={"labels": labels}))
 
     def spines(self, **nodes: str) -> None:
         """Add nodes by spine, and the topology of the spines; or move them."""
@@ -76,7 +77,7 @@ class Office:
         self.cluster.put(CLUSTER_NETWORK_TOPOLOGIES, body)
         for name, spine in nodes.items():
             labels = {"labels": {"spine": spine}}
-            self.cluster.put(NODES, builders.node_body(name, metadata=labels))
+            self.cluster.put(NODES, api_objects.node_body(name, metadata=labels))
 
     def assume(self, *names: str) -> None:
         """Begin to bind pods."""
@@ -152,8 +153,8 @@ async def test_a_gang_that_is_being_bound_for_long_is_told_of() -> None:
 
 async def test_what_another_scheduler_tells_of_its_gang_is_left_alone() -> None:
     office = Office()
-    told = {**builders.pod_group_body("a", min_member=1), "status": {"phase": "Running"}}
-    office.cluster.put(PODS, builders.pod_body("a-0", gang="a", schedulerName="another"))
+    told = {**api_objects.pod_group_body("a", min_member=1), "status": {"phase": "Running"}}
+    office.cluster.put(PODS, api_objects.pod_body("a-0", gang="a", schedulerName="another"))
     office.cluster.put(POD_GROUPS, told)
     await office.look()
     before = office.phase("a")
@@ -168,7 +169,7 @@ async def test_what_another_scheduler_tells_of_its_gang_is_left_alone() -> None:
 async def test_of_a_gang_whose_pods_name_another_scheduler_it_is_told_that_it_has_none() -> None:
     office = Office()
     office.gang("a", 1, pods=0)
-    office.cluster.put(PODS, builders.pod_body("a-0", gang="a", schedulerName="another"))
+    office.cluster.put(PODS, api_objects.pod_body("a-0", gang="a", schedulerName="another"))
 
     await office.look()
 
@@ -178,7 +179,7 @@ async def test_of_a_gang_whose_pods_name_another_scheduler_it_is_told_that_it_ha
 async def test_a_gang_that_was_ours_is_told_of_when_only_strangers_are_left() -> None:
     office = Office()
     office.gang("a", 1, pods=1)
-    office.cluster.put(PODS, builders.pod_body("b", gang="a", schedulerName="another"))
+    office.cluster.put(PODS, api_objects.pod_body("b", gang="a", schedulerName="another"))
     await office.look()
 
     office.cluster.delete(PODS, NAMESPACE, "a-0")
@@ -192,7 +193,7 @@ async def test_a_pod_group_that_is_created_again_gets_its_status_again() -> None
     office.gang("a", 2, pods=0)
     await office.look()
     office.cluster.delete(POD_GROUPS, NAMESPACE, "a")
-    body = builders.pod_group_body("a", min_member=2)
+    body = api_objects.pod_group_body("a", min_member=2)
     body["metadata"]["uid"] = "another life"
 
     office.cluster.put(POD_GROUPS, body)
@@ -241,7 +242,7 @@ async def test_where_a_gang_is_is_written_with_the_rest() -> None:
     office.spines(n1="s1", n2="s1", n3="s2")
     office.gang("a", 2, pods=0)
     for i, node in enumerate(["n1", "n2"]):
-        office.cluster.put(PODS, builders.pod_body(f"a-{i}", gang="a", nodeName=node))
+        office.cluster.put(PODS, api_objects.pod_body(f"a-{i}", gang="a", nodeName=node))
 
     for _ in range(3):
         await office.look()
@@ -255,7 +256,7 @@ async def test_a_node_that_moves_takes_its_gangs_to_another_domain() -> None:
     office.spines(n1="s1", n2="s1")
     office.gang("a", 2, pods=0)
     for i, node in enumerate(["n1", "n2"]):
-        office.cluster.put(PODS, builders.pod_body(f"a-{i}", gang="a", nodeName=node))
+        office.cluster.put(PODS, api_objects.pod_body(f"a-{i}", gang="a", nodeName=node))
     await office.look()
 
     before = office.written("a", "domain"), office.writes("patch_status")
@@ -292,7 +293,7 @@ class FullOffice(Office):
     def room(self, pods: int) -> None:
         """Set for how many pods there is room."""
         offered = {"cpu": str(pods), "memory": "32Gi", "pods": "110"}
-        self.cluster.put(NODES, builders.node_body("n1", allocatable=offered))
+        self.cluster.put(NODES, api_objects.node_body("n1", allocatable=offered))
 
     def said(self) -> str:
         """Return the message of the condition Scheduled."""
@@ -318,7 +319,7 @@ async def test_other_numbers_in_a_message_are_written_after_a_while() -> None:
 async def test_another_reason_in_a_message_is_written_at_once() -> None:
     office = FullOffice(room=2)
     await office.look()
-    office.cluster.put(NODES, builders.node_body("n1", unschedulable=True))
+    office.cluster.put(NODES, api_objects.node_body("n1", unschedulable=True))
 
     await office.look()
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
+import api_objects
 import builders
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.fake.client import FakeApi
@@ -34,7 +35,7 @@ class Watch:
         self.intake = Intake(self.cache)
         self.sweep = Sweep(self.api, self.cache, self.intake.broken, interval_seconds=3600)
         for name in NAMES:
-            self.cluster.put(PODS, builders.pod_body(name))
+            self.cluster.put(PODS, api_objects.pod_body(name))
 
     def list(self) -> None:
         """List all pods that there are."""
@@ -98,7 +99,7 @@ async def test_a_start_at_which_nothing_more_comes_of_a_kind_is_no_start() -> No
 async def test_a_start_may_be_slow_as_long_as_something_comes() -> None:
     watch = Watch()
     for number in range(20):
-        watch.cluster.put(PODS, builders.pod_body(f"slow-{number}"))
+        watch.cluster.put(PODS, api_objects.pod_body(f"slow-{number}"))
     started = asyncio.create_task(watch.sweep.wait_until_complete())
     for body in list(watch.cluster.all(PODS)):
         await asyncio.sleep(2 * LIST_AGAIN_SECONDS)

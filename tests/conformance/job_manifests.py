@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import api_objects
 import builders
 from conformance import trees
 from gang_scheduler.api import annotations
@@ -23,7 +24,7 @@ def manifests(case: Case, *, peaceful: bool = False) -> Iterator[Body]:
     for node in cluster["nodes"]:
         offered = _quantities(node["allocatable"])
         metadata = {"labels": node["labels"]}
-        yield builders.node_body(node["name"], allocatable=offered, metadata=metadata)
+        yield api_objects.node_body(node["name"], allocatable=offered, metadata=metadata)
     for pod in case.get("existingPods", []):
         # Whoever may be evicted is of our own scheduler.
         whose = builders.SCHEDULER if case["kind"].startswith("preempt") else "another"
@@ -65,7 +66,7 @@ def _pod_group(gang: str, job: Case, members: int) -> Body:
         said[annotations.NETWORK_TOPOLOGY_SPEC] = spec
     if len(gangs) > 1:
         said[annotations.GANG_GROUPS] = json.dumps(gangs)
-    return builders.pod_group_body(
+    return api_objects.pod_group_body(
         name,
         min_member=job.get("minMember", members),
         metadata={"namespace": namespace, "annotations": said},
@@ -73,8 +74,8 @@ def _pod_group(gang: str, job: Case, members: int) -> Body:
 
 
 def _pod(pod: Case, **spec: Any) -> Body:
-    containers = [builders.container(requests=_quantities(pod["requests"]))]
-    body = builders.pod_body(
+    containers = [api_objects.container(requests=_quantities(pod["requests"]))]
+    body = api_objects.pod_body(
         pod["name"],
         containers=containers,
         priority=pod["priority"],

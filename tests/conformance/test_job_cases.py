@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+import api_objects
 import builders
 from conformance import job_manifests, simulated, trees
 from conformance.job_manifests import Case
@@ -100,7 +101,7 @@ def test_multiples(row: Case) -> None:
 
 def indexed(name: str, index: str | None) -> Pod:
     said = {} if index is None else {annotations.NETWORK_TOPOLOGY_INDEX: index}
-    return decode.pod(builders.pod_body(name, metadata={"annotations": said}))
+    return decode.pod(api_objects.pod_body(name, metadata={"annotations": said}))
 
 
 @pytest.mark.parametrize("row", rows("podIndex"))
@@ -127,7 +128,7 @@ def test_order_by_pod_index(row: Case) -> None:
 def test_occupied_by(row: Case) -> None:
     owners = [{"kind": "X", "name": each, "uid": each} for each in row["ownerRefs"]]
     metadata = {"namespace": row["namespace"], "ownerReferences": owners}
-    member = decode.pod(builders.pod_body("p", metadata=metadata))
+    member = decode.pod(api_objects.pod_body("p", metadata=metadata))
     said = builders.declaration("a")
     record = Record(said.key, {member.uid: member}, {said.uid: said})
 

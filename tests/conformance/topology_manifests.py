@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import api_objects
 import builders
 from gang_scheduler.api import annotations
 from gang_scheduler.model.resources import amount_of
@@ -95,7 +96,7 @@ def _topology(levels: list[str]) -> Body:
 
 def _node(node: Case) -> Body:
     ready = [{"type": "Ready", "status": str(node.get("ready", True))}]
-    return builders.node_body(
+    return api_objects.node_body(
         node["name"],
         allocatable=node["allocatable"],
         metadata={"labels": node.get("labels", {})},
@@ -106,9 +107,9 @@ def _node(node: Case) -> Body:
 
 
 def _running(name: str, node: str, requests: Case, phase: str = "Running") -> Body:
-    return builders.pod_body(
+    return api_objects.pod_body(
         name,
-        containers=[builders.container(requests=requests)],
+        containers=[api_objects.container(requests=requests)],
         status={"phase": phase},
         nodeName=node,
         schedulerName="another",
@@ -182,7 +183,7 @@ def _as_pods(case: Case, podsets: list[Case]) -> Iterator[Body]:
     grouped = [f"{builders.NAMESPACE}/{podset['name']}" for podset in podsets if "group" in podset]
     for podset in podsets:
         said = {annotations.GANG_GROUPS: json.dumps(grouped)} if "group" in podset else {}
-        yield builders.pod_group_body(
+        yield api_objects.pod_group_body(
             podset["name"], min_member=podset["count"], metadata={"annotations": said}
         )
         leaves = survivors(case, podset)
@@ -193,7 +194,7 @@ def _as_pods(case: Case, podsets: list[Case]) -> Iterator[Body]:
 
 
 def _member(name: str, case: Case, podset: Case, where: Case) -> Body:
-    body = builders.pod_body(
+    body = api_objects.pod_body(
         name,
         status={"phase": "Running" if where else "Pending"},
         **_pod_spec(case, podset),
@@ -206,7 +207,7 @@ def _member(name: str, case: Case, podset: Case, where: Case) -> Body:
 
 def _pod_spec(case: Case, podset: Case) -> Body:
     spec = {
-        "containers": [builders.container(requests=podset["per_pod"])],
+        "containers": [api_objects.container(requests=podset["per_pod"])],
         "nodeSelector": {**case.get("flavor_node_labels", {}), **podset.get("node_selector", {})},
         "tolerations": podset.get("tolerations", []),
     }

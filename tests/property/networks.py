@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from builders import gang, group, nodes_of, snapshot
+from builders import gang, group, snapshot
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.gathering import Gathering, PodSet
 from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
@@ -15,6 +15,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
+from plans import nodes_of
 from property.brute_force import Instance, Path, common
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from builders import nodes_of
+from plans import nodes_of
 from property.random_cases import KINDS, SEEDS, Kind, alike, dice_of, with_holes
 
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)

@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+import api_objects
 import builders
 from gang_scheduler.model.plan import Plan
 from towns import Body, Town, group_body, job_body, job_set_body, native_body, options
@@ -67,7 +68,7 @@ def a_pod(draw: st.DrawFn, namespace: str, gang: str) -> Body:
             metadata["labels"] = {"py-gang-scheduler.io/gang": "true"}
     if namespace == FOREIGN:
         spec["priority"] = draw(st.sampled_from([0, 1000]))
-    return builders.pod_body(name, metadata=metadata, **spec)
+    return api_objects.pod_body(name, metadata=metadata, **spec)
 
 
 def in_namespace(body: Body, namespace: str) -> Body:
@@ -82,7 +83,7 @@ def decided(seen: list[list[Body]]) -> list[list[tuple[object, ...]]]:
     for namespace, cpu in ((OURS, "4"), (FOREIGN, "4")):
         offered = {"cpu": cpu, "memory": "1Gi", "pods": "99"}
         metadata = {"labels": {"for": namespace}}
-        town.put(builders.node_body(f"of-{namespace}", allocatable=offered, metadata=metadata))
+        town.put(api_objects.node_body(f"of-{namespace}", allocatable=offered, metadata=metadata))
     found = []
     for bodies in seen:
         for body in bodies:

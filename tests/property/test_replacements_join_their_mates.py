@@ -5,10 +5,11 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from builders import gang, group, nodes_of, snapshot
+from builders import gang, group, snapshot
 from gang_scheduler.model.gathering import PodSet
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
+from plans import nodes_of
 from property.networks import Case
 from property.random_cases import KINDS, SEEDS, Kind, dice_of
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-import builders
+import api_objects
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cluster import asks, decode
@@ -14,7 +14,7 @@ from gang_scheduler.model.pods import Ask
 def ask(*, name: str = "a", status: dict[str, Any] | None = None, **parts: Any) -> Ask:
     """Return the ask of a pod with these parts of a spec, or `metadata`."""
     metadata = parts.pop("metadata", {})
-    body = builders.pod_body(name, metadata=metadata, status=status or {})
+    body = api_objects.pod_body(name, metadata=metadata, status=status or {})
     body["spec"] |= parts
     return decode.pod(body).ask
 

@@ -1,24 +1,14 @@
 """The cluster as last seen, and as it will be when our binds have happened."""
 
-from builders import (
-    NAMESPACE,
-    SCHEDULER,
-    declaration,
-    gang_key,
-    gangs_placed,
-    node,
-    node_body,
-    nodes_of,
-    pod,
-    pod_body,
-    pod_group_body,
-)
+from api_objects import node_body, pod_body, pod_group_body
+from builders import NAMESPACE, SCHEDULER, declaration, gang_key, node, pod
 from gang_scheduler.cluster import declarations, decode
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.ports import POD_GROUPS
 from gang_scheduler.model.gangs import Gang, GangKey
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
+from plans import gangs_placed, nodes_of
 
 
 class Counting:

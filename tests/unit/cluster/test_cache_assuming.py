@@ -1,12 +1,6 @@
 """Our own binds count before the API server has confirmed them."""
 
-from builders import (
-    SCHEDULER,
-    declaration,
-    gang_key,
-    node,
-    pod,
-)
+from builders import SCHEDULER, declaration, gang_key, node, pod
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.ports import POD_GROUPS
 from gang_scheduler.model.gangs import Gang

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from builders import NAMESPACE, node_body, pod_body, pod_group_body
+from api_objects import node_body, pod_body, pod_group_body
+from builders import NAMESPACE
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.ports import ClaimRef, VolumeRef
 from gang_scheduler.cluster.volumes.claim_steps import ClaimStep, Progress, Stage

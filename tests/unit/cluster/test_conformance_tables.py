@@ -2,7 +2,8 @@
 
 import pytest
 
-from builders import declaration, gang_key, pod, pod_body
+from api_objects import pod_body
+from builders import declaration, gang_key, pod
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cluster import decode, ranks

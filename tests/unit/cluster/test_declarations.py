@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from builders import gang_key, pod_group_body
+from api_objects import pod_group_body
+from builders import gang_key
 from gang_scheduler.cluster import declarations
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.gang_options import GangOptions

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from builders import GPU, NAMESPACE, SCHEDULER, container, node_body, pod_body, requirement, taint
+from api_objects import container, node_body, pod_body
+from builders import GPU, NAMESPACE, SCHEDULER, requirement, taint
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cluster import decode
 from gang_scheduler.model.nodes import Node

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from builders import container, node_body, pod_body
+from api_objects import container, node_body, pod_body
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cluster import decode
 

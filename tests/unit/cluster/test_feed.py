@@ -8,7 +8,8 @@ import pytest
 import structlog
 from msgspec import Raw
 
-from builders import SCHEDULER, node_body, pod_body
+from api_objects import node_body, pod_body
+from builders import SCHEDULER
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cluster import decode, ports
 from gang_scheduler.cluster.cache import Cache

@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import api_objects
 import builders
 from gang_scheduler.cluster.ports import JobPods
 from gang_scheduler.model.gangs import MatchPolicy, Reason
@@ -75,9 +76,9 @@ def test_a_thousand_refusals_leave_one_retry_a_gang() -> None:
 
 def test_the_deletion_of_a_node_that_is_there_again_is_not_believed() -> None:
     town = Town(0)
-    town.put(builders.node_body("n1", metadata={"uid": "old"}))
-    old = builders.node_body("n1", metadata={"uid": "old"})
-    town.put(builders.node_body("n1", metadata={"uid": "new"}))
+    town.put(api_objects.node_body("n1", metadata={"uid": "old"}))
+    old = api_objects.node_body("n1", metadata={"uid": "old"})
+    town.put(api_objects.node_body("n1", metadata={"uid": "new"}))
 
     town.delete(old)
 

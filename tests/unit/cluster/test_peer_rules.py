@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from builders import NAMESPACE, pod_body, requirement
+from api_objects import pod_body
+from builders import NAMESPACE, requirement
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cluster import decode
 from gang_scheduler.cluster.peers.rules import NOBODY

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from builders import pod, pod_body
+from api_objects import pod_body
+from builders import pod
 from gang_scheduler.cluster import decode, podsets
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.gathering import Gathering, LayerRef, PodSet, Slices

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from builders import pod, pod_body
+from api_objects import pod_body
+from builders import pod
 from gang_scheduler.api import annotations
 from gang_scheduler.cluster import decode, ranks
 from gang_scheduler.model.pods import Pod, rank_key

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from builders import pod_body
+from api_objects import pod_body
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.model.volumes import PRIVATE, Disk, Need, Storage
 from volumes import (

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from builders import SCHEDULER, pod_body
+from api_objects import pod_body
+from builders import SCHEDULER
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.ports import (

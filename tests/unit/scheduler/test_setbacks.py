@@ -1,10 +1,11 @@
 """Who did not fit is no reason not to try others that are different."""
 
-from builders import gang, gangs_placed, node, pod, snapshot, tenant, tenants, victims_of
+from builders import gang, node, pod, snapshot, tenant, tenants
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
+from plans import gangs_placed, victims_of
 
 
 def decide(*gangs: Gang, evictable: int) -> Plan:

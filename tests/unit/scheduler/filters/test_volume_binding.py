@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from builders import ask, gang, nodes_of, pod, reasons, requirement, snapshot
+from builders import ask, gang, pod, requirement, snapshot
 from gang_scheduler.model.nodes import UNLIMITED
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Ask
@@ -12,6 +12,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.filters import volume_binding
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Share, Trial
+from plans import nodes_of, reasons
 from volumes import HOST, LATE, disk, hosts, need, needing, on, volumes
 
 BINPACK = PROFILES["binpack"]

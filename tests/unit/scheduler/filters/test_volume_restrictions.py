@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from builders import ask, gang, nodes_of, snapshot
+from builders import ask, gang, snapshot
 from gang_scheduler.model.nodes import UNLIMITED
 from gang_scheduler.model.volumes import Disk, DiskUse, SoleUse, Storage, Use, Volumes
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.filters import volume_restrictions
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Share, Trial
+from plans import nodes_of
 from volumes import hosts, volumes
 
 BINPACK = PROFILES["binpack"]

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from builders import gang, group, node, nodes_of, pod
+from builders import gang, group, node, pod
 from gang_scheduler.model.gathering import Gathering, LayerRef, PodSet, Slices
 from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
 from gang_scheduler.model.nodes import Node
@@ -15,6 +15,7 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from peers import apart_from, asking, beside, rather, spread_over, world
+from plans import nodes_of
 
 BINPACK = PROFILES["binpack"]
 ZONES = [

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 import forests
-from builders import gang, group, node, nodes_of, pod, reasons, snapshot
+from builders import gang, group, node, pod, snapshot
 from forests import BLOCK, EIGHT, SCHEME, SPINE, TWELVE, multiples, must, prefer, runs
 from gang_scheduler.model.gathering import Gathering, LayerRef, PodSet
 from gang_scheduler.model.nodes import Node
@@ -15,6 +15,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.diagnosis import describe
 from gang_scheduler.scheduler.profile import PROFILES
+from plans import nodes_of, reasons
 
 BINPACK = PROFILES["binpack"]
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from builders import ask as asks
-from builders import gang, gang_key, node, nominations_of, snapshot, tenant, tenants, victims_of
+from builders import gang, gang_key, node, snapshot, tenant, tenants
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.tenants import Tenant
 from gang_scheduler.scheduler.cycle import schedule
@@ -13,6 +13,7 @@ from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.tolls import Tolls
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
+from plans import nominations_of, victims_of
 
 GANGS, SIZE = 32, 20
 

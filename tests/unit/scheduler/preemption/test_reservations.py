@@ -3,20 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from builders import (
-    gang,
-    gang_key,
-    gangs_placed,
-    node,
-    nodes_of,
-    nominations_of,
-    pod,
-    reasons,
-    snapshot,
-    tenant,
-    tenants,
-    victims_of,
-)
+from builders import gang, gang_key, node, pod, snapshot, tenant, tenants
 from gang_scheduler.model.gangs import UNDER_WAY, Gang
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
@@ -27,6 +14,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.preemption.reservations import Reservations
 from gang_scheduler.scheduler.profile import PROFILES, PreemptionRules
 from gang_scheduler.scheduler.trial import Trial
+from plans import gangs_placed, nodes_of, nominations_of, reasons, victims_of
 
 
 def decide(

@@ -7,18 +7,7 @@ from typing import Any
 import pytest
 
 import forests
-from builders import (
-    gang,
-    group,
-    node,
-    nodes_of,
-    nominations_of,
-    reasons,
-    snapshot,
-    tenant,
-    tenants,
-    victims_of,
-)
+from builders import gang, group, node, snapshot, tenant, tenants
 from forests import BLOCK, SCHEME, SPINE, TWELVE, must
 from gang_scheduler.model.gangs import UNDER_WAY, Gang, GangGroup
 from gang_scheduler.model.nodes import Node
@@ -27,6 +16,7 @@ from gang_scheduler.model.tenants import Tenant, Tenants
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.preemption.rounds import NOT_HELPFUL, PATIENCE_SECONDS
 from gang_scheduler.scheduler.profile import PROFILES, PreemptionRules
+from plans import nodes_of, nominations_of, reasons, victims_of
 
 NOW = 10_000
 

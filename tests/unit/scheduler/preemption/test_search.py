@@ -5,19 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import forests
-from builders import (
-    gang,
-    group,
-    node,
-    nodes_of,
-    nominations_of,
-    pod,
-    reasons,
-    snapshot,
-    tenant,
-    tenants,
-    victims_of,
-)
+from builders import gang, group, node, pod, snapshot, tenant, tenants
 from forests import BLOCK, SCHEME, SPINE, TWELVE, must, prefer
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.gathering import Gathering
@@ -26,6 +14,7 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.tenants import Tenant, Tenants
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES, PreemptionRules
+from plans import nodes_of, nominations_of, reasons, victims_of
 
 NOW = 10_000
 
