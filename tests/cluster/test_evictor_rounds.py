@@ -1,0 +1,203 @@
+"""Rounds of preemption: who is told no, who gives up, and who takes over."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+import api_objects
+from cluster.crowded_towns import (
+    MEMBERS,
+    NAMESPACE,
+    VICTIMS,
+    assert_the_right_ones_went,
+    is_bound,
+    let_go,
+    town,
+)
+from cluster.lives import Life, Town
+from gang_scheduler.cluster import rounds
+from gang_scheduler.cluster.errors import BUDGET, ApiError
+from gang_scheduler.cluster.fake.documents import Document
+from gang_scheduler.cluster.fake.faults import Call, Fault
+from gang_scheduler.cluster.ports import NODES, POD_DISRUPTION_BUDGETS, PODS, PodRef, Resource
+from gang_scheduler.model.plan import Preemption
+
+pytestmark = pytest.mark.looptime
+
+
+async def preemptions(life: Life, method: str, name: str) -> list[Preemption]:
+    """Return what is submitted until a write takes its time, and stop the loop there."""
+    submitted: list[Preemption] = []
+    submit, stuck = life.evictor.submit, asyncio.Event()
+
+    def note(preemption: Preemption) -> bool:
+        submitted.append(preemption)
+        return submit(preemption)
+
+    def slow(call: Call) -> Fault | None:
+        if (call.method, call.name) != (method, name) or stuck.is_set():
+            return None
+        stuck.set()
+        return Fault(delay_seconds=1)
+
+    life.api.scripts.append(slow)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(life.evictor, "submit", note)
+        await stuck.wait()
+        life.stop_deciding()
+    return submitted
+
+
+# Budgets.
+
+
+def budget(made: Town, allowed: int) -> None:
+    """Let so many pods of the cheaper gang go."""
+    with made.cluster.changing(PODS, NAMESPACE, "low-0") as found:
+        labels = found["metadata"]["labels"]
+    body = {
+        "metadata": {"name": "b", "namespace": NAMESPACE},
+        "spec": {"selector": {"matchLabels": labels}},
+        "status": {"disruptionsAllowed": allowed},
+    }
+    made.cluster.put(POD_DISRUPTION_BUDGETS, body)
+
+
+async def test_a_budget_voids_the_plan_before_anybody_goes() -> None:
+    made = town()
+    budget(made, allowed=0)
+    async with Life(made, use_eviction_api=True) as life:
+        with pytest.raises(TimeoutError):
+            await life.until(lambda: is_bound(made), 30)
+        await life.evictor.drain()
+
+        assert {True} == {c.arguments["dry_run"] for c in life.api.calls if c.method == "evict"}
+        assert ["n1"] * VICTIMS == made.nodes("low")
+        assert ([], {}) == (made.marked(), made.nominated())
+
+
+async def test_a_budget_that_allows_it_is_charged() -> None:
+    made = town()
+    budget(made, allowed=VICTIMS)
+    async with Life(made, use_eviction_api=True) as life:
+        await life.until(lambda: is_bound(made))
+
+    left = made.cluster.get(POD_DISRUPTION_BUDGETS, NAMESPACE, "b")
+    assert 0 == left["status"]["disruptionsAllowed"]
+    assert_the_right_ones_went(made)
+
+
+async def test_a_budget_that_others_used_up_meanwhile_is_waited_for() -> None:
+    made = town()
+    async with Life(made, use_eviction_api=True) as life:
+        used_up = [None] * VICTIMS + [Fault(ApiError(429, "not now", 5, cause=BUDGET))]
+        asked: list[Call] = []
+
+        def script(call: Call) -> Fault | None:
+            if call.method != "evict":
+                return None
+            asked.append(call)
+            return used_up[len(asked) - 1] if len(asked) <= len(used_up) else None
+
+        life.api.scripts.append(script)
+        await life.until(lambda: is_bound(made) and not made.nodes("low"))
+
+    assert_the_right_ones_went(made)
+
+
+# Rounds.
+
+
+async def test_a_round_that_is_given_up_says_why() -> None:
+    made = town()
+    given_up: list[str] = []
+    async with Life(made) as life:
+        life.evictor.failed = lambda _, why: given_up.append(why)
+        life.api.fail("patch_pod_condition", Fault(ApiError(403, "forbidden")), name="low-2")
+        await life.until(lambda: bool(given_up))
+
+    assert ["mark default/low-2: 403: forbidden"] == given_up
+
+
+async def test_a_write_that_never_works_is_given_up_in_time() -> None:
+    made = town()
+    async with Life(made) as life:
+        broken = [Fault(ApiError(500, "broken"))] * 1000
+        life.api.fail("patch_pod_condition", *broken, name="low-2")
+        await life.until(lambda: len(made.nominated()) == MEMBERS)
+        await life.until(lambda: not made.nominated(), 2 * rounds.GIVE_UP_SECONDS)
+
+        assert ["n1"] * VICTIMS == made.nodes("low")
+
+
+async def test_a_nominated_gang_that_cannot_be_placed_any_more_gives_its_room_up() -> None:
+    made = town(held=True)
+    async with Life(made) as life:
+        await life.until(lambda: all(made.pods()[f"low-{i}"].deleting for i in range(VICTIMS)))
+        for name in ("n1", "n2"):
+            with made.cluster.changing(NODES, "", name) as found:
+                found["spec"]["unschedulable"] = True
+        let_go(made, *(f"low-{i}" for i in range(VICTIMS)))
+        await life.until(lambda: not made.nominated())
+
+        key = next(key for key in life.cache.gangs.records if key.name == "high")
+        assert "node n1 takes no more pods" == life.losses.cause(key)
+
+
+async def test_room_that_another_scheduler_takes_is_lost_and_made_elsewhere() -> None:
+    made = town()
+
+    def steal(resource: Resource, change: str, _: Document) -> None:
+        if resource == PODS and change == "DELETED" and not made.nodes("low"):
+            for i in range(VICTIMS):
+                body = api_objects.pod_body(f"thief-{i}", nodeName="n1", priority=100)
+                body["spec"]["schedulerName"] = "default-scheduler"
+                made.cluster.put(PODS, body)
+
+    async with Life(made) as life:
+        made.cluster.watchers.append(steal)
+        key = next(key for key in life.cache.gangs.records if key.name == "high")
+        await life.until(lambda: bool(life.losses.cause(key)))
+        cause = life.losses.cause(key)
+        await life.until(lambda: is_bound(made))
+
+        assert "the room on n1 was taken" == cause
+        assert ["n2"] * MEMBERS == made.nodes("high")
+        assert 2 * VICTIMS == sum(method == "delete_pod" for method, _ in life.writes())
+
+
+async def test_who_takes_victims_over_takes_their_marks_back_if_it_fails() -> None:
+    made = town()
+    async with Life(made) as life:
+        (first,) = await preemptions(life, "patch_pod_condition", "low-3")
+        life.api.fail("nominate", Fault(ApiError(403, "forbidden")), name="high-0")
+        moved = tuple(replace(bind, node="n2") for bind in first.nominations)
+        life.evictor.submit(replace(first, nominations=moved))
+        await life.evictor.drain()
+
+        assert ["n1"] * VICTIMS == made.nodes("low")
+        assert [] == made.marked()
+
+
+async def test_a_higher_gang_takes_room_that_is_kept_and_the_lower_one_plans_again() -> None:
+    made = town(high=VICTIMS, held=True)
+    async with Life(made) as life:
+        await life.until(lambda: all(made.pods()[f"low-{i}"].deleting for i in range(VICTIMS)))
+        made.gang("top", VICTIMS, priority=20)
+        await life.until(lambda: not made.nodes("mid"))
+        let_go(made, *(f"low-{i}" for i in range(VICTIMS)))
+        await life.until(lambda: is_bound(made) and all(made.nodes("top")))
+
+        assert (["n1"] * VICTIMS, ["n2"] * VICTIMS) == (made.nodes("top"), made.nodes("high"))
+        assert ([], {}) == (made.marked(), made.nominated())
+
+
+async def test_only_the_same_life_of_a_pod_is_nominated() -> None:
+    made = town()
+    life = Life(made)
+
+    with pytest.raises(ApiError) as refused:
+        await life.api.nominate(PodRef(NAMESPACE, "high-0", "former"), "n1")
+
+    assert rounds.ANOTHER_LIFE == refused.value.status
