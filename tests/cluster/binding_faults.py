@@ -1,0 +1,58 @@
+"""What befalls bindings, and what comes of them."""
+
+import asyncio
+from collections.abc import Callable
+
+from cluster.rigs import Rig
+from gang_scheduler.cluster.binder import Outcome
+from gang_scheduler.cluster.errors import ApiError
+from gang_scheduler.cluster.fake.faults import Call, Fault, Script
+from gang_scheduler.cluster.ports import PODS
+
+MEMBERS = 4
+LOST_ANSWER = ApiError(0, "TimeoutError")
+SERVER_ERROR = ApiError(500, "etcd has no leader")
+FORBIDDEN = ApiError(403, "pods/binding is forbidden")
+UNREADABLE = ApiError(503, "the API server is down")
+
+
+def at(victim: str, strike: Callable[[Call], Fault | None]) -> Script:
+    """Return a script that befalls the first binding of one pod."""
+    struck: list[Call] = []
+
+    def script(call: Call) -> Fault | None:
+        if call.method != "bind" or call.name != victim or struck:
+            return None
+        struck.append(call)
+        return strike(call)
+
+    return script
+
+
+def bindings_of(rig: Rig, name: str) -> int:
+    """Count the requests to bind a pod."""
+    return sum(call.method == "bind" and call.name == name for call in rig.api.calls)
+
+
+def now() -> float:
+    """Return the event loop's time."""
+    return asyncio.get_running_loop().time()
+
+
+async def bound_under(rig: Rig, script: Script) -> dict[str, Outcome]:
+    """Bind a gang with a script at work; return the outcomes by name, when all is quiet."""
+    rig.gang("a", MEMBERS)
+    await rig.quiet()
+    rig.api.scripts = [script]
+    rig.cycle()
+    await rig.quiet()
+    (binding,) = rig.finished
+    assert binding.done
+    by_uid = {bind.pod.uid: bind.pod.name for bind in binding.placed.binds}
+    return {by_uid[uid]: outcome for uid, outcome in binding.outcomes.items()}
+
+
+def bind_first(rig: Rig, call: Call, node: str) -> None:
+    """Bind the pod a moment before."""
+    with rig.cluster.changing(PODS, call.namespace, call.name) as found:
+        found["spec"]["nodeName"] = node
