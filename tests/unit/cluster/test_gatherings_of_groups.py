@@ -1,0 +1,156 @@
+"""What gangs of a group ask of the network holds for all of it, or is contradictory."""
+
+from typing import Any
+
+import pytest
+
+from gang_scheduler.model.gangs import GangGroup, Reason
+from network_asks import KUEUE, RACK, REQUIRED, SPEC_FIELD, due, kueue, must, naming, only, problem
+from towns import Town, group_body
+
+# Groups.
+
+
+def two(town: Town, a: str = "", b: str = "") -> None:
+    """Add gangs `a` of two members and `b` of one, in one group, with what they ask for."""
+    specs = {"a": a, "b": b}
+    for name, pods in (("a", 2), ("b", 1)):
+        asks: dict[str, Any] = {"network_topology_spec": specs[name]} if specs[name] else {}
+        town.gang(name, pods, groups=naming("a", "b"), **asks)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"), [(must("Rack"), ""), ("", must("Rack")), (must("Rack"), " " + must("Rack"))]
+)
+def test_gangs_of_a_group_without_a_spec_inherit_it(a: str, b: str) -> None:
+    town = Town()
+    two(town, a, b)
+
+    group = only(town)
+
+    assert (2, RACK, None) == (len(group.gangs), group.gathering, group.problem)
+
+
+def test_two_different_specs_in_a_group_are_invalid() -> None:
+    town = Town()
+    two(town, must("Rack"), must("Block"))
+
+    group = only(town)
+
+    expected = (
+        f"{SPEC_FIELD} of default/a and {SPEC_FIELD} of default/b must be the same: "
+        "they are of one gang group"
+    )
+    assert (problem(expected), None) == (group.problem, group.gathering)
+
+
+def test_what_is_wrong_comes_before_what_is_missing() -> None:
+    town = Town()
+    for name, layer in (("a", "Rack"), ("b", "Block")):
+        groups = naming("a", "b", "missing")
+        town.gang(name, 1, groups=groups, network_topology_spec=must(layer))
+
+    found = only(town).problem
+
+    assert found is not None
+    assert Reason.INVALID_SPEC is found.reason
+
+
+def test_a_missing_gang_is_still_waited_for() -> None:
+    town = Town()
+    town.gang("a", 1, groups=naming("missing"), network_topology_spec=must("Rack"))
+
+    assert "WaitingForGangs" == town.waits("a")[0]
+
+
+def test_a_contradiction_can_be_mended() -> None:
+    town = Town()
+    two(town, must("Rack"), must("Block"))
+    town.cycle()
+
+    both = {"groups": naming("a", "b"), "network_topology_spec": must("Rack")}
+    town.put(group_body("b", 1, **both))
+
+    group = only(town)
+    assert (RACK, None) == (group.gathering, group.problem)
+
+
+def test_a_gang_of_a_group_that_asks_in_two_ways_is_invalid() -> None:
+    town = Town()
+    two(town, must("Rack"))
+    town.change("b-0", annotations=REQUIRED)
+
+    a, b = only(town).gangs
+
+    assert (None, True) == (a.problem, b.problem is not None)
+
+
+# Podset groups.
+
+
+def sharing(town: Town, *asks: dict[str, str], name: str = "g") -> GangGroup:
+    """Return a group with a gang of one member for each request, all of one podset group."""
+    gangs = [f"gang-{i}" for i in range(len(asks))]
+    for gang, asked in zip(gangs, asks, strict=True):
+        town.put(group_body(gang, 1, groups=naming(*gangs)))
+        town.pod(f"{gang}-0", gang, annotations={**asked, **kueue(group_name=name)})
+    return only(town)
+
+
+SLICED = kueue(slice_required_topology="example.com/host", slice_size="2")
+
+
+@pytest.mark.parametrize("other", [REQUIRED, {**REQUIRED, **SLICED}])
+def test_podsets_of_a_group_may_differ_in_their_slices_only(other: dict[str, str]) -> None:
+    group = sharing(Town(), REQUIRED, other)
+
+    assert (2, None) == (len(group.gangs), group.problem)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        kueue(required_topology="example.com/block"),
+        kueue(preferred_topology="example.com/rack"),
+        kueue(unconstrained_topology="true"),
+        {},
+    ],
+)
+def test_podsets_of_a_group_that_differ_are_invalid(other: dict[str, str]) -> None:
+    group = sharing(Town(), REQUIRED, other)
+
+    expected = (
+        "pods default/gang-0-0 and default/gang-1-0 must ask for the same topology: both have "
+        f'metadata.annotations[{KUEUE}group-name] "g"'
+    )
+    assert problem(expected) == group.problem
+
+
+def test_podsets_of_a_group_that_differ_inside_one_gang_are_invalid() -> None:
+    town = Town()
+    town.put(group_body("a", 2))
+    for i, asks in enumerate((REQUIRED, {})):
+        town.pod(f"a-{i}", "a", annotations={**asks, **kueue(group_name="g")})
+
+    found = only(town).problem
+
+    assert found is not None
+    assert "default/a-0 and default/a-1" in found.message
+
+
+def test_the_same_name_in_another_gang_group_is_another_podset_group() -> None:
+    town = Town()
+    for gang, asks in (("a", REQUIRED), ("b", kueue(required_topology="example.com/block"))):
+        town.put(group_body(gang, 1))
+        town.pod(f"{gang}-0", gang, annotations={**asks, **kueue(group_name="g")})
+
+    assert [None, None] == [group.problem for group in due(town).values()]
+
+
+def test_other_names_are_other_podset_groups() -> None:
+    town = Town()
+    town.put(group_body("a", 2))
+    for name, asks in (("g", REQUIRED), ("h", {})):
+        town.pod(f"a-{name}", "a", annotations={**asks, **kueue(group_name=name)})
+
+    assert only(town).problem is None
