@@ -2,10 +2,11 @@
 
 from api_objects import node_body, pod_body, pod_group_body
 from builders import NAMESPACE, SCHEDULER, declaration, gang_key, node, pod
+from caches import due, free_cpu, new_cache, record_members
 from gang_scheduler.cluster import declarations, decode
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.ports import POD_GROUPS
-from gang_scheduler.model.gangs import Gang, GangKey
+from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from plans import gangs_placed, nodes_of
@@ -20,26 +21,6 @@ class Counting:
     def __call__(self) -> None:
         """Count."""
         self.calls += 1
-
-
-def new_cache(on_change: Counting | None = None) -> Cache:
-    cache = Cache([SCHEDULER], on_change or Counting())
-    cache.node_seen(node("n1", cpu=8, memory=0))
-    cache.described(POD_GROUPS.group, "uid-a", [declaration("a", 2)])
-    return cache
-
-
-def free_cpu(cache: Cache) -> int:
-    return int(cache.room.free()[0][cache.room.table().axis["cpu"]])
-
-
-def due(cache: Cache) -> list[Gang]:
-    return [gang for group in cache.snapshot(0).groups for gang in group.gangs]
-
-
-def record_members(cache: Cache, name: str = "a") -> list[str]:
-    record = cache.gangs.records.get(gang_key(name))
-    return sorted(record.members) if record else []
 
 
 def test_a_snapshot_shows_nodes_room_ports_and_gangs() -> None:

@@ -1,30 +1,8 @@
 """Our own binds count before the API server has confirmed them."""
 
-from builders import SCHEDULER, declaration, gang_key, node, pod
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.ports import POD_GROUPS
-from gang_scheduler.model.gangs import Gang
+from builders import node, pod
+from caches import due, free_cpu, new_cache, record_members
 from gang_scheduler.model.plan import Bind
-
-
-def new_cache() -> Cache:
-    cache = Cache([SCHEDULER])
-    cache.node_seen(node("n1", cpu=8, memory=0))
-    cache.described(POD_GROUPS.group, "uid-a", [declaration("a", 2)])
-    return cache
-
-
-def free_cpu(cache: Cache) -> int:
-    return int(cache.room.free()[0][cache.room.table().axis["cpu"]])
-
-
-def due(cache: Cache) -> list[Gang]:
-    return [gang for group in cache.snapshot(0).groups for gang in group.gangs]
-
-
-def record_members(cache: Cache, name: str = "a") -> list[str]:
-    record = cache.gangs.records.get(gang_key(name))
-    return sorted(record.members) if record else []
 
 
 def test_an_assumed_pod_counts_at_once_and_waits_no_more() -> None:
