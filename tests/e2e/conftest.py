@@ -7,7 +7,9 @@ import pytest
 
 import controlplane
 from e2e import operators
+from e2e.fault_proxy import FaultProxy
 from e2e.namespaces import Namespace
+from e2e.operators import Start
 
 CRDS = Path(__file__).parents[2] / "crds"
 NODES = 16
@@ -50,3 +52,24 @@ def namespace(
     """Give a namespace of the test's own."""
     with Namespace(plane, request.node.name) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def the_proxy(plane: controlplane.ControlPlane) -> Iterator[FaultProxy]:
+    """Give a proxy before the API server of a module."""
+    with FaultProxy(plane.access, plane.directory / "kubeconfig-proxy") as started:
+        yield started
+
+
+@pytest.fixture
+def proxy(the_proxy: FaultProxy) -> FaultProxy:
+    """Give the proxy, without faults."""
+    the_proxy.start_over()
+    return the_proxy
+
+
+@pytest.fixture
+def start(plane: controlplane.ControlPlane, proxy: FaultProxy) -> Iterator[Start]:
+    """Give what starts operators that go through the proxy."""
+    with operators.starting(plane, proxy.kubeconfig) as started:
+        yield started

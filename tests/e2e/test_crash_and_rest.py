@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 import controlplane
-from e2e import operators
 from e2e.fault_proxy import HOLD, LOSE_ANSWER, LOSE_REQUEST, PASS, Fault, FaultProxy
 from e2e.manifests import Manifest, gang, members, pod, pod_group
 from e2e.namespaces import Namespace
@@ -29,25 +28,6 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
     """Give a control plane of its own: no other operator shall bind what ours was kept from."""
     with controlplane.start() as started:
         started.kubectl("apply", f"--filename={crds}")
-        yield started
-
-
-@pytest.fixture(scope="module")
-def the_proxy(plane: controlplane.ControlPlane) -> Iterator[FaultProxy]:
-    with FaultProxy(plane.access, plane.directory / "kubeconfig-proxy") as started:
-        yield started
-
-
-@pytest.fixture
-def proxy(the_proxy: FaultProxy) -> FaultProxy:
-    """Give the proxy, without faults."""
-    the_proxy.start_over()
-    return the_proxy
-
-
-@pytest.fixture
-def start(plane: controlplane.ControlPlane, proxy: FaultProxy) -> Iterator[Start]:
-    with operators.starting(plane, proxy.kubeconfig) as started:
         yield started
 
 

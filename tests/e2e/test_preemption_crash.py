@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import controlplane
-from e2e import operators, preemptions
+from e2e import preemptions
 from e2e.fault_proxy import HOLD, PASS, Choose, Fault, FaultProxy
 from e2e.manifests import pod_group
 from e2e.namespaces import Namespace
@@ -39,19 +39,6 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
 def the_proxy(plane: controlplane.ControlPlane) -> Iterator[FaultProxy]:
     kubeconfig = plane.directory / "kubeconfig-proxy"
     with FaultProxy(plane.access, kubeconfig, stage_of) as started:
-        yield started
-
-
-@pytest.fixture
-def proxy(the_proxy: FaultProxy) -> FaultProxy:
-    """Give the proxy, without faults."""
-    the_proxy.start_over()
-    return the_proxy
-
-
-@pytest.fixture
-def start(plane: controlplane.ControlPlane, proxy: FaultProxy) -> Iterator[Start]:
-    with operators.starting(plane, proxy.kubeconfig) as started:
         yield started
 
 
