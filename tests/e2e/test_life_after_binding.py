@@ -216,13 +216,7 @@ def test_a_job_of_20_that_never_restarts_pods_is_whole_through_three_restarts(
 def test_a_restarted_job_with_room_for_all_but_one_starts_none(
     namespace: Namespace, source: str
 ) -> None:
-    by_label = source == "owner label"
-    namespace.own_nodes(1, cpu=4)
-    if not by_label:
-        namespace.create(pod_group("job", 4))
-    namespace.create(job(namespace, 4, by_label=by_label))
-    starts_whole(namespace, set(), 4)
-    before = uids(namespace)
+    before = four_that_run(namespace, by_label=source == "owner label")
     with namespace.watch() as watcher:
         for name in names(namespace):
             namespace.set_phase(name, "Failed")
@@ -242,13 +236,7 @@ def test_a_restarted_job_with_room_for_all_but_one_starts_none(
 def test_the_last_failed_member_of_a_job_whose_others_succeeded_is_replaced(
     namespace: Namespace, source: str
 ) -> None:
-    by_label = source == "owner label"
-    namespace.own_nodes(1, cpu=4)
-    if not by_label:
-        namespace.create(pod_group("job", 4))
-    namespace.create(job(namespace, 4, by_label=by_label))
-    starts_whole(namespace, set(), 4)
-    before = uids(namespace)
+    before = four_that_run(namespace, by_label=source == "owner label")
     *succeed, last = names(namespace)
     for name in succeed:
         namespace.set_phase(name, "Succeeded")
@@ -263,13 +251,7 @@ def test_the_last_failed_member_of_a_job_whose_others_succeeded_is_replaced(
 def test_what_is_left_of_a_job_of_which_one_succeeded_restarts_whole_or_not_at_all(
     namespace: Namespace, source: str
 ) -> None:
-    by_label = source == "owner label"
-    namespace.own_nodes(1, cpu=4)
-    if not by_label:
-        namespace.create(pod_group("job", 4))
-    namespace.create(job(namespace, 4, by_label=by_label))
-    starts_whole(namespace, set(), 4)
-    before = uids(namespace)
+    before = four_that_run(namespace, by_label=source == "owner label")
     first, *others = names(namespace)
     namespace.set_phase(first, "Succeeded")
     eventually(1, lambda: namespace.get("jobs", "job")["status"].get("succeeded"))
@@ -286,6 +268,16 @@ def test_what_is_left_of_a_job_of_which_one_succeeded_restarts_whole_or_not_at_a
     assert set() == bound_of(fresh(namespace, before))
     namespace.delete("pods", "other")
     starts_whole(namespace, before, 3)
+
+
+def four_that_run(namespace: Namespace, *, by_label: bool) -> set[str]:
+    """Start a Job of four where there is room for no more, and return the uids of its pods."""
+    namespace.own_nodes(1, cpu=4)
+    if not by_label:
+        namespace.create(pod_group("job", 4))
+    namespace.create(job(namespace, 4, by_label=by_label))
+    starts_whole(namespace, set(), 4)
+    return uids(namespace)
 
 
 def job(namespace: Namespace, pods: int = JOB_PODS, *, by_label: bool) -> Manifest:
