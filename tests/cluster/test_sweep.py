@@ -16,6 +16,7 @@ from gang_scheduler.cluster.watching.sweep import (
     AFTER_LIST_SECONDS,
     LIST_AGAIN_SECONDS,
     LOOK_FOR_KINDS_SECONDS,
+    STALLS,
     KindsNotWatchedError,
     Sweep,
 )
@@ -94,6 +95,19 @@ async def test_a_start_at_which_nothing_more_comes_of_a_kind_is_no_start() -> No
 
     with pytest.raises(KindsNotWatchedError, match="pods"):
         await watch.start()
+
+
+async def test_a_list_that_takes_long_has_longer_at_the_next_start() -> None:
+    watch = Watch()
+    with pytest.raises(KindsNotWatchedError):
+        await watch.start()
+    started = asyncio.create_task(watch.sweep.wait_until_complete())
+    await asyncio.sleep((STALLS + 2) * LIST_AGAIN_SECONDS)
+    watch.list()
+
+    await started
+
+    assert set(NAMES) == watch.pods()
 
 
 async def test_a_start_may_be_slow_as_long_as_something_comes() -> None:

@@ -28,7 +28,8 @@ AFTER_LIST_SECONDS = 2.0
 LOOK_SECONDS = 0.05
 LIST_AGAIN_SECONDS = 5.0
 STALLS = 3
-"""So many lists in a row without anything new, and it is not slowness that keeps the rest away."""
+"""So many lists in a row without anything new, and it may not be slowness that keeps the rest away.
+Whoever starts anew has twice as many: Kopf tells nothing of a list before it has all of it."""
 LOOK_FOR_KINDS_SECONDS = 10.0
 
 log = structlog.get_logger()
@@ -48,6 +49,7 @@ class Sweep:
         self._broken = broken
         self._interval = interval_seconds
         self._asked = asyncio.Event()
+        self._patience = STALLS
 
     def listed(self, kind: Resource, uid: str) -> None:
         """Note that an object has come with a list. If it was known, its watch has begun anew.
@@ -79,8 +81,10 @@ class Sweep:
             }
             before, missing = missing, await self._fill(required)
             stalls = stalls + 1 if missing == before else 0
-            if stalls == STALLS:
+            if stalls == self._patience:
+                self._patience *= 2
                 raise KindsNotWatchedError(_names(each for each, n in missing.items() if n))
+        self._patience = STALLS
 
     async def look_for_kinds(self) -> None:
         """Compare until cancelled. Raises KindsNotWatchedError for what was absent at two looks.
