@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 from aiohttp import test_utils, web
 from kubernetes_asyncio.client import Configuration
+from kubernetes_asyncio.config import ConfigException
 
 import controlplane
 from cluster import servers
@@ -97,9 +98,12 @@ async def test_a_server_that_is_not_there_is_no_answer() -> None:
     assert (Kind.UNKNOWN, 0) == (raised.value.kind, raised.value.status)
 
 
-async def test_a_token_that_cannot_be_read_is_an_api_error() -> None:
+@pytest.mark.parametrize(
+    "error", [OSError("the token's volume is gone"), ConfigException("the token is empty")]
+)
+async def test_a_token_that_cannot_be_read_is_an_api_error(error: Exception) -> None:
     async def refresh(_: Configuration) -> None:
-        raise OSError("the token's volume is gone")
+        raise error
 
     configuration = Configuration(host="http://127.0.0.1:1")
     configuration.api_key = {"BearerToken": "Bearer old"}
@@ -107,6 +111,9 @@ async def test_a_token_that_cannot_be_read_is_an_api_error() -> None:
     async with Connection(configuration) as opened:
         with pytest.raises(ApiError):
             await opened.request("GET", "/api/v1/pods")
+        with pytest.raises(ApiError):
+            async with opened.stream("/api/v1/pods", silence_seconds=1):
+                pass
 
 
 async def test_a_token_is_sent_without_the_end_of_its_line() -> None:

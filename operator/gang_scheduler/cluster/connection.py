@@ -109,7 +109,7 @@ class Connection:
         try:
             headers |= await self.authorization()
             answer = await self.client.ask(method, path, headers, body, timeout_seconds)
-        except OSError as error:
+        except (OSError, config.ConfigException) as error:
             raise ApiError(0, f"{type(error).__name__}: {error}") from error
         if 200 <= answer.status < 300:
             return answer.body
@@ -135,7 +135,7 @@ class Connection:
                 if answer.status >= 400:
                     raise await _error(answer)
                 yield _until_silence(answer.content.iter_any())
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        except (aiohttp.ClientError, config.ConfigException, OSError) as error:
             raise ApiError(0, f"{type(error).__name__}: {error}") from error
 
     async def authorization(self) -> dict[str, str]:
