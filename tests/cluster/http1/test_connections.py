@@ -176,6 +176,30 @@ async def test_to_close_ends_what_is_under_way(server: OddServer, client: Client
         await hanging
 
 
+@pytest.mark.parametrize("steps", [0, 1, 2, 3, 5, 8, 13, 21])
+async def test_after_closing_nothing_is_open_whatever_was_under_way(
+    client: Client, steps: int
+) -> None:
+    asked = [asyncio.create_task(ask(client)) for _ in range(6)]
+    for _ in range(steps):
+        await asyncio.sleep(0)
+    await client.close()
+
+    outcomes = await asyncio.gather(*asked, return_exceptions=True)
+    await until(lambda: not client._open)
+
+    assert all(each == b"ok" or isinstance(each, ConnectionError) for each in outcomes)
+
+
+async def test_a_client_that_is_closed_asks_nothing(server: OddServer, client: Client) -> None:
+    await client.close()
+
+    with pytest.raises(ConnectionError, match="closed"):
+        await ask(client)
+
+    assert not server.connections
+
+
 async def test_a_request_is_sent_as_it_is_and_a_name_in_its_path_stays_one(
     server: OddServer, tls: ssl.SSLContext
 ) -> None:

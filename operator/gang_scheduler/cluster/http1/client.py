@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Mapping
 
 from gang_scheduler.cluster.http1.address import Address
-from gang_scheduler.cluster.http1.answers import Answer
+from gang_scheduler.cluster.http1.answers import Answer, BrokenError
 from gang_scheduler.cluster.http1.channel import Channel, UnansweredError
 
 CONNECT_SECONDS = 10
@@ -33,6 +33,7 @@ class Client:
         self._open: set[Channel] = set()
         self._idle: deque[Channel] = deque()
         self._sweep: asyncio.TimerHandle | None = None
+        self._is_closed = False
 
     async def ask(
         self,
@@ -58,7 +59,8 @@ class Client:
             return await self._exchange(await self._dial(), request)
 
     async def close(self) -> None:
-        """Close all connections."""
+        """Close all connections. What is under way ends with an error, and so does what follows."""
+        self._is_closed = True
         if self._sweep is not None:
             self._sweep.cancel()
         for each in self._open:
@@ -81,10 +83,14 @@ class Client:
         return answer
 
     async def _dial(self) -> Channel:
+        if self._is_closed:
+            raise BrokenError("the client is closed")
         async with asyncio.timeout(CONNECT_SECONDS):
             channel = await self._address.dial()
         self._open.add(channel)
         channel.ended.add_done_callback(lambda _: self._open.discard(channel))
+        if self._is_closed:  # While it was made.
+            channel.abort()
         return channel
 
     def _freshest(self) -> Channel | None:
