@@ -29,7 +29,7 @@ LOOK_SECONDS = 0.05
 LIST_AGAIN_SECONDS = 5.0
 STALLS = 3
 """So many lists in a row without anything new, and it may not be slowness that keeps the rest away.
-Whoever starts anew has twice as many: Kopf tells nothing of a list before it has all of it."""
+Whoever starts anew has twice as many: a page of a slow API server may just take longer."""
 LOOK_FOR_KINDS_SECONDS = 10.0
 
 log = structlog.get_logger()
