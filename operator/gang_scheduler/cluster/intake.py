@@ -55,6 +55,10 @@ class Intake:
         self._sink = sink
         self._on_broken = on_broken
         self.broken: set[str] = set()
+        self.start_over()
+
+    def start_over(self) -> None:
+        """Expect native PodGroups in other versions: the API server may be another by now."""
         self._native_rank = len(NATIVE_VERSIONS)
 
     def pod(self, event: Object) -> None:

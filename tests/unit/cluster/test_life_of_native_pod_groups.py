@@ -58,6 +58,19 @@ def test_row_native_another_pod_group_of_that_name_is_another_gang() -> None:
     assert {"g-0", "p-0"} == town.bound()
 
 
+def test_of_several_versions_the_best_counts_until_a_source_starts_over() -> None:
+    town = Town()
+    town.put(native_body("g", 1))
+    other = {**native_body("h", 1), "apiVersion": "scheduling.k8s.io/v1alpha2"}
+    native_pods(town, ["p-0"], group="h")
+    town.put(other)
+    ignored = town.bound()
+    town.intake.start_over()
+    town.put(other)
+
+    assert (set(), {"p-0"}) == (ignored, town.bound())
+
+
 @pytest.mark.parametrize(
     ("spec", "field"),
     [

@@ -78,6 +78,7 @@ class KopfSource:
 
     async def _run_once(self) -> str:
         """Run Kopf until it ends, or leaves out what it should watch; return what happened."""
+        self._intake.start_over()
         registry = kopf.OperatorRegistry()
         handlers.register(registry, self._intake, self._sweep.listed, self._connection)
         kopfs = await kopf.spawn_tasks(

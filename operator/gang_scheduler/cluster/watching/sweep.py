@@ -27,7 +27,7 @@ AFTER_LIST_SECONDS = 2.0
 """A watch's own list takes a moment to come in: look after it."""
 LOOK_SECONDS = 0.05
 LIST_AGAIN_SECONDS = 5.0
-STALLS = 3
+STALLS = 6
 """So many lists in a row without anything new, and it may not be slowness that keeps the rest away.
 Whoever starts anew has twice as many: a page of a slow API server may just take longer."""
 LOOK_FOR_KINDS_SECONDS = 10.0
