@@ -1,6 +1,8 @@
 """The command line: exit statuses, output and errors as users see them."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -56,6 +58,14 @@ DOCUMENT = {
         },
     ],
 }
+
+
+KUBECONFIG = """\
+current-context: c
+contexts: [{{name: c, context: {{cluster: c, user: u}}}}]
+users: [{{name: u, user: {{token: t}}}}]
+clusters: [{{name: c, cluster: {{server: "{server}"}}}}]
+"""
 
 
 def simulated(*options: str, text: str = MANIFESTS) -> Result:
@@ -198,6 +208,27 @@ def test_a_setting_that_is_wrong_is_named_with_its_value(
     result = CliRunner().invoke(main, ["run", *flags], env=environment)
 
     assert (2, f"{line}\n", []) == (result.exit_code, result.stderr, started)
+
+
+@pytest.mark.parametrize(
+    ("server", "problem"),
+    [
+        ("ftp://a", "not the URL of an API server: 'ftp://a'"),
+        ("https://a..b", "not the URL of an API server: 'https://a..b'"),
+        (None, "{path}: there is no such file"),
+    ],
+)
+def test_a_kubeconfig_that_leads_nowhere_is_named_with_what_is_wrong(
+    tmp_path: Path, server: str | None, problem: str
+) -> None:
+    path = tmp_path / "config"
+    if server is not None:
+        path.write_text(KUBECONFIG.format(server=server))
+    command = [sys.executable, "-m", "gang_scheduler", "run", "--kubeconfig", str(path)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+
+    expected = f"--kubeconfig: {problem.format(path=path)}"
+    assert (2, expected) == (result.returncode, result.stderr.splitlines()[-1])
 
 
 def test_help_shows_every_setting_with_its_variable_and_default() -> None:

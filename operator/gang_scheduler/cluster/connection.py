@@ -8,6 +8,7 @@ minutes, have such a session.
 """
 
 import base64
+import os
 import ssl
 import time
 from collections.abc import AsyncIterator
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 import aiohttp
+import yaml
 from kubernetes_asyncio import config
 from kubernetes_asyncio.client import Configuration
 
@@ -34,8 +36,24 @@ HEADERS = {
 }
 
 
+class UnusableConfigurationError(Exception):
+    """What a kubeconfig or a pod says of the API server cannot be used."""
+
+
 async def load(kubeconfig: str) -> Configuration:
-    """Return the configuration of the named file, else in-cluster, else of the usual file."""
+    """Return the configuration of the named file, else in-cluster, else of the usual file.
+
+    Raises UnusableConfigurationError.
+    """
+    if kubeconfig and not any(map(os.path.exists, kubeconfig.split(os.pathsep))):
+        raise UnusableConfigurationError(f"{kubeconfig}: there is no such file")
+    try:
+        return await _load(kubeconfig)
+    except (config.ConfigException, yaml.YAMLError, OSError) as error:
+        raise UnusableConfigurationError(f"{kubeconfig or 'by default'}: {error}") from error
+
+
+async def _load(kubeconfig: str) -> Configuration:
     configuration = Configuration()
     if kubeconfig:
         await config.load_kube_config(kubeconfig, client_configuration=configuration)
@@ -51,7 +69,8 @@ async def load(kubeconfig: str) -> Configuration:
 class Connection:
     """All connections to one API server. Use as an async context manager.
 
-    At most `limit` short requests are on their way at once.
+    At most `limit` short requests are on their way at once. To enter it may raise
+    UnusableConfigurationError.
     """
 
     configuration: Configuration
@@ -62,8 +81,11 @@ class Connection:
     _token_read_at: float = field(default=float("-inf"))
 
     async def __aenter__(self) -> Self:
-        tls = self._ssl_context()
-        self._client = Client(self.host, tls, HEADERS, self.limit)
+        try:
+            tls = self._ssl_context()
+            self._client = Client(self.host, tls, HEADERS, self.limit)
+        except (OSError, ValueError) as error:
+            raise UnusableConfigurationError(str(error)) from error
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0, ssl=tls),
             headers=HEADERS,

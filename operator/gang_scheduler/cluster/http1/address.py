@@ -5,7 +5,7 @@ import socket
 import ssl
 import urllib.parse
 from dataclasses import dataclass
-from typing import Self
+from typing import Self, TypeGuard
 
 import aiohappyeyeballs
 
@@ -33,7 +33,7 @@ class Address:
     def of(cls, url: str, tls: ssl.SSLContext) -> Self:
         """Take a URL apart. Raises ValueError for one that is not of HTTP."""
         parts = urllib.parse.urlsplit(url)
-        if parts.scheme not in PORTS or not parts.hostname:
+        if parts.scheme not in PORTS or not _is_name(parts.hostname):
             raise ValueError(f"not the URL of an API server: {url!r}")
         return cls(
             host=parts.hostname,
@@ -57,3 +57,10 @@ class Address:
             server_hostname=self.host if self.tls else None,
         )
         return channel
+
+
+def _is_name(host: str | None) -> TypeGuard[str]:
+    try:
+        return bool(host and host.encode("idna"))
+    except UnicodeError:
+        return False
