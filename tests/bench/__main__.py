@@ -24,30 +24,40 @@ EVERYBODY: Final = tuple(CONTESTANTS)
 
 
 class Entry(NamedTuple):
-    """Who is compared on a shape, and how often each runs."""
+    """A shape, and who runs it."""
 
     shape: Shape
     names: tuple[str, ...]
+
+
+class Comparison(NamedTuple):
+    """Entries whose figures are compared closely: they take turns, `rounds` times each."""
+
+    entries: tuple[Entry, ...]
     rounds: int = 1
 
 
-# Three rounds where the figures of two shapes, or of two contestants, are compared closely.
 WHOLE: Final = (
-    Entry(Shape(), EVERYBODY, 3),
-    Entry(Shape(rule="rack"), (*OURS, KUBE[1]), 3),
-    Entry(Shape(nodes=5000), (*OURS, KUBE[1]), 3),
-    Entry(Shape(rate=300), (*OURS, KUBE[1]), 3),
-    Entry(Shape(rate=1000), (*OURS, KUBE[1])),
-    Entry(Shape(20, 250), (*OURS, KUBE[1])),
-    Entry(Shape(1, 5000), (*OURS, KUBE[1])),
-    Entry(Shape(5000, 1), (*OURS, KUBE[0])),
-    Entry(Shape(rule="anti-affinity"), (*OURS, KUBE[0])),
-    Entry(Shape(rule="spread"), (*OURS, KUBE[0])),
-    Entry(Shape(kwok=True), (*OURS, KUBE[1])),
+    Comparison(
+        (
+            Entry(Shape(), EVERYBODY),
+            Entry(Shape(rule="rack"), (*OURS, KUBE[1])),
+            Entry(Shape(nodes=5000), (*OURS, KUBE[1])),
+        ),
+        3,
+    ),
+    Comparison((Entry(Shape(rate=300), (*OURS, KUBE[1])),), 3),
+    Comparison((Entry(Shape(rate=1000), (*OURS, KUBE[1])),)),
+    Comparison((Entry(Shape(20, 250), (*OURS, KUBE[1])),)),
+    Comparison((Entry(Shape(1, 5000), (*OURS, KUBE[1])),)),
+    Comparison((Entry(Shape(5000, 1), (*OURS, KUBE[0])),)),
+    Comparison((Entry(Shape(rule="anti-affinity"), (*OURS, KUBE[0])),)),
+    Comparison((Entry(Shape(rule="spread"), (*OURS, KUBE[0])),)),
+    Comparison((Entry(Shape(kwok=True), (*OURS, KUBE[1])),)),
 )
 QUICK: Final = (
-    Entry(Shape(), ("ceiling", *OURS, KUBE[1])),
-    Entry(Shape(50, 20, 200, rate=300), OURS),
+    Comparison((Entry(Shape(), ("ceiling", *OURS, KUBE[1])),)),
+    Comparison((Entry(Shape(50, 20, 200, rate=300), OURS),)),
 )
 
 
@@ -56,9 +66,10 @@ def main() -> int:
     arguments = _arguments()
     setting = results.here_and_now()
     found: list[Result] = []
-    for entry in _programme(arguments):
-        found += _in_rounds(entry)
-        Console(width=160).print(_table(entry.shape, found[-len(entry.names) :]))
+    for comparison in _programme(arguments):
+        for entry, medians in _in_rounds(comparison):
+            found += medians
+            Console(width=160).print(_table(entry.shape, medians))
         if arguments.json:
             results.write(arguments.json, setting, found)
     wrong = list(tables.problems(found))
@@ -67,20 +78,23 @@ def main() -> int:
     return int(any("kube-scheduler" not in line for line in wrong))
 
 
-def _in_rounds(entry: Entry) -> list[Result]:
-    """Return the median of each contestant. They take turns: the machine has its moods.
+def _in_rounds(comparison: Comparison) -> Iterator[tuple[Entry, list[Result]]]:
+    """Yield the medians of each entry. All take turns: the machine has its moods.
 
     kube-scheduler runs once: nothing that is said of it depends on a few percent.
     """
-    done: dict[str, list[Result]] = {name: [] for name in entry.names}
-    for number in range(entry.rounds):
-        for name in entry.names:
-            if not number or name not in KUBE:
-                done[name].append(run(name, CONTESTANTS[name], entry.shape, _say))
-    return [results.median(each) for each in done.values()]
+    done: dict[tuple[Shape, str], list[Result]] = {}
+    for number in range(comparison.rounds):
+        for shape, names in comparison.entries:
+            for name in names:
+                if not number or name not in KUBE:
+                    result = run(name, CONTESTANTS[name], shape, _say)
+                    done.setdefault((shape, name), []).append(result)
+    for entry in comparison.entries:
+        yield entry, [results.median(done[entry.shape, name]) for name in entry.names]
 
 
-def _programme(arguments: argparse.Namespace) -> Iterator[Entry]:
+def _programme(arguments: argparse.Namespace) -> Iterator[Comparison]:
     if arguments.quick:
         yield from QUICK
     elif arguments.whole:
@@ -90,7 +104,7 @@ def _programme(arguments: argparse.Namespace) -> Iterator[Entry]:
         shape = Shape(**{name: getattr(arguments, name) for name in names})
         chosen = tuple(arguments.contestants) or EVERYBODY
         able = tuple(each for each in chosen if CONTESTANTS[each].live or not shape.rate)
-        yield Entry(shape, able, arguments.rounds)
+        yield Comparison((Entry(shape, able),), arguments.rounds)
 
 
 def _table(shape: Shape, found: list[Result]) -> Table:

@@ -8,31 +8,30 @@ import asyncio
 import ssl
 import sys
 from collections.abc import Iterator
+from http import HTTPStatus
 
-import aiohttp
 import orjson
 import uvloop
 
 from bench.shape import NAMESPACE, Shape
+from gang_scheduler.cluster.http1.client import Client
 
 IN_FLIGHT = 64
+SECONDS = 30.0
 
 
 async def bind_all(url: str, ca_file: str, token: str, shape: Shape) -> None:
-    """Bind every pod of a shape."""
-    tls = ssl.create_default_context(cafile=ca_file)
+    """Bind every pod of a shape, over the scheduler's own client: nobody is to be faster."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    connector = aiohttp.TCPConnector(limit=IN_FLIGHT, ssl=tls)
-    async with aiohttp.ClientSession(url, connector=connector, headers=headers) as session:
-        pods = iter(enumerate(shape.pod_names()))
-        async with asyncio.TaskGroup() as workers:
-            for _ in range(IN_FLIGHT):
-                workers.create_task(_bind(session, pods, shape.nodes))
+    client = Client(url, ssl.create_default_context(cafile=ca_file), headers, IN_FLIGHT)
+    pods = iter(enumerate(shape.pod_names()))
+    async with asyncio.TaskGroup() as workers:
+        for _ in range(IN_FLIGHT):
+            workers.create_task(_bind(client, pods, shape.nodes))
+    await client.close()
 
 
-async def _bind(
-    session: aiohttp.ClientSession, pods: Iterator[tuple[int, str]], nodes: int
-) -> None:
+async def _bind(client: Client, pods: Iterator[tuple[int, str]], nodes: int) -> None:
     for i, name in pods:
         binding = {
             "apiVersion": "v1",
@@ -41,9 +40,9 @@ async def _bind(
             "target": {"kind": "Node", "name": f"node-{i % nodes}"},
         }
         path = f"/api/v1/namespaces/{NAMESPACE}/pods/{name}/binding"
-        async with session.post(path, data=orjson.dumps(binding)) as answer:
-            answer.raise_for_status()
-            await answer.read()
+        answer = await client.ask("POST", path, {}, orjson.dumps(binding), SECONDS)
+        if answer.status != HTTPStatus.CREATED:
+            raise RuntimeError(f"{name}: {answer.status} {answer.reason}")
 
 
 if __name__ == "__main__":
