@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from msgspec import Raw, field
+from msgspec import Raw
 from msgspec.json import Decoder
 
+from gang_scheduler.cluster.wire.metadata import ListMetadata
 from gang_scheduler.cluster.wire.structs import Wire
 
 
@@ -22,17 +23,10 @@ class Status(Wire, frozen=True):
     message: str = ""
 
 
-class PageMetadata(Wire, frozen=True):
-    """`metadata` of a page: of which version the list is, and where the next page begins."""
-
-    resource_version: str = ""
-    continue_: str = field(default="", name="continue")
-
-
 class Page(Wire, frozen=True):
     """A page of a list. An empty one may come as null."""
 
-    metadata: PageMetadata
+    metadata: ListMetadata
     items: list[Raw] | None = None
 
 

@@ -39,8 +39,9 @@ class Metadata(Wire, frozen=True):
 
 
 class ListMetadata(Wire, frozen=True):
-    """`metadata` of a list: where the next page begins."""
+    """`metadata` of a page of a list: of which version the list is, and where the next begins."""
 
+    resource_version: str = ""
     continue_: str = field(default="", name="continue")
 
 
