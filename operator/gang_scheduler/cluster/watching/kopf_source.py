@@ -64,17 +64,17 @@ class KopfSource:
 
     async def _run_kopf(self) -> None:
         """Start Kopf, and again after a pause whenever it has ended."""
-        pause = FIRST_PAUSE
+        pauses = iter(_Forever())
         loop = asyncio.get_running_loop()
         while True:
             started = loop.time()
             error = await self._run_once()
             telemetry.SOURCE_RESTARTS.inc()
             if loop.time() - started > HEALTHY_SECONDS:
-                pause = FIRST_PAUSE
+                pauses = iter(_Forever())
+            pause = next(pauses)
             log.warning("watching_ended", error=error, next_start_in_seconds=pause)
             await asyncio.sleep(pause)
-            pause = min(pause * 2, LAST_PAUSE)
 
     async def _run_once(self) -> str:
         """Run Kopf until it ends, or leaves out what it should watch; return what happened."""
@@ -116,10 +116,10 @@ class _NoDiff(kopf.AnnotationsDiffBaseStorage):
 
 
 class _Forever:
-    """Pauses between attempts of one request: doubling up to half a minute, without an end."""
+    """Pauses between attempts: doubling up to half a minute, without an end."""
 
     def __iter__(self) -> Iterator[float]:
-        pause = 1.0
+        pause = FIRST_PAUSE
         while True:
             yield pause
             pause = min(pause * 2, LAST_PAUSE)
