@@ -13,11 +13,12 @@ from gang_scheduler.scheduler.trial import Share, Trial
 
 
 def take(
-    sizes: Mapping[Ask, int], rows: IntArray, trial: Trial, profile: Profile
+    sizes: Mapping[Ask, int], rows: IntArray, at_least: int, trial: Trial, profile: Profile
 ) -> list[Share] | None:
-    """Take room for so many of each class on these nodes; None where that cannot be, or is large.
+    """Take room for `at_least` members on these nodes, so many of each class at the most.
 
-    What requests allow is searched exactly, and what is found is held against every filter.
+    None where that cannot be, or is too large to be searched. What requests allow is searched
+    exactly, and what is found is held against every filter.
     """
     counts = tuple(sizes.values())
     if not exact.small(len(rows), counts):
@@ -27,6 +28,7 @@ def take(
         np.array([offer_slots(ask, trial, profile)[rows] for ask in sizes]),
         np.array([trial.nodes.vector(ask.requests) for ask in sizes]),
         trial.free[rows],
+        at_least,
     )
     if found is None:
         return None

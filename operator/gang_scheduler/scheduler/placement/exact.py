@@ -18,20 +18,21 @@ Counts = tuple[int, ...]
 
 
 def pack(
-    counts: Counts, slots: IntArray, requests: IntArray, free: IntArray
+    counts: Counts, slots: IntArray, requests: IntArray, free: IntArray, at_least: int
 ) -> list[Counts] | None:
     """Return how many of each class go on each node, in the order of nodes; None if no way exists.
 
     `counts` is by class, `slots` classes by nodes, `requests` classes by resources and `free` nodes
-    by resources.
+    by resources. `at_least` so many must have a place in all, of whichever classes.
     """
-    return _Search(slots, requests, free).from_node(0, counts)
+    return _Search(slots, requests, free, spare=sum(counts) - at_least).from_node(0, counts)
 
 
 class _Search:
     """Depth first over the nodes; what failed once is not tried again."""
 
-    def __init__(self, slots: IntArray, requests: IntArray, free: IntArray) -> None:
+    def __init__(self, slots: IntArray, requests: IntArray, free: IntArray, *, spare: int) -> None:
+        self._spare = spare
         self._slots = slots.tolist()
         self._requests = requests
         self._free = free
@@ -39,7 +40,7 @@ class _Search:
 
     def from_node(self, node: int, left: Counts) -> list[Counts] | None:
         """Pack what is left on this node and the later ones."""
-        if not any(left):
+        if sum(left) <= self._spare:
             return [(0,) * len(left)] * (len(self._free) - node)
         if node == len(self._free) or (node, left) in self._dead:
             return None

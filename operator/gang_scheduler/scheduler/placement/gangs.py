@@ -45,9 +45,10 @@ def place(
             attempt.keep()
             return Placement(_binds(members, shares, trial), tuple(shares))
         rejections = diagnosis.diagnose(unplaced[0], trial, profile)
-    arranged = _arranged(members[:at_least], trial, profile)
-    if arranged is not None:
-        return Placement(_binds(members[:at_least], arranged, trial), tuple(arranged))
+    for some in (members[:at_least], members) if at_least < len(members) else (members,):
+        arranged = _arranged(some, at_least, trial, profile)
+        if arranged is not None:
+            return Placement(_binds(some, arranged, trial), tuple(arranged))
     return Misfit(len(trial.nodes), fits=placed, needs=at_least, rejections=rejections)
 
 
@@ -97,13 +98,22 @@ def _take_if_free(share: Share, trial: Trial, profile: Profile) -> bool:
     return True
 
 
-def _arranged(members: Sequence[Pod], trial: Trial, profile: Profile) -> list[Share] | None:
-    """Take room for members of several classes by the exact search, on few nodes."""
+def _arranged(
+    members: Sequence[Pod], at_least: int, trial: Trial, profile: Profile
+) -> list[Share] | None:
+    """Take room for members of several classes: the smallest first, or by the exact search."""
     sizes = _sizes(members)
     if len(sizes) == 1 or entangled.are(sizes, trial, profile):
         return None
+    if at_least < len(members):
+        with trial.all_or_nothing() as attempt:
+            shares, _ = _take_by_class(sizes, trial, profile, easiest_first=True)
+            if number_in(shares) >= at_least:
+                attempt.keep()
+                return shares
     slots = np.array([offer_slots(ask, trial, profile) for ask in sizes])
-    return arrangements.take(sizes, np.flatnonzero(slots.any(axis=0)), trial, profile)
+    rows = np.flatnonzero(slots.any(axis=0))
+    return arrangements.take(sizes, rows, at_least, trial, profile)
 
 
 def _sizes(members: Sequence[Pod]) -> dict[Ask, int]:
@@ -126,10 +136,11 @@ def _take(members: Sequence[Pod], trial: Trial, profile: Profile) -> tuple[list[
 
 
 def _take_by_class(
-    sizes: dict[Ask, int], trial: Trial, profile: Profile
+    sizes: dict[Ask, int], trial: Trial, profile: Profile, *, easiest_first: bool = False
 ) -> tuple[list[Share], list[Ask]]:
     shares, unplaced = [], []
-    for ask in _hardest_first(sizes, trial, profile):
+    order = _hardest_first(sizes, trial, profile)
+    for ask in reversed(order) if easiest_first else order:
         slots = offer_slots(ask, trial, profile)
         count = min(sizes[ask], _total(slots, sizes[ask]))
         if count < sizes[ask]:

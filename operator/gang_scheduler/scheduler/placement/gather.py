@@ -11,8 +11,9 @@ Members that have mates with a node go beside those (`neighbours`).
 """
 
 import bisect
+import functools
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -28,6 +29,9 @@ from gang_scheduler.scheduler.placement.packing import MOST_ORDERS, MOST_PACKED,
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Trial, shares
 from gang_scheduler.scheduler.units import Part, Unit
+
+Pack = Callable[[Area], Seated]
+"""A way to seat some members in an area."""
 
 
 def place(
@@ -216,17 +220,22 @@ class _Gathering:
         for domain in np.argsort(-together, kind="stable")[:MOST_PACKED].tolist():
             if int(together[domain]) <= most:
                 break
-            for order in itertools.islice(itertools.permutations(crowds), MOST_ORDERS):
-                number = self._try_most(order, self.area.inside(depth, domain))
+            area = self.area.inside(depth, domain)
+            for pack in self._ways_to_pack(crowds, most + 1):
+                number = self._try(pack, area)
                 if number > most:
-                    best, most = (order, domain), number
-        if best is None:
-            return None
-        return self._most_of_each(best[0], self.area.inside(depth, best[1]))
+                    best, most = (pack, area), number
+        return None if best is None else best[0](best[1])
 
-    def _try_most(self, crowds: Sequence[Crowd], area: Area) -> int:
+    def _ways_to_pack(self, crowds: Sequence[Crowd], at_least: int) -> Iterator[Pack]:
+        """Yield ways to seat as many as can be: in several orders, and by the exact search."""
+        for order in itertools.islice(itertools.permutations(crowds), MOST_ORDERS):
+            yield functools.partial(self._most_of_each, order)
+        yield lambda area: self._packing.seat_exactly(crowds, area, at_least) or {}
+
+    def _try(self, pack: Pack, area: Area) -> int:
         with self._trial.all_or_nothing():
-            return len(self._most_of_each(crowds, area))
+            return len(pack(area))
 
     def _most_of_each(self, crowds: Sequence[Crowd], area: Area) -> Seated:
         seated: Seated = {}

@@ -140,7 +140,7 @@ class Packing:
                 if seated is not None:
                     attempt.keep()
                     return seated
-        return self._seat_exactly(crowds, area)
+        return self.seat_exactly(crowds, area, sum(map(len, crowds)))
 
     def _seat_in_order(self, crowds: Iterable[Crowd], area: Area) -> Seated | None:
         seated: Seated = {}
@@ -163,19 +163,21 @@ class Packing:
 
         return sorted(crowds, key=room)
 
-    def _seat_exactly(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
+    def seat_exactly(self, crowds: Sequence[Crowd], area: Area, at_least: int) -> Seated | None:
+        """Seat `at_least` members on few nodes, of whichever crowds, if there is a way."""
         if any(crowd.sizes[0] > 1 for crowd in crowds):
             return None
         sizes = {crowd.ask: len(crowd) for crowd in crowds}
         rows = area.tree.rows[area.open]
-        shares = arrangements.take(sizes, rows, self._trial, self.seating.profile)
+        shares = arrangements.take(sizes, rows, at_least, self._trial, self.seating.profile)
         if shares is None:
             return None
         seated: Seated = {}
         for crowd, share in zip(crowds, shares, strict=True):
             places = np.sort(np.repeat(area.tree.places[share.rows], share.counts))
             uids = (pod.uid for pod in crowd.members)
-            seated |= dict(zip(uids, places.tolist(), strict=True))
+            # A part of a crowd may be seated: the first in rank.
+            seated |= dict(zip(uids, places.tolist(), strict=False))
         return seated
 
 
