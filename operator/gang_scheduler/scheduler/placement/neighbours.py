@@ -13,11 +13,10 @@ import numpy as np
 
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray
-from gang_scheduler.model.pods import Pod, rank_key
-from gang_scheduler.model.topology import Topology
+from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler import grounds
 from gang_scheduler.scheduler.grounds import Ground
-from gang_scheduler.scheduler.placement import entangled
+from gang_scheduler.scheduler.placement import entangled, positions
 from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seated, Seating
 from gang_scheduler.scheduler.units import Part, Unit
 
@@ -46,7 +45,7 @@ def scattered(mates: Sequence[Pod], ground: Ground) -> Problem | None:
 
 
 def _mates_by_domain(mates: Sequence[Pod], ground: Ground) -> IntArray:
-    places = _places_of(mates, ground.tree)
+    places = positions.places_of(mates, ground.tree)
     level = ground.tree.levels[ground.must]
     return np.bincount(level.at(places[places != ABSENT]), minlength=len(level))
 
@@ -57,8 +56,10 @@ def seat(unit: Unit, area: Area, seating: Seating, seat_parts: SeatParts) -> Sea
     `seat_parts` seats slices of which nobody is bound.
     """
     seated: Seated = {}
+    complete = all(len(gang.pending) + gang.bound >= gang.min_member for gang in unit.gangs)
     for part in unit.parts:
-        ranks = _Ranks(part, area, seating, seat_parts, whole=unit.step > 1)
+        numbers = positions.as_first_placed(part, area.tree, complete=complete)
+        ranks = _Ranks(part, numbers, area, seating, seat_parts, whole=unit.step > 1)
         seated |= ranks.seat()
     return seated
 
@@ -67,7 +68,14 @@ class _Ranks:
     """The members of one part in rank order; those that have a place in the tree, and where."""
 
     def __init__(
-        self, part: Part, area: Area, seating: Seating, seat_parts: SeatParts, *, whole: bool
+        self,
+        part: Part,
+        numbers: Sequence[int],
+        area: Area,
+        seating: Seating,
+        seat_parts: SeatParts,
+        *,
+        whole: bool,
     ) -> None:
         self._area = area
         self._seating = seating
@@ -76,11 +84,11 @@ class _Ranks:
         self._sizes = part.sizes
         asks = {pod.ask for pod in part.members}
         self._singly = entangled.are(asks, seating.trial, seating.profile)
-        self._line = sorted((*part.members, *part.mates), key=rank_key)
-        self._numbers = _numbers(self._line)
-        self._places = _places_of(self._line, area.tree)
+        self._line = positions.in_line(part)
+        self._numbers = numbers
+        self._places = positions.places_of(self._line, area.tree)
         self._waits = [not pod.node for pod in self._line]
-        self._domains = _domains_by_level(area.tree)
+        self._domains = positions.domains_by_level(area.tree)
 
     def seat(self) -> Seated:
         """Seat those who wait, the first in rank first; but slices that were lost whole last.
@@ -191,26 +199,3 @@ class _Ranks:
         after = np.flatnonzero(self._places[end:] != ABSENT)[:1] + end
         found: list[int] = self._places[np.concatenate([before, after])].tolist()
         return found
-
-
-def _numbers(line: Sequence[Pod]) -> list[int]:
-    """Return each one's number in rank: its index, where all have different ones; else a count."""
-    ranks = [pod.rank for pod in line]
-    if all(len(rank) == 1 for rank in ranks) and len(set(ranks)) == len(ranks):
-        return [rank[0] for rank in ranks]
-    return list(range(len(line)))
-
-
-def _places_of(pods: Sequence[Pod], tree: Topology) -> IntArray:
-    rows = [tree.nodes.rows.get(pod.node, ABSENT) for pod in pods]
-    return np.array([ABSENT if row == ABSENT else tree.places[row] for row in rows], dtype=np.int64)
-
-
-def _domains_by_level(tree: Topology) -> IntArray:
-    """Return the domain of every place, levels by places. Computed once a tree."""
-
-    def compute() -> IntArray:
-        places = np.arange(len(tree.rows))
-        return np.array([level.at(places) for level in tree.levels])
-
-    return tree.nodes.derive(("domains by level", tree.scheme), compute)

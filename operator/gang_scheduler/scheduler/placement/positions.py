@@ -1,0 +1,72 @@
+"""Where members stand in the rank order of their gang, and so in which slices they are."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from gang_scheduler.model.nodes import ABSENT, IntArray
+from gang_scheduler.model.pods import Pod, rank_key
+from gang_scheduler.model.topology import Topology
+from gang_scheduler.scheduler import grounds
+from gang_scheduler.scheduler.units import Part
+
+
+def in_line(part: Part) -> list[Pod]:
+    """Return the members that wait and those that have a node, in rank order."""
+    return sorted((*part.members, *part.mates), key=rank_key)
+
+
+def as_first_placed(part: Part, tree: Topology, *, complete: bool) -> Sequence[int]:
+    """Return the position of each member in the rank order of the gang as it was placed first.
+
+    Members may be missing now. So of the ways to count, the first is taken by which no slice is in
+    two domains; where there is none, the one without gaps.
+    """
+    line = in_line(part)
+    ways = _ways_to_count(line, max(part.sizes), complete=complete)
+    places = places_of(line, tree)
+    return next((way for way in ways if _agree(way, places, part, tree)), range(len(line)))
+
+
+def _ways_to_count(line: Sequence[Pod], size: int, *, complete: bool) -> Iterator[Sequence[int]]:
+    """Yield how members may have been counted when they were placed first, the likeliest first.
+
+    By their indexes, where all have different ones. These need not begin at 0: a leader may have
+    had that one. Of an incomplete gang the first members may be missing as well. Where indexes had
+    gaps from the beginning, members were counted as they stand in the line.
+    """
+    ranks = [pod.rank for pod in line]
+    if all(len(rank) == 1 for rank in ranks) and len(set(ranks)) == len(ranks):
+        first = ranks[0][0]
+        missing = range(min(first + 1, size))
+        for number in missing if complete else reversed(missing):
+            yield [rank[0] - first + number for rank in ranks]
+    yield range(len(line))
+
+
+def _agree(numbers: Sequence[int], places: IntArray, part: Part, tree: Topology) -> bool:
+    """Tell whether all bound members are with the others of their slices."""
+    bound = np.flatnonzero(places != ABSENT)
+    domains = domains_by_level(tree)
+    for depth in grounds.sliced_at(part.sizes):
+        slices = [numbers[n] // part.sizes[depth] for n in bound.tolist()]
+        found = domains[depth][places[bound]].tolist()
+        if len(set(zip(slices, found, strict=True))) > len(set(slices)):
+            return False
+    return True
+
+
+def places_of(pods: Sequence[Pod], tree: Topology) -> IntArray:
+    """Return the place in the tree of each pod's node; ABSENT where it has none there."""
+    rows = [tree.nodes.rows.get(pod.node, ABSENT) for pod in pods]
+    return np.array([ABSENT if row == ABSENT else tree.places[row] for row in rows], dtype=np.int64)
+
+
+def domains_by_level(tree: Topology) -> IntArray:
+    """Return the domain of every place, levels by places. Computed once a tree."""
+
+    def compute() -> IntArray:
+        places = np.arange(len(tree.rows))
+        return np.array([level.at(places) for level in tree.levels])
+
+    return tree.nodes.derive(("domains by level", tree.scheme), compute)
