@@ -11,13 +11,16 @@ A file beside this one is a list of cases:
 
 Manifests are as kubectl takes them, but short: `apiVersion` may be left out; `name` stands for
 `metadata.name`; `copies: 3` makes three, NAME-0 to NAME-2. A Node has `allocatable`, and room for
-110 pods; a Pod has `gang` (the label of its PodGroup), `requests` (of its one container) and
-`claims` (names); a PodGroup has `minMember`.
+110 pods; a Pod has `gang` (the label of its PodGroup), `requests` (of its one container), `claims`
+(names), and `priority` and `nodeName` of its spec; a PodGroup has `minMember`, and with `started`
+the condition of one that was whole.
 
 `expect` may name (the namespace `default` is left out in all of them):
 
     bindings: [pod node, ...]                   # all of them, in the order of the decisions
     bound: {gang: number of pods}               # where it does not matter which node
+    victims: [pod, ...]                         # in the order of their names
+    nominated: {gang: number of pods}
     unschedulable: [{gang, pods, reason, message}, ...]
     gangs: {gang: {phase, minMember, members, scheduled}}
     problems: [line, ...]                       # the input is refused
@@ -46,6 +49,8 @@ API_VERSIONS = {
     ),
 }
 OURS = ("py-gang-scheduler",)
+WHOLE = ("bound", "nominated")
+WAS_WHOLE = {"type": "Scheduled", "status": "True", "reason": "Scheduled"}
 
 
 def cases() -> Iterator[Any]:
@@ -78,6 +83,8 @@ def in_short(document: Case) -> Case:
     return {
         "bindings": [f"{each['pod']} {each['node']}" for each in document["bindings"]],
         "bound": dict(Counter(each["gang"] for each in document["bindings"])),
+        "victims": sorted(each["pod"] for each in document["victims"]),
+        "nominated": dict(Counter(each["gang"] for each in document["nominations"])),
         "unschedulable": document["unschedulable"],
         "gangs": {each["gang"]: each for each in document["gangs"]},
     }
@@ -93,8 +100,8 @@ def without_default(value: Any) -> Any:
 
 
 def like(expected: Any, actual: Any, inside: str = "") -> Any:
-    """Return `actual` with only those keys that `expected` has. `bound` is compared whole."""
-    if isinstance(expected, dict) and isinstance(actual, dict) and inside != "bound":
+    """Return `actual` with only those keys that `expected` has. Numbers are compared whole."""
+    if isinstance(expected, dict) and isinstance(actual, dict) and inside not in WHOLE:
         return {key: like(expected[key], actual.get(key), key) for key in expected}
     if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
         return [like(one, other) for one, other in zip(expected, actual, strict=True)]
@@ -130,6 +137,11 @@ def long(short: Case) -> Case:
     if "allocatable" in body:
         offered = {"pods": 110, **body.pop("allocatable")}
         body["status"] = {"allocatable": offered, **body.get("status", {})}
+    for field in ("priority", "nodeName"):
+        if field in body:
+            body["spec"] = {field: body.pop(field), **body.get("spec", {})}
+    if body.pop("started", False):
+        body["status"] = {"conditions": [WAS_WHOLE], **body.get("status", {})}
     if "minMember" in body:
         body["spec"] = {"minMember": body.pop("minMember"), **body.get("spec", {})}
     return {**body, "metadata": metadata}

@@ -186,6 +186,7 @@ class Assembly:
             problem=(wrong or formed.problem) if is_missing else (formed.problem or wrong),
             gathering=gathering,
             started=gatherings.started(whole, formed.starting) if has_mates else (),
+            declared=frozenset(formed.whole if len(formed.whole) > 1 else ()),
         )
         lasts = formed.whole == formed.starting and all(map(self._lasts, gangs))
         for gang in gangs:

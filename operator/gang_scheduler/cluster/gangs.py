@@ -194,7 +194,7 @@ class Gangs:
         if record is None:
             return
         self.changed.add(gang.key)
-        record.whole_once |= gang.quorum == 1
+        record.whole_once |= gang.singly or gang.quorum <= 1
         record.standing = None
         uids = {pod.uid for pod in pods}
         if record.refusal is not None and uids.issuperset(pod.uid for pod in record.refusal.pods):

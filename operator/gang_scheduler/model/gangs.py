@@ -51,6 +51,7 @@ class Reason(enum.StrEnum):
     WAITING_FOR_VICTIMS = "WaitingForVictims"
     WAITING_FOR_VOLUMES = "WaitingForVolumes"
     SCATTERED = "Scattered"
+    INTERNAL_ERROR = "InternalError"
 
 
 UNDER_WAY = "not eligible due to terminating pod on the nominated node."
@@ -102,13 +103,26 @@ class Gang:
     problem: Problem | None = None
 
     @property
+    def lacking(self) -> int:
+        """How many members the gang lacks under its minimum; only for those it may evict others."""
+        return max(0, self.min_member - self.bound)
+
+    @property
+    def singly(self) -> bool:
+        """It has started, and its members need not be placed together any more."""
+        return self.satisfied and (
+            not self.strict or self.match_policy is MatchPolicy.ONCE_SATISFIED
+        )
+
+    @property
     def quorum(self) -> int:
-        """How many pending members must be placed together, or none."""
-        if self.satisfied and (not self.strict or self.match_policy is MatchPolicy.ONCE_SATISFIED):
-            return 1
-        if self.match_policy is MatchPolicy.ONLY_WAITING and not self.rest:
+        """How many pending members come before any surplus: what the gang lacks.
+
+        They are placed together or not at all, unless `singly`. 0: all that wait are surplus.
+        """
+        if self.match_policy is MatchPolicy.ONLY_WAITING and not self.rest and not self.singly:
             return self.min_member
-        return max(1, self.min_member - self.bound)
+        return self.lacking
 
 
 @dataclass(frozen=True)
@@ -118,14 +132,16 @@ class GangGroup:
     `gangs` are those that have not been whole yet, in order of their keys, also when one of them
     has no pending member. At least one has. `gathering` is what the group as a whole asks of the
     network, also when it is of one gang. `started` are the bound members of those gangs of the
-    group that have been whole, where others are to be near them. A group that waits for long is
-    the same object in many cycles, so what follows from it is kept in it.
+    group that have been whole, where others are to be near them. `declared` are the keys of all
+    gangs of the group, those that have been whole among them; empty for a gang by itself. A group
+    that waits for long is the same object in many cycles, so what follows from it is kept in it.
     """
 
     gangs: tuple[Gang, ...]
     problem: Problem | None = None
     gathering: Gathering | None = None
     started: tuple[Pod, ...] = ()
+    declared: frozenset[GangKey] = frozenset()
     _derived: Any = field(default=None, init=False, compare=False, repr=False)
 
     @functools.cached_property

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
+from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.tenants import Tenant
 from gang_scheduler.model.topology import Domain
@@ -103,10 +103,27 @@ class Preemption:
 
 
 @dataclass(frozen=True, slots=True)
+class Failure:
+    """A group that could not be decided because of an error of ours: never one of its own."""
+
+    group: GangGroup
+    error: Exception
+
+    @property
+    def summary(self) -> str:
+        """The error in one line."""
+        return f"{type(self.error).__name__}: {self.error}"
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
-    """Decisions in the order in which they were made. Gangs are whole in it or absent."""
+    """Decisions in the order in which they were made. Gangs are whole in it or absent.
+
+    The gangs of a group that failed are among the `refused`, too.
+    """
 
     placed: tuple[Placed, ...] = ()
     preemptions: tuple[Preemption, ...] = ()
     refused: tuple[Refused, ...] = ()
     warned: tuple[Warned, ...] = ()
+    failures: tuple[Failure, ...] = ()

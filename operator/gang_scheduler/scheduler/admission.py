@@ -84,7 +84,7 @@ def _unsupported(gang: Gang) -> Problem | None:
 
 def _incomplete(gang: Gang) -> Problem | None:
     is_whole = not gang.pending and gang.bound >= gang.min_member
-    if is_whole or len(gang.pending) >= gang.quorum:
+    if is_whole or gang.singly or len(gang.pending) >= gang.quorum:
         return None
     present = gang.bound + len(gang.pending)
     message = f"{present} of minMember {gang.min_member} members exist"

@@ -1,78 +1,111 @@
 """One cycle: many gangs decided on one snapshot. Open this file first."""
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from operator import attrgetter, itemgetter
 
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Reason
-from gang_scheduler.model.plan import Bind, Misfit, Placed, Plan, Refused, Warned
+from gang_scheduler.model.plan import Bind, Failure, Misfit, Placed, Plan, Refused, Warned
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import admission, diagnosis
-from gang_scheduler.scheduler.placement import gangs, gather
-from gang_scheduler.scheduler.placement.gangs import Placement, give_back, joined, retake
+from gang_scheduler.scheduler.placement.gangs import Placement
 from gang_scheduler.scheduler.preemption.rounds import Rounds
 from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.quorums import NOTHING, Outcome, Quorums
 from gang_scheduler.scheduler.setbacks import Setbacks
+from gang_scheduler.scheduler.surplus import Surplus
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.units import Unit
 
-Outcome = dict[Unit, Placement] | tuple[Unit, Misfit]
-"""Where the units of a group are, or which one did not fit."""
-
 
 def schedule(snapshot: Snapshot, profile: Profile) -> Plan:
-    """Decide every group of the snapshot. Pure: the same snapshot gives the same plan."""
-    cycle = _Cycle(snapshot, profile)
-    # 1. Order the groups.
-    ordered = sorted(snapshot.groups, key=profile.order)
-    for _, level in groupby(ordered, key=lambda group: group.priority):
-        # 2. Set those aside that cannot be tried, each with its reason.
-        ready = [group for group in level if cycle.can_be_tried(group)]
-        # 3. At one priority every quorum comes before any surplus.
-        for group in ready:
-            cycle.place_quorums(group)
-        # 4. Then the surplus of elastic gangs, where room is left.
-        for group in ready:
-            cycle.place_surplus(group)
-        # 5. Where that exchanged nodes, who did not fit may fit now, before any lower priority.
-        for group in cycle.worth_another_try(ready):
-            cycle.place_quorums(group)
-        # 6. Who still does not fit may take the room of lower priorities.
-        for group in cycle.without_room(ready):
-            cycle.make_room(group)
-    # 7. Give the decisions, with a reason for every gang that waits.
-    return cycle.plan()
+    """Decide every group of the snapshot. Pure: the same snapshot gives the same plan.
+
+    A group that cannot be decided because of an error of ours is set aside, and all others are
+    decided as if it were not there. Raises only where no group is to blame.
+    """
+    failures: list[Failure] = []
+    while True:
+        cycle = _Cycle(snapshot, profile)
+        try:
+            return cycle.decide(failures)
+        except Exception as error:
+            if cycle.deciding is None:
+                raise
+            failures.append(Failure(cycle.deciding, error))
 
 
 class _Cycle:
-    """The decisions made so far, and the trial they were made on."""
+    """The decisions made so far, and the trial they were made on.
+
+    `deciding` is the group that an error now would be about.
+    """
 
     def __init__(self, snapshot: Snapshot, profile: Profile) -> None:
         self.snapshot = snapshot
         self.trial = Trial(snapshot)
         self.profile = profile
+        self.deciding: GangGroup | None = None
+        self.groups: dict[GangKey, GangGroup] = {}
         self.units: dict[GangKey, tuple[Unit, ...]] = {}
         self.gangs: dict[GangKey, Gang] = {}
         self.placements: dict[Unit, Placement] = {}
         self.refused: dict[GangKey, Refused] = {}
         self.warned: list[Warned] = []
         self.exchanged = False
+        self.quorums = Quorums(self.trial, profile)
+        self.surplus = Surplus(self.trial, profile)
         self.rounds = Rounds(snapshot, self.trial, profile)
         self.hopeless: dict[Hashable, str] = {}
         self.setbacks = Setbacks()
 
-    def can_be_tried(self, group: GangGroup) -> bool:
-        """Tell whether the group is complete and valid; if not, say why."""
+    def decide(self, failures: Sequence[Failure]) -> Plan:
+        """Return the plan for all groups but those that failed."""
+        # 1. Order the groups.
+        failed = {each.group.name for each in failures}
+        groups = (each for each in self.snapshot.groups if each.name not in failed)
+        keyed = [(self.profile.order(group), group) for group in self.each(groups)]
+        ordered = [group for _, group in sorted(keyed, key=itemgetter(0))]
+        for _, level in groupby(ordered, key=attrgetter("priority")):
+            # 2. Set those aside that cannot be tried, each with its reason.
+            ready = [each for group in self.each(level) if (each := self.admitted(group))]
+            # 3. At one priority every quorum comes before any surplus.
+            for group in self.each(ready):
+                self.place_quorums(group)
+            # 4. Then the surplus of elastic gangs, where room is left.
+            for group in self.each(ready):
+                self.place_surplus(group)
+            # 5. Where that exchanged nodes, what did not fit may fit now, before lower priorities.
+            for group in self.each(self.worth_another_try(ready)):
+                self.place_quorums(group)
+            # 6. A group that still does not fit may take the room of lower priorities.
+            for group in self.each(self.without_room(ready)):
+                self.make_room(group)
+        # 7. Give the decisions, with a reason for every gang that waits.
+        return self.plan(failures)
+
+    def each(self, groups: Iterable[GangGroup]) -> Iterator[GangGroup]:
+        """Yield groups; what goes wrong until the next one is about this one."""
+        for group in groups:
+            self.deciding = group
+            yield group
+        self.deciding = None
+
+    def admitted(self, group: GangGroup) -> GangGroup | None:
+        """Return the group as it is to be tried; None if it cannot be, and say why."""
+        group = self.deciding = self.rounds.without_victims(group)
         verdict = admission.admit(group, self.snapshot, self.trial)
+        self.groups.update(dict.fromkeys((gang.key for gang in group.gangs), group))
         self.units[group.gangs[0].key] = verdict.units
         self.refused.update({each.gang.key: each for each in verdict.refusals})
         self.warned += verdict.warnings
-        return not verdict.refusals
+        return None if verdict.refusals else group
 
     def place_quorums(self, group: GangGroup) -> None:
         """Place the quorum of every gang of the group, or of none."""
         kept = self.rounds.reservations.release(gang.key for gang in group.gangs)
-        units = self.units[group.gangs[0].key]
+        units = self._quorums_of(group)
         known = None if kept else self.setbacks.known(units)
         outcome = known or self._anywhere(group, units, kept)
         if isinstance(outcome, dict):
@@ -93,9 +126,9 @@ class _Cycle:
 
     def make_room(self, group: GangGroup) -> None:
         """Nominate the group to room that others leave or must leave, if there would be enough."""
-        units = self.units[group.gangs[0].key]
+        units = self._quorums_of(group)
         kept = self.rounds.reservations.release(gang.key for gang in group.gangs)
-        alike = None if kept else _prospects(group, units)
+        alike = None if kept else _prospects(group, units, self.rounds.own(group))
         if alike in self.hopeless:
             waits, words = False, self.hopeless[alike]
         else:
@@ -110,8 +143,12 @@ class _Cycle:
         if waits or words:
             self._say(group, words, waits=waits)
 
+    def _quorums_of(self, group: GangGroup) -> tuple[Unit, ...]:
+        """Return the units that have members of a quorum: others come with the surplus."""
+        return tuple(unit for unit in self.units[group.gangs[0].key] if unit.quorum)
+
     def _give_up_room(self) -> None:
-        """Note that room was kept for somebody, and is not any more: others may fit there."""
+        """Note that room was kept for a gang, and is not any more: others may fit there."""
         self.setbacks.clear()
         self.hopeless.clear()
 
@@ -127,13 +164,16 @@ class _Cycle:
             self.refused[gang.key] = replace(why, reason=reason, preemption=said)
 
     def place_surplus(self, group: GangGroup) -> None:
-        """Place units anew with all their members; where they do not all fit, as many as do."""
+        """Place what fits beyond the quorums, and say why the rest does not."""
         for unit in self.units[group.gangs[0].key]:
             quorum = self.placements.get(unit)
-            if quorum is not None and len(quorum.binds) < len(unit.members):
-                everyone = self._with_surplus(unit, quorum)
-                self.placements[unit] = everyone
-                self._report_left_over(unit, everyone)
+            if quorum is None or len(quorum.binds) == len(unit.members):
+                continue
+            grown = self.surplus.grow(unit, quorum, self.placements)
+            self.placements[unit] = grown.placement
+            self.exchanged |= grown.exchanged
+            if grown.misfit is not None:
+                self._report_left_over(unit, grown.placement, grown.misfit)
 
     def worth_another_try(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
         """Return the refused groups that may fit now: all, if room was exchanged since."""
@@ -144,74 +184,54 @@ class _Cycle:
         self.setbacks.clear()
         return self.without_room(groups)
 
-    def plan(self) -> Plan:
+    def plan(self, failures: Sequence[Failure]) -> Plan:
         """Return the plan."""
         binds: dict[GangKey, list[Bind]] = {key: [] for key in self.gangs}
-        gang_of = {
-            pod.uid: gang.key
-            for unit in self.placements
-            for gang in unit.gangs
-            for pod in gang.pending
-        }
-        placed_binds = (bind for each in self.placements.values() for bind in each.binds)
-        for bind in self.trial.volumes.promises.kept(placed_binds):
+        gang_of = {uid: key for unit in self.placements for uid, key in unit.gang_of.items()}
+        for bind in self.trial.volumes.promises.kept(self._binds()):
             binds[gang_of[bind.pod.uid]].append(bind)
-        together = _together(self.snapshot.groups)
+        self.deciding = None
         placed = (
-            Placed(gang, _in_rank_order(gang, binds[key]), together.get(key, ()))
+            Placed(gang, _in_rank_order(gang, binds[key]), _together(self.groups[key], binds))
             for key, gang in self.gangs.items()
+            if binds[key]
         )
         return Plan(
             placed=tuple(placed),
             preemptions=tuple(self.rounds.preemptions),
-            refused=tuple(self.refused.values()),
+            refused=(*self.refused.values(), *_refusals(failures)),
             warned=tuple(self.warned),
+            failures=tuple(failures),
         )
+
+    def _binds(self) -> Iterator[Bind]:
+        """Yield all that is placed."""
+        for unit, placement in self.placements.items():
+            self.deciding = self.groups[unit.gangs[0].key]
+            yield from placement.binds
 
     def _anywhere(
         self, group: GangGroup, units: Sequence[Unit], kept: Sequence[Nominated]
     ) -> Outcome:
         """Place the quorums where they are nominated, in free room, or in that of lower ranks."""
-        outcome = self._as_nominated(units, kept) or self._in_any_order(units)
+        outcome = self.quorums.as_nominated(units, kept) or self.quorums.in_any_order(units)
         if isinstance(outcome, tuple):
             return self._in_room_kept_for_others(group, units) or outcome
         return outcome
 
-    def _as_nominated(self, units: Sequence[Unit], kept: Sequence[Nominated]) -> Outcome | None:
-        """Place the members on the nodes that they are nominated to, if all their room is free."""
-        nodes = {each.pod.uid: each.pod.nominated for each in kept}
-        if not nodes or any(unit.required - nodes.keys() for unit in units):
-            return None
-        placements = {}
-        with self.trial.all_or_nothing() as attempt:
-            for unit in units:
-                needed = unit.only(unit.required).members
-                binds = tuple(Bind(pod, nodes[pod.uid]) for pod in needed)
-                placement = gangs.place_on(binds, self.trial, self.profile)
-                if placement is None:
-                    return None
-                placements[unit] = placement
-            attempt.keep()
-        return placements
-
-    def _in_any_order(self, units: Sequence[Unit]) -> Outcome:
-        """Place the quorums of all units, those first that found no place beside the others."""
-        blamed = None
-        for _ in units:
-            outcome = self._all_quorums(units)
-            if isinstance(outcome, dict):
-                return outcome
-            blamed = blamed or outcome
-            units = (outcome[0], *(unit for unit in units if unit is not outcome[0]))
-        return blamed or {}
-
     def _in_room_kept_for_others(self, group: GangGroup, units: Sequence[Unit]) -> Outcome | None:
-        """Place the group in room that is kept for gangs of lower priority; those plan again."""
+        """Place the group in room that is kept for gangs of lower priority; those plan again.
+
+        Only a group that could evict them may: any other waits until the room is free for all, or
+        others would have been evicted for nothing.
+        """
         reservations = self.rounds.reservations
+        if any(gang.spares_others or not gang.lacking for gang in group.waiting):
+            return None
         released = reservations.release(reservations.below(group.priority))
         if not released:
             return None
-        outcome = self._in_any_order(units)
+        outcome = self.quorums.in_any_order(units)
         if isinstance(outcome, dict):
             self.setbacks.clear()
             nodes = {bind.node for each in outcome.values() for bind in each.binds}
@@ -220,71 +240,17 @@ class _Cycle:
         reservations.keep(released)
         return None
 
-    def _all_quorums(self, units: Sequence[Unit]) -> Outcome:
-        """Place the quorums of all units; or of none, and tell which one did not fit."""
-        placements = {}
-        with self.trial.all_or_nothing() as attempt:
-            for unit in units:
-                outcome = self._quorum(unit)
-                if isinstance(outcome, Misfit):
-                    return unit, outcome
-                placements[unit] = outcome
-            attempt.keep()
-        return placements
-
     def _keep(self, group: GangGroup, placements: Mapping[Unit, Placement]) -> None:
-        self.placements.update(placements)
+        """Note where the quorums are. Units that have none come with the surplus."""
+        for unit in self.units[group.gangs[0].key]:
+            self.placements[unit] = placements.get(unit, NOTHING)
         for gang in group.waiting:
             self.gangs[gang.key] = gang
             self.refused.pop(gang.key, None)
 
-    def _quorum(self, unit: Unit) -> Placement | Misfit:
-        """Place the members that must start together: the first in rank, else any that fit."""
-        outcome = self._place(unit.only(unit.required), unit.quorum)
-        if isinstance(outcome, Misfit) and unit.elastic:
-            outcome = self._any_quorum(unit)
-        return outcome
-
-    def _any_quorum(self, unit: Unit) -> Placement | Misfit:
-        """Place as many of any members as the quorum has: surplus waits for others' quorums."""
-        everyone = self._place(unit, unit.quorum)
-        if isinstance(everyone, Misfit) or len(everyone.binds) == unit.quorum:
-            return everyone
-        give_back(everyone, self.trial)
-        some = unit.only({bind.pod.uid for bind in everyone.binds[: unit.quorum]})
-        quorum = self._place(some, unit.quorum)
-        if isinstance(quorum, Misfit):
-            # Packed for themselves they do not fit: then with those beside whom they did.
-            retake(everyone, self.trial)
-            return everyone
-        return quorum
-
     def _gains(self, group: GangGroup) -> bool:
         """Tell whether others that were placed since may have made room for the group."""
         return bool(self.placements) and any(unit.gains for unit in self.units[group.gangs[0].key])
-
-    def _with_surplus(self, unit: Unit, quorum: Placement) -> Placement:
-        if not self._is_leant_on(unit):
-            give_back(quorum, self.trial)
-            everyone = self._place(unit, len(quorum.binds))
-            if isinstance(everyone, Placement) and _has_all(everyone, quorum, unit):
-                self.exchanged = True
-                return everyone
-            # Placing all at once may pack several classes worse than the quorum alone was.
-            if isinstance(everyone, Placement):
-                give_back(everyone, self.trial)
-            retake(quorum, self.trial)
-        more = self._place(unit.after(quorum.binds), unit.step)
-        return quorum if isinstance(more, Misfit) else joined(unit.members, quorum, more)
-
-    def _is_leant_on(self, unit: Unit) -> bool:
-        """Tell whether others have their places because of where the quorum of this unit is."""
-        meant = {selector for pod in unit.members for selector in pod.ask.selected_by}
-        others = (other for other in self.placements if meant and other is not unit)
-        return any(not meant.isdisjoint(other.approached) for other in others)
-
-    def _place(self, unit: Unit, at_least: int) -> Placement | Misfit:
-        return gather.place(unit, at_least, self.trial, self.profile)
 
     def _refuse(self, group: GangGroup, unit: Unit, misfit: Misfit) -> None:
         blamed = unit.gangs[0]
@@ -294,21 +260,25 @@ class _Cycle:
             others = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail=for_others)
             self.refused[gang.key] = why if gang is blamed else others
 
-    def _report_left_over(self, unit: Unit, placement: Placement) -> None:
-        rest = unit.after(placement.binds)
-        if not rest.members:
-            return
-        with self.trial.all_or_nothing():
-            misfit = self._place(rest, rest.step)
-        if isinstance(misfit, Placement):
-            return
-        left = {pod.uid for pod in rest.members}
+    def _report_left_over(self, unit: Unit, placement: Placement, misfit: Misfit) -> None:
+        left = {pod.uid for pod in unit.after(placement.binds).members}
         for gang in unit.gangs:
             pods = tuple(pod for pod in gang.pending if pod.uid in left)
             if pods:
-                self.refused[gang.key] = Refused(
-                    gang, Reason.UNSCHEDULABLE, pods, misfit, left_over=True
-                )
+                self._leave_over(Refused(gang, Reason.UNSCHEDULABLE, pods, misfit, left_over=True))
+
+    def _leave_over(self, refused: Refused) -> None:
+        """Note members that wait; of a gang in several units, all of them."""
+        before = self.refused.get(refused.gang.key)
+        if before is not None:
+            refused = replace(before, pods=(*before.pods, *refused.pods))
+        self.refused[refused.gang.key] = refused
+
+
+def _refusals(failures: Iterable[Failure]) -> Iterator[Refused]:
+    for each in failures:
+        for gang in each.group.waiting:
+            yield Refused(gang, Reason.INTERNAL_ERROR, gang.pending, detail=each.summary)
 
 
 def _for_others(group: GangGroup, why: Refused, misfit: Misfit) -> str:
@@ -321,17 +291,10 @@ def _for_others(group: GangGroup, why: Refused, misfit: Misfit) -> str:
     )
 
 
-def _has_all(everyone: Placement, quorum: Placement, unit: Unit) -> bool:
-    """Tell whether nobody of the quorum was left out who must not be: members of other gangs."""
-    if len(unit.gangs) == 1:
-        return True
-    return {bind.pod.uid for bind in quorum.binds} <= {bind.pod.uid for bind in everyone.binds}
-
-
-def _together(groups: Iterable[GangGroup]) -> dict[GangKey, tuple[GangKey, ...]]:
-    """Return the gangs that each gang starts with, of groups in which several wait."""
-    waiting = (tuple(gang.key for gang in group.waiting) for group in groups)
-    return {key: keys for keys in waiting if len(keys) > 1 for key in keys}
+def _together(group: GangGroup, binds: Mapping[GangKey, Sequence[Bind]]) -> tuple[GangKey, ...]:
+    """Return the gangs that are bound with each other, where there are several."""
+    keys = tuple(gang.key for gang in group.waiting if binds[gang.key])
+    return keys if len(keys) > 1 else ()
 
 
 def _in_rank_order(gang: Gang, binds: Iterable[Bind]) -> tuple[Bind, ...]:
@@ -339,9 +302,9 @@ def _in_rank_order(gang: Gang, binds: Iterable[Bind]) -> tuple[Bind, ...]:
     return tuple(by_pod[pod.uid] for pod in gang.pending if pod.uid in by_pod)
 
 
-def _prospects(group: GangGroup, units: Sequence[Unit]) -> Hashable | None:
-    """Return what it depends on whom a group may evict; None where that is itself alone."""
+def _prospects(group: GangGroup, units: Sequence[Unit], own: frozenset[GangKey]) -> Hashable | None:
+    """Return what it depends on which pods a group may evict; None where that is itself alone."""
     if any(unit.mates for unit in units) or any(gang.bound for gang in group.waiting):
         return None
     shapes = tuple((unit.shape, unit.quorum) for unit in units)
-    return shapes, group.priority, tuple(gang.spares_others for gang in group.waiting)
+    return shapes, group.priority, own, tuple(gang.spares_others for gang in group.waiting)

@@ -13,7 +13,7 @@ from gang_scheduler.scheduler.units import Unit
 
 @dataclass(frozen=True, slots=True)
 class _Setback:
-    """The quorums of units that did not fit, and the place among them of the one to blame."""
+    """How many of each unit did not fit together, and the place of the one to blame."""
 
     quorums: tuple[int, ...]
     blamed: int
@@ -29,7 +29,7 @@ class Setbacks:
     def note(self, units: Sequence[Unit], blamed: Unit, misfit: Misfit) -> None:
         """Note that units did not fit."""
         if _are_comparable(units):
-            quorums = tuple(unit.quorum for unit in units)
+            quorums = tuple(unit.at_least for unit in units)
             self._by_shape[_shape(units)] = _Setback(quorums, units.index(blamed), misfit)
 
     def known(self, units: Sequence[Unit]) -> tuple[Unit, Misfit] | None:
@@ -37,11 +37,11 @@ class Setbacks:
         if not self._by_shape or not _are_comparable(units):
             return None
         found = self._by_shape.get(_shape(units))
-        if found is None or any(u.quorum < q for u, q in zip(units, found.quorums, strict=True)):
+        if found is None or any(u.at_least < q for u, q in zip(units, found.quorums, strict=True)):
             return None
         blamed, misfit = units[found.blamed], found.misfit
-        if misfit.needs != blamed.quorum:
-            misfit = replace(misfit, needs=blamed.quorum)
+        if misfit.needs != blamed.at_least:
+            misfit = replace(misfit, needs=blamed.at_least)
         return blamed, misfit
 
     def clear(self) -> None:

@@ -32,8 +32,8 @@ class Part:
 class Unit:
     """Members that are placed together, of one gang or of several.
 
-    `required` are the uids of those that must start together; the others are surplus. Without a
-    `ground` they can be anywhere. Only multiples of `step` members are of use.
+    `required` are the uids of the quorums of its gangs; the others are surplus. Without a `ground`
+    they can be anywhere. Only multiples of `step` members are of use.
     """
 
     gangs: tuple[Gang, ...]
@@ -55,8 +55,23 @@ class Unit:
 
     @property
     def quorum(self) -> int:
-        """How many must start together."""
+        """How many come before any surplus."""
         return len(self.required)
+
+    @functools.cached_property
+    def at_least(self) -> int:
+        """How many of the quorum must be placed together: any one, where each is for itself."""
+        return min(1, self.quorum) if self.singly else self.quorum
+
+    @property
+    def singly(self) -> bool:
+        """The members are of a gang that has started, each placed for itself."""
+        return all(gang.singly for gang in self.gangs)
+
+    @functools.cached_property
+    def quorums(self) -> Mapping[GangKey, int]:
+        """How many of the quorum are of each gang: surplus of one never stands in for another."""
+        return self.numbers(self.required)
 
     @functools.cached_property
     def elastic(self) -> bool:
@@ -67,6 +82,17 @@ class Unit:
     def classes(self) -> Mapping[Ask, int]:
         """How many of the members that wait ask for the same."""
         return Counter(pod.ask for pod in self.members)
+
+    @functools.cached_property
+    def gang_of(self) -> Mapping[str, GangKey]:
+        """The gang of each member that waits, by uid."""
+        return {pod.uid: gang.key for gang in self.gangs for pod in gang.pending}
+
+    def numbers(self, uids: Iterable[str]) -> Counter[GangKey]:
+        """Return how many of these members are of each gang."""
+        if len(self.gangs) == 1:
+            return Counter({self.gangs[0].key: sum(1 for _ in uids)})
+        return Counter(self.gang_of[uid] for uid in uids)
 
     @functools.cached_property
     def gains(self) -> bool:

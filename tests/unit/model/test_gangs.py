@@ -8,7 +8,7 @@ from builders import gang, gang_key, group
 
 
 @pytest.mark.parametrize(
-    ("min_member", "bound", "quorum"), [(4, 0, 4), (4, 3, 1), (4, 4, 1), (4, 9, 1), (1, 0, 1)]
+    ("min_member", "bound", "quorum"), [(4, 0, 4), (4, 3, 1), (4, 4, 0), (4, 9, 0), (1, 0, 1)]
 )
 def test_the_quorum_is_what_is_missing(min_member: int, bound: int, quorum: int) -> None:
     found = gang("a", pods=6, min_member=min_member, bound=bound)
@@ -16,8 +16,10 @@ def test_the_quorum_is_what_is_missing(min_member: int, bound: int, quorum: int)
     assert quorum == found.quorum
 
 
-def test_members_of_a_gang_that_was_whole_once_are_placed_alone() -> None:
-    assert 1 == gang("a", pods=6, min_member=6, satisfied=True).quorum
+def test_members_of_a_gang_that_was_whole_once_are_placed_each_for_itself() -> None:
+    lost = gang("a", pods=2, min_member=6, bound=4, satisfied=True)
+
+    assert (2, True) == (lost.quorum, lost.singly)
 
 
 def test_a_gang_is_written_as_people_write_it() -> None:
@@ -33,10 +35,10 @@ def test_a_gang_is_written_as_people_write_it() -> None:
         ("only-waiting", 5, 4),
         ("waiting-and-running", 0, 4),
         ("waiting-and-running", 3, 1),
-        ("waiting-and-running", 5, 1),
+        ("waiting-and-running", 5, 0),
         ("once-satisfied", 0, 4),
         ("once-satisfied", 3, 1),
-        ("once-satisfied", 5, 1),
+        ("once-satisfied", 5, 0),
     ],
 )
 def test_row_match_policy_before_the_first_quorum(
@@ -48,24 +50,24 @@ def test_row_match_policy_before_the_first_quorum(
 
 
 @pytest.mark.parametrize(
-    ("strict", "policy", "quorum"),
+    ("strict", "policy", "quorum", "singly"),
     [
-        (True, "only-waiting", 4),
-        (True, "waiting-and-running", 3),
-        (True, "once-satisfied", 1),
-        (False, "only-waiting", 1),
-        (False, "waiting-and-running", 1),
-        (False, "once-satisfied", 1),
+        (True, "only-waiting", 4, False),
+        (True, "waiting-and-running", 3, False),
+        (True, "once-satisfied", 3, True),
+        (False, "only-waiting", 3, True),
+        (False, "waiting-and-running", 3, True),
+        (False, "once-satisfied", 3, True),
     ],
 )
 def test_rows_mode_and_match_policy_after_the_first_quorum(
-    policy: str, quorum: int, *, strict: bool
+    policy: str, quorum: int, *, strict: bool, singly: bool
 ) -> None:
     found = gang(
         "a", pods=6, min_member=4, bound=1, satisfied=True, match_policy=policy, strict=strict
     )
 
-    assert quorum == found.quorum
+    assert (quorum, singly) == (found.quorum, found.singly)
 
 
 def test_a_group_has_the_lowest_priority_the_oldest_age_and_the_first_uid_of_its_gangs() -> None:

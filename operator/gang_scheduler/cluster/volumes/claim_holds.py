@@ -118,7 +118,8 @@ def shares_of(together: Sequence[Placed]) -> tuple[Share, ...]:
 
 def _quorum(placed: Placed, *, alone: bool) -> int:
     """Return how many members of a gang must start together."""
-    return 0 if alone and placed.gang.quorum == 1 else placed.gang.quorum
+    gang = placed.gang
+    return 0 if alone and (gang.singly or gang.quorum <= 1) else gang.quorum
 
 
 def _begins(placed: Placed, quorum: int) -> Placed:

@@ -1,6 +1,6 @@
 """Which volumes are promised to the claims that are bound only with their pods."""
 
-from collections.abc import Collection, Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
@@ -90,12 +90,14 @@ class Promises:
         moves = [self._one(needs, int(row), 1 if count > 0 else -1) for row, count in pods]
         self._history.append(((needs, rows.tobytes(), counts.tobytes()), moves))
 
-    def kept(self, binds: Iterable[Bind]) -> tuple[Bind, ...]:
-        """Return the binds of a whole plan with the volumes that their claims get."""
+    def kept(self, binds: Iterable[Bind]) -> Iterator[Bind]:
+        """Yield the binds of a whole plan with the volumes that their claims get."""
         if not self._had:
-            return tuple(binds)
+            yield from binds
+            return
         left = {key: list(decisions) for key, decisions in self._had.items()}
-        return tuple(self._with_volumes(bind, left) for bind in binds)
+        for bind in binds:
+            yield self._with_volumes(bind, left)
 
     def _with_volumes(self, bind: Bind, left: Mapping[tuple[Needs, int], list[Decisions]]) -> Bind:
         needs = bind.pod.ask.storage.needs if bind.pod.ask.storage is not None else ()

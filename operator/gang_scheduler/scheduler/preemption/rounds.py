@@ -1,9 +1,10 @@
 """What a group does that does not fit: it waits for others to leave, or makes them leave."""
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from gang_scheduler.model.gangs import UNDER_WAY, GangGroup
+from gang_scheduler.model.gangs import UNDER_WAY, Gang, GangGroup, GangKey
 from gang_scheduler.model.peers import PodSelector
 from gang_scheduler.model.plan import Bind, Preemption
 from gang_scheduler.model.snapshot import Nominated, Snapshot
@@ -23,6 +24,9 @@ PATIENCE_SECONDS = 30
 """How long after its grace period a terminating pod still counts as leaving."""
 NOT_HELPFUL = "not helpful: evicting every pod that may be evicted would not make room."
 
+_RosterKey = tuple[int, frozenset[PodSelector], frozenset[GangKey]]
+"""Up to which priority victims may go, which pods are wanted, and which gangs are of the group."""
+
 
 class Rounds:
     """The preemptions of one cycle: later gangs see the victims and nominations of earlier ones."""
@@ -38,7 +42,9 @@ class Rounds:
         # Of who leaves in the end, whatever is decided: victims of this cycle are among them.
         self._left = room_of(leaving, trial.nodes)
         self._victims: list[Tenant] = []
-        self._rosters: dict[tuple[int, frozenset[PodSelector]], Roster] = {}
+        self._numbers: Counter[GangKey] = Counter()
+        self._rosters: dict[_RosterKey, Roster] = {}
+        self._bound = frozenset(each.gang for each in self._tenants.tenants)
         evictable = (each.pod.priority for each in self._tenants.tenants if each.evictable)
         self._lowest = min(evictable, default=None)
         self.reservations = Reservations(snapshot.nominated, trial)
@@ -52,8 +58,8 @@ class Rounds:
         `kept` is the room that was kept for it until now: released, and kept again only if it goes
         on waiting.
         """
-        if all(gang.bound >= gang.min_member for gang in group.waiting):
-            return False, ""  # Surplus makes nobody leave.
+        if not any(gang.lacking for gang in group.waiting):
+            return False, ""  # No pod leaves for surplus.
         spares = {gang.spares_others for gang in group.waiting} - {""}
         if kept and UNDER_WAY in spares:
             self.reservations.keep(kept)
@@ -69,6 +75,24 @@ class Rounds:
             return False, min(spares)
         return self._evict(group, units, kept)
 
+    def without_victims(self, group: GangGroup) -> GangGroup:
+        """Return the group without the members that this cycle evicts: those are as good as gone.
+
+        The same object where none is evicted. A gang that keeps none must be whole again.
+        """
+        if not self._numbers or not any(gang.key in self._numbers for gang in group.gangs):
+            return group
+        return replace(group, gangs=tuple(map(self._without_victims, group.gangs)))
+
+    def _without_victims(self, gang: Gang) -> Gang:
+        evicted = self._numbers[gang.key]
+        if not evicted:
+            return gang
+        uids = {each.pod.uid for each in self._victims if each.gang == gang.key}
+        bound = max(0, gang.bound - evicted)
+        mates = tuple(pod for pod in gang.mates if pod.uid not in uids)
+        return replace(gang, bound=bound, mates=mates, satisfied=gang.satisfied and bound > 0)
+
     def displace(
         self, group: GangGroup, released: Sequence[Nominated], nodes: Collection[str]
     ) -> None:
@@ -76,6 +100,10 @@ class Rounds:
         pods = self.reservations.keep_elsewhere(released, nodes)
         if pods:
             self.preemptions.append(Preemption(group.waiting, (), displaced=tuple(pods)))
+
+    def own(self, group: GangGroup) -> frozenset[GangKey]:
+        """Return the gangs of the group that have pods on nodes: it never evicts those."""
+        return group.declared & self._bound
 
     def _after_leaving(self, units: Sequence[Unit]) -> Placements | None:
         """Return where the group is once those have left that are leaving, if it is then."""
@@ -136,13 +164,15 @@ class Rounds:
         """Return those that the group may evict and the victims of earlier gangs have left."""
         below = group.priority - self._profile.preemption.min_difference
         wanted = _wanted(units)
-        if (below, wanted) not in self._rosters:
+        own = self.own(group)
+        key = below, wanted, own
+        if key not in self._rosters:
             # Priorities only fall from one group to the next.
             self._rosters = {key: each for key, each in self._rosters.items() if key[0] == below}
-            tolls = Tolls(_sparing(wanted, self._tenants), below, self._snapshot.taken_at)
-            roster = self._rosters[below, wanted] = Roster(tolls, self._trial.nodes)
+            tolls = Tolls(_sparing(wanted, own, self._tenants), below, self._snapshot.taken_at)
+            roster = self._rosters[key] = Roster(tolls, self._trial.nodes)
             roster.leave(self._victims)
-        return self._rosters[below, wanted]
+        return self._rosters[key]
 
     def _carry_out(
         self, group: GangGroup, preemption: Preemption, kept: Sequence[Nominated]
@@ -157,6 +187,7 @@ class Rounds:
 
     def _leave(self, victims: Sequence[Tenant]) -> None:
         self._victims += victims
+        self._numbers.update(each.gang for each in victims)
         self._left = merged([*self._left, *room_of(victims, self._trial.nodes)])
         for roster in self._rosters.values():
             roster.leave(victims)
@@ -169,12 +200,14 @@ def _wanted(units: Sequence[Unit]) -> frozenset[PodSelector]:
     return frozenset(each.selector for each in affinities if each is not None)
 
 
-def _sparing(wanted: frozenset[PodSelector], tenants: Tenants) -> Tenants:
-    """Return the tenants with those safe who are wanted."""
-    if not wanted:
+def _sparing(wanted: frozenset[PodSelector], own: frozenset[GangKey], tenants: Tenants) -> Tenants:
+    """Return the tenants with those safe that are wanted, or of the preemptor's own group."""
+    if not wanted and not own:
         return tenants
     spared = (
-        replace(each, evictable=False) if wanted & each.pod.ask.selected_by else each
+        replace(each, evictable=False)
+        if each.gang in own or wanted & each.pod.ask.selected_by
+        else each
         for each in tenants.tenants
     )
     return replace(tenants, tenants=tuple(spared))

@@ -1,0 +1,123 @@
+"""Places the quorums of a group: of every gang of it, or of none.
+
+A quorum is counted for each gang: surplus of one never stands in for another. The members of a gang
+that has started are placed each for itself, unless its match policy says otherwise.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.plan import Bind, Misfit
+from gang_scheduler.model.snapshot import Nominated
+from gang_scheduler.scheduler.placement import gangs, gather
+from gang_scheduler.scheduler.placement.gangs import Placement, give_back, retake
+from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.units import Unit
+
+Outcome = dict[Unit, Placement] | tuple[Unit, Misfit]
+"""Where the units of a group are, or which one did not fit."""
+
+NOTHING = Placement((), ())
+
+
+class Quorums:
+    """Places quorums on one trial."""
+
+    def __init__(self, trial: Trial, profile: Profile) -> None:
+        self._trial = trial
+        self._profile = profile
+
+    def as_nominated(self, units: Sequence[Unit], kept: Sequence[Nominated]) -> Outcome | None:
+        """Place the members on the nodes that they are nominated to, if all their room is free."""
+        nodes = {each.pod.uid: each.pod.nominated for each in kept}
+        if not nodes or any(unit.required - nodes.keys() for unit in units):
+            return None
+        placements = {}
+        with self._trial.all_or_nothing() as attempt:
+            for unit in units:
+                needed = unit.only(unit.required).members
+                binds = tuple(Bind(pod, nodes[pod.uid]) for pod in needed)
+                placement = gangs.place_on(binds, self._trial, self._profile)
+                if placement is None:
+                    return None
+                placements[unit] = placement
+            attempt.keep()
+        return placements
+
+    def in_any_order(self, units: Sequence[Unit]) -> Outcome:
+        """Place the quorums of all units, those first that found no place beside the others."""
+        if all(unit.singly for unit in units):
+            return self._each_for_itself(units)
+        blamed = None
+        for _ in units:
+            outcome = self._all(units)
+            if isinstance(outcome, dict):
+                return outcome
+            blamed = blamed or outcome
+            units = (outcome[0], *(unit for unit in units if unit is not outcome[0]))
+        return blamed or {}
+
+    def _all(self, units: Sequence[Unit]) -> Outcome:
+        """Place the quorums of all units; or of none, and tell which one did not fit."""
+        placements = {}
+        with self._trial.all_or_nothing() as attempt:
+            for unit in units:
+                outcome = self._quorum(unit)
+                if isinstance(outcome, Misfit):
+                    return unit, outcome
+                placements[unit] = outcome
+            attempt.keep()
+        return placements
+
+    def _each_for_itself(self, units: Sequence[Unit]) -> Outcome:
+        """Place the units that fit, of a gang that has started; or tell why none does."""
+        outcomes = {unit: self._quorum(unit) for unit in units}
+        misfits = [(unit, each) for unit, each in outcomes.items() if isinstance(each, Misfit)]
+        if units and len(misfits) == len(units):
+            return misfits[0]
+        return {
+            unit: NOTHING if isinstance(each, Misfit) else each for unit, each in outcomes.items()
+        }
+
+    def _quorum(self, unit: Unit) -> Placement | Misfit:
+        """Place the first members in rank, else any that fit."""
+        outcome = self._place(unit.only(unit.required), unit.at_least)
+        if isinstance(outcome, Misfit) and unit.elastic:
+            return self._any_quorum(unit, outcome)
+        return outcome
+
+    def _any_quorum(self, unit: Unit, misfit: Misfit) -> Placement | Misfit:
+        """Place as many of any members as the quorum has: surplus waits for others' quorums."""
+        everyone = self._place(unit, unit.at_least)
+        if isinstance(everyone, Misfit):
+            return everyone
+        first = _first_of_each(unit, everyone.binds)
+        if not unit.singly and Counter(unit.numbers(first)) != unit.quorums:
+            give_back(everyone, self._trial)
+            return misfit
+        if len(first) == len(everyone.binds):
+            return everyone
+        give_back(everyone, self._trial)
+        quorum = self._place(unit.only(first), len(first))
+        if isinstance(quorum, Misfit):
+            # Packed for themselves they do not fit: then with those beside which they did.
+            retake(everyone, self._trial)
+            return everyone
+        return quorum
+
+    def _place(self, unit: Unit, at_least: int) -> Placement | Misfit:
+        return gather.place(unit, at_least, self._trial, self._profile)
+
+
+def _first_of_each(unit: Unit, binds: Iterable[Bind]) -> frozenset[str]:
+    """Return the uids of the first members of each gang, as many as its quorum has."""
+    left: Counter[GangKey] = Counter(unit.quorums)
+    first = []
+    for bind in binds:
+        gang = unit.gang_of[bind.pod.uid]
+        if left[gang]:
+            left[gang] -= 1
+            first.append(bind.pod.uid)
+    return frozenset(first)

@@ -1,0 +1,81 @@
+"""Places members beyond the quorum, where room is left that is kept for no other gang."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from gang_scheduler.model.plan import Misfit
+from gang_scheduler.scheduler.placement import gather
+from gang_scheduler.scheduler.placement.gangs import Placement, give_back, joined, retake
+from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.units import Unit
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grown:
+    """A unit with the surplus that fits. `misfit` says why the rest of it does not, if any waits.
+
+    `exchanged`: the quorum has moved, so that others may fit where it was.
+    """
+
+    placement: Placement
+    misfit: Misfit | None = None
+    exchanged: bool = False
+
+
+class Surplus:
+    """Places surplus on one trial."""
+
+    def __init__(self, trial: Trial, profile: Profile) -> None:
+        self._trial = trial
+        self._profile = profile
+
+    def grow(self, unit: Unit, quorum: Placement, others: Iterable[Unit]) -> Grown:
+        """Place a unit anew with all its members; where they do not all fit, as many as do.
+
+        `others` are the other units that have a place: where one of them is there because of where
+        this quorum is, that stays.
+        """
+        everyone = None
+        if quorum.binds and not _is_leant_on(unit, others):
+            everyone = self._anew(unit, quorum)
+        placement, misfit = self._with_more(unit, everyone or quorum)
+        return Grown(placement, misfit, exchanged=everyone is not None)
+
+    def _anew(self, unit: Unit, quorum: Placement) -> Placement | None:
+        """Place the members all at once, if no fewer of each gang have a place then."""
+        give_back(quorum, self._trial)
+        everyone = self._place(unit, len(quorum.binds))
+        if isinstance(everyone, Placement):
+            if _has_all(everyone, quorum, unit):
+                return everyone
+            # Placing all at once may pack several classes worse than the quorum alone was.
+            give_back(everyone, self._trial)
+        retake(quorum, self._trial)
+        return None
+
+    def _with_more(self, unit: Unit, placed: Placement) -> tuple[Placement, Misfit | None]:
+        """Add members for as long as any fits."""
+        while (rest := unit.after(placed.binds)).members:
+            more = self._place(rest, rest.step)
+            if isinstance(more, Misfit):
+                return placed, more
+            placed = joined(unit.members, placed, more)
+        return placed, None
+
+    def _place(self, unit: Unit, at_least: int) -> Placement | Misfit:
+        return gather.place(unit, at_least, self._trial, self._profile)
+
+
+def _is_leant_on(unit: Unit, others: Iterable[Unit]) -> bool:
+    """Tell whether others have their places because of where the quorum of this unit is."""
+    meant = {selector for pod in unit.members for selector in pod.ask.selected_by}
+    concerned = (other for other in others if meant and other is not unit)
+    return any(not meant.isdisjoint(other.approached) for other in concerned)
+
+
+def _has_all(everyone: Placement, quorum: Placement, unit: Unit) -> bool:
+    """Tell whether no member of the quorum was left out that other gangs of the unit need."""
+    if len(unit.gangs) == 1:
+        return True
+    return {bind.pod.uid for bind in quorum.binds} <= {bind.pod.uid for bind in everyone.binds}
