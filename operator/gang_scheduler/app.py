@@ -15,7 +15,7 @@ import anyio
 import structlog
 import uvloop
 
-from gang_scheduler import __version__, garbage, telemetry
+from gang_scheduler import __version__, garbage, internal_errors, telemetry
 from gang_scheduler.cluster import connection
 from gang_scheduler.cluster.binder import Binder
 from gang_scheduler.cluster.cache import Cache
@@ -208,7 +208,7 @@ class App:
 
     def _not_ready(self) -> str:
         # A replica that waits for the Lease is ready to take over: ready.
-        return "" if self._complete else "the first lists are not complete"
+        return internal_errors.problem() if self._complete else "the first lists are not complete"
 
 
 def _rules(settings: Settings) -> Rules:

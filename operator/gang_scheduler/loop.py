@@ -2,12 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from functools import partial
 from secrets import token_hex
 
 import structlog
 
-from gang_scheduler import telemetry
+from gang_scheduler import internal_errors, telemetry
 from gang_scheduler.cluster.binder import Binder, GangBinding
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.evictor import Evictor
@@ -15,10 +17,13 @@ from gang_scheduler.cluster.losses import Losses
 from gang_scheduler.cluster.marks import Naming
 from gang_scheduler.cluster.release import Releaser
 from gang_scheduler.cluster.reports import Reports
-from gang_scheduler.model.gangs import Reason
-from gang_scheduler.model.plan import Plan, Preemption, Refused
+from gang_scheduler.model.gangs import GangKey, Reason
+from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import Profile
+
+RECOVERY_SECONDS = 1.0
+"""How long to wait after a cycle that came to nothing because of an error of ours."""
 
 log = structlog.get_logger()
 
@@ -67,22 +72,37 @@ class Loop:
         binder.finished = self._bound
         evictor.evicting, evictor.failed = self._evicting, self._given_up
         self._cycle = 0
+        self._plans = 0
         self._last_seconds = 0.0
 
     async def run(self) -> None:
         """Schedule until cancelled."""
         while True:
-            # 1. Wait for a change that could help somebody.
+            # 1. Wait for a change that could help a gang.
             await self._changed()
-            started = time.perf_counter()
-            # 2. Take a snapshot.
-            snapshot = self._cache.snapshot(int(self._clock()))
+            with internal_errors.confined("cycle", "all gangs") as cycle:
+                self._once()
+            if cycle.failed:
+                await asyncio.sleep(RECOVERY_SECONDS)
+                self._wake()
+
+    def _once(self) -> None:
+        """Make one cycle. What goes wrong with one gang concerns no other."""
+        started = time.perf_counter()
+        # 2. Take a snapshot.
+        snapshot = self._cache.snapshot(int(self._clock()))
+        now = snapshot.taken_at
+        try:
             # 3. Decide.
             plan = schedule(snapshot, self._profile)
             # 4. Apply: assumed at once, written in the background.
-            self._apply(plan, snapshot.taken_at)
-            # 5. Report.
-            self._report(plan, snapshot.taken_at, time.perf_counter() - started)
+            plan = self._apply(plan, now)
+        except Exception:
+            groups = (gang.key for group in snapshot.groups for gang in group.gangs)
+            self._cache.gangs.undecided(groups)
+            raise
+        # 5. Report.
+        self._report(plan, now, time.perf_counter() - started)
 
     async def _changed(self) -> None:
         """Return some milliseconds after a change, so that what comes together is one batch."""
@@ -96,23 +116,50 @@ class Loop:
         await asyncio.sleep(max(self._batch_seconds, self._last_seconds))
         self._wake.event.clear()
 
-    def _apply(self, plan: Plan, now: int) -> None:
+    def _apply(self, plan: Plan, now: int) -> Plan:
+        """Carry the plan out; return it with the gangs refused for which that failed."""
         self._cycle += 1
+        for failure in plan.failures:
+            internal_errors.note("decide", failure.group.name, failure.error)
         lost = self._losses.note(plan)
-        for number, placed in enumerate(plan.placed):
-            self._evictor.placed(bind.pod.uid for bind in placed.binds)
-            self._cache.gangs.placed(placed.gang.key)
-            self._binder.submit(placed, plan_id=f"{self._run_id}-{self._cycle}-{number}")
+        set_aside = [each for together in _together(plan.placed) for each in self._bind(together)]
         for preemption in plan.preemptions:
-            self._preempt(preemption, now)
+            with internal_errors.confined("preempt", str(preemption.gangs[0].key)):
+                self._preempt(preemption, now)
         self._evictor.withdraw(lost)
         self._evictor.settle_leftovers(plan)
+        plan = replace(plan, refused=(*plan.refused, *set_aside))
         for refused in plan.refused:
-            self._cache.gangs.refused(refused, now)
+            self._judge(refused.gang.key, partial(self._cache.gangs.refused, refused, now))
         for warned in plan.warned:
-            self._cache.gangs.warned(warned)
+            self._judge(warned.gang.key, partial(self._cache.gangs.warned, warned))
         if self._releaser is not None:
             self._releaser.consider(plan.refused, now)
+        return plan
+
+    def _bind(self, together: Sequence[Placed]) -> list[Refused]:
+        """Submit gangs that start together, all or none; return them if that failed."""
+        names = ", ".join(str(placed.gang.key) for placed in together)
+        with internal_errors.confined("bind", names) as step:
+            for placed in together:
+                self._evictor.placed(bind.pod.uid for bind in placed.binds)
+                self._cache.gangs.placed(placed.gang.key)
+            for placed in together:
+                self._plans += 1
+                self._binder.submit(placed, plan_id=f"{self._run_id}-{self._cycle}-{self._plans}")
+        if step.error is None:
+            return []
+        self._binder.withdraw(together)
+        detail = internal_errors.in_short(step.error)
+        gangs = (placed.gang for placed in together)
+        return [Refused(each, Reason.INTERNAL_ERROR, each.pending, detail=detail) for each in gangs]
+
+    def _judge(self, key: GangKey, note: Callable[[], None]) -> None:
+        """Note a verdict on a gang; where that fails, let it be tried again."""
+        with internal_errors.confined("refuse", str(key)) as step:
+            note()
+        if step.failed:
+            self._cache.gangs.undecided([key])
 
     def _preempt(self, preemption: Preemption, now: int) -> None:
         if self._evictor.submit(preemption) and preemption.victims:
@@ -143,7 +190,8 @@ class Loop:
             )
 
     def _bound(self, binding: GangBinding) -> None:
-        self._reports.bound(binding)
+        with internal_errors.confined("report", str(binding.gang.key)):
+            self._reports.bound(binding)
         if binding.failed:
             now = int(self._clock())
             refusal = binding.refusal()
@@ -162,14 +210,24 @@ class Loop:
         for key in {victim.gang for victim in preemption.victims}:
             by = self._naming.preemptor(preemption, key.namespace)
             self._cache.gangs.preempted(key, by)
-        self._reports.preempted(preemption)
+        with internal_errors.confined("report", str(preemption.gangs[0].key)):
+            self._reports.preempted(preemption)
 
     def _given_up(self, preemption: Preemption, why: str) -> None:
         """Say why the gangs still wait; they are tried again."""
-        self._reports.withdrawn(preemption, why)
+        with internal_errors.confined("report", str(preemption.gangs[0].key)):
+            self._reports.withdrawn(preemption, why)
         now = int(self._clock())
         for gang in preemption.gangs:
             if gang.key in self._cache.gangs.records:
                 detail = f"preemption: given up, {why}"
                 refused = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail=detail)
                 self._cache.gangs.refused(refused, now)
+
+
+def _together(placed: Iterable[Placed]) -> list[list[Placed]]:
+    """Return gangs by which of them start together, in the order of the first of each."""
+    found: dict[tuple[GangKey, ...], list[Placed]] = {}
+    for each in placed:
+        found.setdefault(each.together or (each.gang.key,), []).append(each)
+    return list(found.values())

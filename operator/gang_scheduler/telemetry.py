@@ -43,6 +43,9 @@ SWEPT = Counter("pgs_swept_total", "Objects whose deletion no watch had told.", 
 WRITES = Counter(
     "pgs_writes_total", "Status and Event writes by what and outcome.", ["what", "outcome"]
 )
+INTERNAL_ERRORS = Counter(
+    "pgs_internal_errors_total", "Errors of ours that were kept to one gang, by step.", ["step"]
+)
 LEADER = Gauge("pgs_leader", "1 while this replica schedules.")
 
 

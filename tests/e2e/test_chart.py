@@ -1,6 +1,7 @@
 """The Helm chart, installed: its objects, its security, and that its RBAC is enough and no more."""
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 import orjson
 import pytest
+import yaml
 
 import controlplane
 from controlplane import access, audit, binaries, credentials
@@ -15,6 +17,7 @@ from e2e import operators, storage
 from e2e.manifests import gang, pod
 from e2e.namespaces import Namespace
 from e2e.waiting import eventually, until
+from gang_scheduler.telemetry import INTERNAL_ERRORS
 
 pytestmark = pytest.mark.e2e
 
@@ -106,6 +109,18 @@ def test_an_upgrade_with_the_same_values_changes_nothing(plane: controlplane.Con
     helm(plane, "upgrade", RELEASE, str(CHART))
 
     assert before == template(plane)
+
+
+def test_its_alerts_are_about_metrics_that_there_are(plane: controlplane.ControlPlane) -> None:
+    shown = "--show-only=templates/prometheusrule.yaml"
+    switched_on = "--set=metrics.prometheusRule.enabled=true"
+
+    rule = yaml.safe_load(helm(plane, "template", RELEASE, str(CHART), shown, switched_on))
+
+    (group,) = rule["spec"]["groups"]
+    metrics = {re.findall(r"pgs_\w+", each["expr"])[0] for each in group["rules"]}
+    known = {f"{metric.name}_total" for metric in INTERNAL_ERRORS.collect()}
+    assert {*known, "pgs_leader"} == metrics
 
 
 def test_its_pods_pass_the_restricted_level(plane: controlplane.ControlPlane) -> None:
@@ -231,7 +246,7 @@ def template(plane: controlplane.ControlPlane) -> dict[str, Any]:
     return found
 
 
-def helm(plane: controlplane.ControlPlane, *arguments: str) -> None:
+def helm(plane: controlplane.ControlPlane, *arguments: str) -> str:
     environment = [f"--kubeconfig={plane.kubeconfig}", f"--namespace={HOME}"]
     done = subprocess.run(
         [binaries.find("helm"), *arguments, *environment],
@@ -240,6 +255,7 @@ def helm(plane: controlplane.ControlPlane, *arguments: str) -> None:
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def may(plane: controlplane.ControlPlane, question: str) -> str:

@@ -10,6 +10,7 @@ from gang_scheduler.cluster.eligibility import Eligibility
 from gang_scheduler.cluster.groups import GroupGraph
 from gang_scheduler.cluster.jobs import Jobs
 from gang_scheduler.cluster.records import Record
+from gang_scheduler.internal_errors import confined, in_short
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, GangName, Problem, Reason
 from gang_scheduler.model.gathering import Gathering
 
@@ -77,20 +78,38 @@ class Assembly:
         """Yield the groups of these gangs that can be tried now."""
         seen: set[GangKey] = set()
         for key in keys:
-            if key in seen:
-                continue
-            group = self._standing(key)
-            if group is not None:
-                for gang in group.gangs:
-                    seen.add(gang.key)
-                yield group
-                continue
-            formed = self._group_of(key, now)
-            if seen.issuperset(formed.starting):
-                continue  # Another gang of the group, that has ended well, is due, too.
-            seen.update(formed.starting)
-            if not self._is_held(formed) and not self._expects_more(formed.starting, now):
-                yield self._as_group(formed, now)
+            if key not in seen:
+                group = None
+                with confined("assemble", str(key)) as step:
+                    group = self._due(key, seen, now)
+                if step.error is not None:
+                    group = self._set_aside(key, step.error)
+                if group is not None:
+                    yield group
+
+    def _due(self, key: GangKey, seen: set[GangKey], now: int) -> GangGroup | None:
+        """Return the group of a gang, if it can be tried now and none of it was `seen` yet."""
+        group = self._standing(key)
+        if group is not None:
+            seen.update(gang.key for gang in group.gangs)
+            return group
+        formed = self._group_of(key, now)
+        if seen.issuperset(formed.starting):
+            return None  # Another gang of the group, that has ended well, is due, too.
+        seen.update(formed.starting)
+        if self._is_held(formed) or self._expects_more(formed.starting, now):
+            return None
+        return self._as_group(formed, now)
+
+    def _set_aside(self, key: GangKey, error: Exception) -> GangGroup | None:
+        """Return a gang that an error of ours keeps from being tried, for the verdict on it."""
+        pods = self._records[key].members.values()
+        pending = tuple(
+            pod for pod in pods if pod.living and not pod.node and pod.scheduler in self._schedulers
+        )
+        problem = Problem(Reason.INTERNAL_ERROR, in_short(error))
+        gang = Gang(key, "", 0, 0, 1, pending, problem=problem)
+        return GangGroup((gang,)) if pending else None
 
     # Who is in a group.
 

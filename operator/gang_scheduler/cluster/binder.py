@@ -10,7 +10,7 @@ planned again.
 
 import asyncio
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from gang_scheduler.api import annotations
@@ -20,6 +20,7 @@ from gang_scheduler.cluster.pauses import Pauses
 from gang_scheduler.cluster.ports import Api, PodRef
 from gang_scheduler.cluster.volumes.claim_holds import Hold, Share, needs_claims, shares_of
 from gang_scheduler.cluster.volumes.claims import Claims
+from gang_scheduler.internal_errors import confined, in_short
 from gang_scheduler.model.gangs import Gang, GangKey, Reason
 from gang_scheduler.model.plan import Bind, Placed, Refused
 from gang_scheduler.model.pods import Pod
@@ -139,6 +140,13 @@ class Binder:
         if len(group) >= len(placed.together):
             self._begin(self._together.pop(placed.together))
 
+    def withdraw(self, together: Iterable[Placed]) -> None:
+        """Take back gangs of which not all could be submitted that start together."""
+        for placed in together:
+            self._together.pop(placed.together, None)
+            for bind in placed.binds:
+                self._cache.forget(bind.pod.uid)
+
     async def run(self) -> None:
         """Bind what is submitted, until cancelled."""
         async with asyncio.TaskGroup() as workers:
@@ -175,7 +183,8 @@ class Binder:
             for gang_binding in bindings[share]:
                 self._claims_settled(gang_binding, share.problem)
 
-        await self._claims.bind(hold, settled)
+        with confined("bind", "claims"):
+            await self._claims.bind(hold, settled)
 
     def _claims_settled(self, gang_binding: GangBinding, problem: str) -> None:
         if problem:
@@ -192,8 +201,13 @@ class Binder:
     async def _work(self) -> None:
         while True:
             gang_binding, bind = await self._queue.get()
-            outcome = await self._bind(gang_binding, bind)
-            self._settle(gang_binding, bind, outcome)
+            outcome = Outcome.GAVE_UP
+            with confined("bind", bind.pod.key) as step:
+                outcome = await self._bind(gang_binding, bind)
+            if step.error is not None:
+                gang_binding.problem = in_short(step.error)
+            with confined("settle", bind.pod.key):
+                self._settle(gang_binding, bind, outcome)
             self._queue.task_done()
 
     def _settle(self, gang_binding: GangBinding, bind: Bind, outcome: Outcome) -> None:

@@ -14,6 +14,7 @@ from gang_scheduler import telemetry
 from gang_scheduler.cluster.errors import ApiError, Kind
 from gang_scheduler.cluster.lull import Lull
 from gang_scheduler.cluster.ports import Api
+from gang_scheduler.internal_errors import confined
 
 CONTROLLER = "py-gang-scheduler"
 LONGEST_NOTE = 1024
@@ -108,7 +109,8 @@ class Events:
                 await asyncio.sleep((1 - allowance) / PER_SECOND)
             allowance -= 1
             if self._may_write():
-                await self._send(queued)
+                with confined("write", "an Event"):
+                    await self._send(queued)
 
     async def _send(self, queued: _Queued) -> None:
         """Send an Event, and once more where there was no answer: the connection may be stale.

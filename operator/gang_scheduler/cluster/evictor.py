@@ -21,6 +21,7 @@ from gang_scheduler.cluster.phases import counts_of
 from gang_scheduler.cluster.ports import Api
 from gang_scheduler.cluster.rounds import PASSING, Round, Step, StepWriter
 from gang_scheduler.cluster.strays import Strays
+from gang_scheduler.internal_errors import confined, in_short
 from gang_scheduler.model.plan import Plan, Preemption
 from gang_scheduler.model.pods import Pod
 
@@ -126,7 +127,12 @@ class Evictor:
             for each in current.earlier:
                 await each.stopped.wait()
             current.earlier = ()
-            await self._carry_out(current)
+            with confined("preempt", current.name) as step:
+                await self._carry_out(current)
+            if step.error is not None:
+                current.fail(in_short(step.error))
+                with confined("take back", current.name):
+                    await self._take_back(current)
             current.stopped.set()
             self._queue.task_done()
 
@@ -164,7 +170,8 @@ class Evictor:
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             for each in {*self._by_member.values(), *self._by_victim.values()}:
-                self._is_over(each)
+                with confined("preempt", each.name):
+                    self._is_over(each)
 
     # Rounds.
 

@@ -11,11 +11,12 @@ from gang_scheduler.cluster.ports import JobPods
 from gang_scheduler.cluster.records import Preempting, Record
 from gang_scheduler.cluster.refusals import Refusals, is_news
 from gang_scheduler.cluster.tenancy import Tenancy
+from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Reason
 from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.pods import Pod
 
-SHORT_OF_ROOM = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS})
+WITH_BACKOFF = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS, Reason.INTERNAL_ERROR})
 """What only time may change, too: then a gang is tried again after a backoff."""
 
 
@@ -110,6 +111,10 @@ class Gangs:
         """Try gangs again that wait for pods such as have just found a node."""
         self._to_try.update(keys & self.records.keys())
 
+    def undecided(self, keys: Iterable[GangKey]) -> None:
+        """Try gangs again that were taken for a cycle and got no verdict in it."""
+        self._to_try.update(self.records.keys() & set(keys))
+
     def nominations_lost(self, keys: Iterable[GangKey]) -> None:
         """Try gangs again whose nominated nodes are gone."""
         self._to_try.update(keys)
@@ -121,7 +126,8 @@ class Gangs:
         due = self._retries.due(now) | self._refusals.helped()
         self._to_try |= {key for key in due if self.records[key].standing is None}
         for key in list(self._to_try):
-            self._to_try |= self._assembly.listen(key)
+            with confined("assemble", str(key)):
+                self._to_try |= self._assembly.listen(key)
         for key in self._to_try:
             self.records[key].standing = None
         groups = list(self._assembly.groups(sorted(self._to_try | due), now))
@@ -166,7 +172,7 @@ class Gangs:
         self._judged(record, refusal, refusal.reason)
         if refusal.reason is not Reason.WAITING_FOR_VICTIMS:
             record.preempting = None
-        if refusal.reason in SHORT_OF_ROOM:
+        if refusal.reason in WITH_BACKOFF:
             self._retries.later(record, now, deadline)
         elif deadline is not None and now < deadline:
             self._retries.at(record, deadline)

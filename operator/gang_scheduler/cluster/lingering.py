@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import structlog
 
 from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import GangKey, Reason
 from gang_scheduler.model.pods import Pod
 
@@ -39,7 +40,8 @@ class Lingering:
         """Look now and then, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
-            self.look()
+            with confined("look for pods that do not end", "all gangs"):
+                self.look()
 
     def look(self) -> None:
         """Tell of those that hang by now. Nothing is looked at while nobody waits for victims."""

@@ -13,6 +13,7 @@ from gang_scheduler import telemetry
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError, Kind
 from gang_scheduler.cluster.ports import Api, PodRef
+from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.plan import Refused
 
@@ -45,14 +46,18 @@ class Releaser:
         while True:
             key = await self._queue.get()
             self._queued.discard(key)
-            record = self._cache.gangs.records.get(key)
-            # It may have become whole since.
-            if record is None or record.whole_once or not self._may_write():
-                continue
-            bound = [pod for pod in record.living() if pod.node and not pod.assumed]
-            log.warning("gang_released", gang=str(key), pods=len(bound))
-            for pod in bound:
-                await self._delete(PodRef(pod.namespace, pod.name, pod.uid))
+            with confined("release", str(key)):
+                await self._release(key)
+
+    async def _release(self, key: GangKey) -> None:
+        record = self._cache.gangs.records.get(key)
+        # It may have become whole since.
+        if record is None or record.whole_once or not self._may_write():
+            return
+        bound = [pod for pod in record.living() if pod.node and not pod.assumed]
+        log.warning("gang_released", gang=str(key), pods=len(bound))
+        for pod in bound:
+            await self._delete(PodRef(pod.namespace, pod.name, pod.uid))
 
     async def _delete(self, pod: PodRef) -> None:
         try:

@@ -16,6 +16,7 @@ from gang_scheduler.cluster.events import About, Events
 from gang_scheduler.cluster.intake import Object
 from gang_scheduler.cluster.marks import Naming
 from gang_scheduler.cluster.pod_group_status import joined
+from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
 from gang_scheduler.model.plan import Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
@@ -46,18 +47,24 @@ class Reports:
         `now` is in seconds.
         """
         for refused in plan.refused:
-            if refused.reason not in UNTOLD:
-                self._refused(refused)
-            record = self._cache.gangs.records.get(refused.gang.key)
-            deadline = self._cache.gangs.deadline(record) if record else None
-            if deadline is not None and now >= deadline and not refused.left_over:
-                note = "not bound within the schedule timeout; it stays in the queue"
-                about = self._about(refused.gang)
-                self._events.record(about, "SchedulingTimeout", note, warning=True)
-        self._warned(plan)
+            with confined("report", str(refused.gang.key)):
+                self._waits(refused, now)
+        with confined("report", "warnings"):
+            self._warned(plan)
         for preemption in plan.preemptions:
             if preemption.nominations:
-                self._preempting(preemption)
+                with confined("report", str(preemption.gangs[0].key)):
+                    self._preempting(preemption)
+
+    def _waits(self, refused: Refused, now: int) -> None:
+        if refused.reason not in UNTOLD:
+            self._refused(refused)
+        record = self._cache.gangs.records.get(refused.gang.key)
+        deadline = self._cache.gangs.deadline(record) if record else None
+        if deadline is not None and now >= deadline and not refused.left_over:
+            note = "not bound within the schedule timeout; it stays in the queue"
+            about = self._about(refused.gang)
+            self._events.record(about, "SchedulingTimeout", note, warning=True)
 
     def preempted(self, preemption: Preemption) -> None:
         """Tell gangs, and pods without one, that they make room for somebody."""

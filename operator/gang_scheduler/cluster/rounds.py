@@ -64,6 +64,11 @@ class Round:
     stopped: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
+    def name(self) -> str:
+        """The gangs that it makes room for, for people."""
+        return ", ".join(str(gang.key) for gang in self.preemption.gangs) or "no gang"
+
+    @property
     def nodes(self) -> dict[str, str]:
         """The nominated nodes by uid."""
         return {bind.pod.uid: bind.node for bind in self.preemption.nominations}

@@ -31,6 +31,7 @@ from gang_scheduler.cluster.ports import (
     Resource,
 )
 from gang_scheduler.cluster.records import Record
+from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import GangKey, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
@@ -112,7 +113,10 @@ class StatusWriter:
         self._forget_the_gone()
         now = int(self._clock())
         keys = sorted(self._take_due(now))
-        writes = [write for key in keys for write in self._writes(key, now)]
+        writes: list[Write] = []
+        for key in keys:
+            with confined("report", str(key)):
+                writes += self._writes(key, now)
         await _in_parallel(writes, self._concurrency)
 
     def _take_due(self, now: int) -> set[GangKey]:
@@ -290,7 +294,8 @@ async def _in_parallel(writes: Iterable[Write], concurrency: int) -> None:
 
     async def work() -> None:
         for write in remaining:
-            await write()
+            with confined("write", "a status"):
+                await write()
 
     async with asyncio.TaskGroup() as workers:
         for _ in range(concurrency):

@@ -19,6 +19,7 @@ from gang_scheduler.cluster.errors import ApiError, Kind
 from gang_scheduler.cluster.events import About, Events
 from gang_scheduler.cluster.ports import CLUSTER_NETWORK_TOPOLOGIES, Api
 from gang_scheduler.cluster.topologies import DeclaredTopology
+from gang_scheduler.internal_errors import confined
 
 WAIT_SECONDS = 1.0
 """Labels of a thousand nodes change one by one: what comes within this time is written at once."""
@@ -63,7 +64,8 @@ class TopologyWriter:
             await asyncio.sleep(WAIT_SECONDS * 2 ** min(self._failures, MOST_DOUBLINGS))
             if self._may_write():
                 self._changed.clear()
-                await self.flush()
+                with confined("report", "topologies"):
+                    await self.flush()
 
     async def flush(self) -> None:
         """Write what has changed since the last time."""

@@ -104,15 +104,10 @@ class Preemption:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A group that could not be decided because of an error of ours: never one of its own."""
+    """A group that could not be decided because of an error of ours."""
 
     group: GangGroup
     error: Exception
-
-    @property
-    def summary(self) -> str:
-        """The error in one line."""
-        return f"{type(self.error).__name__}: {self.error}"
 
 
 @dataclass(frozen=True, slots=True)

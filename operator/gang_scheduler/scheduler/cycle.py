@@ -190,12 +190,13 @@ class _Cycle:
         gang_of = {uid: key for unit in self.placements for uid, key in unit.gang_of.items()}
         for bind in self.trial.volumes.promises.kept(self._binds()):
             binds[gang_of[bind.pod.uid]].append(bind)
+        placed: list[Placed] = []
+        for key, gang in self.gangs.items():
+            self.deciding = self.groups[key]
+            if binds[key]:
+                together = _together(self.deciding, binds)
+                placed.append(Placed(gang, _in_rank_order(gang, binds[key]), together))
         self.deciding = None
-        placed = (
-            Placed(gang, _in_rank_order(gang, binds[key]), _together(self.groups[key], binds))
-            for key, gang in self.gangs.items()
-            if binds[key]
-        )
         return Plan(
             placed=tuple(placed),
             preemptions=tuple(self.rounds.preemptions),
@@ -278,7 +279,12 @@ class _Cycle:
 def _refusals(failures: Iterable[Failure]) -> Iterator[Refused]:
     for each in failures:
         for gang in each.group.waiting:
-            yield Refused(gang, Reason.INTERNAL_ERROR, gang.pending, detail=each.summary)
+            yield Refused(
+                gang,
+                Reason.INTERNAL_ERROR,
+                gang.pending,
+                detail=f"{type(each.error).__name__}: {each.error}",
+            )
 
 
 def _for_others(group: GangGroup, why: Refused, misfit: Misfit) -> str:
