@@ -280,7 +280,9 @@ def tenants(
 ) -> Tenants:
     """Return who is on the nodes. `surplus` is by name of the gang, `allowed` by budget."""
     spare = {gang_key(name): number for name, number in (surplus or {}).items()}
-    return Tenants(those, spare, dict(allowed or {}))
+    staying = tuple(each for each in those if not each.pod.deleting)
+    leaving = tuple(each for each in those if each.pod.deleting)
+    return Tenants(staying, spare, dict(allowed or {}), leaving)
 
 
 def snapshot(
@@ -302,7 +304,8 @@ def snapshot(
     free = table.allocatable.copy()
     ports: dict[int, frozenset[HostPort]] = {}
     held: dict[int, IntArray] = {}
-    on_nodes = [each.pod for each in tenants.tenants] if tenants else []
+    there = (*tenants.tenants, *tenants.leaving) if tenants else ()
+    on_nodes = [each.pod for each in there]
     for each in (*bound, *on_nodes):
         row = table.rows[each.node]
         used = table.vector(each.ask.requests)

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import api_objects
@@ -40,11 +40,21 @@ class Town:
             offered = {"cpu": "4", "memory": "32Gi", "pods": "110"}
             self.cluster.put(NODES, api_objects.node_body(name, allocatable=offered))
 
-    def gang(self, name: str, pods: int, *, priority: int, node: str = "", **others: Any) -> None:
-        """Add a rigid gang with its pods `<name>-<i>`, running on a node if one is given."""
+    def gang(
+        self,
+        name: str,
+        pods: int,
+        *,
+        priority: int,
+        node: str = "",
+        nodes: Sequence[str] = (),
+        **others: Any,
+    ) -> None:
+        """Add a rigid gang with its pods `<name>-<i>`, on a node or `nodes` if given."""
         self.cluster.put(POD_GROUPS, api_objects.pod_group_body(name, min_member=pods))
         for number in range(pods):
-            self.pod(f"{name}-{number}", gang=name, priority=priority, node=node, **others)
+            where = nodes[number] if nodes else node
+            self.pod(f"{name}-{number}", gang=name, priority=priority, node=where, **others)
 
     def pod(
         self,
@@ -53,11 +63,13 @@ class Town:
         gang: str = "",
         priority: int = 0,
         node: str = "",
+        cpu: int = 1,
         finalizers: tuple[str, ...] = (),
     ) -> None:
         """Add a pod. One with finalizers terminates until somebody takes them off."""
         metadata = {"finalizers": list(finalizers)} if finalizers else {}
-        body = api_objects.pod_body(name, gang=gang, priority=priority)
+        containers = [api_objects.container(requests={"cpu": cpu})]
+        body = api_objects.pod_body(name, gang=gang, priority=priority, containers=containers)
         body["metadata"].update(metadata)
         if node:
             body["spec"]["nodeName"] = node
@@ -89,9 +101,11 @@ class Life:
         town: Town,
         may_write: Callable[[], bool] = lambda: True,
         lull: Lull | None = None,
+        echo_seconds: float = ECHO_SECONDS,
         **how: Any,
     ) -> None:
         self.town = town
+        self._echo_seconds = echo_seconds
         self.api = FakeApi(town.cluster)
         self.wake = Wake()
         self.cache = Cache([builders.SCHEDULER], self.wake)
@@ -163,7 +177,7 @@ class Life:
 
     def _hear(self, resource: Resource, change: Change, document: Document) -> None:
         if resource in self._taken:
-            due = asyncio.get_running_loop().time() + ECHO_SECONDS
+            due = asyncio.get_running_loop().time() + self._echo_seconds
             self._watch.put_nowait((due, resource, change, document))
 
     async def _listen(self) -> None:

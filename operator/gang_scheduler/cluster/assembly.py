@@ -78,21 +78,25 @@ class Assembly:
         """Yield the groups of these gangs that can be tried now."""
         seen: set[GangKey] = set()
         for key in keys:
-            if key not in seen:
-                group = None
-                with confined("assemble", str(key)) as step:
-                    group = self._due(key, seen, now)
-                if step.error is not None:
-                    group = self._set_aside(key, step.error)
-                if group is not None:
-                    yield group
+            if key in seen:
+                continue
+            group = self._standing(key)
+            if group is None:
+                group = self._guarded(key, seen, now)
+            else:
+                for gang in group.gangs:
+                    seen.add(gang.key)
+            if group is not None:
+                yield group
+
+    def _guarded(self, key: GangKey, seen: set[GangKey], now: int) -> GangGroup | None:
+        """Return the group of a gang, if it is due; set the gang aside if that fails."""
+        with confined("assemble", str(key)) as step:
+            return self._due(key, seen, now)
+        return self._set_aside(key, step.error) if step.error is not None else None
 
     def _due(self, key: GangKey, seen: set[GangKey], now: int) -> GangGroup | None:
         """Return the group of a gang, if it can be tried now and none of it was `seen` yet."""
-        group = self._standing(key)
-        if group is not None:
-            seen.update(gang.key for gang in group.gangs)
-            return group
         formed = self._group_of(key, now)
         if seen.issuperset(formed.starting):
             return None  # Another gang of the group, that has ended well, is due, too.
@@ -215,13 +219,13 @@ class Assembly:
     def _lasts(self, gang: Gang) -> bool:
         """Tell whether only a change of the gang itself can make it another one."""
         is_complete = len(gang.pending) + gang.bound >= gang.min_member
-        may_change = self._eligibility.may_change(gang, self._records[gang.key])
+        may_change = self._eligibility.may_change(self._records[gang.key])
         return bool(gang.pending) and is_complete and not may_change
 
     def _gang(self, key: GangKey, gathering: Gathering | None, now: int) -> Gang:
         record = self._records[key]
         gang = record.as_gang(self._schedulers, gathers=gathering is not None)
-        spares_others = self._eligibility.why_not(gang, record, now) if gang.pending else ""
+        spares_others = self._eligibility.why_not(record, now) if gang.pending else ""
         if spares_others:
             gang = replace(gang, spares_others=spares_others)
         return gatherings.checked(self._checked(gang, now), gathering)

@@ -26,6 +26,7 @@ from gang_scheduler.cluster.room import Room
 from gang_scheduler.cluster.strangers import Strangers
 from gang_scheduler.cluster.tenancy import DEFAULT_RULES, Rules, Tenancy
 from gang_scheduler.cluster.topologies import DeclaredTopology, Topologies
+from gang_scheduler.cluster.victims import Victims
 from gang_scheduler.cluster.volumes import decode as volume_decode
 from gang_scheduler.cluster.volumes.book import VolumeBook
 from gang_scheduler.cluster.volumes.objects import VolumeObject
@@ -36,7 +37,6 @@ from gang_scheduler.model.peers import PeerCounts
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.model.tenants import Tenants
 from gang_scheduler.model.topology import Domain
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 
@@ -71,6 +71,7 @@ class Cache:
         self._entries: dict[str, _Entry] = {}
         self._assumed: dict[str, str] = {}
         self._nominations = Nominations()
+        self.victims = Victims(self.tenancy, self._nominations, self.gangs, on_change)
         self._on_change = on_change
 
     def pod_seen(self, pod: Pod) -> None:
@@ -205,7 +206,7 @@ class Cache:
             volumes=self._volumes(groups),
             held=self.room.held() if gated else {},
             schemes=self.topologies.schemes(),
-            tenants=self._tenants(groups, now),
+            tenants=self.tenancy.tenants_for(groups, self.gangs.records, self.pods, now),
             nominated=nominated,
             groups=groups,
         )
@@ -364,13 +365,6 @@ class Cache:
         waiting = (pod for each in groups for gang in each.gangs for pod in gang.pending)
         asked = any(pod.ask.storage is not None for pod in waiting)
         return self.volumes.state() if asked else NO_VOLUMES
-
-    def _tenants(self, groups: Iterable[GangGroup], now: int) -> Tenants | None:
-        """Return who is on the nodes, if any of the groups may have somebody make room for it."""
-        priorities = {group.priority for group in groups}
-        if not any(map(self.tenancy.outranked_by, priorities)):
-            return None
-        return self.tenancy.tenants(self.gangs.records, self.pods, now)
 
     def _trees_changed(self) -> None:
         self.gangs.topologies_changed()

@@ -1,12 +1,11 @@
 """Whether a gang may make room for itself by evicting others, and if not, why."""
 
-from collections.abc import Iterator
 from typing import Final
 
 from gang_scheduler.cluster.records import Record
 from gang_scheduler.cluster.tenancy import Tenancy
-from gang_scheduler.model.gangs import UNDER_WAY, Gang
-from gang_scheduler.model.pods import Pod, rank_key
+from gang_scheduler.model.gangs import UNDER_WAY
+from gang_scheduler.model.pods import rank_key
 
 MOST_ROUNDS: Final = 3
 """How often a gang may evict others in ROUNDS_SECONDS."""
@@ -22,7 +21,7 @@ class Eligibility:
     def __init__(self, tenancy: Tenancy) -> None:
         self._tenancy = tenancy
 
-    def why_not(self, gang: Gang, record: Record, now: int) -> str:
+    def why_not(self, record: Record, now: int) -> str:
         """Return why the gang may not evict anybody now; "" if it may."""
         if not self._tenancy.rules.preemption:
             return SWITCHED_OFF
@@ -31,33 +30,16 @@ class Eligibility:
         )
         if peaceful is not None:
             return f"pod {peaceful.key} has preemptionPolicy Never"
-        if self._is_under_way(gang, record, now):
+        if self._is_under_way(record, now):
             return UNDER_WAY
         recent = sum(1 for at in record.rounds if now - at < ROUNDS_SECONDS)
         return TOO_MANY_ROUNDS if recent >= MOST_ROUNDS else ""
 
-    def may_change(self, gang: Gang, record: Record) -> bool:
+    def may_change(self, record: Record) -> bool:
         """Tell whether the answer may be another one later, although the gang is the same."""
-        if record.preempting is not None or record.rounds:
-            return True
-        return any(pod.nominated for pod in gang.pending)
+        return record.preempting is not None or bool(record.rounds)
 
-    def _is_under_way(self, gang: Gang, record: Record, now: int) -> bool:
-        """Tell whether those that the gang waits for are still leaving."""
-        started = record.preempting
-        if started is not None:
-            waited_for = self._tenancy.is_waited_for
-            if any(waited_for(uid, started.at, now) for uid in started.victims):
-                return True
-        leaving = list(self._leaving(gang, now))
-        # Marked by a process that did not come to delete them: the plan is made again.
-        interrupted = started is None and not all(pod.deleting for pod in leaving)
-        return bool(leaving) and not interrupted
-
-    def _leaving(self, gang: Gang, now: int) -> Iterator[Pod]:
-        """Yield those of lower priority that leave the nodes that members are nominated to."""
-        nodes = {pod.nominated for pod in gang.pending if pod.nominated}
-        for node in sorted(nodes):
-            for pod in self._tenancy.leaving(node, now):
-                if pod.priority < gang.priority:
-                    yield pod
+    def _is_under_way(self, record: Record, now: int) -> bool:
+        """Tell whether pods that are evicted for the gang are still leaving."""
+        victims = record.preempting.victims if record.preempting is not None else ()
+        return any(self._tenancy.leaving.is_awaited(uid, now) for uid in victims)

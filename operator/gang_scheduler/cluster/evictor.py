@@ -76,13 +76,14 @@ class Evictor:
         earlier = self._rounds_of(concerned)
         if made.nodes and len(earlier) == 1 and earlier[0].covers(made):
             return False
-        for each in earlier:
-            # One that only displaced a member has its own members to make room for.
-            each.void |= not concerned.isdisjoint(each.nodes)
+        # One that only displaced a member has its own members to make room for.
+        replaced = [each for each in earlier if not concerned.isdisjoint(each.nodes)]
         made.earlier = earlier
         self._cache.clear_nominations(displaced)
         self._cache.nominate(preemption.nominations)
         self._begin(made)
+        for each in replaced:
+            self._stop(each)
         return True
 
     def withdraw(self, pods: Iterable[Pod]) -> None:
@@ -95,8 +96,8 @@ class Evictor:
         """Stop what is on its way for members that have found a place."""
         uids = set(uids)
         for each in self._rounds_of(uids):
-            if not self._is_over(each):
-                each.void |= not uids.isdisjoint(each.nodes)
+            if not self._is_over(each) and not uids.isdisjoint(each.nodes):
+                self._stop(each)
 
     def settle_leftovers(self, plan: Plan) -> None:
         """Withdraw the marks of an earlier life that no plan of this one needs.
@@ -154,6 +155,7 @@ class Evictor:
 
     async def _take_back(self, current: Round) -> None:
         """Undo what no later round has made its own, save that no gang is left with too few."""
+        self._stop(current)
         pods = (self._cache.pod(uid) for uid in self._owned(current))
         unbound = tuple(pod for pod in pods if pod is not None and not pod.node)
         self._cache.clear_nominations([pod.uid for pod in unbound])
@@ -179,7 +181,17 @@ class Evictor:
         displaced = (pod.uid for pod in made.preemption.displaced)
         self._by_member.update(dict.fromkeys((*made.nodes, *displaced), made))
         self._by_victim.update(dict.fromkeys(made.victims, made))
+        self._cache.victims.decided(made.victims)
         self._queue.put_nowait(made)
+
+    def _stop(self, current: Round) -> None:
+        """Let a round go no further: pods that it has not begun to evict are victims no more.
+
+        Unless a later round evicts them.
+        """
+        current.void = True
+        left = current.victims - current.evicted
+        self._cache.victims.spared({uid for uid in left if self._by_victim.get(uid) is current})
 
     def _rounds_of(self, uids: Iterable[str]) -> tuple[Round, ...]:
         """Return the rounds that write nominations of these pods."""
@@ -194,7 +206,7 @@ class Evictor:
         """Tell whether all is written and every victim gone; such a round is forgotten."""
         if not current.sent:
             return False
-        if not current.void and any(self._cache.pod(uid) for uid in current.victims):
+        if not current.void and any(map(self._uses_room, current.victims)):
             return False
         self._forget(current)
         if current.victims and not current.void:
@@ -289,9 +301,13 @@ class Evictor:
         return left + counts_of(record).succeeded < record.min_member
 
     def _victims(self, current: Round) -> Iterator[Pod]:
-        """Yield the victims as they are now, without those that are leaving already."""
+        """Yield the victims as they are now, without those that are leaving or have ended."""
         found = (self._cache.pod(each.pod.uid) for each in current.preemption.victims)
-        return (pod for pod in found if pod is not None and not pod.deleting)
+        return (pod for pod in found if pod is not None and pod.living)
+
+    def _uses_room(self, uid: str) -> bool:
+        found = self._cache.pod(uid)
+        return found is not None and not found.terminal
 
     def _is_gone(self, pod: Pod) -> bool:
         found = self._cache.pod(pod.uid)

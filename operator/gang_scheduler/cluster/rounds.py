@@ -147,5 +147,8 @@ class StepWriter:
         if gone and not step.needs_pod:
             return
         log.warning("preemption_write_failed", what=step.what, pod=step.pod.key, error=str(error))
+        if step.final:
+            # As if it had never begun: the pod stays, or is seen to leave after all.
+            step.begun.discard(step.pod.uid)
         if not step.optional:
             current.fail(f"{step.what} {step.pod.key}: {error}")

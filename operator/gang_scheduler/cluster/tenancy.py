@@ -6,24 +6,22 @@ is worked out anew.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from gang_scheduler.api import annotations
-from gang_scheduler.cluster import sources
+from gang_scheduler.cluster import leaving, sources
 from gang_scheduler.cluster.budgets import Budgets, DeclaredBudget
+from gang_scheduler.cluster.leaving import Leaving
 from gang_scheduler.cluster.records import Record
-from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.gangs import GangGroup, GangKey
 from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.tenants import Tenant, Tenants
-from gang_scheduler.scheduler.preemption.rounds import PATIENCE_SECONDS
 
 SYSTEM_PRIORITY: Final = 2_000_000_000
 """From here on priorities are those of system-cluster-critical and system-node-critical."""
-WRITING_SECONDS: Final = 60
-"""How long it may take from the decision to evict a pod until the API server shows it."""
 
 T = TypeVar("T")
 _Order = tuple[NaturalKey, NaturalKey, str]
@@ -55,6 +53,7 @@ class Tenancy:
     def __init__(self, rules: Rules = DEFAULT_RULES) -> None:
         self.rules = rules
         self.budgets = Budgets()
+        self.leaving = Leaving(rules.victim_timeout_seconds)
         self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
         self._changed: set[str] = set()
         self._tenants: dict[str, Tenant] = {}
@@ -64,7 +63,6 @@ class Tenancy:
         self._present: Counter[int] = Counter()
         self._priorities: Counter[int] = Counter()
         self._bound: Counter[GangKey] = Counter()
-        self._leaving: dict[str, dict[str, Pod]] = {}
 
     def seen(self, pod: Pod, gang: GangKey | None) -> None:
         """Add or replace a pod on its node; without a gang it is another scheduler's."""
@@ -73,10 +71,12 @@ class Tenancy:
             self._pods[pod.uid] = (pod, gang)
             self._present[pod.priority] += 1
             self._changed.add(pod.uid)
+            self.leaving.seen(pod, gang)
 
     def gone(self, uid: str) -> None:
         """Forget a pod that is on no node any more."""
         self._leave(uid)
+        self.leaving.gone(uid)
         if uid in self._tenants:
             self._changed.add(uid)
         else:
@@ -100,53 +100,63 @@ class Tenancy:
             self._look_again_in(before.namespace)
         return before is not None and self.rules.preemption
 
+    def decided(self, uids: Collection[str]) -> None:
+        """Count victims as leaving before the API server shows it."""
+        for uid in self._pods.keys() & set(uids):
+            self.leaving.decided(*self._pods[uid])
+            self._changed.add(uid)
+
+    def spared(self, uids: Collection[str]) -> set[str]:
+        """Count pods as staying that are no victims any more; return the nodes that they are on."""
+        staying = [pod for pod in map(self.leaving.spared, uids) if pod is not None]
+        self._changed.update(pod.uid for pod in staying)
+        return {pod.node for pod in staying}
+
     def outranked_by(self, priority: int) -> bool:
-        """Tell whether a gang of this priority finds anybody who may go, or is going already."""
+        """Tell whether a gang of this priority finds any pod that may go."""
         if not any(each < priority for each in self._present):
             return False
         self._refresh()
         return any(each < priority for each in self._priorities)
 
-    def is_waited_for(self, uid: str, since: int, now: int) -> bool:
-        """Tell whether somebody whom it was decided to evict then is still on his way out."""
-        pod, _ = self._pods.get(uid, (None, None))
-        if pod is None or self.hangs(pod, now):
-            return False
-        return pod.deleting or now - since < WRITING_SECONDS
+    def tenants_for(
+        self,
+        groups: Iterable[GangGroup],
+        records: Mapping[GangKey, Record],
+        pods: Callable[[], Iterable[Pod]],
+        now: int,
+    ) -> Tenants | None:
+        """Return the pods that may make room for one of the groups, if there are any.
 
-    def leaving(self, node: str, now: int) -> Iterator[Pod]:
-        """Yield the pods that terminate on a node or are marked as victims, unless they hang."""
-        self._refresh()
-        pods = self._leaving.get(node, {}).values()
-        return (pod for pod in pods if not self.hangs(pod, now))
-
-    def hangs(self, pod: Pod, now: int) -> bool:
-        """Tell a pod that should long be gone."""
-        patience = self.rules.victim_timeout_seconds if pod.marked else PATIENCE_SECONDS
-        return pod.deleting and 0 < pod.gone_by < now - patience
+        Those that leave do so for every group; the others are only looked at where one outranks
+        some of them.
+        """
+        priorities = {group.priority for group in groups}
+        if any(map(self.outranked_by, priorities)):
+            return self.tenants(records, pods, now)
+        leaving = self.leaving.tenants(now) if priorities else ()
+        return Tenants(leaving=leaving) if leaving else None
 
     def tenants(
         self, records: Mapping[GangKey, Record], pods: Callable[[], Iterable[Pod]], now: int
     ) -> Tenants:
-        """Return all of them. Linear in pods on nodes."""
+        """Return all of them, those that leave apart. Linear in pods on nodes."""
         self._refresh()
         self._put_in_order()
         tenants = tuple(self._tenants.values())
         runtimes = self._min_runtimes(records)
         if runtimes or self.rules.min_runtime_seconds:
             tenants = tuple(self._checked(each, runtimes, now) for each in tenants)
-        going = self._going(records, now)
-        if going:
-            tenants = tuple(self._spare(t) if t.pod.uid in going else t for t in tenants)
-        lost = Counter(self._tenants[uid].gang for uid in going)
-        bound = ((key, n - lost[key]) for key, n in self._bound.items() if n > 1)
+        bound = ((key, n) for key, n in self._bound.items() if n > 1)
         surplus = ((key, _surplus(records.get(key), n)) for key, n in bound)
-        used = Counter(budget for uid in going for budget in self._tenants[uid].budgets)
+        going = self.leaving.not_deleted()
+        used = Counter(budget for pod in going for budget in self.budgets.of(pod))
         allowed = self.budgets.allowed(pods)
         return Tenants(
             tenants=tenants,
             surplus={key: spare for key, spare in surplus if spare},
             allowed={key: max(0, n - used[key]) for key, n in allowed.items()},
+            leaving=self.leaving.tenants(now),
         )
 
     def _leave(self, uid: str) -> None:
@@ -164,20 +174,9 @@ class Tenancy:
             self._take(uid)
         self._changed.clear()
 
-    def _going(self, records: Mapping[GangKey, Record], now: int) -> set[str]:
-        """Return the victims that are on their way out, and do not terminate yet."""
-        waited_for = (
-            uid
-            for record in records.values()
-            if record.preempting is not None
-            for uid in record.preempting.victims
-            if self.is_waited_for(uid, record.preempting.at, now)
-        )
-        return {uid for uid in waited_for if not self._tenants[uid].pod.deleting}
-
     def _take(self, uid: str) -> None:
         self._spared.pop(uid, None)
-        if uid not in self._pods:
+        if uid not in self._pods or uid in self.leaving:
             self._tenants.pop(uid, None)
             self._order.pop(uid, None)
             return
@@ -185,9 +184,8 @@ class Tenancy:
         if uid not in self._order:
             self._order[uid] = (natural_key(pod.namespace), natural_key(pod.name), uid)
             self._in_order = False
-        tenant = Tenant(
-            pod=pod,
-            gang=gang or GangKey(sources.SINGLE.name, pod.namespace, pod.name),
+        tenant = replace(
+            leaving.tenant(pod, gang),
             evictable=self._evictable(pod, gang),
             budgets=self.budgets.of(pod),
         )
@@ -195,26 +193,14 @@ class Tenancy:
         self._count(tenant, 1)
 
     def _count(self, tenant: Tenant, sign: int) -> None:
-        pod = tenant.pod
-        if pod.deleting or pod.marked:
-            self._note_leaving(pod, sign)
-        if tenant.evictable or pod.deleting:
-            _add(self._priorities, pod.priority, sign)
-        if not pod.deleting and tenant.gang.source != sources.SINGLE.name:
+        if tenant.evictable:
+            _add(self._priorities, tenant.pod.priority, sign)
+        if tenant.gang.source != sources.SINGLE.name:
             _add(self._bound, tenant.gang, sign)
-
-    def _note_leaving(self, pod: Pod, sign: int) -> None:
-        on_node = self._leaving.setdefault(pod.node, {})
-        if sign > 0:
-            on_node[pod.uid] = pod
-        else:
-            on_node.pop(pod.uid, None)
-        if not on_node:
-            del self._leaving[pod.node]
 
     def _evictable(self, pod: Pod, gang: GangKey | None) -> bool:
         # A bind that is under way must be through first.
-        if pod.deleting or pod.assumed or pod.priority >= SYSTEM_PRIORITY:
+        if pod.assumed or pod.priority >= SYSTEM_PRIORITY:
             return False
         if gang is None and not self.rules.other_schedulers:
             return False

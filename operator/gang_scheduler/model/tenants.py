@@ -23,12 +23,15 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Tenants:
-    """All pods that have a node, in natural order of their names, those that terminate included.
+    """The pods that have a node, in natural order of their names.
 
-    `surplus` is how many members a running gang can lose and still have its minMember; a gang that
-    is not in it can lose none. `allowed` is how many pods of each PodDisruptionBudget may go.
+    `leaving` are those that terminate, and victims of earlier cycles: they leave whatever is
+    decided now, so their room can be planned with. All others are `tenants`. `surplus` is how many
+    of these a running gang can lose and still have its minMember; a gang that is not in it can lose
+    none. `allowed` is how many more pods of each PodDisruptionBudget may go.
     """
 
     tenants: tuple[Tenant, ...] = ()
     surplus: Mapping[GangKey, int] = field(default_factory=dict)
     allowed: Mapping[str, int] = field(default_factory=dict)
+    leaving: tuple[Tenant, ...] = ()

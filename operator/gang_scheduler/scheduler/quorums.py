@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.plan import Bind, Misfit
 from gang_scheduler.model.snapshot import Nominated
-from gang_scheduler.scheduler.placement import gangs, gather
+from gang_scheduler.scheduler.placement import gather, nominated
 from gang_scheduler.scheduler.placement.gangs import Placement, give_back, retake
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Trial
@@ -31,20 +31,7 @@ class Quorums:
 
     def as_nominated(self, units: Sequence[Unit], kept: Sequence[Nominated]) -> Outcome | None:
         """Place the members on the nodes that they are nominated to, if all their room is free."""
-        nodes = {each.pod.uid: each.pod.nominated for each in kept}
-        if not nodes or any(unit.required - nodes.keys() for unit in units):
-            return None
-        placements = {}
-        with self._trial.all_or_nothing() as attempt:
-            for unit in units:
-                needed = unit.only(unit.required).members
-                binds = tuple(Bind(pod, nodes[pod.uid]) for pod in needed)
-                placement = gangs.place_on(binds, self._trial, self._profile)
-                if placement is None:
-                    return None
-                placements[unit] = placement
-            attempt.keep()
-        return placements
+        return nominated.place(units, kept, self._trial, self._profile)
 
     def in_any_order(self, units: Sequence[Unit]) -> Outcome:
         """Place the quorums of all units, those first that found no place beside the others."""

@@ -19,6 +19,7 @@ from gang_scheduler.model.pods import Pod
 PODS = 500
 GANGS = 100
 BUILT, STATUS = "records.Record.as_gang", "pod_group_status.status_of"
+LOOKED_AT = "tenancy.Tenancy._take"
 
 
 @pytest.fixture
@@ -98,3 +99,19 @@ def test_of_whom_the_same_is_to_be_said_no_status_is_computed() -> None:
 
     assert (GANGS, 0) == (len(plan.refused), calls[STATUS])
     at_most(40 * GANGS, calls)
+
+
+@pytest.mark.parametrize("terminating", [0, 3])
+def test_pods_on_nodes_are_looked_at_one_by_one_only_where_one_may_go(
+    cache: Cache, terminating: int
+) -> None:
+    seen(cache, pods(node="n1"))
+    for each in pods(node="n1")[:terminating]:
+        cache.pod_seen(replace(each, deleting=True))
+    looks = []
+
+    for priority in (0, 9):
+        cache.pod_seen(pod(f"waits-{priority}", priority=priority))
+        looks.append(calls_of(lambda: cache.snapshot(0))[LOOKED_AT])
+
+    assert [0, PODS] == looks

@@ -10,11 +10,10 @@ from gang_books import NOW
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.ports import POD_GROUPS
 from gang_scheduler.cluster.records import Preempting
-from gang_scheduler.cluster.tenancy import DEFAULT_RULES, WRITING_SECONDS, Rules
+from gang_scheduler.cluster.tenancy import DEFAULT_RULES, Rules
 from gang_scheduler.model.gangs import UNDER_WAY, Gang, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.scheduler.preemption.rounds import PATIENCE_SECONDS
 
 KEY = gang_key("a")
 NOMINATED = replace(pod("a-0", gang="a", priority=5), nominated="n1")
@@ -61,65 +60,50 @@ def test_one_member_that_may_not_evict_keeps_the_whole_gang_from_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("other", "is_under_way"),
-    [
-        (LEAVING, True),
-        (replace(LEAVING, marked=False), True),
-        (replace(LEAVING, node="n2"), False),
-        (replace(LEAVING, priority=5), False),
-        (replace(LEAVING, gone_by=0), True),
-        (MARKED, False),
-        (VICTIM, False),
-    ],
+    ("victims", "is_under_way"),
+    [(["uid-victim"], True), (["uid-other"], False), ([], False)],
 )
-def test_it_waits_for_those_that_leave_its_nominated_node(
-    other: Pod,
-    is_under_way: bool,  # noqa: FBT001 - a row of a table.
-) -> None:
-    assert (UNDER_WAY if is_under_way else "") == why_not(new_cache(NOMINATED, other))
+def test_it_waits_for_its_own_victims(victims: list[str], is_under_way: bool) -> None:  # noqa: FBT001 - a row of a table.
+    cache = new_cache(NOMINATED, VICTIM)
+    cache.victims.decided(["uid-victim"])
+    cache.gangs.preempting([KEY], NOW, victims)
+
+    assert (UNDER_WAY if is_under_way else "") == why_not(cache)
 
 
-def test_a_gang_without_a_nominated_node_waits_for_nobody() -> None:
-    assert "" == why_not(new_cache(pod("a-0", gang="a", priority=5), LEAVING))
+@pytest.mark.parametrize("seen", [VICTIM, MARKED, LEAVING])
+def test_victims_are_waited_for_however_long_it_takes_to_evict_them(seen: Pod) -> None:
+    cache = new_cache(NOMINATED, VICTIM)
+    cache.victims.decided(["uid-victim"])
+    cache.gangs.preempting([KEY], NOW, victims=["uid-victim"])
+    cache.pod_seen(seen)
+
+    assert [UNDER_WAY] * 2 == [why_not(cache, NOW), why_not(cache, NOW + 300)]
 
 
-@pytest.mark.parametrize(
-    ("other", "patience"),
-    [
-        (LEAVING, DEFAULT_RULES.victim_timeout_seconds),
-        (replace(LEAVING, marked=False), PATIENCE_SECONDS),
-    ],
-)
-def test_who_hangs_in_termination_is_waited_for_no_longer(other: Pod, patience: int) -> None:
-    cache = new_cache(NOMINATED, other)
-    last = other.gone_by + patience
+def test_a_victim_that_hangs_in_termination_is_waited_for_no_longer() -> None:
+    cache = new_cache(NOMINATED, LEAVING)
+    cache.gangs.preempting([KEY], NOW, victims=["uid-victim"])
+    last = LEAVING.gone_by + DEFAULT_RULES.victim_timeout_seconds
 
     assert (UNDER_WAY, "") == (why_not(cache, last), why_not(cache, last + 1))
 
 
-def test_victims_are_waited_for_before_their_marks_are_seen_but_not_for_ever() -> None:
-    cache = new_cache(NOMINATED, VICTIM)
-    cache.gangs.preempting([KEY], NOW, victims=["uid-victim"])
-
-    found = [why_not(cache, NOW + late) for late in (0, WRITING_SECONDS - 1, WRITING_SECONDS)]
-
-    assert [UNDER_WAY, UNDER_WAY, ""] == found
+@pytest.mark.parametrize("other", [VICTIM, MARKED, LEAVING])
+def test_what_another_life_began_is_judged_anew(other: Pod) -> None:
+    assert "" == why_not(new_cache(NOMINATED, other))
 
 
-def test_a_marked_victim_is_waited_for_by_the_process_that_marked_it() -> None:
-    cache = new_cache(NOMINATED, MARKED)
-    cache.gangs.preempting([KEY], NOW)
-
-    assert UNDER_WAY == why_not(cache)
-
-
-@pytest.mark.parametrize("gone", ["victim", "round", "nomination"])
+@pytest.mark.parametrize("gone", ["victim", "eviction", "round", "nomination"])
 def test_nothing_is_under_way_once_victims_are_gone_or_it_was_given_up(gone: str) -> None:
     cache = new_cache(NOMINATED, MARKED)
+    cache.victims.decided(["uid-victim"])
     cache.gangs.preempting([KEY], NOW, victims=["uid-victim"])
 
     if gone == "victim":
         cache.pod_gone("uid-victim")
+    elif gone == "eviction":
+        cache.victims.spared(["uid-victim"])
     elif gone == "round":
         cache.gangs.preemption_over([KEY])
     else:

@@ -111,6 +111,7 @@ def test_a_gang_that_was_bound_is_satisfied() -> None:
 def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:
     tenancy = Tenancy()
     tenancy.seen(pod("victim", node="n1"), None)
+    tenancy.decided(["uid-victim"])
     gangs = waiting(tenancy=tenancy)
     before = gang_after(gangs, nothing)
 

@@ -72,7 +72,6 @@ def test_tenants_are_all_pods_with_a_node_in_natural_order() -> None:
         (running("p", labels=DISABLED), True),
         (running("p", labels=NOT_PREEMPTIBLE), True),
         (replace(running("p"), pinned=True), True),
-        (running("p", deleting=True), True),
         (running("p", priority=1_999_999_999), False),
         (running("p", priority=2_000_000_000), True),
         (running("p", scheduler="default-scheduler"), True),
@@ -192,12 +191,6 @@ def test_nobody_looks_at_the_tenants_where_none_may_go(low: Pod, rules: Rules) -
     assert cache.snapshot(NOW).tenants is None
 
 
-def test_those_that_terminate_are_looked_at_by_whoever_outranks_them() -> None:
-    cache = new_cache(DEFAULT_RULES, running("p", deleting=True), pod("high", priority=5))
-
-    assert cache.snapshot(NOW).tenants is not None
-
-
 @pytest.mark.parametrize(
     "after",
     [
@@ -241,3 +234,25 @@ def test_who_came_and_went_between_two_looks_is_not_remembered() -> None:
         cache.pod_gone(f"uid-x-{number}")
 
     assert not cache.tenancy._changed
+
+
+@pytest.mark.parametrize("priority", [0, 5, 99])
+def test_pods_that_leave_are_told_of_whatever_their_priority(priority: int) -> None:
+    old = running("old", priority=priority, deleting=True)
+    cache = new_cache(DEFAULT_RULES, old, running("above", priority=99), pod("new", priority=5))
+
+    found = cache.snapshot(NOW).tenants
+
+    assert found is not None
+    assert (["old"], ()) == ([each.pod.name for each in found.leaving], found.tenants)
+
+
+@pytest.mark.parametrize(
+    ("rules", "waits"), [(Rules(preemption=False), True), (DEFAULT_RULES, False)]
+)
+def test_they_are_not_where_nothing_waits_or_preemption_is_off(rules: Rules, waits: bool) -> None:  # noqa: FBT001 - a row of a table.
+    cache = new_cache(rules, running("old", deleting=True))
+    if waits:
+        cache.pod_seen(pod("new", priority=5))
+
+    assert cache.snapshot(NOW).tenants is None

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from gang_scheduler.simulation import documents, objects, report, tables
 from gang_scheduler.simulation.run import Options, simulate
 
@@ -89,10 +91,13 @@ def test_a_victim_without_a_gang_says_so() -> None:
     assert ("default/lone", None) == (victim["pod"], victim["gang"])
 
 
-def test_who_is_leaving_already_is_no_victim() -> None:
+@pytest.mark.parametrize("priority", [0, 9])
+def test_who_is_leaving_already_is_no_victim(priority: int) -> None:
     leaving = "deletionTimestamp: 2026-01-01T00:00:00Z"
     text = (
-        nodes("n1") + pod("old", node="n1", cpu=4, metadata=leaving) + gang("high", 2, priority=9)
+        nodes("n1")
+        + pod("old", node="n1", cpu=4, metadata=leaving)
+        + gang("high", 2, priority=priority)
     )
 
     now, settled = decided(text), decided(text, SETTLED)

@@ -8,8 +8,9 @@ from typing import Final
 from gang_scheduler.model.nodes import BoolArray, NodeTable
 from gang_scheduler.model.plan import Misfit, Offers
 from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.model.tenants import Tenant
-from gang_scheduler.scheduler.placement import entangled, gather
+from gang_scheduler.scheduler.placement import entangled, gather, nominated
 from gang_scheduler.scheduler.placement.gangs import Placement
 from gang_scheduler.scheduler.placement.offers import fit_if_empty
 from gang_scheduler.scheduler.profile import Profile
@@ -60,6 +61,10 @@ class Preemptor:
                 placements[unit] = outcome
             attempt.keep()
         return placements
+
+    def place_as(self, kept: Sequence[Nominated]) -> Placements | None:
+        """Take room for all on the nodes that they are nominated to, if all of it is free."""
+        return nominated.place(self.units, kept, self.trial, self.profile)
 
     def free(self, room: Iterable[Share]) -> None:
         """Free room that others have."""

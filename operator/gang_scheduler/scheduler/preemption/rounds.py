@@ -20,8 +20,6 @@ from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Trial, merged
 from gang_scheduler.scheduler.units import Unit
 
-PATIENCE_SECONDS = 30
-"""How long after its grace period a terminating pod still counts as leaving."""
 NOT_HELPFUL = "not helpful: evicting every pod that may be evicted would not make room."
 
 _RosterKey = tuple[int, frozenset[PodSelector], frozenset[GangKey]]
@@ -36,13 +34,11 @@ class Rounds:
         self._trial = trial
         self._profile = profile
         self._tenants = snapshot.tenants or Tenants()
-        last = snapshot.taken_at - PATIENCE_SECONDS
-        deleting = (each for each in self._tenants.tenants if each.pod.deleting)
-        leaving = [e for e in deleting if e.pod.gone_by >= last or not e.pod.gone_by]
-        # Of who leaves in the end, whatever is decided: victims of this cycle are among them.
-        self._left = room_of(leaving, trial.nodes)
+        # Of all that leave in the end, whatever is decided: victims of this cycle are among them.
+        self._left = room_of(self._tenants.leaving, trial.nodes)
         self._victims: list[Tenant] = []
-        self._numbers: Counter[GangKey] = Counter()
+        self._gone = [each for each in self._tenants.leaving if each.pod.living]
+        self._numbers = Counter(each.gang for each in self._gone)
         self._rosters: dict[_RosterKey, Roster] = {}
         self._bound = frozenset(each.gang for each in self._tenants.tenants)
         evictable = (each.pod.priority for each in self._tenants.tenants if each.evictable)
@@ -64,7 +60,7 @@ class Rounds:
         if kept and UNDER_WAY in spares:
             self.reservations.keep(kept)
             return True, UNDER_WAY
-        leaving = self._after_leaving(units)
+        leaving = self._after_leaving(units, kept)
         if leaving is not None:
             self._carry_out(group, Preemption(group.waiting, _binds(leaving)), kept)
             return True, UNDER_WAY
@@ -76,7 +72,7 @@ class Rounds:
         return self._evict(group, units, kept)
 
     def without_victims(self, group: GangGroup) -> GangGroup:
-        """Return the group without the members that this cycle evicts: those are as good as gone.
+        """Return the group without the members that are being evicted: those are as good as gone.
 
         The same object where none is evicted. A gang that keeps none must be whole again.
         """
@@ -88,7 +84,7 @@ class Rounds:
         evicted = self._numbers[gang.key]
         if not evicted:
             return gang
-        uids = {each.pod.uid for each in self._victims if each.gang == gang.key}
+        uids = {each.pod.uid for each in self._gone if each.gang == gang.key}
         bound = max(0, gang.bound - evicted)
         mates = tuple(pod for pod in gang.mates if pod.uid not in uids)
         return replace(gang, bound=bound, mates=mates, satisfied=gang.satisfied and bound > 0)
@@ -105,9 +101,15 @@ class Rounds:
         """Return the gangs of the group that have pods on nodes: it never evicts those."""
         return group.declared & self._bound
 
-    def _after_leaving(self, units: Sequence[Unit]) -> Placements | None:
-        """Return where the group is once those have left that are leaving, if it is then."""
-        return self._preemptor(units).place(None) if self._left else None
+    def _after_leaving(self, units: Sequence[Unit], kept: Sequence[Nominated]) -> Placements | None:
+        """Return where the group is once those have left that are leaving, if it is then.
+
+        It stays where it is nominated, if that is such room: others rely on where it is.
+        """
+        if not self._left:
+            return None
+        preemptor = self._preemptor(units)
+        return preemptor.place_as(kept) or preemptor.place(None)
 
     def _evict(
         self,
@@ -187,6 +189,7 @@ class Rounds:
 
     def _leave(self, victims: Sequence[Tenant]) -> None:
         self._victims += victims
+        self._gone += victims
         self._numbers.update(each.gang for each in victims)
         self._left = merged([*self._left, *room_of(victims, self._trial.nodes)])
         for roster in self._rosters.values():

@@ -4,8 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 import forests
 from builders import gang, group, node, snapshot, tenant, tenants
 from forests import BLOCK, SCHEME, SPINE, TWELVE, must
@@ -14,7 +12,7 @@ from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.tenants import Tenant, Tenants
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.preemption.rounds import NOT_HELPFUL, PATIENCE_SECONDS
+from gang_scheduler.scheduler.preemption.rounds import NOT_HELPFUL
 from gang_scheduler.scheduler.profile import PROFILES, PreemptionRules
 from plans import nodes_of, nominations_of, reasons, victims_of
 
@@ -139,22 +137,13 @@ def test_the_missing_member_of_a_running_gang_makes_room() -> None:
 # Those that leave already.
 
 
-@pytest.mark.parametrize("gone_by", [0, NOW + 5, NOW - PATIENCE_SECONDS])
-def test_who_terminates_makes_room(gone_by: int) -> None:
-    leaving = low("leaving", "n2", deleting=True, gone_by=gone_by)
+def test_who_terminates_makes_room() -> None:
+    leaving = low("leaving", "n2", deleting=True)
 
     plan = decide([node("n1", cpu=4), node("n2", cpu=4)], tenants(low("x", "n1"), leaving), high())
 
     assert (set(), {"a-0": "n2"}) == (victims_of(plan), nominations_of(plan))
     assert ({"a": "WaitingForVictims"}, {"a": UNDER_WAY}) == (reasons(plan), words(plan))
-
-
-def test_who_should_long_be_gone_makes_none() -> None:
-    stuck = low("stuck", "n2", deleting=True, gone_by=NOW - PATIENCE_SECONDS - 1)
-
-    plan = decide([node("n1", cpu=4), node("n2", cpu=4)], tenants(low("x", "n1"), stuck), high())
-
-    assert ({"x"}, {"a-0": "n1"}) == (victims_of(plan), nominations_of(plan))
 
 
 def test_who_terminates_makes_room_whatever_its_priority() -> None:

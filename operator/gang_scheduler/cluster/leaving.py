@@ -1,0 +1,84 @@
+"""The pods that leave their nodes, whatever else is decided: those that terminate, and victims.
+
+A victim counts as leaving from the decision on, before the API server shows it, so that its room is
+planned with and no other pod is evicted for the same purpose.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from gang_scheduler.cluster import sources
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.names import natural_key
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.tenants import Tenant
+
+PATIENCE_SECONDS: Final = 30
+"""How long after its grace period a terminating pod still counts as leaving."""
+
+
+class Leaving:
+    """The pods that leave; victims of ours have `victim_timeout_seconds` before they hang."""
+
+    def __init__(self, victim_timeout_seconds: int) -> None:
+        self._victim_timeout_seconds = victim_timeout_seconds
+        self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
+        self._decided: set[str] = set()
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._pods
+
+    def seen(self, pod: Pod, gang: GangKey | None) -> None:
+        """Keep account of a pod on a node as it is now; without a gang it is a stranger's."""
+        if pod.deleting or pod.uid in self._decided:
+            self._pods[pod.uid] = (pod, gang)
+
+    def gone(self, uid: str) -> None:
+        """Forget a pod that is on no node any more."""
+        self._pods.pop(uid, None)
+        self._decided.discard(uid)
+
+    def decided(self, pod: Pod, gang: GangKey | None) -> None:
+        """Note that a pod is a victim."""
+        self._decided.add(pod.uid)
+        self._pods[pod.uid] = (pod, gang)
+
+    def spared(self, uid: str) -> Pod | None:
+        """Note that a pod is no victim any more; return it if it stays by that."""
+        self._decided.discard(uid)
+        pod, _ = self._pods.get(uid, (None, None))
+        if pod is None or pod.deleting:
+            return None
+        del self._pods[uid]
+        return pod
+
+    def is_awaited(self, uid: str, now: int) -> bool:
+        """Tell whether a pod leaves, and not so slowly that nothing should wait for it."""
+        pod, _ = self._pods.get(uid, (None, None))
+        return pod is not None and not self._hangs(pod, now)
+
+    def tenants(self, now: int) -> tuple[Tenant, ...]:
+        """Return the pods that are waited for, in natural order of their names."""
+        awaited = (each for each in self._pods.values() if not self._hangs(each[0], now))
+        return tuple(tenant(*each) for each in sorted(awaited, key=_order))
+
+    def not_deleted(self) -> Iterator[Pod]:
+        """Yield the victims that the API server does not show as leaving yet."""
+        return (pod for pod, _ in self._pods.values() if not pod.deleting)
+
+    def _hangs(self, pod: Pod, now: int) -> bool:
+        """Tell a pod that should long be gone."""
+        is_ours = pod.marked or pod.uid in self._decided
+        patience = self._victim_timeout_seconds if is_ours else PATIENCE_SECONDS
+        return pod.deleting and 0 < pod.gone_by < now - patience
+
+
+def tenant(pod: Pod, gang: GangKey | None) -> Tenant:
+    """Return a pod on a node as one that may not be evicted; alone where it has no gang."""
+    alone = GangKey(sources.SINGLE.name, pod.namespace, pod.name)
+    return Tenant(pod, gang or alone, evictable=False)
+
+
+def _order(each: tuple[Pod, GangKey | None]) -> tuple[object, ...]:
+    pod, _ = each
+    return natural_key(pod.namespace), natural_key(pod.name), pod.uid
