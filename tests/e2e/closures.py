@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import controlplane
 from e2e import preemptions
-from e2e.manifests import Manifest, members, pod_group
+from e2e.manifests import members, pod_group
 from e2e.namespaces import Namespace
 from e2e.preemptions import LOW
 
@@ -21,11 +21,16 @@ TIMEOUT_SECONDS = 120.0
 
 @dataclass(frozen=True)
 class Closure:
-    """So many nodes that so many gangs fill, and how many whole nodes another gang needs."""
+    """So many nodes that so many gangs fill, and how many whole nodes another gang needs.
+
+    Each node has `cpus`, and each gang of the crowd so many `members` of one CPU.
+    """
 
     nodes: int
     gangs: int
     needed: int
+    cpus: int = CPUS
+    members: int = MEMBERS
 
 
 @dataclass(frozen=True)
@@ -39,27 +44,27 @@ class Outcome:
 
 def play(namespace: Namespace, case: Closure) -> Outcome:
     """Fill the nodes, start the operator, and create the gang that needs room."""
-    names = preemptions.full_nodes(namespace.cluster, case.nodes, CPUS)
-    namespace.create(*(pod_group(_name(number), MEMBERS) for number in range(case.gangs)))
-    namespace.create(*_crowd(names, case.gangs))
+    fill(namespace, case, preemptions.full_nodes(namespace.cluster, case.nodes, case.cpus))
     with controlplane.Scheduler(namespace.cluster), namespace.watch() as watcher:
         begun = time.monotonic()
-        namespace.create(*preemptions.high("a", case.needed, cpu=CPUS))
+        namespace.create(*preemptions.high("a", case.needed, cpu=case.cpus))
         watcher.wait_until(lambda seen: len(seen.bound("a")) == case.needed, TIMEOUT_SECONDS)
         seconds = time.monotonic() - begun
         gone = Counter(event.gang or "" for event in watcher.history if event.gone)
         return Outcome(gone, set(watcher.bound("a").values()), seconds)
 
 
-def _crowd(nodes: list[str], gangs: int) -> list[Manifest]:
-    pods = [
-        each
-        for number in range(gangs)
-        for each in members(_name(number), MEMBERS, priorityClassName=LOW)
-    ]
-    return [
-        preemptions.running_on(nodes[number % len(nodes)], each) for number, each in enumerate(pods)
-    ]
+def fill(namespace: Namespace, case: Closure, nodes: list[str]) -> None:
+    """Create the crowd on these nodes."""
+    groups = [_name(number) for number in range(case.gangs)]
+    namespace.create(*(pod_group(name, case.members) for name in groups))
+    pods = (each for name in groups for each in members(name, case.members, priorityClassName=LOW))
+    namespace.create(
+        *(
+            preemptions.running_on(nodes[number % len(nodes)], each)
+            for number, each in enumerate(pods)
+        )
+    )
 
 
 def _name(number: int) -> str:

@@ -12,11 +12,12 @@ import pytest
 
 import controlplane
 from e2e import preemptions
-from e2e.fault_proxy import HOLD, PASS, Choose, Fault, FaultProxy
+from e2e.fault_proxy import FaultProxy
 from e2e.manifests import pod_group
 from e2e.namespaces import Namespace
 from e2e.operators import Start
 from e2e.preemptions import high, let_go, low
+from e2e.stages import after, stage_of
 from e2e.waiting import eventually
 
 pytestmark = pytest.mark.e2e
@@ -168,26 +169,3 @@ def ends_well(namespace: Namespace) -> None:
     assert EVERYONE - VICTIMS == len(namespace.bound("low-"))
     assert set() == preemptions.evicted(namespace) | preemptions.marked(namespace)
     assert {} == preemptions.nominated(namespace)
-
-
-def after(done: int, stage: str) -> Choose:
-    """Hold all writes of a stage but the first ones."""
-    passed = Counter[str]()
-
-    def choose(_: int, name: str) -> Fault | None:
-        passed[name] += 1
-        return HOLD if name == stage and passed[name] > done else PASS
-
-    return choose
-
-
-def stage_of(method: str, path: str, body: bytes) -> str:
-    """Return which stage of a preemption a request is of."""
-    if "/pods/" not in path:
-        return ""
-    if method == "PATCH":
-        return next((stage for word, stage in PATCHES.items() if word in body), "")
-    return "evict" if method == "DELETE" else "bind" if path.endswith("/binding") else ""
-
-
-PATCHES = {b'"nominatedNodeName":"': "nominate", b'"DisruptionTarget"': "mark"}
