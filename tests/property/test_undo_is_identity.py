@@ -1,6 +1,7 @@
 """Law: what an attempt did not keep never happened."""
 
 import operator
+from collections.abc import Collection
 from functools import reduce
 
 import numpy as np
@@ -12,7 +13,7 @@ from gang_scheduler.scheduler.filters import host_ports, resources
 from gang_scheduler.scheduler.trial import Share, Trial
 from property.worlds import World, asks, clusters
 
-State = tuple[list[list[int]], dict[int, frozenset[HostPort]]]
+State = tuple[list[list[int]], dict[int, Collection[HostPort]]]
 
 
 def state(trial: Trial) -> State:

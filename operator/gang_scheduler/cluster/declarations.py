@@ -27,9 +27,10 @@ DEFAULTS = GangOptions()
 class Declaration:
     """What is said of one gang. With a `problem` the gang waits, and only its key counts.
 
-    `resource` is the kind of the object that says it, None where members do. `priority` is None
-    where the members' decides. Of `completions` in all, those that succeeded are not needed any
-    more; `finished` says that nothing is. `gathering` is what it asks of the network.
+    `resource` is the kind of the object that says it, None where members do. `apart`: every member
+    is a gang of one. `priority` is None where the members' decides. Of `completions` in all, those
+    that succeeded are not needed any more; `finished` says that nothing is. `gathering` is what it
+    asks of the network.
     `disrupted_whole`: who evicts one member evicts all. `status` is what is written on the object
     now, and `was_scheduled` and `quorum_since` what it says of the gang. We write all of it, and
     where there is no status subresource that moves the generation: so none of it makes a
@@ -42,6 +43,7 @@ class Declaration:
     generation: int = field(default=0, compare=False)
     created_at: int = 0
     min_member: int = 1
+    apart: bool = False
     priority: int | None = None
     min_resources: tuple[tuple[str, int], ...] = ()
     completions: int | None = None
@@ -95,6 +97,7 @@ def native_pod_group(body: Mapping[str, Any]) -> Declaration:
     return replace(
         seen,
         min_member=min_count,
+        apart=spec.scheduling_policy.gang is None,
         priority=spec.priority,
         options=replace(DEFAULTS, min_runtime_seconds=min_runtime),
         gathering=gathering,

@@ -204,6 +204,7 @@ class Record:
             bound=sum(1 for pod in living if pod.node),
             satisfied=self.whole_once,
             rest=self._is_rest(living),
+            apart=said.apart,
             strict=said.options.strict,
             match_policy=said.options.match_policy,
             min_resources=said.min_resources,

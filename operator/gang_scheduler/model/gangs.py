@@ -79,7 +79,8 @@ class Gang:
     """A gang as one cycle sees it.
 
     `pending` is in rank order; `bound` counts living members that have a node. `satisfied` says
-    that the gang was whole once and has not been empty since. `strict` is the mode. A `rest` is
+    that the gang was whole once and has not been empty since. `apart`: every member is a gang of
+    one. `strict` is the mode. A `rest` is
     what a crash left of a gang that was being bound: it goes first. `mates` are the bound members
     in rank order, where its group or its members ask something of the network.
     `spares_others` says why the gang may not evict anybody, if it may not.
@@ -95,6 +96,7 @@ class Gang:
     bound: int = 0
     satisfied: bool = False
     rest: bool = False
+    apart: bool = False
     strict: bool = True
     match_policy: MatchPolicy = MatchPolicy.ONCE_SATISFIED
     min_resources: tuple[tuple[str, int], ...] = ()
@@ -105,14 +107,13 @@ class Gang:
     @property
     def lacking(self) -> int:
         """How many members the gang lacks under its minimum; only for those it may evict others."""
-        return max(0, self.min_member - self.bound)
+        return len(self.pending) if self.apart else max(0, self.min_member - self.bound)
 
     @property
     def singly(self) -> bool:
-        """It has started, and its members need not be placed together any more."""
-        return self.satisfied and (
-            not self.strict or self.match_policy is MatchPolicy.ONCE_SATISFIED
-        )
+        """Members need not be placed together: it has started, or each is a gang of one."""
+        is_free = not self.strict or self.match_policy is MatchPolicy.ONCE_SATISFIED
+        return self.apart or (self.satisfied and is_free)
 
     @property
     def quorum(self) -> int:

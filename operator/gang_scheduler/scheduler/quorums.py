@@ -8,10 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from gang_scheduler.model.gangs import GangKey
-from gang_scheduler.model.plan import Bind, Misfit
+from gang_scheduler.model.plan import Misfit
+from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.placement import gather, nominated
 from gang_scheduler.scheduler.placement.gangs import Placement, give_back, retake
+from gang_scheduler.scheduler.placement.offers import offer_slots
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.units import Unit
@@ -77,13 +79,12 @@ class Quorums:
 
     def _any_quorum(self, unit: Unit, misfit: Misfit) -> Placement | Misfit:
         """Place as many of any members as the quorum has: surplus waits for others' quorums."""
+        if len(unit.gangs) > 1:
+            return self._any_quorum_of_each(unit, misfit)
         everyone = self._place(unit, unit.at_least)
         if isinstance(everyone, Misfit):
             return everyone
-        first = _first_of_each(unit, everyone.binds)
-        if not unit.singly and Counter(unit.numbers(first)) != unit.quorums:
-            give_back(everyone, self._trial)
-            return misfit
+        first = _first_of_each(unit, (bind.pod for bind in everyone.binds))
         if len(first) == len(everyone.binds):
             return everyone
         give_back(everyone, self._trial)
@@ -94,17 +95,26 @@ class Quorums:
             return everyone
         return quorum
 
+    def _any_quorum_of_each(self, unit: Unit, misfit: Misfit) -> Placement | Misfit:
+        """Place the first members of each gang that have a place anywhere at all."""
+        fits = {ask: offer_slots(ask, self._trial, self._profile).any() for ask in unit.classes}
+        members = (pod for pod in unit.members if fits[pod.ask])
+        first = _first_of_each(unit, members)
+        if first == unit.required or Counter(unit.numbers(first)) != unit.quorums:
+            return misfit
+        return self._place(unit.only(first), len(first))
+
     def _place(self, unit: Unit, at_least: int) -> Placement | Misfit:
         return gather.place(unit, at_least, self._trial, self._profile)
 
 
-def _first_of_each(unit: Unit, binds: Iterable[Bind]) -> frozenset[str]:
-    """Return the uids of the first members of each gang, as many as its quorum has."""
+def _first_of_each(unit: Unit, members: Iterable[Pod]) -> frozenset[str]:
+    """Return the uids of the first of these of each gang, as many as its quorum has."""
     left: Counter[GangKey] = Counter(unit.quorums)
     first = []
-    for bind in binds:
-        gang = unit.gang_of[bind.pod.uid]
+    for pod in members:
+        gang = unit.gang_of[pod.uid]
         if left[gang]:
             left[gang] -= 1
-            first.append(bind.pod.uid)
+            first.append(pod.uid)
     return frozenset(first)

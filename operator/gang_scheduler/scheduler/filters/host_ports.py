@@ -4,6 +4,7 @@ Semantics of kube-scheduler's NodePorts; members of one gang see each other's po
 """
 
 from collections import Counter
+from collections.abc import Collection
 
 import numpy as np
 
@@ -32,5 +33,5 @@ def reasons(_ask: Ask, _trial: Trial, rejected: BoolArray) -> Counter[str]:
     return Counter({words: int(rejected.sum())})
 
 
-def _conflicts(port: HostPort, taken: frozenset[HostPort]) -> bool:
+def _conflicts(port: HostPort, taken: Collection[HostPort]) -> bool:
     return any(port.conflicts(other) for other in taken)

@@ -1,34 +1,40 @@
 """Ports of the hosts that are taken."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import Ask, HostPort
 
-NO_PORTS: frozenset[HostPort] = frozenset()
+NO_PORTS: Counter[HostPort] = Counter()
 
 
 class PortLedger:
-    """The taken ports of each node row that has any."""
+    """The taken ports of each node row that has any, and how many pods take each.
 
-    def __init__(self, taken: Mapping[int, frozenset[HostPort]]) -> None:
-        self._taken = dict(taken)
+    Those may be two: one that leaves, and one that is nominated to what it leaves.
+    """
+
+    def __init__(self, taken: Mapping[int, Collection[HostPort]]) -> None:
+        self._taken = {row: Counter(ports) for row, ports in taken.items()}
 
     def copy(self) -> "PortLedger":
         """Return another ledger of the same state."""
-        return PortLedger(self._taken)
+        other = PortLedger({})
+        # The counts themselves are never changed.
+        other._taken = dict(self._taken)
+        return other
 
-    def rows(self) -> Iterator[tuple[int, frozenset[HostPort]]]:
+    def rows(self) -> Iterator[tuple[int, Collection[HostPort]]]:
         """Yield the rows with taken ports, and those."""
         yield from self._taken.items()
 
     def apply(self, ask: Ask, rows: IntArray, sign: int) -> None:
         """Take the ports of a class on these rows; with the sign -1, free them."""
-        # Ports of pods that share a node never overlap, so a plain set union can be undone.
-        claimed = frozenset(ask.host_ports)
+        claimed = Counter(set(ask.host_ports))
         for row in rows.tolist():
             taken = self._taken.get(row, NO_PORTS)
-            left = taken | claimed if sign > 0 else taken - claimed
+            left = taken + claimed if sign > 0 else taken - claimed
             self._taken[row] = left
             if not left:
                 del self._taken[row]

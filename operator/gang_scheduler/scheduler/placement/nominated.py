@@ -2,8 +2,12 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from gang_scheduler.model.nodes import ABSENT
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.snapshot import Nominated
+from gang_scheduler.scheduler.placement import positions
 from gang_scheduler.scheduler.placement.gangs import Placement, place_on
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Trial
@@ -13,7 +17,11 @@ from gang_scheduler.scheduler.units import Unit
 def place(
     units: Sequence[Unit], kept: Sequence[Nominated], trial: Trial, profile: Profile
 ) -> dict[Unit, Placement] | None:
-    """Take room for the quorums on the nodes that they are nominated to, if all of it is free."""
+    """Take room for the quorums on the nodes that they are nominated to, if all of it is free.
+
+    Labels may have changed since, or mates come back elsewhere: what the units ask of the network
+    must hold there, too.
+    """
     nodes = {each.pod.uid: each.pod.nominated for each in kept}
     if not nodes or any(unit.required - nodes.keys() for unit in units):
         return None
@@ -23,8 +31,21 @@ def place(
             needed = unit.only(unit.required).members
             binds = tuple(Bind(pod, nodes[pod.uid]) for pod in needed)
             placement = place_on(binds, trial, profile)
-            if placement is None:
+            if placement is None or not _gathers(unit, binds):
                 return None
             placements[unit] = placement
         attempt.keep()
     return placements
+
+
+def _gathers(unit: Unit, binds: Sequence[Bind]) -> bool:
+    """Tell whether members on these nodes, and those that are bound, gather as they must."""
+    ground = unit.ground
+    if ground is None:
+        return True
+    together = unit.after(binds)
+    places = positions.places_of(together.mates, ground.tree)
+    domains = np.unique(ground.tree.levels[ground.must].at(places[places != ABSENT]))
+    if ground.must and (len(domains) > 1 or (places == ABSENT).any()):
+        return False
+    return all(positions.slices_hold(part, ground.tree) for part in together.parts)

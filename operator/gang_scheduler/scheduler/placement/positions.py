@@ -28,6 +28,16 @@ def as_first_placed(part: Part, tree: Topology, *, complete: bool) -> Sequence[i
     return next((way for way in ways if _agree(way, places, part, tree)), range(len(line)))
 
 
+def slices_hold(part: Part, tree: Topology) -> bool:
+    """Tell whether there is a way to count the bound members by which no slice is broken."""
+    if max(part.sizes) == 1:
+        return True
+    line = in_line(part)
+    places = places_of(line, tree)
+    ways = _ways_to_count(line, max(part.sizes), complete=True)
+    return any(_agree(way, places, part, tree) for way in ways)
+
+
 def _ways_to_count(line: Sequence[Pod], size: int, *, complete: bool) -> Iterator[Sequence[int]]:
     """Yield how members may have been counted when they were placed first, the likeliest first.
 
