@@ -109,7 +109,9 @@ class Loop:
         retry = self._cache.gangs.next_retry()
         wait = None if retry is None else max(retry - self._clock(), 0)
         try:
-            await asyncio.wait_for(self._wake.event.wait(), wait)
+            # Not wait_for(): in Python 3.11 it loses a cancellation that comes with the change.
+            async with asyncio.timeout(wait):
+                await self._wake.event.wait()
         except TimeoutError:
             return
         # No more than half of the time is spent on cycles, however much changes.

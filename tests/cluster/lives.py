@@ -169,6 +169,11 @@ class Life:
         """Make no more cycles."""
         self._tasks[-1].cancel()
 
+    @property
+    def has_stopped_deciding(self) -> bool:
+        """No more cycles are made."""
+        return self._tasks[-1].done()
+
     async def until(self, done: Callable[[], bool], seconds: float = 300) -> None:
         """Wait until a condition holds."""
         async with asyncio.timeout(seconds):
