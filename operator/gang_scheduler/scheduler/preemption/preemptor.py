@@ -5,6 +5,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+import numpy as np
+
 from gang_scheduler.model.nodes import BoolArray, NodeTable
 from gang_scheduler.model.plan import Misfit, Offers
 from gang_scheduler.model.pods import Ask
@@ -87,6 +89,32 @@ class Preemptor:
     def _place(self, unit: Unit, within: int | None) -> Placement | Misfit:
         needed = unit.only(unit.required)
         return gather.place(needed, unit.quorum, self.trial, self.profile, within=within)
+
+
+class Nominee(Preemptor):
+    """A group that stays on the nodes that its members are nominated to."""
+
+    def __init__(
+        self,
+        units: Sequence[Unit],
+        trial: Trial,
+        profile: Profile,
+        nominated: Sequence[Nominated],
+    ) -> None:
+        super().__init__(units, trial, profile)
+        self._nominated = nominated
+
+    @functools.cached_property
+    def open_rows(self) -> BoolArray:
+        """The nominated nodes."""
+        rows = self.trial.nodes.rows
+        found: BoolArray = np.zeros(len(rows), dtype=np.bool_)
+        found[[rows[each.pod.nominated] for each in self._nominated]] = True
+        return found
+
+    def place(self, within: int | None) -> Placements | None:  # noqa: ARG002 - the nodes are known.
+        """Take room for all where they are nominated, if there is."""
+        return self.place_as(self._nominated)
 
 
 def room_of(victims: Iterable[Tenant], nodes: NodeTable) -> list[Share]:

@@ -11,7 +11,12 @@ from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.tenants import Tenant, Tenants
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.preemption import search
-from gang_scheduler.scheduler.preemption.preemptor import Placements, Preemptor, room_of
+from gang_scheduler.scheduler.preemption.preemptor import (
+    Nominee,
+    Placements,
+    Preemptor,
+    room_of,
+)
 from gang_scheduler.scheduler.preemption.reservations import Reservations
 from gang_scheduler.scheduler.preemption.roster import Roster
 from gang_scheduler.scheduler.preemption.search import Found
@@ -118,7 +123,8 @@ class Rounds:
         kept: Sequence[Nominated],
     ) -> tuple[bool, str]:
         roster = self._roster(group, units)
-        found, released = self._cheapest(group, units, roster)
+        resumed = self._resumed(units, roster, kept)
+        found, released = (resumed, []) if resumed else self._cheapest(group, units, roster)
         limit = self._profile.preemption.most_victims
         if found is None or (limit and len(found.victims) > limit):
             self.reservations.keep(released)
@@ -131,6 +137,21 @@ class Rounds:
         preemption = Preemption(group.waiting, binds, victims, tuple(displaced), found.domain)
         self._carry_out(group, preemption, kept)
         return True, f"{_pods(len(found.victims))} to make room."
+
+    def _resumed(
+        self, units: Sequence[Unit], roster: Roster, kept: Sequence[Nominated]
+    ) -> Found | None:
+        """Return the victims where the group is nominated, if some of them are marked already.
+
+        So a plan that another life of the scheduler had begun with is gone on with.
+        """
+        nodes = {each.pod.nominated for each in kept}
+        marked = (each.pod.node for each in self._tenants.tenants if each.pod.marked)
+        if not nodes or nodes.isdisjoint(marked):
+            return None
+        nominee = Nominee(units, self._trial.copy(), self._profile, kept)
+        nominee.free(self._left)
+        return search.find(nominee, roster)
 
     def _cheapest(
         self, group: GangGroup, units: Sequence[Unit], roster: Roster

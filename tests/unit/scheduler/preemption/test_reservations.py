@@ -117,6 +117,34 @@ def test_planned_again_it_stays_where_victims_are_marked() -> None:
     assert ({"marked"}, {"a-0": "n2"}) == (victims_of(plan), nominations_of(plan))
 
 
+def test_it_stays_where_marks_say_that_its_plan_had_begun() -> None:
+    cheap = low("cheap", "n1")
+    marked = tenant("marked", "n2", cpu=2, priority=1, marked=True)
+    other = tenant("other", "n2", cpu=2, priority=9)
+
+    plan = decide(four("n1", "n2"), to("n2"), held=tenants(cheap, marked, other))
+
+    assert ({"marked", "other"}, {"a-0": "n2"}) == (victims_of(plan), nominations_of(plan))
+
+
+def test_what_must_stay_there_sends_it_elsewhere() -> None:
+    cheap = low("cheap", "n1")
+    marked = tenant("marked", "n2", cpu=2, priority=1, marked=True)
+    equal = tenant("equal", "n2", cpu=2, priority=10)
+
+    plan = decide(four("n1", "n2"), to("n2"), held=tenants(cheap, marked, equal))
+
+    assert ({"cheap"}, {"a-0": "n1"}) == (victims_of(plan), nominations_of(plan))
+
+
+def test_a_gang_that_waits_for_the_room_of_others_does_not_move_to_other_such_room() -> None:
+    leaving = [low("x", "n1", deleting=True), low("y", "n2", deleting=True)]
+
+    plan = decide(four("n1", "n2"), to("n2"), held=tenants(*leaving))
+
+    assert ({"a": "WaitingForVictims"}, ()) == (reasons(plan), plan.preemptions)
+
+
 # Who is not.
 
 
