@@ -130,6 +130,25 @@ async def test_a_victim_that_is_gone_already_is_as_well(method: str) -> None:
         assert_the_right_ones_went(made)
 
 
+async def test_a_victim_that_has_ended_meanwhile_is_not_deleted() -> None:
+    made = town()
+    async with Life(made) as life:
+
+        def end(call: Call) -> Fault | None:
+            if call.method != "patch_pod_condition":
+                return None
+            with made.cluster.changing(PODS, NAMESPACE, "low-1") as found:
+                found["status"]["phase"] = "Succeeded"
+            return Fault(delay_seconds=1)
+
+        life.api.scripts.append(end)
+        await life.until(lambda: is_bound(made))
+        await life.evictor.drain()
+
+        assert ["low-1"] == [name for name in made.pods() if name.startswith("low-")]
+        assert {} == life.evictor._by_victim
+
+
 @pytest.mark.parametrize("method", ["patch_pod_condition", "delete_pod"])
 async def test_a_pod_that_was_created_again_meanwhile_is_left_alone(method: str) -> None:
     made = town()

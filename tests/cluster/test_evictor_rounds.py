@@ -180,6 +180,45 @@ async def test_who_takes_victims_over_takes_their_marks_back_if_it_fails() -> No
         assert [] == made.marked()
 
 
+async def test_marks_of_another_life_are_taken_back_however_early_a_round_stops() -> None:
+    made = town()
+    async with Life(made) as first:
+        first.hang_from(MEMBERS + VICTIMS, after=False)
+        await first.until(lambda: len(first.writes()) > MEMBERS + VICTIMS)
+    before = made.marked()
+    for i in range(MEMBERS):
+        with made.cluster.changing(PODS, NAMESPACE, f"high-{i}") as found:
+            del found["status"]["nominatedNodeName"]
+    async with Life(made) as second:
+        await preemptions(second, "nominate", "high-0")
+        second.evictor.placed(["uid-high-0"])
+        await second.evictor.drain()
+
+    assert (VICTIMS, []) == (len(before), made.marked())
+    assert ["n1"] * VICTIMS == made.nodes("low")
+
+
+async def test_a_pod_that_the_api_server_does_not_let_go_is_not_counted_as_leaving() -> None:
+    made = town()
+    given_up: list[str] = []
+    async with Life(made) as life:
+        refused = [Fault(ApiError(403, "forbidden"))] * 2
+        life.api.fail("delete_pod", *refused, name="low-2")
+        failed = life.evictor.failed
+
+        def note(preemption: Preemption, why: str) -> None:
+            given_up.append(why)
+            life.stop_deciding()
+            failed(preemption, why)
+
+        life.evictor.failed = note
+        await life.until(lambda: bool(given_up))
+
+        assert ["evict default/low-2: 403: forbidden"] == given_up
+        assert "uid-low-2" not in life.cache.tenancy.leaving
+        assert ["n1"] == made.nodes("low")
+
+
 async def test_a_higher_gang_takes_room_that_is_kept_and_the_lower_one_plans_again() -> None:
     made = town(high=VICTIMS, held=True)
     async with Life(made) as life:

@@ -182,6 +182,8 @@ class Evictor:
         self._by_member.update(dict.fromkeys((*made.nodes, *displaced), made))
         self._by_victim.update(dict.fromkeys(made.victims, made))
         self._cache.victims.decided(made.victims)
+        # Marks of another round or life are its own to take back from now on.
+        made.marked |= {pod.uid for pod in self._victims(made) if self._is_marked(pod)}
         self._queue.put_nowait(made)
 
     def _stop(self, current: Round) -> None:
@@ -247,7 +249,7 @@ class Evictor:
     def _marks(self, current: Round) -> Iterator[Step]:
         now = int(self._clock())
         for pod in self._victims(current):
-            if pod.marked and pod.uid not in self._unmarked:
+            if self._is_marked(pod):
                 current.marked.add(pod.uid)
                 continue
             self._unmarked.discard(pod.uid)
@@ -304,6 +306,10 @@ class Evictor:
         """Yield the victims as they are now, without those that are leaving or have ended."""
         found = (self._cache.pod(each.pod.uid) for each in current.preemption.victims)
         return (pod for pod in found if pod is not None and pod.living)
+
+    def _is_marked(self, pod: Pod) -> bool:
+        """Tell whether a mark stands, as far as we know: what is seen may be older than a write."""
+        return pod.marked and pod.uid not in self._unmarked
 
     def _uses_room(self, uid: str) -> bool:
         found = self._cache.pod(uid)
