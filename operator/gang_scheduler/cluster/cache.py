@@ -310,7 +310,9 @@ class Cache:
             self.tenancy.seen(after.pod, after.gang)
         else:
             self.tenancy.gone(uid)
-        self._nominations.note(uid, after.pod if after else None, after.gang if after else None)
+        pod, gang = (after.pod, after.gang) if after is not None else (None, None)
+        if self._nominations.note(uid, pod, gang):
+            self._freed()
 
     def _count(self, uid: str, before: _Entry | None, after: _Entry | None) -> None:
         """Move the pod's usage."""

@@ -35,13 +35,17 @@ class Nominations:
         # An older state than our own write, whose echo is still on its way.
         return replace(pod, nominated=node)
 
-    def note(self, uid: str, pod: Pod | None, gang: GangKey | None) -> None:
-        """Keep account of a pod as it is now; None: it is gone."""
-        self._pods.pop(uid, None)
-        if pod is None or gang is None or pod.node or not pod.living:
-            return
-        if pod.nominated:
+    def note(self, uid: str, pod: Pod | None, gang: GangKey | None) -> bool:
+        """Keep account of a pod as it is now, None: it is gone.
+
+        Tell whether there is room now that was kept for it, and that it does not take.
+        """
+        before, _ = self._pods.pop(uid, (None, None))
+        if pod is not None and gang is not None and pod.nominated and pod.living and not pod.node:
             self._pods[uid] = (pod, gang)
+        if before is None:
+            return False
+        return pod is None or not pod.living or (pod.node or pod.nominated) != before.nominated
 
     def gangs_on(self, node: str) -> Iterator[GangKey]:
         """Yield the gangs that room is kept for on a node."""

@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from builders import SCHEDULER, declaration, gang_key, node, pod
 from gang_books import NOW
 from gang_scheduler.cluster.cache import Cache
@@ -138,3 +140,54 @@ def test_a_gang_is_tried_again_when_a_nominated_node_is_gone() -> None:
     cache.node_gone("n1")
 
     assert (1, [1]) == (len(cache.snapshot(NOW).groups), woken)
+
+
+def tried(cache: Cache) -> list[str]:
+    """Return the gangs that are tried now, which then all lack room."""
+    gangs = [gang for group in cache.snapshot(NOW).groups for gang in group.gangs]
+    for gang in gangs:
+        cache.gangs.refused(Refused(gang, Reason.UNSCHEDULABLE, gang.pending), NOW)
+    return [gang.key.name for gang in gangs]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        None,
+        WAITING,
+        ON_N2,
+        replace(ON_N1, deleting=True),
+        replace(ON_N1, gated=True),
+        replace(ON_N1, node="n2"),
+    ],
+)
+def test_gangs_short_of_room_are_tried_again_when_room_is_kept_no_more(after: Pod | None) -> None:
+    cache = new_cache(ON_N1, pod("late", priority=1))
+    before = tried(cache), tried(cache)
+
+    if after is None:
+        cache.pod_gone("uid-a-0")
+    else:
+        cache.pod_seen(after)
+
+    assert (["late", "a"], []) == before
+    assert "late" in tried(cache)
+
+
+@pytest.mark.parametrize("after", [ON_N1, replace(ON_N1, labels={"x": "y"})])
+def test_they_are_not_while_it_is_kept(after: Pod) -> None:
+    cache = new_cache(ON_N1, pod("late", priority=1))
+    tried(cache)
+
+    cache.pod_seen(after)
+
+    assert "late" not in tried(cache)
+
+
+def test_they_are_not_when_it_is_taken() -> None:
+    cache = new_cache(ON_N1, pod("late", priority=1))
+    tried(cache)
+
+    cache.assume(Bind(ON_N1, "n1"))
+
+    assert "late" not in tried(cache)
