@@ -29,7 +29,7 @@ class Leaving:
         return uid in self._pods
 
     def seen(self, pod: Pod, gang: GangKey | None) -> None:
-        """Keep account of a pod on a node as it is now; without a gang it is a stranger's."""
+        """Keep account of a pod on a node; without a gang it is another scheduler's."""
         if pod.deleting or pod.uid in self._decided:
             self._pods[pod.uid] = (pod, gang)
 

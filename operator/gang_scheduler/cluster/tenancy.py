@@ -134,8 +134,8 @@ class Tenancy:
         priorities = {group.priority for group in groups}
         if any(map(self.outranked_by, priorities)):
             return self.tenants(records, pods, now)
-        leaving = self.leaving.tenants(now) if priorities else ()
-        return Tenants(leaving=leaving) if leaving else None
+        going = self.leaving.tenants(now) if priorities else ()
+        return Tenants(leaving=going) if going else None
 
     def tenants(
         self, records: Mapping[GangKey, Record], pods: Callable[[], Iterable[Pod]], now: int

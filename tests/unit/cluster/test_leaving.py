@@ -121,7 +121,7 @@ def test_a_pod_that_hangs_in_termination_neither_leaves_nor_stays(
     assert "x" not in staying(cache, last + 2)
 
 
-def test_a_pod_that_nobody_gave_a_time_does_not_hang(cache: Cache) -> None:
+def test_a_pod_without_a_known_end_does_not_hang(cache: Cache) -> None:
     cache.pod_seen(replace(ENDING, gone_by=0))
 
     assert ["x"] == leaving(cache, NOW + 10_000)

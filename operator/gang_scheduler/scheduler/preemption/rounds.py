@@ -151,7 +151,9 @@ class Rounds:
             return None
         nominee = Nominee(units, self._trial.copy(), self._profile, kept)
         nominee.free(self._left)
-        return search.find(nominee, roster)
+        # What must stay there may not leave enough: then no choice of victims need be tried.
+        fits = nominee.fits(roster.shares(roster.there), None)
+        return search.find(nominee, roster) if fits else None
 
     def _cheapest(
         self, group: GangGroup, units: Sequence[Unit], roster: Roster
