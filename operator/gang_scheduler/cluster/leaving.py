@@ -15,13 +15,15 @@ from gang_scheduler.model.tenants import Tenant
 
 PATIENCE_SECONDS: Final = 30
 """How long after its grace period a terminating pod still counts as leaving."""
+REPORTING_SECONDS: Final = 10
+"""How much longer a victim does than until it is called late, so that this is told first."""
 
 
 class Leaving:
-    """The pods that leave; victims of ours have `victim_timeout_seconds` before they hang."""
+    """The pods that leave. Victims of ours are late after `victim_timeout_seconds`."""
 
     def __init__(self, victim_timeout_seconds: int) -> None:
-        self._victim_timeout_seconds = victim_timeout_seconds
+        self._victim_patience = max(PATIENCE_SECONDS, victim_timeout_seconds + REPORTING_SECONDS)
         self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
         self._decided: set[str] = set()
 
@@ -69,7 +71,7 @@ class Leaving:
     def _hangs(self, pod: Pod, now: int) -> bool:
         """Tell a pod that should long be gone."""
         is_ours = pod.marked or pod.uid in self._decided
-        patience = self._victim_timeout_seconds if is_ours else PATIENCE_SECONDS
+        patience = self._victim_patience if is_ours else PATIENCE_SECONDS
         return pod.deleting and 0 < pod.gone_by < now - patience
 
 

@@ -8,6 +8,7 @@ import pytest
 from builders import SCHEDULER, declaration, gang_key, node, pod
 from gang_books import NOW
 from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.leaving import REPORTING_SECONDS
 from gang_scheduler.cluster.ports import POD_GROUPS
 from gang_scheduler.cluster.records import Preempting
 from gang_scheduler.cluster.tenancy import DEFAULT_RULES, Rules
@@ -84,7 +85,7 @@ def test_victims_are_waited_for_however_long_it_takes_to_evict_them(seen: Pod) -
 def test_a_victim_that_hangs_in_termination_is_waited_for_no_longer() -> None:
     cache = new_cache(NOMINATED, LEAVING)
     cache.gangs.preempting([KEY], NOW, victims=["uid-victim"])
-    last = LEAVING.gone_by + DEFAULT_RULES.victim_timeout_seconds
+    last = LEAVING.gone_by + DEFAULT_RULES.victim_timeout_seconds + REPORTING_SECONDS
 
     assert (UNDER_WAY, "") == (why_not(cache, last), why_not(cache, last + 1))
 

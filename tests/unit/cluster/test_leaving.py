@@ -8,7 +8,7 @@ from builders import NAMESPACE, SCHEDULER, declaration, gang_key, node, pod
 from gang_books import NOW
 from gang_scheduler.cluster.budgets import DeclaredBudget
 from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.leaving import PATIENCE_SECONDS
+from gang_scheduler.cluster.leaving import PATIENCE_SECONDS, REPORTING_SECONDS, Leaving
 from gang_scheduler.cluster.ports import POD_GROUPS
 from gang_scheduler.cluster.tenancy import DEFAULT_RULES
 from gang_scheduler.model.pods import Pod
@@ -17,7 +17,7 @@ from gang_scheduler.model.tenants import Tenants
 RUNNING = [pod(f"a-{i}", gang="a", node="n1", phase="Running") for i in range(3)]
 X = pod("x", node="n1", phase="Running")
 ENDING = replace(X, deleting=True, gone_by=NOW + 30)
-HANGS_AFTER = DEFAULT_RULES.victim_timeout_seconds
+HANGS_AFTER = DEFAULT_RULES.victim_timeout_seconds + REPORTING_SECONDS
 
 
 @pytest.fixture
@@ -119,6 +119,14 @@ def test_a_pod_that_hangs_in_termination_neither_leaves_nor_stays(
 
     assert (["x"], []) == (leaving(cache, last), leaving(cache, last + 1))
     assert "x" not in staying(cache, last + 2)
+
+
+def test_a_victim_is_not_given_up_before_another_pod_would_be() -> None:
+    impatient = Leaving(victim_timeout_seconds=0)
+    impatient.decided(ENDING, None)
+    last = ENDING.gone_by + PATIENCE_SECONDS
+
+    assert [True, False] == [impatient.is_awaited("uid-x", now) for now in (last, last + 1)]
 
 
 def test_a_pod_without_a_known_end_does_not_hang(cache: Cache) -> None:
