@@ -1,7 +1,8 @@
 """Takes watch events in: decoded, counted, and never raising, whatever an object looks like.
 
 An exception in a handler would make Kopf drop later events of that object for minutes. So an
-object that cannot be read is left out with a reason, and told to its owner.
+object that cannot be read is left out with a reason, and told to its owner. An older state than the
+one that is known is no news, and is left out without a word.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -31,6 +32,7 @@ from gang_scheduler.cluster.ports import (
     Resource,
     Sink,
 )
+from gang_scheduler.cluster.versions import Versions
 from gang_scheduler.cluster.volumes import decode as volume_decode
 from gang_scheduler.cluster.wire import nodes as node_wire
 from gang_scheduler.cluster.wire import pods as pod_wire
@@ -55,11 +57,17 @@ class Intake:
         self._sink = sink
         self._on_broken = on_broken
         self.broken: set[str] = set()
+        self._versions = Versions()
         self.start_over()
 
     def start_over(self) -> None:
         """Expect native PodGroups in other versions: the API server may be another by now."""
         self._native_rank = len(NATIVE_VERSIONS)
+
+    def missing(self, uid: str) -> None:
+        """Let no older state of an object in that a list has no more."""
+        self._versions.missing(uid)
+        self.broken.discard(uid)
 
     def pod(self, event: Object) -> None:
         """Take in an event of a pod."""
@@ -74,19 +82,28 @@ class Intake:
 
         What is wrong is then told by `pod`.
         """
+        metadata = source.metadata
         if change == "DELETED":
-            self._sink.pod_gone(source.metadata.uid)
+            self._versions.gone(metadata.uid, metadata.resource_version)
+            self._sink.pod_gone(metadata.uid)
         else:
-            self._sink.pod_seen(decode.pod_from_wire(source))
-        self._count("Pod", source.metadata.uid)
+            pod = decode.pod_from_wire(source)
+            if not self._versions.seen(metadata.uid, metadata.resource_version):
+                return
+            self._sink.pod_seen(pod)
+        self._count("Pod", metadata.uid)
 
     def decoded_node(self, change: str, source: node_wire.Node) -> None:
         """Take in an event of a node in the same way."""
         metadata = source.metadata
         if change == "DELETED":
+            self._versions.gone(metadata.uid, metadata.resource_version)
             self._sink.node_gone(metadata.name, metadata.uid)
         else:
-            self._sink.node_seen(decode.node_from_wire(source))
+            node = decode.node_from_wire(source)
+            if not self._versions.seen(metadata.uid, metadata.resource_version):
+                return
+            self._sink.node_seen(node)
         self._count("Node", metadata.uid)
 
     def pod_group(self, event: Object) -> None:
@@ -169,11 +186,16 @@ class Intake:
         gone: Callable[[Object], None],
     ) -> None:
         obj = event["object"]
-        uid = obj.get("metadata", {}).get("uid", "")
-        self._count(kind, uid)
+        metadata = obj.get("metadata", {})
+        uid, version = metadata.get("uid", ""), str(metadata.get("resourceVersion") or "")
         if event["type"] == "DELETED":
+            self._versions.gone(uid, version)
+            self._count(kind, uid)
             gone(obj)
             return
+        if not self._versions.seen(uid, version):
+            return
+        self._count(kind, uid)
         try:
             seen(obj)
         except InvalidField as error:
