@@ -37,6 +37,7 @@ from gang_scheduler.cluster.tenancy import Rules
 from gang_scheduler.cluster.topology_writer import TopologyWriter
 from gang_scheduler.cluster.volumes.claims import Claims
 from gang_scheduler.cluster.watching.reflector import Reflector
+from gang_scheduler.cluster.watching.relist import Relist
 from gang_scheduler.cluster.watching.sweep import Sweep
 from gang_scheduler.cluster.watching.watched import WATCHED
 from gang_scheduler.loop import Loop, Wake
@@ -117,6 +118,7 @@ class App:
         self._releaser = None
         if settings.on_partial_gang is OnPartialGang.RELEASE:
             self._releaser = Releaser(api, self._cache, self._may_write)
+        self._source = self._source_of(open_connection, api, Intake(self._cache, reports.broken))
         self._loop = Loop(
             self._cache,
             self._binder,
@@ -128,6 +130,7 @@ class App:
             batch_seconds=settings.batch_milliseconds / 1000,
             losses=losses,
             naming=naming,
+            fresh=self._source.fresh,
         )
         self._status = StatusWriter(
             api,
@@ -139,7 +142,6 @@ class App:
             lull=lull,
         )
         self._topologies = TopologyWriter(api, self._cache, self._events, may_write=self._may_write)
-        self._source = self._source_of(open_connection, api, Intake(self._cache, reports.broken))
 
     async def run(self) -> None:
         """Run until a signal; end with an error when a part cannot go on."""
@@ -160,7 +162,7 @@ class App:
                 log.info("waiting_for_lease", lease=settings.lease_name)
                 group.start_soon(self._elector.run)
                 await self._elector.acquired.wait()
-                # What was deleted while a watch began anew must not count as bound.
+                # What a predecessor wrote last may not have been told of yet.
                 await self._source.catch_up()
             telemetry.LEADER.set(1)
             log.info("scheduling", nodes=len(self._cache.room.table()))
@@ -177,8 +179,13 @@ class App:
         # Here, since nothing else needs Kopf.
         from gang_scheduler.cluster.watching.kopf_source import KopfSource  # noqa: PLC0415
 
-        sweep = Sweep(api, self._cache, intake.broken, settings.sweep_seconds)
-        return KopfSource(open_connection, intake, sweep, after_start=self._catch_signals)
+        return KopfSource(
+            open_connection,
+            intake,
+            Sweep(api, self._cache, intake, settings.sweep_seconds),
+            Relist(open_connection, self._cache, intake),
+            after_start=self._catch_signals,
+        )
 
     def _writers(self) -> Iterator[Runs]:
         """Yield all that works beside the loop and writes."""

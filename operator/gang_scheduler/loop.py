@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from secrets import token_hex
@@ -26,6 +26,10 @@ RECOVERY_SECONDS = 1.0
 """How long to wait after a cycle that came to nothing because of an error of ours."""
 
 log = structlog.get_logger()
+
+
+async def _always() -> None:
+    """Tell of a view that is never out of date."""
 
 
 class Wake:
@@ -56,6 +60,7 @@ class Loop:
         losses: Losses | None = None,
         naming: Naming | None = None,
         clock: Callable[[], float] = time.time,
+        fresh: Callable[[], Awaitable[None]] = _always,
     ) -> None:
         self._cache = cache
         self._binder = binder
@@ -68,6 +73,7 @@ class Loop:
         self._wake = wake
         self._batch_seconds = batch_seconds
         self._clock = clock
+        self._fresh = fresh
         self._run_id = token_hex(4)
         binder.finished = self._bound
         evictor.evicting, evictor.failed = self._evicting, self._given_up
@@ -80,6 +86,8 @@ class Loop:
         while True:
             # 1. Wait for a change that could help a gang.
             await self._changed()
+            # Others may have taken what an old view shows as free.
+            await self._fresh()
             with internal_errors.confined("cycle", "all gangs") as cycle:
                 self._once()
             if cycle.failed:

@@ -14,6 +14,9 @@ class Cable:
     def __init__(self, url: str) -> None:
         self._address = urllib.parse.urlsplit(url)
         self._is_cut = False
+        self._flows = asyncio.Event()
+        self._flows.set()
+        self._stalled: list[asyncio.Event] = []
         self._ends: set[asyncio.StreamWriter] = set()
         self._passing: set[asyncio.Future[tuple[None, None]]] = set()
 
@@ -36,8 +39,22 @@ class Cable:
     def cut(self) -> None:
         """Break all connections, and let nobody through."""
         self._is_cut = True
+        for stalled in self._stalled:
+            stalled.set()
         for each in self._ends:
             each.transport.abort()
+
+    def stall(self) -> asyncio.Event:
+        """Hold back all on the connections that there are, until the event is set.
+
+        New ones are well.
+        """
+        stalled = self._flows
+        stalled.clear()
+        self._stalled.append(stalled)
+        self._flows = asyncio.Event()
+        self._flows.set()
+        return stalled
 
     def mend(self) -> None:
         """Let everybody through again."""
@@ -49,16 +66,19 @@ class Cable:
             return
         far, forth = await asyncio.open_connection(self._address.hostname, self._address.port)
         self._ends |= {back, forth}
-        passing = asyncio.gather(_pass(near, forth), _pass(far, back))
+        passing = asyncio.gather(_pass(near, forth, self._flows), _pass(far, back, self._flows))
         self._passing.add(passing)
         await passing
         self._passing.remove(passing)
         self._ends -= {back, forth}
 
 
-async def _pass(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+async def _pass(
+    source: asyncio.StreamReader, sink: asyncio.StreamWriter, flows: asyncio.Event
+) -> None:
     with contextlib.suppress(OSError):
         while received := await source.read(READ_BYTES):
+            await flows.wait()
             sink.write(received)
             await sink.drain()
     sink.close()

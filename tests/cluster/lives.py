@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Self
 
 import api_objects
@@ -29,6 +29,10 @@ from gang_scheduler.scheduler.profile import PROFILES
 ECHO_SECONDS = 0.05
 BEGAN_AT = time.time()
 WRITES = frozenset({"nominate", "patch_pod_condition", "delete_pod", "evict", "bind"})
+
+
+async def _always() -> None:
+    """Tell of a view that is never out of date."""
 
 
 class Town:
@@ -102,6 +106,7 @@ class Life:
         may_write: Callable[[], bool] = lambda: True,
         lull: Lull | None = None,
         echo_seconds: float = ECHO_SECONDS,
+        fresh: Callable[[], Awaitable[None]] = _always,
         **how: Any,
     ) -> None:
         self.town = town
@@ -124,6 +129,7 @@ class Life:
             batch_seconds=0.02,
             losses=self.losses,
             clock=_now,
+            fresh=fresh,
         )
         intake = Intake(self.cache)
         self._taken = {PODS: intake.pod, NODES: intake.node, POD_GROUPS: intake.pod_group}

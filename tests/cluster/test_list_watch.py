@@ -186,3 +186,15 @@ async def test_it_is_known_whether_anything_may_be_missing() -> None:
 
         # No more lists are answered.
         await until(lambda: not found.list_watch.in_step.is_set())
+
+
+async def test_a_watch_that_is_not_believed_is_replaced_by_a_list() -> None:
+    async with watching([page(A), page(B, version=30)], [[HANG]]) as found:
+        await found.asked("list", "watch 1")
+
+        found.list_watch.list_anew()
+        assert not found.list_watch.in_step.is_set()
+        await found.list_watch.in_step.wait()
+
+        assert "b" == found.names()
+        await found.asked("list", "watch 1", "list", "watch 30")

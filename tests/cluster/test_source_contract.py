@@ -27,8 +27,10 @@ from gang_scheduler.cluster.ports import (
     Resource,
     Source,
 )
+from gang_scheduler.cluster.watching import kopf_source, list_watch
 from gang_scheduler.cluster.watching.kopf_source import KopfSource
 from gang_scheduler.cluster.watching.reflector import Reflector
+from gang_scheduler.cluster.watching.relist import Relist
 from gang_scheduler.cluster.watching.sweep import Sweep
 from gang_scheduler.settings import PodSource
 
@@ -102,8 +104,8 @@ def source_of(kind: PodSource, connection: Connection, cache: Cache) -> Source:
     intake = Intake(cache)
     if kind is PodSource.REFLECTOR:
         return Reflector(connection, intake)
-    sweep = Sweep(KubernetesApi(connection), cache, intake.broken, SWEEP_SECONDS)
-    return KopfSource(connection, intake, sweep)
+    sweep = Sweep(KubernetesApi(connection), cache, intake, SWEEP_SECONDS)
+    return KopfSource(connection, intake, sweep, Relist(connection, cache, intake))
 
 
 @contextlib.asynccontextmanager
@@ -208,6 +210,44 @@ async def test_an_api_server_that_forgot_the_version_is_listed_anew(watched: Giv
         found.cable.mend()
 
         await found.until(lambda: found.pods() == {"old": "", "new": ""})
+
+
+async def test_what_a_stalled_watch_does_not_tell_is_known_to_who_catches_up(
+    watched: Given,
+) -> None:
+    found, source = watched
+    async with running(source):
+        await found.pod("gone")
+        await found.pod("bound")
+        await found.until(lambda: {"old", "gone", "bound"} == found.pods().keys())
+
+        stalled = found.cable.stall()
+        await found.delete_pod("gone")
+        await found.bind("bound", "n1")
+        await found.pod("new")
+        await source.catch_up()
+
+        now = {"old": "", "bound": "n1", "new": ""}
+        assert now == found.pods()
+        # What comes late is no news.
+        stalled.set()
+        await found.pod("last")
+        await found.until(lambda: "last" in found.pods())
+        assert {**now, "last": ""} == found.pods()
+
+
+async def test_a_watch_that_stalls_is_begun_again(
+    watched: Given, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, source = watched
+    monkeypatch.setattr(list_watch, "SILENT_SECONDS", 1.0)
+    monkeypatch.setattr(kopf_source, "SILENT_SECONDS", 1.0)
+    async with running(source):
+        stalled = found.cable.stall()
+        await found.pod("new")
+
+        await found.until(lambda: "new" in found.pods())
+        stalled.set()
 
 
 class Trees:

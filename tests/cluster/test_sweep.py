@@ -34,7 +34,7 @@ class Watch:
         self.api = FakeApi(self.cluster)
         self.cache = Cache([builders.SCHEDULER])
         self.intake = Intake(self.cache)
-        self.sweep = Sweep(self.api, self.cache, self.intake.broken, interval_seconds=3600)
+        self.sweep = Sweep(self.api, self.cache, self.intake, interval_seconds=3600)
         for name in NAMES:
             self.cluster.put(PODS, api_objects.pod_body(name))
 

@@ -214,4 +214,13 @@ class Source(Protocol):
         """Return when everything that was there at first is in the sink."""
 
     async def catch_up(self) -> None:
-        """Return when all that was deleted is out of the sink, interrupted watches or not."""
+        """Return when all is in the sink that had happened when this was called.
+
+        Watches that stall, or were interrupted, are not believed.
+        """
+
+    async def fresh(self) -> None:
+        """Return at once, unless pods or nodes have not been told of for long: then when they are.
+
+        What has stalled without a sign is found to after some seconds.
+        """

@@ -156,7 +156,7 @@ async def test_a_sweep_finds_a_deletion_that_was_missed(rig: Rig) -> None:
     rig.cluster.watchers.clear()
     rig.cluster.delete(KUEUE_TOPOLOGIES[0], "", "default")
 
-    await Sweep(rig.api, rig.cache, set(), 60).sweep_all()
+    await Sweep(rig.api, rig.cache, rig.intake, 60).sweep_all()
 
     assert ["ClusterNetworkTopology default"] == rig.trees()
 

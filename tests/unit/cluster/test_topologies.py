@@ -160,7 +160,7 @@ async def test_a_sweep_finds_a_deletion_that_was_missed(rig: Rig) -> None:
     rig.cluster.watchers.clear()
     rig.cluster.delete(CLUSTER_NETWORK_TOPOLOGIES, "", "default")
 
-    await Sweep(rig.api, rig.cache, set(), 60).sweep((CLUSTER_NETWORK_TOPOLOGIES,))
+    await Sweep(rig.api, rig.cache, rig.intake, 60).sweep((CLUSTER_NETWORK_TOPOLOGIES,))
 
     assert rig.tree() is None
 

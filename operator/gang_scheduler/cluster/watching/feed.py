@@ -1,5 +1,6 @@
 """One kind as it comes from the API server: every object taken in, every deletion told, once."""
 
+from collections.abc import Collection
 from typing import Final
 
 import msgspec
@@ -37,6 +38,11 @@ class Feed:
         # By uid: namespace and name.
         self._known: dict[str, tuple[str, str]] = {}
         self._unlisted: set[str] = set()
+
+    @property
+    def uids(self) -> Collection[str]:
+        """The uids of all objects that there are."""
+        return self._known.keys()
 
     def begin(self, resource: Resource) -> None:
         """Expect a list, in this version of the kind."""

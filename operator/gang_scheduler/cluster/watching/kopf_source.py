@@ -1,8 +1,8 @@
 """Runs Kopf inside our task group, and starts it again when it ends.
 
 Kopf ends on what an informer would survive: a watch answered with an error other than 410, half a
-line at the end of a stream, an outage longer than its backoffs. The cache outlives it, and the
-sweep finds what was deleted in between, and kinds that Kopf does not watch.
+line at the end of a stream, an outage longer than its backoffs. The cache outlives it, lists past
+it bring that up to date, and the sweep finds what was deleted, and kinds that Kopf does not watch.
 
 `kopf.operator()` would cancel every task of the event loop that is younger than itself, the
 binder's requests included. So its tasks are spawned here and watched by us.
@@ -19,10 +19,16 @@ from gang_scheduler import telemetry
 from gang_scheduler.cluster.connection import Connection
 from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.watching import handlers
+from gang_scheduler.cluster.watching.relist import Relist
+from gang_scheduler.cluster.watching.steps import InStep
 from gang_scheduler.cluster.watching.sweep import Sweep
 
 FIRST_PAUSE = 1.0
-LAST_PAUSE = 30.0
+LAST_PAUSE = 5.0
+"""Whatever happens meanwhile is not seen, and nothing is decided for long on an old view."""
+SILENT_SECONDS = 20.0
+"""A connection that stalls looks like one of an API server that has nothing to tell. To ask anew
+from the last version on costs little."""
 HEALTHY_SECONDS = 60.0
 
 log = structlog.get_logger()
@@ -39,13 +45,16 @@ class KopfSource:
         connection: Connection,
         intake: Intake,
         sweep: Sweep,
+        relist: Relist,
         after_start: Callable[[], None] = lambda: None,
     ) -> None:
         self._connection = connection
         self._intake = intake
         self._sweep = sweep
+        self._relist = relist
         self._after_start = after_start
         self._is_complete = asyncio.Event()
+        self._in_step = InStep()
 
     async def run(self) -> None:
         """Run until cancelled. Whatever ends Kopf, it is started again."""
@@ -59,8 +68,12 @@ class KopfSource:
         await self._is_complete.wait()
 
     async def catch_up(self) -> None:
-        """Return when nothing is in the sink that was deleted while a watch was interrupted."""
-        await self._sweep.sweep_all()
+        """Return when lists that were asked for from now on are in the sink."""
+        await self._relist.everything()
+
+    async def fresh(self) -> None:
+        """Return at once unless Kopf has not run for long; else when it does and missed nothing."""
+        await self._in_step.fresh()
 
     async def _run_kopf(self) -> None:
         """Start Kopf, and again after a pause whenever it has ended."""
@@ -92,6 +105,7 @@ class KopfSource:
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
+            self._in_step.clear()
             for task in tasks:
                 task.cancel()
             await asyncio.wait(tasks)
@@ -101,6 +115,10 @@ class KopfSource:
     async def _look_after(self) -> None:
         """Wait for the first lists; from then on, raise when a kind is not watched."""
         await self._sweep.wait_until_complete()
+        if self._is_complete.is_set():
+            # What was known before says nothing of what changed since.
+            await self._relist.everything()
+        self._in_step.set()
         self._is_complete.set()
         await self._sweep.look_for_kinds()
 
@@ -116,7 +134,7 @@ class _NoDiff(kopf.AnnotationsDiffBaseStorage):
 
 
 class _Forever:
-    """Pauses between attempts: doubling up to half a minute, without an end."""
+    """Pauses between attempts: doubling up to some seconds, without an end."""
 
     def __iter__(self) -> Iterator[float]:
         pause = FIRST_PAUSE
@@ -135,6 +153,7 @@ def operator_settings() -> kopf.OperatorSettings:
     settings.watching.chunk_size = 500
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 330
+    settings.watching.inactivity_timeout = SILENT_SECONDS
     settings.networking.error_backoffs = _Forever()
     # Kopf would kill the process ten minutes after it ended, although we have started it again.
     settings.process.ultimate_exiting_timeout = None

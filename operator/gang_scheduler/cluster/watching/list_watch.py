@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Final
 
+import anyio
 import msgspec
 import structlog
 
@@ -20,6 +21,7 @@ from gang_scheduler.cluster.ports import Resource
 from gang_scheduler.cluster.watching import streams
 from gang_scheduler.cluster.watching import wire as watch_wire
 from gang_scheduler.cluster.watching.feed import Feed
+from gang_scheduler.cluster.watching.steps import InStep
 from gang_scheduler.cluster.watching.watched import Watched
 from gang_scheduler.cluster.watching.wire import Page
 
@@ -28,9 +30,12 @@ SLICE: Final = 100
 """So many objects are taken in before anybody else has a turn."""
 LAST_SECONDS: Final = (300, 600)
 """How long a watch lasts: at least, and at most."""
-SILENT_SECONDS: Final = 90
-"""An API server that has nothing to tell sends a bookmark about once a minute. To ask anew from the
-last version on costs little."""
+SILENT_SECONDS: Final = 20
+"""A connection that stalls looks like one of an API server that has nothing to tell, which sends a
+bookmark about once a minute. To ask anew from the last version on costs little."""
+FIRST_PAGE_SECONDS, LAST_PAGE_SECONDS = 5.0, 30.0
+"""How long a page may take: a request that is lost shall not cost much, and a slow API server be
+given the time that it takes."""
 BRIEF_SECONDS: Final = 1.0
 """A watch that ends sooner has not really begun."""
 FIRST_PAUSE, LAST_PAUSE = 0.1, 5.0
@@ -66,7 +71,7 @@ class ListWatch:
         accept: tuple[str, str] = FULL,
     ) -> None:
         self.kind = kind
-        self.in_step = asyncio.Event()
+        self.in_step = InStep()
         self.served = False
         self._connection = connection
         self._feed = feed
@@ -78,20 +83,30 @@ class ListWatch:
         # In a row, and what was told of them.
         self._failures = 0
         self._problem = ""
+        self._turn = anyio.CancelScope()
+        self._must_list = True
 
     async def run(self) -> None:
         """List, then watch, and anew whenever the watch cannot go on. Runs until cancelled."""
         while True:
-            try:
-                if await self._list():
-                    await self._watch()
-                else:
-                    await self._wait_until_served()
-            except ApiError as error:
-                await self._pause(error)
+            with anyio.CancelScope() as self._turn:
+                try:
+                    if await self.list_once():
+                        await self._watch()
+                    else:
+                        await self._wait_until_served()
+                except ApiError as error:
+                    await self.pause(error)
 
-    async def _list(self) -> bool:
+    def list_anew(self) -> None:
+        """Begin with a list once more, whatever is under way; until it is there, be out of step."""
+        self._must_list = True
+        self.in_step.clear()
+        self._turn.cancel()
+
+    async def list_once(self) -> bool:
         """Take all objects in, in the best version that is served; tell whether one is."""
+        self._must_list = False
         for resource in self.kind.versions:
             try:
                 await self._list_pages(resource)
@@ -100,7 +115,7 @@ class ListWatch:
                     raise
             else:
                 self._resource, self.served = resource, True
-                self.in_step.set()
+                self._keep_step()
                 return True
         return False
 
@@ -122,7 +137,10 @@ class ListWatch:
 
         def ask(following: str) -> asyncio.Task[bytes]:
             path = f"{resource.path()}?limit={PAGE}&continue={following}"
-            request = self._connection.request("GET", path, accept=self._accept_list)
+            longest = min(FIRST_PAGE_SECONDS * 2 ** min(self._failures, RESUMES), LAST_PAGE_SECONDS)
+            request = self._connection.request(
+                "GET", path, accept=self._accept_list, timeout_seconds=longest
+            )
             return asyncio.create_task(request)
 
         answer = ask("")
@@ -145,7 +163,7 @@ class ListWatch:
             except ApiError as error:
                 if error.kind not in RESUMABLE or self._failures >= RESUMES:
                     raise
-                await self._pause(error)
+                await self.pause(error)
 
     async def _take_changes(self) -> None:
         """Take in what one connection brings."""
@@ -154,7 +172,7 @@ class ListWatch:
         async with self._connection.stream(
             self._watch_path(), accept=self._accept_watch, silence_seconds=SILENT_SECONDS
         ) as chunks:
-            self.in_step.set()
+            self._keep_step()
             async for lines in streams.lines(chunks):
                 for line in lines:
                     self._version = self._feed.changed(line) or self._version
@@ -176,7 +194,7 @@ class ListWatch:
         self._feed.begin(self._resource)
         self._feed.end()
         self.served = False
-        self.in_step.set()
+        self._keep_step()
         try:
             async with asyncio.timeout(self._look_again_seconds):
                 await self._crds_changed.wait()
@@ -186,7 +204,7 @@ class ListWatch:
             self._look_again_seconds = SETTLE_SECONDS
             await asyncio.sleep(SETTLE_SECONDS)
 
-    async def _pause(self, error: ApiError) -> None:
+    async def pause(self, error: ApiError) -> None:
         """Wait before the next attempt, twice as long each time, and never in step with others."""
         self.in_step.clear()
         longest = min(FIRST_PAUSE * 2 ** min(self._failures, RESUMES), LAST_PAUSE)
@@ -197,6 +215,11 @@ class ListWatch:
             self._problem = str(error)
             log.warning("watch_interrupted", kind=self.kind.name, error=self._problem)
         await asyncio.sleep(seconds)
+
+    def _keep_step(self) -> None:
+        # What is under way when a new list is asked for may still have a turn.
+        if not self._must_list:
+            self.in_step.set()
 
     def _recovered(self) -> None:
         if self._failures:

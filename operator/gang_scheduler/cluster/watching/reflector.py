@@ -12,7 +12,7 @@ import structlog
 from gang_scheduler.cluster.connection import Connection
 from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.ports import Resource
-from gang_scheduler.cluster.watching import list_watch
+from gang_scheduler.cluster.watching import list_watch, watched
 from gang_scheduler.cluster.watching.feed import Feed
 from gang_scheduler.cluster.watching.list_watch import ListWatch
 from gang_scheduler.cluster.watching.watched import WATCHED, Watched
@@ -43,12 +43,26 @@ class Reflector:
 
     async def complete(self) -> None:
         """Return when everything that was there at first is in the sink."""
-        await self.catch_up()
+        await self._in_step()
         absent = [each.kind.name for each in self._kinds if not each.served]
         log.info("first_lists_complete", kinds_not_served=absent)
 
     async def catch_up(self) -> None:
-        """Return when no watch is interrupted."""
+        """Return when lists that were asked for from now on are in the sink.
+
+        A watch may have stalled, and nothing tells of that.
+        """
+        for each in self._kinds:
+            each.list_anew()
+        await self._in_step()
+
+    async def fresh(self) -> None:
+        """Return when nothing that pods and nodes are decided by was out of step for long."""
+        for each in self._kinds:
+            if each.kind.name in watched.DECISIVE:
+                await each.in_step.fresh()
+
+    async def _in_step(self) -> None:
         for each in self._kinds:
             await each.in_step.wait()
 

@@ -17,6 +17,7 @@ import structlog
 from gang_scheduler import telemetry
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError, Kind
+from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.ports import Api, PodRef, Resource
 from gang_scheduler.cluster.watching.watched import WATCHED
 
@@ -41,12 +42,12 @@ class KindsNotWatchedError(Exception):
 
 
 class Sweep:
-    """Sweeps when asked to, and now and then in any case. `broken`: uids left out on purpose."""
+    """Sweeps when asked to, and now and then in any case."""
 
-    def __init__(self, api: Api, cache: Cache, broken: set[str], interval_seconds: float) -> None:
+    def __init__(self, api: Api, cache: Cache, intake: Intake, interval_seconds: float) -> None:
         self._api = api
         self._cache = cache
-        self._broken = broken
+        self._intake = intake
         self._interval = interval_seconds
         self._asked = asyncio.Event()
         self._patience = STALLS
@@ -128,6 +129,7 @@ class Sweep:
             return
         gone = known - set(listed)
         for uid in gone:
+            self._intake.missing(uid)
             self._cache.uid_gone(kind, uid)
         if gone:
             telemetry.SWEPT.labels(kind.plural).inc(len(gone))
@@ -157,7 +159,7 @@ class Sweep:
 
     def _missing(self, versions: Versions, listed: Mapping[str, PodRef]) -> int:
         known = self._cache.uids(versions[0])
-        return sum(uid not in known and uid not in self._broken for uid in listed)
+        return sum(uid not in known and uid not in self._intake.broken for uid in listed)
 
     async def _uids(self, versions: Versions) -> Mapping[str, PodRef]:
         for resource in versions:

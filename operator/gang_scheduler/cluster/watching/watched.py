@@ -55,3 +55,6 @@ WATCHED: Final = (
     Watched((ports.CSI_STORAGE_CAPACITIES,), Intake.csi_storage_capacity),
     Watched((ports.VOLUME_ATTACHMENTS,), Intake.volume_attachment),
 )
+
+DECISIVE: Final = frozenset({ports.NODES.name, ports.PODS.name})
+"""What must not be long out of date when gangs are decided."""
