@@ -5,6 +5,7 @@ import gc
 import os
 import signal
 import socket
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -48,6 +49,10 @@ from gang_scheduler.settings import OnPartialGang, PodSource, Settings
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 SPARE_CONNECTIONS = 32
 DRAIN_SECONDS = 10
+LEASE_SECONDS, RENEW_DEADLINE = 10, 6.0
+"""A gang that a crash leaves in part waits for the next leader. What is between the two is the time
+that a binding may take (`kubernetes.BIND_SECONDS`)."""
+RETRY_SECONDS, LEASE_REQUEST_SECONDS = 1.0, 1.5
 
 log = structlog.get_logger()
 
@@ -87,7 +92,17 @@ class App:
         self._deciding = anyio.CancelScope()
         self._complete = False
         api = KubernetesApi(open_connection)
-        self._elector = LeaderElector(api, _namespace(settings), settings.lease_name, _identity())
+        self._elector = LeaderElector(
+            api,
+            _namespace(settings),
+            settings.lease_name,
+            _identity(),
+            lease_seconds=LEASE_SECONDS,
+            renew_deadline=RENEW_DEADLINE,
+            retry_seconds=RETRY_SECONDS,
+            request_seconds=LEASE_REQUEST_SECONDS,
+            clock=time.monotonic,
+        )
         wake = Wake()
         self._cache = Cache(
             settings.scheduler_names, wake, settings.schedule_timeout_seconds, _rules(settings)
@@ -162,6 +177,7 @@ class App:
                 log.info("waiting_for_lease", lease=settings.lease_name)
                 group.start_soon(self._elector.run)
                 await self._elector.acquired.wait()
+                await self._elector.late_writes()
                 # What a predecessor wrote last may not have been told of yet.
                 await self._source.catch_up()
             telemetry.LEADER.set(1)
@@ -200,9 +216,12 @@ class App:
         log.info("stopping")
         self._deciding.cancel()
         self._binder.close()
+        # What may still be on its way must have arrived before another one leads.
+        self._elector.releases = False
         with anyio.move_on_after(DRAIN_SECONDS):
             await self._binder.drain()
             await self._evictor.drain()
+            self._elector.releases = True
         everything.cancel()
 
     def _catch_signals(self) -> None:

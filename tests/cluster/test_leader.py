@@ -13,7 +13,7 @@ from gang_scheduler.cluster.errors import ApiError
 from gang_scheduler.cluster.fake.client import FakeApi
 from gang_scheduler.cluster.fake.cluster import LEASES, FakeCluster
 from gang_scheduler.cluster.fake.faults import Call, Fault
-from gang_scheduler.cluster.leader import LeaderElector, LeadershipLost
+from gang_scheduler.cluster.leader import LATE_SECONDS, LeaderElector, LeadershipLost
 
 pytestmark = pytest.mark.looptime
 
@@ -30,8 +30,11 @@ class Replica:
     ) -> None:
         self.name = name
         self.api = FakeApi(cluster)
+        self.stopped_for = 0.0
         self.elector = LeaderElector(
-            self.api, "ns", "lease", name, wall_clock=lambda: datetime.now(UTC) + clock_is_off
+            *(self.api, "ns", "lease", name),
+            clock=lambda: now() + self.stopped_for,
+            wall_clock=lambda: datetime.now(UTC) + clock_is_off,
         )
         self.task = asyncio.create_task(self.elector.run(), name=name)
 
@@ -242,6 +245,17 @@ async def test_leadership_is_counted_from_the_request_and_not_from_its_answer() 
         assert now() - sent[3] <= 10.1
 
 
+async def test_a_process_that_was_stopped_is_no_leader_before_its_loop_takes_note() -> None:
+    async with replicas(FakeCluster(), "a") as (a,):
+        await until(a.elector.is_leader)
+
+        a.stopped_for = 20
+
+        assert not a.elector.is_leader()
+        with pytest.raises(LeadershipLost):
+            await asyncio.wait_for(a.task, 2.5)
+
+
 async def test_the_loss_is_raised_when_the_deadline_passes_and_not_later() -> None:
     async with replicas(FakeCluster(), "a") as (a,):
         await until(a.elector.is_leader)
@@ -337,7 +351,59 @@ async def test_an_unanswered_acquisition_that_happened_is_found_to_be_ours() -> 
         assert 0 == spec(cluster)["leaseTransitions"]
 
 
+async def test_a_renewal_is_one_request() -> None:
+    async with replicas(FakeCluster(), "a") as (a,):
+        await until(a.elector.is_leader)
+        a.api.calls.clear()
+        await asyncio.sleep(9)
+
+        assert {"put_lease"} == {call.method for call in a.api.calls}
+
+
+async def waited_for_late_writes(replica: Replica) -> float:
+    await replica.elector.acquired.wait()
+    started = now()
+    await replica.elector.late_writes()
+    return now() - started
+
+
+async def test_after_a_death_nothing_is_waited_for_any_more() -> None:
+    cluster = FakeCluster()
+    async with replicas(cluster, "a", "b") as (a, b):
+        await until(a.elector.is_leader)
+        await asyncio.sleep(60)
+        await a.dies()
+
+        assert 0 == await waited_for_late_writes(b)
+
+
+@pytest.mark.parametrize("fault", [HANGS, OUTAGE])
+async def test_after_an_outage_what_was_sent_before_it_may_arrive_first(fault: Fault) -> None:
+    cluster = FakeCluster()
+    async with replicas(cluster, "a", "b") as (a, b):
+        await until(a.elector.is_leader)
+        a.loses_its_network(fault)
+        await asyncio.sleep(5)
+        b.loses_its_network(fault)
+        await asyncio.sleep(60)
+        b.api.scripts = []
+
+        assert 0 < await waited_for_late_writes(b) <= LATE_SECONDS
+
+
 # Leaving.
+
+
+async def test_a_leader_whose_writes_may_be_on_their_way_lets_the_lease_run_out() -> None:
+    cluster = FakeCluster()
+    async with replicas(cluster, "a", "b") as (a, b):
+        await until(a.elector.is_leader)
+        await asyncio.sleep(60)
+        a.elector.releases = False
+        await a.stops()
+
+        assert "a" == spec(cluster)["holderIdentity"]
+        assert 13 <= await until(b.elector.is_leader)
 
 
 @pytest.mark.parametrize("fault", [HANGS, OUTAGE])

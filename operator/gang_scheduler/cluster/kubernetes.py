@@ -27,7 +27,7 @@ METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v
 PAGE = 5000
 EVENT_SECONDS = 5.0
 """They are sent one by one: what hangs holds up all that follow."""
-BIND_SECONDS = 5.0
+BIND_SECONDS = 4.0
 """No longer than a Lease outlasts its renewal deadline: a successor must not meet late bindings."""
 
 
@@ -59,7 +59,8 @@ class KubernetesApi:
 
     async def bound_node(self, pod: PodRef) -> str:
         """Return the node of the pod, "" while it has none; GONE if the uid is another."""
-        answer = await self._connection.request("GET", _path(PODS, pod.namespace, pod.name))
+        path = _path(PODS, pod.namespace, pod.name)
+        answer = await self._connection.request("GET", path, timeout_seconds=BIND_SECONDS)
         found = msgspec.json.decode(answer, type=pod_wire.Pod)
         if found.metadata.uid != pod.uid:
             raise ApiError(404, f"pod {pod.namespace}/{pod.name} is another one now")

@@ -100,6 +100,21 @@ async def test_what_may_have_been_written_is_not_written_again(
     assert [0, 0] == server.lines
 
 
+async def test_what_could_not_be_sent_in_time_is_not_sent_at_all(
+    server: OddServer, client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await ask(client)
+    monkeypatch.setattr(clients, "SEND_SECONDS", -1)
+    with pytest.raises(TimeoutError):
+        await ask(client, "POST")
+
+    # The connection is as good as before, and reading does no harm at any time.
+    await ask(client)
+
+    assert ["GET", "GET"] == [each.partition(b" ")[0].decode() for each in server.seen]
+    assert 1 == server.connections
+
+
 @pytest.mark.parametrize("plays", [[HANGS_UP, HANGS_UP], [Play(b"HTTP/1.1 2", Then.CLOSE)]])
 async def test_reading_is_not_tried_for_ever(
     server: OddServer, client: Client, plays: list[Play]

@@ -2,6 +2,7 @@
 
 import asyncio
 import ssl
+import time
 import urllib.parse
 from collections import deque
 from collections.abc import Mapping
@@ -14,6 +15,9 @@ CONNECT_SECONDS = 10
 KEEP_SECONDS = 60
 """How long an idle connection is kept: the next gang need not shake hands. The API server would
 keep it for 90 s."""
+SEND_SECONDS = 4
+"""What is to be changed is sent within this time or not at all: it was allowed when it was asked
+for, and the process may have been stopped since."""
 IN_PATHS = "/?&=%:@!$'()*+,;~"
 """What is sent as it is, beside letters and digits. Above all no space and no end of a line."""
 
@@ -45,18 +49,21 @@ class Client:
     ) -> Answer:
         """Return the answer. Raises OSError if none comes in time.
 
-        What may have been done is not sent twice: only reading is.
+        What may have been done is not sent twice: only reading is. What changes something is not
+        sent late.
         """
         request = self._bytes_of(method, path, headers, body)
+        # The loop's clock stands still while a callback runs, and timeouts come after what is read.
+        latest = time.monotonic() + (KEEP_SECONDS if method == "GET" else SEND_SECONDS)
         async with asyncio.timeout(timeout_seconds), self._slots:
             kept = self._freshest()
             if kept is not None:
                 try:
-                    return await self._exchange(kept, request)
+                    return await self._exchange(kept, request, latest)
                 except UnansweredError:
                     if method != "GET":
                         raise
-            return await self._exchange(await self._dial(), request)
+            return await self._exchange(await self._dial(), request, latest)
 
     async def close(self) -> None:
         """Close all connections. What is under way ends with an error, and so does what follows."""
@@ -76,7 +83,10 @@ class Client:
         head = f"{method} {target}{self._constant}{_lines(headers)}{length}\r\n"
         return head.encode() + (body or b"")
 
-    async def _exchange(self, channel: Channel, request: bytes) -> Answer:
+    async def _exchange(self, channel: Channel, request: bytes, latest: float) -> Answer:
+        if time.monotonic() > latest:
+            self._keep(channel)
+            raise TimeoutError("there was no way to send it in time")
         answer = await channel.ask(request)
         if channel.is_open:
             self._keep(channel)
