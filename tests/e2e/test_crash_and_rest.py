@@ -135,6 +135,26 @@ def test_an_annotation_gang_that_ran_and_lost_a_member_is_never_released(
         until(lambda: len(namespace.bound("a-")) != 2, timeout_seconds=TIMEOUT_SECONDS + 3)
 
 
+def test_what_a_gang_lost_while_no_operator_ran_is_replaced_one_by_one(
+    start: Start, namespace: Namespace
+) -> None:
+    """Nothing but the plan on its pods tells the next operator that it was whole."""
+    namespace.own_nodes(1, cpu=4)
+    everyone = [annotated(f"a-{number}", 4, namespace) for number in range(4)]
+    namespace.create(*everyone)
+    first = start()
+    eventually(4, lambda: len(namespace.bound("a-")))
+    first.kill()
+    namespace.delete("pods", "a-2")
+    namespace.delete("pods", "a-3")
+    namespace.wait_for_the_next_second()
+    start()
+
+    namespace.create(everyone[3])
+
+    eventually({"a-0", "a-1", "a-3"}, lambda: set(namespace.bound("a-")))
+
+
 def test_the_rest_goes_before_other_gangs_of_its_priority(
     start: Start, proxy: FaultProxy, namespace: Namespace
 ) -> None:

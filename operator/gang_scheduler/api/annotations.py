@@ -44,6 +44,10 @@ MIRROR_POD: Final = "kubernetes.io/config.mirror"
 # lost a member.
 PLAN_ID: Final = "py-gang-scheduler.io/plan-id"
 PLAN_SIZE: Final = "py-gang-scheduler.io/plan-size"
+# How many of its members the plan left out, and how many gangs start together by it; absent: none,
+# and the gang alone.
+PLAN_LEFT_OUT: Final = "py-gang-scheduler.io/plan-left-out"
+PLAN_GANGS: Final = "py-gang-scheduler.io/plan-gangs"
 
 # Kueue's annotations on a pod template: how its pods are to be placed together.
 KUEUE_PODSET_PREFIX: Final = "kueue.x-k8s.io/podset-"

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
-from gang_scheduler.cluster import gatherings, sources
+from gang_scheduler.cluster import gatherings, plans, sources
 from gang_scheduler.cluster.backoff import Retries
 from gang_scheduler.cluster.eligibility import Eligibility
 from gang_scheduler.cluster.groups import GroupGraph
@@ -200,6 +200,7 @@ class Assembly:
         found = gatherings.common(whole, formed.starting)
         gathering = None if isinstance(found, Problem) else found
         gangs = tuple(self._gang(key, gathering, now) for key in formed.starting)
+        gangs = self._with_rests(formed, gangs)
         wrong = found if isinstance(found, Problem) else gatherings.podset_problem(gangs)
         has_mates = gathering is not None or gatherings.shared(gangs)
         # What is wrong comes before what is only not there yet.
@@ -215,6 +216,17 @@ class Assembly:
         for gang in gangs:
             self._records[gang.key].standing = group if lasts else None
         return group
+
+    def _with_rests(self, formed: _Formed, gangs: tuple[Gang, ...]) -> tuple[Gang, ...]:
+        """Tell those gangs that a crash kept from starting with the others of their group."""
+        others = set(formed.whole).difference(formed.starting)
+        started = [tuple(self._records[key].living()) for key in sorted(others)]
+        return tuple(
+            replace(gang, rest=True)
+            if not (gang.rest or gang.satisfied) and plans.is_left_behind(gang.pending, started)
+            else gang
+            for gang in gangs
+        )
 
     def _lasts(self, gang: Gang) -> bool:
         """Tell whether only a change of the gang itself can make it another one."""

@@ -13,7 +13,7 @@ import enum
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from gang_scheduler.api import annotations
+from gang_scheduler.cluster import plans
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError, Kind
 from gang_scheduler.cluster.pauses import Pauses
@@ -219,10 +219,7 @@ class Binder:
 
     async def _bind(self, gang_binding: GangBinding, bind: Bind) -> Outcome:
         pod = PodRef(bind.pod.namespace, bind.pod.name, bind.pod.uid)
-        marks = {
-            annotations.PLAN_ID: gang_binding.plan_id,
-            annotations.PLAN_SIZE: str(len(gang_binding.placed.binds)),
-        }
+        marks = plans.marks_of(gang_binding.placed, gang_binding.plan_id)
         clock = asyncio.get_running_loop().time
         pauses, deadline = Pauses(), clock() + GIVE_UP_SECONDS
         while self._may_write():

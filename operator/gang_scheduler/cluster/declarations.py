@@ -53,6 +53,7 @@ class Declaration:
     disrupted_whole: bool = False
     problem: Problem | None = None
     was_scheduled: bool = field(default=False, compare=False)
+    scheduled_at: int = field(default=0, compare=False)
     quorum_since: int | None = field(default=None, compare=False)
     status: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
@@ -78,6 +79,7 @@ def pod_group(body: Mapping[str, Any]) -> Declaration:
             options=options,
             gathering=gathering,
             was_scheduled=_is_true(seen.status, "Scheduled"),
+            scheduled_at=_since(seen.status, "Scheduled"),
             quorum_since=_start_time(seen.status),
         )
     )
@@ -104,6 +106,7 @@ def native_pod_group(body: Mapping[str, Any]) -> Declaration:
         disrupted_whole=_disrupts_all(spec.disruption_mode),
         problem=_unsupported(unsupported) if unsupported else None,
         was_scheduled=_is_true(seen.status, "PodGroupInitiallyScheduled"),
+        scheduled_at=_since(seen.status, "PodGroupInitiallyScheduled"),
     )
 
 
@@ -215,6 +218,17 @@ def _is_true(status: Mapping[str, Any], condition: str) -> bool:
         each["type"] == condition and each.get("status") == "True"
         for each in status.get("conditions") or []
     )
+
+
+def _since(status: Mapping[str, Any], condition: str) -> int:
+    """Return since when a condition is true, in seconds since the epoch; 0: nobody knows."""
+    for each in status.get("conditions") or []:
+        if each["type"] == condition and each.get("status") == "True":
+            try:
+                return decode.timestamp(each.get("lastTransitionTime") or "")
+            except InvalidField:
+                return 0
+    return 0
 
 
 def _start_time(status: Mapping[str, Any]) -> int | None:

@@ -157,6 +157,7 @@ class Gangs:
         # What the API server refused last time stands until it takes it.
         self._judged(record, record.refusal if record.failed_binds else None)
         record.retry_at = record.preempting = None
+        record.written = False
         self.changed.add(key)
 
     def refused(self, refusal: Refused, now: int) -> None:

@@ -3,7 +3,14 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from gang_scheduler.cluster import declarations, podsets, ranks, sources, topology_requests
+from gang_scheduler.cluster import (
+    declarations,
+    plans,
+    podsets,
+    ranks,
+    sources,
+    topology_requests,
+)
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
 from gang_scheduler.model.gathering import Gathering
@@ -36,7 +43,8 @@ class Record:
     `members` are all its pods by uid, ended ones included; those with a node have it, also when
     the binding is only assumed. `said` are the objects that describe it, by uid. `past` are
     members that had ended before the present attempt began. `whole_once` lasts while any member
-    that has a node lives. Times are seconds since the epoch; `quorum_since` is when a quorum of
+    that has a node lives; what is `written` of that is asked until this process has seen it itself,
+    or bound members. Times are seconds since the epoch; `quorum_since` is when a quorum of
     living members was first seen. `warnings` are what the last try found that holds nothing up,
     None before the first try; it was `late` when the schedule timeout had ended by the last one.
     `spared` are members that Jobs will not run any more, because so many have succeeded. `asked` is
@@ -53,6 +61,7 @@ class Record:
     said: dict[str, Declaration] = field(default_factory=dict)
     past: frozenset[str] = frozenset()
     whole_once: bool = False
+    written: bool = True
     tried: bool = False
     quorum_since: int | None = None
     refusal: Refused | None = None
@@ -181,7 +190,9 @@ class Record:
         if not bound:
             self.whole_once = False
         elif confirmed >= needed and self.declaration and not self.declaration.problem:
-            self.whole_once = True
+            self.whole_once, self.written = True, False
+        elif self.written:
+            self._read(living)
         if self.preempted_by and confirmed >= needed and self._has_recovered(living):
             self.preempted_by = ""
 
@@ -264,15 +275,22 @@ class Record:
         done = (pod for pod in self.ended() if pod.phase is PodPhase.SUCCEEDED)
         return sum(1 for pod in done if pod.created_at >= oldest)
 
+    def _read(self, living: Sequence[Pod]) -> None:
+        """Find out whether the gang was whole before this process began."""
+        progress = plans.progress_of(living)
+        if progress is plans.Progress.FINISHED:
+            self.whole_once = True
+        elif progress is plans.Progress.UNFINISHED:
+            # A status may be of an earlier attempt: who crashed did not come to write it anew.
+            since = (self.declaration or NOBODY_SAID).scheduled_at
+            self.whole_once &= not since or since >= plans.began_at(living)
+
     def _is_rest(self, living: Sequence[Pod]) -> bool:
         """Tell what a crash left of a gang from a gang that has lost members.
 
         The first has members that were there before others were bound, and were not bound.
         """
-        bound_at = [pod.scheduled_at for pod in living if pod.node and pod.scheduled_at]
-        if self.whole_once or not bound_at:
-            return False
-        return any(not pod.node and pod.created_at <= min(bound_at) for pod in living)
+        return not self.whole_once and plans.progress_of(living) is plans.Progress.UNFINISHED
 
     def _has_recovered(self, living: Sequence[Pod]) -> bool:
         """Tell whether those that were to be taken are gone, and nobody waits in their place."""

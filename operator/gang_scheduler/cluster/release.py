@@ -55,6 +55,8 @@ class Releaser:
         if record is None or record.whole_once or not self._may_write():
             return
         bound = [pod for pod in record.living() if pod.node and not pod.assumed]
+        if not bound:  # It is a group's rest.
+            return
         log.warning("gang_released", gang=str(key), pods=len(bound))
         for pod in bound:
             await self._delete(PodRef(pod.namespace, pod.name, pod.uid))

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from gang_scheduler.cluster.errors import BUDGET, ApiError
-from gang_scheduler.cluster.fake.cluster import EVENTS, LEASES, FakeCluster
+from gang_scheduler.cluster.fake.cluster import EVENTS, LEASES, FakeCluster, now
 from gang_scheduler.cluster.fake.documents import (
     Document,
     merge,
@@ -57,7 +57,8 @@ class FakeApi:
                 require_unbound(found, pod.uid)
                 found.setdefault("spec", {})["nodeName"] = node
                 found["metadata"].setdefault("annotations", {}).update(annotations)
-                set_condition(found, {"type": "PodScheduled", "status": "True"})
+                bound = {"type": "PodScheduled", "status": "True", "lastTransitionTime": now()}
+                set_condition(found, bound)
 
     async def bound_node(self, pod: PodRef) -> str:
         """Return the node of the pod, "" while it has none; GONE if the uid is another."""

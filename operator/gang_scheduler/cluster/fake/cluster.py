@@ -76,7 +76,7 @@ class FakeCluster:
         known = before["metadata"] if before else {}
         for field, made_up in (
             ("uid", f"uid-{self._version + 1}"),
-            ("creationTimestamp", _now()),
+            ("creationTimestamp", now()),
             ("generation", 1),
         ):
             metadata.setdefault(field, known.get(field, made_up))
@@ -100,7 +100,7 @@ class FakeCluster:
         """Remove an object; one with finalizers is only marked, as being deleted."""
         if self._find(resource, namespace, name)["metadata"].get("finalizers"):
             with self.changing(resource, namespace, name) as found:
-                found["metadata"].setdefault("deletionTimestamp", _now())
+                found["metadata"].setdefault("deletionTimestamp", now())
         else:
             self._remove(resource, namespace, name)
 
@@ -138,5 +138,6 @@ class FakeCluster:
             watcher(resource, change, copy.deepcopy(document))
 
 
-def _now() -> str:
+def now() -> str:
+    """Return the time as the API server writes it down."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

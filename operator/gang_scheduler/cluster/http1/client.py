@@ -1,6 +1,7 @@
 """Requests to one server, over connections that are kept for the next."""
 
 import asyncio
+import math
 import ssl
 import time
 import urllib.parse
@@ -54,7 +55,7 @@ class Client:
         """
         request = self._bytes_of(method, path, headers, body)
         # The loop's clock stands still while a callback runs, and timeouts come after what is read.
-        latest = time.monotonic() + (KEEP_SECONDS if method == "GET" else SEND_SECONDS)
+        latest = time.monotonic() + (math.inf if method == "GET" else SEND_SECONDS)
         async with asyncio.timeout(timeout_seconds), self._slots:
             kept = self._freshest()
             if kept is not None:
