@@ -15,7 +15,7 @@ from gang_scheduler.cluster.connection import Connection
 from gang_scheduler.cluster.errors import ApiError, Kind
 from gang_scheduler.cluster.kubernetes import KubernetesApi
 from gang_scheduler.cluster.leader import LeaderElector
-from gang_scheduler.cluster.ports import NODES, PODS
+from gang_scheduler.cluster.ports import NODES, PODS, PodRef
 
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 
@@ -57,6 +57,31 @@ async def test_an_error_without_a_status_object_is_told_as_it_is(body: str) -> N
     error = await answer_to(handler)
 
     assert (Kind.UNKNOWN, body) == (error.kind, error.message)
+
+
+READS: dict[str, Callable[[KubernetesApi], Awaitable[object]]] = {
+    "a list": lambda api: api.uids(PODS),
+    "a pod": lambda api: api.bound_node(PodRef("default", "a", "1")),
+    "a Lease": lambda api: api.get_lease("default", "a"),
+    "a written Lease": lambda api: api.put_lease("default", "a", {"metadata": {}}),
+}
+
+
+@pytest.mark.parametrize("read", READS.values(), ids=READS)
+@pytest.mark.parametrize("body", ["", '{"metadata": {"na', "<html>sign in</html>", "[]"])
+async def test_a_success_that_says_something_else_leaves_open_what_happened(
+    read: Callable[[KubernetesApi], Awaitable[object]], body: str
+) -> None:
+    async def handler(_: web.Request) -> web.Response:
+        return web.Response(text=body)
+
+    async with test_utils.TestServer(_anywhere(handler)) as server:
+        found = Configuration(host=str(server.make_url("")).rstrip("/"))
+        async with Connection(found) as opened:
+            with pytest.raises(ApiError) as raised:
+                await read(KubernetesApi(opened))
+
+    assert (Kind.UNKNOWN, 0) == (raised.value.kind, raised.value.status)
 
 
 async def test_to_be_sent_elsewhere_is_no_success() -> None:

@@ -1,6 +1,7 @@
 """The Api port on a real API server."""
 
 from collections.abc import Callable, Mapping
+from typing import TypeVar
 
 import msgspec
 import orjson
@@ -20,6 +21,8 @@ from gang_scheduler.cluster.ports import (
 from gang_scheduler.cluster.volumes import claim_patches
 from gang_scheduler.cluster.wire import pods as pod_wire
 from gang_scheduler.cluster.wire.metadata import MetadataList
+
+T = TypeVar("T")
 
 MERGE_PATCH = "application/merge-patch+json"
 STRATEGIC_PATCH = "application/strategic-merge-patch+json"
@@ -61,7 +64,7 @@ class KubernetesApi:
         """Return the node of the pod, "" while it has none; GONE if the uid is another."""
         path = _path(PODS, pod.namespace, pod.name)
         answer = await self._connection.request("GET", path, timeout_seconds=BIND_SECONDS)
-        found = msgspec.json.decode(answer, type=pod_wire.Pod)
+        found = _decoded(answer, pod_wire.Pod)
         if found.metadata.uid != pod.uid:
             raise ApiError(404, f"pod {pod.namespace}/{pod.name} is another one now")
         return found.spec.node_name
@@ -149,7 +152,7 @@ class KubernetesApi:
     async def _has_status(self, resource: Resource) -> bool:
         """Ask what the CRD serves: after a 404, the object may as well be gone."""
         answer = await self._connection.request("GET", f"/apis/{resource.group}/{resource.version}")
-        served = {each["name"] for each in orjson.loads(answer)["resources"]}
+        served = {each["name"] for each in _document(answer).get("resources", ())}
         if f"{resource.plural}/status" in served:
             return True
         self._without_status.add(resource)
@@ -168,7 +171,7 @@ class KubernetesApi:
         while following is not None:
             path = f"{_path(resource)}?limit={PAGE}&continue={following}"
             answer = await self._connection.request("GET", path, accept=METADATA_ONLY)
-            page = msgspec.json.decode(answer, type=MetadataList)
+            page = _decoded(answer, MetadataList)
             for item in page.items or ():
                 each = item.metadata
                 found[each.uid] = PodRef(each.namespace, each.name, each.uid)
@@ -197,5 +200,12 @@ def _path(resource: Resource, namespace: str = "", name: str = "") -> str:
 
 
 def _document(answer: bytes) -> Body:
-    document: Body = orjson.loads(answer)
-    return document
+    return _decoded(answer, dict)
+
+
+def _decoded(answer: bytes, kind: type[T]) -> T:
+    """Return what an answer says. What is between may cut it short, or write one of its own."""
+    try:
+        return msgspec.json.decode(answer, type=kind)
+    except msgspec.DecodeError as error:
+        raise ApiError(0, f"the answer is no {kind.__name__}: {error}") from error
