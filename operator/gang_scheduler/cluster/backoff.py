@@ -9,6 +9,8 @@ from gang_scheduler.model.gangs import GangKey
 
 FIRST_RETRY_SECONDS: Final = 1
 LAST_RETRY_SECONDS: Final = 60
+REST_RETRY_SECONDS: Final = 4
+"""A gang that is bound in part holds room, and may do nothing until its rest is bound."""
 
 
 class Retries:
@@ -25,9 +27,11 @@ class Retries:
         """Return when the first gang is due."""
         return self._moments[0][0] if self._moments else None
 
-    def later(self, record: Record, now: int, deadline: int | None) -> None:
+    def later(
+        self, record: Record, now: int, deadline: int | None, most: int = LAST_RETRY_SECONDS
+    ) -> None:
         """Double the wait each time; but never sleep past the schedule timeout."""
-        wait = min(FIRST_RETRY_SECONDS << record.retries, LAST_RETRY_SECONDS)
+        wait = min(FIRST_RETRY_SECONDS << record.retries, most)
         record.retries = min(record.retries + 1, LAST_RETRY_SECONDS.bit_length())
         moment = now + wait
         if deadline is not None and now < deadline < moment:

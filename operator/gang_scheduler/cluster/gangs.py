@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 
 from gang_scheduler.cluster.assembly import Assembly
-from gang_scheduler.cluster.backoff import Retries
+from gang_scheduler.cluster.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.eligibility import MOST_ROUNDS, Eligibility
 from gang_scheduler.cluster.jobs import Jobs
@@ -218,7 +218,8 @@ class Gangs:
             self._to_try.discard(key)
             # Forgetting the failed binds has just reset the other count.
             record.retries = record.failed_binds
-            self._retries.later(record, now, self.deadline(record))
+            most = REST_RETRY_SECONDS if refusal.gang.rest else LAST_RETRY_SECONDS
+            self._retries.later(record, now, self.deadline(record), most)
             record.failed_binds = record.retries
 
     def hold(self, key: GangKey, *, joins: bool = False) -> None:

@@ -1,5 +1,6 @@
 """Which gangs are tried when: after a change, when room was freed, and after a backoff."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -246,3 +247,19 @@ def test_a_postponed_gang_is_tried_after_its_backoff() -> None:
     gangs.bind_failed(Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail="403"), NOW)
 
     assert [[], ["a"]] == [due(gangs, NOW), due(gangs, NOW + 1)]
+
+
+def test_a_gang_that_is_bound_in_part_is_tried_again_soon_however_often_that_failed() -> None:
+    gangs = gangs_of(2, min_member=2)
+    gang = replace(only(gangs), rest=True)
+    now, waits = NOW, []
+
+    for _ in range(5):
+        gangs.bind_failed(Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail="403"), now)
+        moment = gangs.next_retry()
+        assert moment is not None
+        waits.append(moment - now)
+        due(gangs, moment)
+        now = moment
+
+    assert [1, 2, 4, 4, 4] == waits
