@@ -17,7 +17,7 @@ from cluster.binding_faults import (
     now,
 )
 from cluster.rigs import Rig
-from gang_scheduler.cluster.binder import GIVE_UP_SECONDS, Outcome
+from gang_scheduler.cluster.binder import GIVE_UP_SECONDS, LATE_SECONDS, Outcome
 from gang_scheduler.cluster.errors import ApiError
 from gang_scheduler.cluster.fake.faults import Call, Fault
 from gang_scheduler.cluster.ports import PODS
@@ -129,6 +129,48 @@ async def test_a_pod_that_somebody_else_bound_is_counted_where_it_is(victim: str
 
         assert Outcome.LOST is outcomes[victim]
         assert "elsewhere" == rig.nodes()[victim]
+        rig.assert_the_cache_is_right()
+
+
+@victims
+async def test_a_pod_that_somebody_else_bound_uses_its_room_before_the_watch_tells(
+    victim: str,
+) -> None:
+    echo_seconds = [0.05]
+    async with Rig(echo_seconds=lambda: echo_seconds[0]) as rig:
+        rig.node("elsewhere", 1, unschedulable=True)
+        rig.gang("a", MEMBERS)
+        await rig.quiet()
+        echo_seconds[0] = 600
+        rig.api.scripts = [at(victim, lambda call: bind_first(rig, call, "elsewhere"))]
+        rig.cycle()
+        await rig.binder.drain()
+
+        assert "elsewhere" == rig.belief()[f"uid-{victim}"]
+
+
+@victims
+@pytest.mark.parametrize("last", [FORBIDDEN, ApiError(409, "a conflict")])
+async def test_a_request_that_comes_through_after_a_refusal_of_the_next_is_found(
+    victim: str, last: ApiError
+) -> None:
+    """The first is held up on its way, and the second, after the timeout, is refused."""
+    asked: list[str] = []
+
+    def script(call: Call) -> Fault | None:
+        if (call.method, call.name) != ("bind", victim):
+            return None
+        asked.append(call.arguments["node"])
+        if len(asked) > 1:
+            return Fault(last)
+        asyncio.get_running_loop().call_later(LATE_SECONDS - 1, bind_first, rig, call, asked[0])
+        return Fault(LOST_ANSWER)
+
+    async with Rig() as rig:
+        outcomes = await bound_under(rig, script)
+
+        assert {Outcome.BOUND} == set(outcomes.values())
+        assert 2 == len(asked)
         rig.assert_the_cache_is_right()
 
 

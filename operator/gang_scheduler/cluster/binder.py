@@ -29,6 +29,8 @@ GIVE_UP_SECONDS = 120.0
 """After this the room is better planned anew: the node may be gone as well."""
 LOOK_SECONDS = 5.0
 """How soon to ask again where a pod is, when nothing else can be done."""
+LATE_SECONDS = 4.0
+"""What was not answered may still be carried out for so long: its room is not given away."""
 
 
 class Outcome(enum.StrEnum):
@@ -94,6 +96,11 @@ class GangBinding:
         """How many members were not bound by us."""
         return sum(outcome is not Outcome.BOUND for outcome in self.outcomes.values())
 
+
+COUNTED = (Outcome.BOUND, Outcome.LOST)
+"""With these, the pod is on a node that is known."""
+UNBOUND = (Outcome.REFUSED, Outcome.GAVE_UP)
+"""With these, it has none as far as is known."""
 
 Held = tuple[Hold, Mapping[Share, list[GangBinding]]]
 
@@ -212,7 +219,7 @@ class Binder:
 
     def _settle(self, gang_binding: GangBinding, bind: Bind, outcome: Outcome) -> None:
         gang_binding.outcomes[bind.pod.uid] = outcome
-        if outcome is not Outcome.BOUND:
+        if outcome not in COUNTED:
             self._cache.forget(bind.pod.uid)
         if gang_binding.done:
             self.finished(gang_binding)
@@ -222,47 +229,53 @@ class Binder:
         marks = plans.marks_of(gang_binding.placed, gang_binding.plan_id)
         clock = asyncio.get_running_loop().time
         pauses, deadline = Pauses(), clock() + GIVE_UP_SECONDS
+        is_open = False
         while self._may_write():
             try:
                 await self._api.bind(pod, bind.node, marks)
             except ApiError as error:
                 gang_binding.problem = str(error)
-                outcome, is_open = await self._judge(pod, bind.node, error)
+                # Once one was not answered, what is said of a later one is not the last word.
+                is_open |= error.kind is Kind.UNKNOWN
+                outcome = await self._judge(pod, bind.node, error)
+                if outcome is None and clock() >= deadline:
+                    outcome = Outcome.GAVE_UP
+                if outcome in UNBOUND and is_open:
+                    return await self._find_out(pod, bind.node, outcome)
                 if outcome is not None:
                     return outcome
-                if clock() >= deadline:
-                    return await self._find_out(pod, bind.node) if is_open else Outcome.GAVE_UP
                 await pauses.after(error, most=deadline - clock())
             else:
                 return Outcome.BOUND
         return Outcome.GAVE_UP
 
-    async def _judge(self, pod: PodRef, node: str, error: ApiError) -> tuple[Outcome | None, bool]:
-        """Return the outcome that an error means, None to try again; and whether it is open."""
+    async def _judge(self, pod: PodRef, node: str, error: ApiError) -> Outcome | None:
+        """Return the outcome that an error means, None to try again."""
         match error.kind:
             case Kind.GONE:
-                return Outcome.GONE, False
+                return Outcome.GONE
             case Kind.REFUSED:
-                return Outcome.REFUSED, False
+                return Outcome.REFUSED
             case Kind.THROTTLED:
-                return None, False
+                return None
         try:
             outcome = await self._read_back(pod, node)
         except ApiError:
-            return None, True
+            return None
         if outcome is None and error.kind is Kind.CONFLICT:
             # A conflict on a pod without a node: it is being deleted, or has got a gate.
-            return Outcome.REFUSED, False
-        return outcome, False
+            return Outcome.REFUSED
+        return outcome
 
-    async def _find_out(self, pod: PodRef, node: str) -> Outcome:
+    async def _find_out(self, pod: PodRef, node: str, otherwise: Outcome) -> Outcome:
         """Ask until there is an answer: the pod may be on its node, and the room with it."""
+        await asyncio.sleep(LATE_SECONDS)
         while self._may_write():
             try:
-                return await self._read_back(pod, node) or Outcome.GAVE_UP
+                return await self._read_back(pod, node) or otherwise
             except ApiError:
                 await asyncio.sleep(LOOK_SECONDS)
-        return Outcome.GAVE_UP
+        return otherwise
 
     async def _read_back(self, pod: PodRef, node: str) -> Outcome | None:
         """Look where the pod is; None while it has no node. Raises ApiError without an answer."""
@@ -274,7 +287,17 @@ class Binder:
             raise
         if not bound_to:
             return None
-        return Outcome.BOUND if bound_to == node else Outcome.LOST
+        if bound_to == node:
+            return Outcome.BOUND
+        self._count_at(pod.uid, bound_to)
+        return Outcome.LOST
+
+    def _count_at(self, uid: str, node: str) -> None:
+        """Count a pod where it turned out to be: the watch may take its time to tell."""
+        self._cache.forget(uid)
+        pod = self._cache.pod(uid)
+        if pod is not None and not pod.node:
+            self._cache.assume(Bind(pod, node))
 
 
 def _bindings(share: Share, plan_ids: Mapping[GangKey, str]) -> list[GangBinding]:
