@@ -14,7 +14,7 @@ from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.connection import Connection
 from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.ports import NATIVE_POD_GROUPS, PODS, Resource
-from gang_scheduler.cluster.watching import list_watch
+from gang_scheduler.cluster.watching import list_watch, watched
 from gang_scheduler.cluster.watching.feed import Feed
 from gang_scheduler.cluster.watching.list_watch import ListWatch
 from gang_scheduler.cluster.watching.watched import WATCHED
@@ -154,6 +154,20 @@ async def test_an_overloaded_server_is_left_alone_for_as_long_as_it_says() -> No
     assert asyncio.get_running_loop().time() - began > 0.3
 
 
+@pytest.fixture
+def absent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let pods be of a CRD."""
+    monkeypatch.setattr(watched, "DECISIVE", frozenset())
+
+
+async def test_pods_are_always_served_whatever_is_answered() -> None:
+    async with watching([page(A), 404, page(A, B)], [404]) as found:
+        await until(lambda: found.names() == "ab")
+
+        assert found.list_watch.served
+
+
+@pytest.mark.usefixtures("absent")
 async def test_a_kind_whose_crd_goes_is_gone_and_comes_back_with_it() -> None:
     async with watching([page(A), 404, page(B)], [404]) as found:
         await until(lambda: len(found.server.asked) == 3 and not found.names())
@@ -165,6 +179,7 @@ async def test_a_kind_whose_crd_goes_is_gone_and_comes_back_with_it() -> None:
         assert found.list_watch.served
 
 
+@pytest.mark.usefixtures("absent")
 async def test_a_kind_that_is_served_some_time_after_its_crd_changed_is_looked_for_again() -> None:
     async with watching([404, 404, 404, 404, page(A)]) as found:
         await until(lambda: found.server.asked.count("list") == 1)

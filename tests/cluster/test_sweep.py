@@ -8,12 +8,15 @@ import pytest
 import api_objects
 import builders
 from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.errors import ApiError
 from gang_scheduler.cluster.fake.client import FakeApi
 from gang_scheduler.cluster.fake.cluster import FakeCluster
+from gang_scheduler.cluster.fake.faults import Fault
 from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.ports import PODS, Body
 from gang_scheduler.cluster.watching.sweep import (
     AFTER_LIST_SECONDS,
+    KINDS,
     LIST_AGAIN_SECONDS,
     LOOK_FOR_KINDS_SECONDS,
     STALLS,
@@ -152,3 +155,13 @@ async def test_a_kind_with_nothing_but_objects_left_out_is_watched() -> None:
 
     assert not looking.done()
     looking.cancel()
+
+
+async def test_an_answer_that_there_are_no_pods_at_all_is_not_believed() -> None:
+    watch = Watch()
+    watch.list()
+    watch.api.fail("uids", *[Fault(ApiError(404, "not found"))] * len(KINDS))
+
+    await watch.sweep.sweep_all()
+
+    assert set(NAMES) == watch.pods()

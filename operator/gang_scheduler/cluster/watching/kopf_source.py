@@ -16,7 +16,8 @@ import kopf
 import structlog
 
 from gang_scheduler import telemetry
-from gang_scheduler.cluster.connection import Connection
+from gang_scheduler.cluster.connection import REQUEST_SECONDS, Connection
+from gang_scheduler.cluster.http1.client import CONNECT_SECONDS
 from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.watching import handlers
 from gang_scheduler.cluster.watching.relist import Relist
@@ -154,6 +155,9 @@ def operator_settings() -> kopf.OperatorSettings:
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 330
     settings.watching.inactivity_timeout = SILENT_SECONDS
+    # A list that is never answered holds up all that follows, by default for five minutes.
+    settings.networking.request_timeout = REQUEST_SECONDS
+    settings.networking.connect_timeout = CONNECT_SECONDS
     settings.networking.error_backoffs = _Forever()
     # Kopf would kill the process ten minutes after it ended, although we have started it again.
     settings.process.ultimate_exiting_timeout = None

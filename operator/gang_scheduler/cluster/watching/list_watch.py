@@ -18,7 +18,7 @@ from gang_scheduler import telemetry
 from gang_scheduler.cluster.connection import Connection
 from gang_scheduler.cluster.errors import ApiError, Kind
 from gang_scheduler.cluster.ports import Resource
-from gang_scheduler.cluster.watching import streams
+from gang_scheduler.cluster.watching import streams, watched
 from gang_scheduler.cluster.watching import wire as watch_wire
 from gang_scheduler.cluster.watching.feed import Feed
 from gang_scheduler.cluster.watching.steps import InStep
@@ -117,6 +117,7 @@ class ListWatch:
                 self._resource, self.served = resource, True
                 self._keep_step()
                 return True
+        watched.require_absent(self.kind)
         return False
 
     async def _list_pages(self, resource: Resource) -> None:

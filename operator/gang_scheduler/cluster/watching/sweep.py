@@ -19,15 +19,18 @@ from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError, Kind
 from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.ports import Api, PodRef, Resource
+from gang_scheduler.cluster.watching import watched
 from gang_scheduler.cluster.watching.watched import WATCHED
 
-KINDS = tuple(each.versions for each in WATCHED)
+BY_VERSIONS = {each.versions: each for each in WATCHED}
+KINDS = tuple(BY_VERSIONS)
 """Each kind in the versions it may be served in, the first that is counts."""
 
 AFTER_LIST_SECONDS = 2.0
 """A watch's own list takes a moment to come in: look after it."""
 LOOK_SECONDS = 0.05
 LIST_AGAIN_SECONDS = 5.0
+ASK_AGAIN_SECONDS = 1.0
 STALLS = 6
 """So many lists in a row without anything new, and it may not be slowness that keeps the rest away.
 Whoever starts anew has twice as many: a page of a slow API server may just take longer."""
@@ -69,12 +72,7 @@ class Sweep:
         missing = dict.fromkeys(KINDS, 1)
         stalls = 0
         while any(missing.values()):
-            try:
-                listed = {versions: await self._uids(versions) for versions in KINDS}
-            except ApiError as error:
-                log.warning("list_failed", error=str(error))
-                await asyncio.sleep(LIST_AGAIN_SECONDS)
-                continue
+            listed = {versions: await self._insist(versions) for versions in KINDS}
             # What came after the first list is the watches' business, or this might never end.
             required = {
                 each: {uid: ref for uid, ref in listed[each].items() if uid in first}
@@ -161,6 +159,15 @@ class Sweep:
         known = self._cache.uids(versions[0])
         return sum(uid not in known and uid not in self._intake.broken for uid in listed)
 
+    async def _insist(self, versions: Versions) -> Mapping[str, PodRef]:
+        """List a kind, again and again until that is answered."""
+        while True:
+            try:
+                return await self._uids(versions)
+            except ApiError as error:
+                log.warning("list_failed", kind=versions[0].plural, error=str(error))
+                await asyncio.sleep(max(ASK_AGAIN_SECONDS, error.retry_after))
+
     async def _uids(self, versions: Versions) -> Mapping[str, PodRef]:
         for resource in versions:
             try:
@@ -168,6 +175,7 @@ class Sweep:
             except ApiError as error:
                 if error.kind is not Kind.GONE:
                     raise
+        watched.require_absent(BY_VERSIONS[versions])
         return {}  # The kind is not served: its CRD is not installed.
 
 

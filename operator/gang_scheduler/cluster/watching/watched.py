@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 from msgspec.json import Decoder
 
 from gang_scheduler.cluster import ports
+from gang_scheduler.cluster.errors import ApiError
 from gang_scheduler.cluster.intake import Intake, Object
 from gang_scheduler.cluster.ports import Resource
 from gang_scheduler.cluster.wire import nodes as node_wire
@@ -58,3 +59,12 @@ WATCHED: Final = (
 
 DECISIVE: Final = frozenset({ports.NODES.name, ports.PODS.name})
 """What must not be long out of date when gangs are decided."""
+
+
+def require_absent(kind: Watched) -> None:
+    """Raise ApiError for a kind that is always served: whoever answered was no API server yet.
+
+    Believed, that would be an empty cluster, and all of its room would be given away.
+    """
+    if kind.name in DECISIVE:
+        raise ApiError(0, f"{kind.name} are not served")
