@@ -52,6 +52,11 @@ class Scheduler:
             self.stop()
 
     @property
+    def command(self) -> list[str]:
+        """What starts it."""
+        return self._argv
+
+    @property
     def log(self) -> Path:
         """What it wrote to stderr; spans restarts."""
         return self.cluster.processes.log(self.name)

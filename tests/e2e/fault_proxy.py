@@ -56,7 +56,10 @@ def bound_pod(method: str, path: str, _body: bytes) -> str:
 
 
 class FaultProxy:
-    """The proxy. A context manager. `choose` may be replaced at any time; `start_over` does."""
+    """The proxy. A context manager. `choose` may be replaced at any time; `start_over` does.
+
+    Watches stall while `flows` is not set.
+    """
 
     def __init__(self, server: access.Access, kubeconfig: Path, name: Name = bound_pod) -> None:
         self.kubeconfig = kubeconfig
@@ -67,6 +70,8 @@ class FaultProxy:
         self._choose: Choose = lambda *_: PASS
         self._writes = 0
         self._released = threading.Event()
+        self.flows = threading.Event()
+        self.flows.set()
         self._lock = threading.Lock()
         self._upstream: set[http.client.HTTPSConnection] = set()
         handler = type("Handler", (_Handler,), {"proxy": self})
@@ -84,8 +89,13 @@ class FaultProxy:
 
     def __exit__(self, *_: object) -> None:
         self._released.set()
+        self.flows.set()
         self._listener.shutdown()
         self._listener.server_close()
+        self.cut()
+
+    def cut(self) -> None:
+        """Cut all connections."""
         with self._lock:
             for each in self._upstream:
                 _cut(each.sock)
@@ -181,6 +191,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.send_header(key, value)
         self.end_headers()
         while part := reply.read1(READ_BYTES):
+            self.proxy.flows.wait(HOLD_SECONDS)
             self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
         self.wfile.write(b"0\r\n\r\n")
 
