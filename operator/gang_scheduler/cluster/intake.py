@@ -45,8 +45,8 @@ NATIVE_VERSIONS = [resource.version for resource in NATIVE_POD_GROUPS]
 class Intake:
     """Between the handlers and a sink.
 
-    `broken` holds the uids of objects that were left out. `on_broken` is called with the kind,
-    the object and what is wrong.
+    `broken` holds the uids of objects that were left out, `versions` what was seen of all.
+    `on_broken` is called with the kind, the object and what is wrong.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Intake:
         self._sink = sink
         self._on_broken = on_broken
         self.broken: set[str] = set()
-        self._versions = Versions()
+        self.versions = Versions()
         self.start_over()
 
     def start_over(self) -> None:
@@ -66,7 +66,7 @@ class Intake:
 
     def missing(self, uid: str) -> None:
         """Let no older state of an object in that a list has no more."""
-        self._versions.missing(uid)
+        self.versions.missing(uid)
         self.broken.discard(uid)
 
     def pod(self, event: Object) -> None:
@@ -84,11 +84,11 @@ class Intake:
         """
         metadata = source.metadata
         if change == "DELETED":
-            self._versions.gone(metadata.uid, metadata.resource_version)
+            self.versions.gone(metadata.uid, metadata.resource_version)
             self._sink.pod_gone(metadata.uid)
         else:
             pod = decode.pod_from_wire(source)
-            if not self._versions.seen(metadata.uid, metadata.resource_version):
+            if not self.versions.seen(metadata.uid, metadata.resource_version):
                 return
             self._sink.pod_seen(pod)
         self._count("Pod", metadata.uid)
@@ -97,11 +97,11 @@ class Intake:
         """Take in an event of a node in the same way."""
         metadata = source.metadata
         if change == "DELETED":
-            self._versions.gone(metadata.uid, metadata.resource_version)
+            self.versions.gone(metadata.uid, metadata.resource_version)
             self._sink.node_gone(metadata.name, metadata.uid)
         else:
             node = decode.node_from_wire(source)
-            if not self._versions.seen(metadata.uid, metadata.resource_version):
+            if not self.versions.seen(metadata.uid, metadata.resource_version):
                 return
             self._sink.node_seen(node)
         self._count("Node", metadata.uid)
@@ -189,11 +189,11 @@ class Intake:
         metadata = obj.get("metadata", {})
         uid, version = metadata.get("uid", ""), str(metadata.get("resourceVersion") or "")
         if event["type"] == "DELETED":
-            self._versions.gone(uid, version)
+            self.versions.gone(uid, version)
             self._count(kind, uid)
             gone(obj)
             return
-        if not self._versions.seen(uid, version):
+        if not self.versions.seen(uid, version):
             return
         self._count(kind, uid)
         try:

@@ -15,9 +15,10 @@ FOR_GOOD: Final = sys.maxsize
 
 
 class Versions:
-    """The newest version that was seen of every object, by uid."""
+    """The newest version that was seen of every object, by uid; `newest` is that of them all."""
 
     def __init__(self) -> None:
+        self.newest = 0
         self._newest: dict[str, int] = {}
         self._gone: dict[str, int] = {}
 
@@ -30,6 +31,7 @@ class Versions:
             return False
         self._gone.pop(uid, None)
         self._newest[uid] = number
+        self.newest = max(self.newest, number)
         return True
 
     def gone(self, uid: str, version: str) -> None:
@@ -39,6 +41,16 @@ class Versions:
     def missing(self, uid: str) -> None:
         """Note that a list has an object no more."""
         self._note_gone(uid, FOR_GOOD)
+
+    def as_of(self, version: str, before: int) -> None:
+        """Note that a list is of a version; `before` was the newest when it was asked for.
+
+        Only a history that was restored from a backup is younger: then none of it was seen.
+        """
+        if 0 < number_of(version) < before:
+            self._newest.clear()
+            self._gone.clear()
+            self.newest = 0
 
     def _note_gone(self, uid: str, version: int) -> None:
         self._newest.pop(uid, None)

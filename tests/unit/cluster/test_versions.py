@@ -137,3 +137,24 @@ def test_only_so_many_deletions_are_remembered(monkeypatch: pytest.MonkeyPatch) 
         known.gone(uid, "7")
 
     assert [True, False, False] == [known.seen(uid, "6") for uid in "abc"]
+
+
+def test_a_history_that_was_restored_from_a_backup_is_believed() -> None:
+    known = Versions()
+    known.seen("a", "90")
+    known.gone("b", "80")
+
+    known.as_of("50", before=known.newest)
+
+    assert [True, True] == [known.seen(uid, "40") for uid in "ab"]
+
+
+def test_a_list_that_was_asked_for_before_the_newest_was_seen_is_no_restored_history() -> None:
+    known = Versions()
+    known.seen("a", "50")
+    before = known.newest
+    known.seen("a", "90")
+
+    known.as_of("60", before)
+
+    assert not known.seen("a", "55")

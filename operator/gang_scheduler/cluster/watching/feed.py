@@ -38,6 +38,7 @@ class Feed:
         # By uid: namespace and name.
         self._known: dict[str, tuple[str, str]] = {}
         self._unlisted: set[str] = set()
+        self._newest_before = 0
 
     @property
     def uids(self) -> Collection[str]:
@@ -48,6 +49,11 @@ class Feed:
         """Expect a list, in this version of the kind."""
         self._api_version = resource.api_version
         self._unlisted = set(self._known)
+        self._newest_before = self._intake.versions.newest
+
+    def as_of(self, version: str) -> None:
+        """Note which version the list is of that was asked for after it had begun."""
+        self._intake.versions.as_of(version, self._newest_before)
 
     def listed(self, item: Raw) -> None:
         """Take in an object of the list."""

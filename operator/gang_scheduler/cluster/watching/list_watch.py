@@ -125,6 +125,7 @@ class ListWatch:
         version = ""
         async with aclosing(self._pages(resource)) as pages:
             async for page in pages:
+                self._feed.as_of(page.metadata.resource_version)
                 for number, item in enumerate(page.items or ()):
                     if not number % SLICE:
                         await asyncio.sleep(0)
