@@ -28,7 +28,7 @@ def main() -> int:
     """Run and print."""
     arguments = _arguments()
     dice = random.Random(arguments.seed)  # noqa: S311 - a storm keeps no secret.
-    with controlplane.start() as plane, _running(plane, arguments.source, dice) as storm:
+    with controlplane.start() as plane, _running(plane, arguments, dice) as storm:
         namespace, work, weather, journal = storm
         with namespace.watch() as watcher:
             work.start()
@@ -41,7 +41,7 @@ def main() -> int:
 
 @contextlib.contextmanager
 def _running(
-    plane: controlplane.ControlPlane, source: str, dice: random.Random
+    plane: controlplane.ControlPlane, arguments: argparse.Namespace, dice: random.Random
 ) -> Iterator[tuple[Namespace, Work, Weather, witness.Journal]]:
     """Give two replicas, each behind a proxy of its own, and what is to be done."""
     plane.kubectl("apply", f"--filename={CRDS}")
@@ -58,14 +58,14 @@ def _running(
             path = plane.directory / f"kubeconfig-{name}"
             ear = stack.enter_context(witness.Ear(name, journal, plane.access, path))
             # Few at once, so that there is a middle of every gang.
-            flags = ("--leader-elect", f"--source={source}", "--bind-concurrency=2")
+            flags = ("--leader-elect", f"--source={arguments.source}", "--bind-concurrency=2")
             made = controlplane.Scheduler(beside, *flags, name=name, kubeconfig=path)
             replicas.append(stack.enter_context(made))
             ears.append(ear)
         namespace = Namespace(plane, "storm")
         namespace.begin()
         own = random.Random(dice.random())  # noqa: S311 - a storm keeps no secret.
-        weather = Weather(plane, replicas, ears, dice, _say)
+        weather = Weather(plane, replicas, ears, dice=dice, say=_say, only=arguments.only)
         yield namespace, Work(namespace, own, MOST_CPU), weather, journal
         weather.end()
 
@@ -117,6 +117,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=300)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--source", choices=("kopf", "reflector"), default="kopf")
+    parser.add_argument("--only", nargs="*", default=(), help="faults of this name alone")
     return parser.parse_args()
 
 

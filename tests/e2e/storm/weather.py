@@ -6,7 +6,7 @@ import random
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import controlplane
 from e2e.fault_proxy import LOSE_ANSWER, LOSE_REQUEST, PASS, Fault
@@ -25,8 +25,10 @@ class Weather:
         plane: controlplane.ControlPlane,
         replicas: list[controlplane.Scheduler],
         ears: list[Ear],
+        *,
         dice: random.Random,
         say: Say,
+        only: Sequence[str] = (),
     ) -> None:
         self._plane = plane
         self._replicas = replicas
@@ -35,10 +37,17 @@ class Weather:
         self._say = say
         self._turn = threading.Lock()
         self._is_over = False
-        self._troubles = (
-            *(self._kill, self._kill, self._freeze, self._restart_server, self._freeze_server),
-            *(self._cut, self._stall, self._stall, self._errors, self._stalled_and_killed),
-        )
+        troubles = {
+            "kill": self._kill,
+            "freeze": self._freeze,
+            "restart-server": self._restart_server,
+            "freeze-server": self._freeze_server,
+            "cut": self._cut,
+            "stall": self._stall,
+            "errors": self._errors,
+            "stall-and-kill": self._stalled_and_killed,
+        }
+        self._troubles = [troubles[name] for name in only or troubles]
 
     def rage(self, seconds: float) -> None:
         """Make trouble for so long, and leave all as it should be."""
@@ -127,9 +136,10 @@ class Weather:
         number = self._dice.randrange(len(self._replicas))
         self._say(f"stall watches of {self._replicas[number].name}, kill -9 the other")
         self._ears[number].flows.clear()
-        time.sleep(self._dice.uniform(1, 4))
+        time.sleep(self._dice.uniform(2, 6))
         self._kill_one(self._replicas[number - 1])
-        time.sleep(self._dice.uniform(10, 18))
+        # The Lease of the dead ends within this, and its successor does some work.
+        time.sleep(self._dice.uniform(16, 24))
         self._ears[number].flows.set()
 
     def _errors(self) -> None:
