@@ -40,7 +40,7 @@ def scheduler(plane: controlplane.ControlPlane) -> Iterator[controlplane.Schedul
         started.log.write_text("")
 
 
-@pytest.mark.parametrize("percent", [5, 90])
+@pytest.mark.parametrize("percent", [5, 70])
 def test_the_operator_is_killed(
     scheduler: controlplane.Scheduler, namespace: Namespace, percent: int
 ) -> None:
