@@ -1,5 +1,6 @@
 """Groups of gangs as the scheduler sees them, made of what is known of each gang."""
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import NamedTuple
@@ -20,6 +21,17 @@ PATIENCE_SECONDS = 10
 """How long more Jobs of a gang are waited for before it is called impossible."""
 
 
+class Patience(NamedTuple):
+    """How long pods are waited for that may still come, in seconds."""
+
+    total_seconds: int = TOTAL_SECONDS
+    jobs_seconds: int = PATIENCE_SECONDS
+
+
+NOTHING_COMES = Patience(0, 0)
+"""All pods are there that there will ever be."""
+
+
 class _Formed(NamedTuple):
     """The gangs of a group. `starting` are those that have not been whole yet.
 
@@ -35,7 +47,7 @@ class Assembly:
     """Makes groups out of records. A group that would be the same as the last time is kept.
 
     Gangs of which something else is to be said by that are noted in `changed`, and those that are
-    to be tried at a certain moment in `retries`.
+    to be tried at a certain moment in `retries`. `patience` may be changed before the first use.
     """
 
     def __init__(
@@ -54,6 +66,7 @@ class Assembly:
         self._eligibility = eligibility
         self._retries = retries
         self._changed = changed
+        self.patience = Patience()
         self._graph = GroupGraph(self._resolve)
 
     def listen(self, key: GangKey) -> set[GangKey]:
@@ -168,7 +181,7 @@ class Assembly:
             total = said.options.total if said else None
             if total is None or record.quorum_since is None or record.whole_once:
                 continue
-            until = record.quorum_since + TOTAL_SECONDS
+            until = record.quorum_since + self.patience.total_seconds
             if now < until and sum(1 for _ in record.living()) < total:
                 for mate in records:
                     self._retries.at(mate, until)
@@ -250,8 +263,9 @@ class Assembly:
         if problem is None:
             return gang
         # Another Job of the gang may be on its way.
-        patience = max(pod.created_at for pod in gang.pending) + PATIENCE_SECONDS
-        if now < patience:
-            self._retries.at(self._records[gang.key], patience)
+        youngest = math.ceil(max(pod.created_at for pod in gang.pending))
+        until = youngest + self.patience.jobs_seconds
+        if now < until:
+            self._retries.at(self._records[gang.key], until)
             return gang
         return replace(gang, problem=problem)

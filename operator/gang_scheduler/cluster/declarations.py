@@ -41,7 +41,7 @@ class Declaration:
     uid: str
     resource: Resource | None = None
     generation: int = field(default=0, compare=False)
-    created_at: int = 0
+    created_at: float = 0
     min_member: int = 1
     apart: bool = False
     priority: int | None = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from gang_scheduler.cluster.assembly import Assembly
+from gang_scheduler.cluster.assembly import NOTHING_COMES, Assembly
 from gang_scheduler.cluster.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.eligibility import MOST_ROUNDS, Eligibility
@@ -56,6 +56,10 @@ class Gangs:
         self._refusals = Refusals(self.records)
         self.waiting = self._refusals.waiting
         """How many gangs wait, by reason."""
+
+    def expect_nothing(self) -> None:
+        """Wait for no pods that may still come: all are there that there will ever be."""
+        self._assembly.patience = NOTHING_COMES
 
     # What is seen.
 

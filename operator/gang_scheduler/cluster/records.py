@@ -270,7 +270,7 @@ class Record:
         began = min((pod.created_at for pod in living), default=0) - SAME_ATTEMPT_SECONDS
         return self._succeeded_since(began)
 
-    def _succeeded_since(self, oldest: int) -> int:
+    def _succeeded_since(self, oldest: float) -> int:
         """Count the members, created at `oldest` or later, that have succeeded in this attempt."""
         done = (pod for pod in self.ended() if pod.phase is PodPhase.SUCCEEDED)
         return sum(1 for pod in done if pod.created_at >= oldest)

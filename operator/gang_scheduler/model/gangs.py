@@ -89,7 +89,7 @@ class Gang:
 
     key: GangKey
     uid: str
-    created_at: int
+    created_at: float
     priority: int
     min_member: int
     pending: tuple[Pod, ...]
@@ -161,7 +161,7 @@ class GangGroup:
         return min(gang.priority for gang in self.waiting)
 
     @functools.cached_property
-    def created_at(self) -> int:
+    def created_at(self) -> float:
         """When its oldest gang was created, in seconds since the epoch."""
         return min(gang.created_at for gang in self.gangs)
 

@@ -121,7 +121,7 @@ class Pod:
     node: str = ""
     assumed: bool = False
     priority: int = 0
-    created_at: int = 0
+    created_at: float = 0
     phase: PodPhase = PodPhase.PENDING
     deleting: bool = False
     gated: bool = False

@@ -1,7 +1,7 @@
 """What an API server would have filled in, made from the order of the documents alone."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -11,13 +11,16 @@ from gang_scheduler.cluster.wire.metadata import Metadata
 from gang_scheduler.cluster.wire.structs import Wire
 from gang_scheduler.simulation.kinds import Kind
 
-RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)")
+RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
+GRACE_SECONDS = 30
+"""How long a pod has to end that says nothing else."""
 
 
 class GivenMetadata(Metadata, frozen=True):
     """What every object has."""
 
     generate_name: str = ""
+    deletion_grace_period_seconds: int | None = None
 
 
 class Identified(Wire, frozen=True):
@@ -29,8 +32,8 @@ class Identified(Wire, frozen=True):
 def with_identity(body: Mapping[str, Any], kind: Kind, sequence: int) -> Mapping[str, Any]:
     """Return the object with name, namespace and uid.
 
-    `sequence` is the place of the object in the input. Raises InvalidField for metadata that
-    cannot be read.
+    `sequence` is the place of the object among those of known kinds. Raises InvalidField for
+    metadata that cannot be read.
     """
     given = decode.read(body, Identified).metadata
     for field, text in (
@@ -41,7 +44,7 @@ def with_identity(body: Mapping[str, Any], kind: Kind, sequence: int) -> Mapping
     identity = {
         "name": given.name or _generated(given.generate_name, sequence),
         "namespace": (given.namespace or "default") if kind.namespaced else "",
-        "uid": given.uid or f"00000000-0000-0000-0000-{sequence:012d}",
+        "uid": given.uid or f"simulated-{sequence:012d}",
     }
     return {**body, "metadata": {**body.get("metadata", {}), **identity}}
 
@@ -59,11 +62,12 @@ def with_pod_defaults(body: Mapping[str, Any], scheduler: str) -> Mapping[str, A
 
 
 def latest_time(body: Mapping[str, Any]) -> int:
-    """Return the last time at which something had happened to the object already."""
-    status = body.get("status")
-    text = status.get("startTime") if isinstance(status, Mapping) else None
-    started_at = decode.timestamp(text) if isinstance(text, str) and _is_time(text) else 0
-    return max(creation_time(body) or 0, started_at)
+    """Return the last time at which something had happened to the object already.
+
+    That is whatever its status dates, and when its deletion was asked for.
+    """
+    happened = _times(body.get("status"))
+    return max(creation_time(body) or 0, _deleted_at(body), *happened, 0)
 
 
 def creation_time(body: Mapping[str, Any]) -> int | None:
@@ -76,6 +80,29 @@ def _generated(prefix: str, sequence: int) -> str:
     if not prefix:
         raise InvalidField("metadata.name", None, "is required")
     return f"{prefix}{sequence:05d}"
+
+
+def _deleted_at(body: Mapping[str, Any]) -> int:
+    """Return when the deletion was asked for, 0 if it was not: a grace period before the end."""
+    metadata, spec = body["metadata"], body.get("spec")
+    own = spec.get("terminationGracePeriodSeconds") if isinstance(spec, Mapping) else None
+    given = (metadata.get("deletionGracePeriodSeconds"), own, GRACE_SECONDS)
+    grace = next(each for each in given if isinstance(each, int))
+    ends_at = decode.timestamp(metadata.get("deletionTimestamp") or "")
+    return max(0, ends_at - max(0, grace))
+
+
+def _times(status: object) -> Iterator[int]:
+    """Yield the times in a status, however deep, by the names that Kubernetes gives to times."""
+    values = status.items() if isinstance(status, Mapping) else ()
+    for name, value in values:
+        if isinstance(value, str):
+            if name.endswith(("Time", "At")) and _is_time(value):
+                yield decode.timestamp(value)
+        else:
+            yield from _times(value)
+    for each in status if isinstance(status, list) else ():
+        yield from _times(each)
 
 
 def _check_time(field: str, text: str) -> None:

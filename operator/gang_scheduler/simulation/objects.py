@@ -41,6 +41,9 @@ class Described:
     pods: JobPods | None = None
 
 
+UNDATED_SECONDS = 1
+"""After the last thing that has happened, objects without a time are created within this time."""
+
 Loaded = Node | Pod | Described | DeclaredTopology | DeclaredBudget | DeclaredNamespace | Stored
 T = TypeVar("T")
 
@@ -49,8 +52,8 @@ T = TypeVar("T")
 class Objects:
     """What the input says, in its order.
 
-    `read_at` is later than everything in it, in seconds since the epoch. `notes` are lines for
-    people on what was left out.
+    `read_at` is a second later than all that has happened in it, in seconds since the epoch,
+    however many objects there are. `notes` are lines for people on what was left out.
     """
 
     loaded: tuple[Loaded, ...]
@@ -96,7 +99,7 @@ def load(documents: Iterable[Document | Problem], scheduler: str) -> Objects:
     loaded = read.load(scheduler)
     if read.problems:
         raise UnreadableInput(read.problems)
-    return Objects(loaded, read.latest + len(read.objects) + 1, tuple(read.notes))
+    return Objects(loaded, read.latest + UNDATED_SECONDS, tuple(read.notes))
 
 
 class _Reading:
@@ -115,10 +118,10 @@ class _Reading:
         if isinstance(document, Problem):
             self.problems.append(document)
             return
-        self._sequence += 1
         try:
             kind = kinds.kind_of(document.body)
             if kind is not None:
+                self._sequence += 1
                 body = defaults.with_identity(document.body, kind, self._sequence)
                 made = _made_of(kind, body)
                 self._add(_Object(document, kind, body))
@@ -138,7 +141,8 @@ class _Reading:
         for age, each in enumerate(self.objects.values(), start=1):
             if each.kind in loaders:
                 loaded = self._try(each, loaders[each.kind])
-                found.append(_aged(loaded, each.body, self.latest + age))
+                part = age / (len(self.objects) + 1)
+                found.append(_aged(loaded, each.body, self.latest + part * UNDATED_SECONDS))
                 self._note_unused(each, loaded)
         return tuple(each for each in found if each is not None)
 
@@ -247,8 +251,12 @@ def _described(
     return Described(kinds.group_of(body["apiVersion"]), uid, declared, pods)
 
 
-def _aged(loaded: Loaded | None, body: Mapping[str, Any], created_at: int) -> Loaded | None:
-    """Return the object with an age: one without a time is younger than all that have one."""
+def _aged(loaded: Loaded | None, body: Mapping[str, Any], created_at: float) -> Loaded | None:
+    """Return the object with an age: one without a time is younger than all that have one.
+
+    All such objects are of one second, in their order: none is older than another by a time that
+    means anything.
+    """
     if defaults.creation_time(body) is not None:
         return loaded
     if isinstance(loaded, Described):

@@ -51,6 +51,7 @@ def simulate(objects: Objects, options: Options) -> Outcome:
     """Return what the scheduler decides. The same objects give the same outcome."""
     # 1. Take the cluster in, as the watches would.
     cache = Cache(options.schedulers, on_change=lambda: None)
+    cache.gangs.expect_nothing()
     _fill(cache, objects.loaded)
     placed: list[Placed] = []
     preemptions: list[Preemption] = []

@@ -6,7 +6,7 @@ from gang_scheduler.cluster.budgets import DeclaredBudget
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import documents, objects
-from gang_scheduler.simulation.objects import Described, Objects, UnreadableInput
+from gang_scheduler.simulation.objects import Described, Loaded, Objects, UnreadableInput
 
 
 def loaded(text: str) -> Objects:
@@ -16,9 +16,9 @@ def loaded(text: str) -> Objects:
 def test_a_bare_pod_is_ours_and_has_an_identity() -> None:
     (pod,) = loaded("{kind: Pod, apiVersion: v1, metadata: {name: a}}").loaded
 
-    expected = ("00000000-0000-0000-0000-000000000001", "default", "a", "ours", 1)
+    expected = ("simulated-000000000001", "default", "a", "ours")
     assert isinstance(pod, Pod)
-    assert expected == (pod.uid, pod.namespace, pod.name, pod.scheduler, pod.created_at)
+    assert expected == (pod.uid, pod.namespace, pod.name, pod.scheduler)
 
 
 def test_what_is_given_is_kept() -> None:
@@ -39,7 +39,42 @@ def test_objects_keep_their_order_and_are_older_than_the_reading() -> None:
     )
 
     assert [Pod, Described, Node] == [type(each) for each in found.loaded]
-    assert 4 == found.read_at
+    assert 0 < created_at(found.loaded[0]) < created_at(found.loaded[1]) < found.read_at
+
+
+def created_at(loaded: Loaded) -> float:
+    if isinstance(loaded, Described):
+        return loaded.declarations[0].created_at
+    assert isinstance(loaded, Pod)
+    return loaded.created_at
+
+
+def test_what_has_a_time_is_older_than_what_has_none() -> None:
+    found = loaded(
+        "{kind: Pod, apiVersion: v1, metadata: {name: a}}\n---\n"
+        "{kind: Pod, apiVersion: v1, metadata: "
+        "{name: b, creationTimestamp: 1970-01-01T00:01:40Z}}\n"
+    )
+
+    assert created_at(found.loaded[0]) > created_at(found.loaded[1])
+
+
+def test_uids_are_found_for_those_without_one_whatever_others_are_called() -> None:
+    given = "00000000-0000-0000-0000-000000000002"
+    found = loaded(
+        "{kind: Pod, apiVersion: v1, metadata: {name: a}}\n---\n"
+        "{kind: Pod, apiVersion: v1, metadata: {name: b}}\n---\n"
+        f"{{kind: Pod, apiVersion: v1, metadata: {{name: c, uid: {given}}}}}"
+    )
+
+    assert 3 == len({pod.uid for pod in found.loaded if isinstance(pod, Pod)})
+
+
+def test_a_generated_name_does_not_depend_on_what_is_skipped() -> None:
+    skipped = "{kind: ConfigMap, apiVersion: v1, metadata: {name: x}}"
+    found = loaded(f"{skipped}\n---\n{{kind: Pod, apiVersion: v1, metadata: {{generateName: a-}}}}")
+
+    assert ["a-00001"] == [each.name for each in found.loaded if isinstance(each, Pod)]
 
 
 def test_what_is_left_out_is_noted() -> None:
@@ -137,7 +172,43 @@ def test_the_reading_is_later_than_what_has_started() -> None:
         "status: {startTime: 1970-01-01T00:01:40Z}}"
     )
 
-    assert 102 == found.read_at
+    assert 101 == found.read_at
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        "metadata: {name: a, creationTimestamp: 1970-01-01T00:01:40Z}",
+        "metadata: {name: a}, status: {startTime: 1970-01-01T00:01:40Z}",
+        (
+            "metadata: {name: a}, status: {conditions: "
+            "[{type: PodScheduled, lastTransitionTime: 1970-01-01T00:01:40Z}]}"
+        ),
+        (
+            "metadata: {name: a}, status: {containerStatuses: "
+            "[{name: c, state: {terminated: {finishedAt: 1970-01-01T00:01:40Z}}}]}"
+        ),
+        "metadata: {name: a, deletionTimestamp: 1970-01-01T00:02:10Z}",
+        (
+            "metadata: {name: a, deletionTimestamp: 1970-01-01T00:01:45Z, "
+            "deletionGracePeriodSeconds: 5}"
+        ),
+        (
+            "metadata: {name: a, deletionTimestamp: 1970-01-01T00:02:40Z}, "
+            "spec: {terminationGracePeriodSeconds: 60}"
+        ),
+    ],
+)
+@pytest.mark.parametrize("others", [0, 100])
+def test_the_reading_follows_what_has_happened_and_not_how_much_there_is(
+    pod: str, others: int
+) -> None:
+    spaces = (
+        f"{{kind: Namespace, apiVersion: v1, metadata: {{name: x{i}}}}}\n---\n"
+        for i in range(others)
+    )
+
+    assert 101 == loaded("".join(spaces) + f"{{kind: Pod, apiVersion: v1, {pod}}}").read_at
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,7 @@ def test_a_generic_ephemeral_volume_has_a_claim_of_its_own() -> None:
 
     assert isinstance(claim, Claim)
     assert ("default/p-data", "late") == (claim.key, claim.need.storage_class)
-    assert "00000000-0000-0000-0000-000000000001" == claim.owner
+    assert "simulated-000000000001" == claim.owner
 
 
 def test_a_claim_template_must_be_one() -> None:
