@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from gang_scheduler.cluster.records import Record
-from gang_scheduler.model.gangs import GangKey, Reason
+from gang_scheduler.model.gangs import Gang, GangKey, Reason
 from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.pods import Pod
 
 HELPED_BY_NODES: Final = frozenset(
     {Reason.UNSCHEDULABLE, Reason.UNKNOWN_LAYER, Reason.WAITING_FOR_VICTIMS}
@@ -78,6 +79,20 @@ def is_news(record: Record, refusal: Refused, *, late: bool) -> bool:
         return True
     before = record.refusal
     return before != refusal and (before is None or _wordless(before) != _wordless(refusal))
+
+
+def untold(gang: Gang, pods: tuple[Pod, ...]) -> Refused:
+    """Return what is to be said of members that no verdict speaks of.
+
+    They are surplus that was not placed beside the quorum, or nothing has been decided yet.
+    """
+    number = len(pods)
+    members = "1 more member has" if number == 1 else f"{number} more members have"
+    if gang.bound:
+        detail = f"gang {gang.key} has a place; {members} none yet, and will be tried again."
+        return Refused(gang, Reason.UNSCHEDULABLE, pods, detail=detail, left_over=True)
+    detail = f"gang {gang.key} was not tried yet"
+    return Refused(gang, Reason.WAITING_FOR_MEMBERS, pods, detail=detail)
 
 
 def _wordless(refusal: Refused) -> tuple[object, ...]:

@@ -10,6 +10,7 @@
 | priorities | PriorityClasses                                                            |
 | workloads  | the pods that the controllers of Jobs and JobSets would create             |
 | run        | fills a cache, decides, applies, decides again                             |
+| waiting    | what waits in the end, and why                                             |
 | report     | the output document; `tables` is the same for people, with its `cells`     |
 | trees      | the network for people: how full it is, and what it offers those who wait  |
 """

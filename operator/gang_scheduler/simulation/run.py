@@ -20,6 +20,7 @@ from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.simulation import trees
 from gang_scheduler.simulation.objects import Described, Loaded, Objects
 from gang_scheduler.simulation.volumes import Stored
+from gang_scheduler.simulation.waiting import Waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,8 @@ class Outcome:
     """The decisions of all cycles in their order, what waits in the end, and the cluster then.
 
     `nominated` are the nominations that still stand in the end, of those that were decided.
-    `refused` are the gangs that wait without one. `asked` are the trees that gangs asked for.
+    `refused` are the gangs that wait without one, wholly or with some members. `asked` are the
+    trees that gangs asked for.
     """
 
     placed: tuple[Placed, ...]
@@ -55,9 +57,8 @@ def simulate(objects: Objects, options: Options) -> Outcome:
     _fill(cache, objects.loaded)
     placed: list[Placed] = []
     preemptions: list[Preemption] = []
-    nominated: dict[str, tuple[GangKey, Bind]] = {}
     losses = Losses(cache)
-    waiting: dict[GangKey, Refused] = {}
+    waiting = Waiting(cache)
     asked: dict[GangKey, Topology] = {}
     # Every backoff has ended by the next cycle, so that all that wait are tried in each.
     for now in count(objects.read_at, LAST_RETRY_SECONDS):
@@ -70,15 +71,19 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         # 4. Note the decisions.
         placed += plan.placed
         preemptions += plan.preemptions
-        _note(waiting, nominated, plan)
+        waiting.note(plan)
         asked |= trees.asked_for(snapshot)
         # 5. Go on for as long as something changed.
         if not options.until_settled or not (_pass(cache, plan) or plan.placed or lost):
             break
-    standing = _standing(cache, nominated)
-    nominees = {key for key, _ in standing}
-    refused = tuple(each for key, each in waiting.items() if key not in nominees)
-    return Outcome(tuple(placed), tuple(preemptions), standing, refused, cache, asked)
+    return Outcome(
+        placed=tuple(placed),
+        preemptions=tuple(preemptions),
+        nominated=waiting.nominated(),
+        refused=waiting.refused(),
+        cache=cache,
+        asked=asked,
+    )
 
 
 def _fill(cache: Cache, loaded: Iterable[Loaded]) -> None:
@@ -134,30 +139,3 @@ def _pass(cache: Cache, plan: Plan) -> bool:
     for uid in leaving:
         cache.pod_gone(uid)
     return bool(leaving)
-
-
-def _note(
-    waiting: dict[GangKey, Refused], nominated: dict[str, tuple[GangKey, Bind]], plan: Plan
-) -> None:
-    """Bring up to date who waits, why, and for which room; the latest decision comes last."""
-    decided = [each.gang.key for each in plan.placed] + [each.gang.key for each in plan.refused]
-    for key in decided:
-        waiting.pop(key, None)
-    waiting.update((refused.gang.key, refused) for refused in plan.refused)
-    for made in plan.preemptions:
-        gang_of = {pod.uid: gang.key for gang in made.gangs for pod in gang.pending}
-        for bind in made.nominations:
-            nominated.pop(bind.pod.uid, None)
-            nominated[bind.pod.uid] = (gang_of[bind.pod.uid], bind)
-
-
-def _standing(
-    cache: Cache, nominated: dict[str, tuple[GangKey, Bind]]
-) -> tuple[tuple[GangKey, Bind], ...]:
-    """Return the nominations that are still waited for."""
-    now = {uid: cache.pod(uid) for uid in nominated}
-    return tuple(
-        (key, bind)
-        for uid, (key, bind) in nominated.items()
-        if (pod := now[uid]) is not None and not pod.node and pod.nominated == bind.node
-    )

@@ -36,6 +36,8 @@ class Packing:
 
     def seat(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
         """Take room for all members in one domain at `area.must` or lower, else for none."""
+        if not crowds:
+            return {}  # A podset all of whose members are surplus needs no room at first.
         if not area.open.any():
             return None
         if entangled.are([crowd.ask for crowd in crowds], self._trial, self.seating.profile):

@@ -1,0 +1,61 @@
+"""What waits in the end, for what and why: every pending pod is spoken of once."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gang_scheduler.cluster import refusals
+from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.plan import Bind, Plan, Refused
+
+
+class Waiting:
+    """The gangs that wait after the cycles so far, and the room that is kept for some of them."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+        self._refused: dict[GangKey, Refused] = {}
+        self._nominated: dict[str, tuple[GangKey, Bind]] = {}
+
+    def note(self, plan: Plan) -> None:
+        """Bring up to date what waits, why, and for which room; the latest decision comes last."""
+        decided = [each.gang.key for each in plan.placed] + [each.gang.key for each in plan.refused]
+        for key in decided:
+            self._refused.pop(key, None)
+        self._refused.update((refused.gang.key, refused) for refused in plan.refused)
+        for made in plan.preemptions:
+            gang_of = {pod.uid: gang.key for gang in made.gangs for pod in gang.pending}
+            for bind in made.nominations:
+                self._nominated.pop(bind.pod.uid, None)
+                self._nominated[bind.pod.uid] = (gang_of[bind.pod.uid], bind)
+
+    def nominated(self) -> tuple[tuple[GangKey, Bind], ...]:
+        """Return the nominations that are still waited for."""
+        now = {uid: self._cache.pod(uid) for uid in self._nominated}
+        return tuple(
+            (key, bind)
+            for uid, (key, bind) in self._nominated.items()
+            if (pod := now[uid]) is not None and not pod.node and pod.nominated == bind.node
+        )
+
+    def refused(self) -> tuple[Refused, ...]:
+        """Return why the members wait that have no nomination, a gang at a time."""
+        nominees = {bind.pod.uid for _, bind in self.nominated()}
+        keys = dict.fromkeys((*self._refused, *self._cache.gangs.records))
+        return tuple(each for key in keys for each in self._refusal(key, nominees))
+
+    def _refusal(self, key: GangKey, nominees: set[str]) -> Iterator[Refused]:
+        record, refused = self._cache.gangs.records.get(key), self._refused.get(key)
+        if record is None:
+            return
+        gang = record.as_gang(self._cache.schedulers)
+        waiting = tuple(pod for pod in gang.pending if pod.uid not in nominees)
+        if not waiting:
+            return
+        if refused is None:
+            yield refusals.untold(gang, waiting)
+        elif len(waiting) < len(gang.pending):
+            # The quorum is nominated: what waits for other room is surplus.
+            yield replace(refused, pods=waiting, left_over=True)
+        else:
+            yield replace(refused, pods=waiting)

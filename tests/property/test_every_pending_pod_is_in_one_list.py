@@ -1,0 +1,41 @@
+"""Law: `simulate` speaks of every pending pod of ours, and of each in one list only."""
+
+from collections import Counter
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.simulation import report
+from gang_scheduler.simulation.objects import Objects
+from gang_scheduler.simulation.run import Options, simulate
+from property.manifests import OURS, Manifest, clusters, read
+
+
+def pending(found: Objects) -> Counter[str]:
+    """Return the pods that are to be placed: ours, alive, not gated and without a node."""
+    pods = (each for each in found.loaded if isinstance(each, Pod))
+    return Counter(pod.key for pod in pods if pod.living and not pod.node and pod.scheduler == OURS)
+
+
+def spoken_of(decided: dict[str, Any]) -> Counter[str]:
+    listed = (each["pod"] for name in ("bindings", "nominations") for each in decided[name])
+    return Counter(listed) + Counter(
+        pod for each in decided["unschedulable"] for pod in each["pods"]
+    )
+
+
+@settings(max_examples=300)  # What a cycle may forget is rare.
+@given(manifests=clusters(), until_settled=st.booleans())
+def test_every_pending_pod_is_in_one_list(
+    manifests: list[Manifest], *, until_settled: bool
+) -> None:
+    found = read(manifests)
+    decided = report.document(simulate(found, Options((OURS,), until_settled=until_settled)))
+
+    assert pending(found) == spoken_of(decided)
+    for each in decided["unschedulable"]:
+        assert each["reason"]
+        assert each["message"], each
+        assert each["pods"], each
