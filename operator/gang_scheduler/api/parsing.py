@@ -17,6 +17,8 @@ from gang_scheduler.api.meta import ApiModel, CustomResource
 Kind = TypeVar("Kind", bound=CustomResource)
 
 LONGEST_SHOWN_VALUE: Final = 100
+LONGEST_FIELD: Final = 400
+"""A key of an annotation has up to 317 characters."""
 
 # pydantic's error types in words that follow the name of a field.
 PROBLEMS: Final = {
@@ -44,12 +46,16 @@ class InvalidField(ValueError):  # noqa: N818 - names what is wrong, like the re
 
     def __str__(self) -> str:
         """Return a sentence for a condition or an Event, of bounded length."""
+        field = shortened(self.field, LONGEST_FIELD)
         if self.value is None:
-            return f"{self.field} {self.problem}"
-        shown = json.dumps(self.value, default=str, ensure_ascii=False)
-        if len(shown) > LONGEST_SHOWN_VALUE:
-            shown = shown[:LONGEST_SHOWN_VALUE] + "..."
-        return f"{self.field} {self.problem}, not {shown}"
+            return f"{field} {self.problem}"
+        shown = shortened(json.dumps(self.value, default=str, ensure_ascii=False))
+        return f"{field} {self.problem}, not {shown}"
+
+
+def shortened(text: str, most: int = LONGEST_SHOWN_VALUE) -> str:
+    """Return the text, or as much of its beginning as people want to see."""
+    return text if len(text) <= most else text[:most] + "..."
 
 
 def parse_spec(kind_model: type[Kind], obj: Mapping[str, Any]) -> Kind:

@@ -1,5 +1,6 @@
 """PodDisruptionBudgets: which pods one covers, and how many of those may go."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,8 @@ from gang_scheduler.cluster.wire.budgets import PodDisruptionBudget, PodDisrupti
 from gang_scheduler.cluster.wire.selectors import LabelSelector
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.requirements import Requirement, hold
+
+_PERCENTAGE = re.compile(r"(?P<number>[0-9]{1,9})%")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +130,11 @@ def _share(where: str, amount: int | str) -> Callable[[int], int]:
     """Return a number, or a percentage rounded up, as a function of the whole."""
     if isinstance(amount, int):
         return lambda _: amount
-    percent = amount.removesuffix("%")
-    if percent == amount or not (percent.isascii() and percent.isdigit()):
+    found = _PERCENTAGE.fullmatch(amount)
+    if found is None:
         raise InvalidField(where, amount, "must be a whole number or a percentage")
-    return lambda expected: -(-int(percent) * expected // 100)
+    percent = int(found["number"])
+    return lambda expected: -(-percent * expected // 100)
 
 
 def _counted(budget: DeclaredBudget, pods: Iterable[Pod]) -> int:

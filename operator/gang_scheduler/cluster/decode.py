@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.parsing import InvalidField, without_nulls
+from gang_scheduler.api.parsing import InvalidField, shortened, without_nulls
 from gang_scheduler.cluster import asks, podsets, ranks
 from gang_scheduler.cluster.pod_requests import amounts
 from gang_scheduler.cluster.volumes import pod_volumes
@@ -33,7 +33,8 @@ NEVER_WITHOUT = frozenset({"DaemonSet", "Node"})
 """Owners that keep a pod on its node: evicted, it would come back at once."""
 
 _PATH_STEP = re.compile(r"\.(?P<key>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
-_EXPECTED = re.compile(r"Expected `(?P<kinds>[^`]+)`")
+_EXPECTED = re.compile(r"Expected `(?P<kinds>[^`]+)`(?: (?P<bound>[<>]=) (?P<limit>-?[0-9]+))?")
+_BOUNDS = {"<=": "at most", ">=": "at least"}
 _KINDS = {
     "str": "a string",
     "int": "a whole number",
@@ -196,7 +197,9 @@ def _locate(body: Any, path: str) -> tuple[str, object]:  # noqa: ANN401 - any J
 def _in_words(problem: str) -> str:
     expected = _EXPECTED.match(problem)
     if expected is None:
-        return f"is wrong ({problem})"
+        return f"is wrong ({shortened(problem)})"
+    if expected["bound"]:
+        return f"must be {_BOUNDS[expected['bound']]} {expected['limit']}"
     kinds = [each.strip() for each in expected["kinds"].split("|")]
     return "must be " + " or ".join(_KINDS.get(kind, kind) for kind in kinds)
 

@@ -5,11 +5,13 @@ stalls delivers minutes later. The API server gives every write a larger resourc
 state with the smaller one is the older one (KEP-5504 makes that a promise).
 """
 
+import re
 import sys
 from typing import Final
 
 MOST_GONE: Final = 1 << 16
 """So many deletions are remembered: none is told of that much later."""
+_NUMBER: Final = re.compile(r"[0-9]{1,20}")
 FOR_GOOD: Final = sys.maxsize
 """What is missing from a list was deleted, in whatever version: no uid is given twice."""
 
@@ -61,4 +63,4 @@ class Versions:
 
 def number_of(version: str) -> int:
     """Return a resourceVersion as the number that it is; 0 for none, or one that is no number."""
-    return int(version) if version.isdecimal() else 0
+    return int(version) if _NUMBER.fullmatch(version) else 0

@@ -2,9 +2,12 @@
 
 import re
 
-_DIGITS = re.compile(r"(\d+)")
+_DIGITS = re.compile(r"([0-9]+)")
 
-NaturalKey = tuple[tuple[str | int, ...], str]
+Number = tuple[int, str]
+"""How long a number is without zeros in front, and its digits: the order is that of numbers."""
+
+NaturalKey = tuple[tuple[str | Number, ...], str]
 
 
 def natural_key(name: str) -> NaturalKey:
@@ -14,4 +17,10 @@ def natural_key(name: str) -> NaturalKey:
     always compare like with like.
     """
     parts = _DIGITS.split(name)
-    return tuple(int(part) if i % 2 else part for i, part in enumerate(parts)), name
+    return tuple(_number(part) if i % 2 else part for i, part in enumerate(parts)), name
+
+
+def _number(digits: str) -> Number:
+    # Python reads no number of more than 4300 digits, and a name may have as many.
+    significant = digits.lstrip("0")
+    return len(significant), significant

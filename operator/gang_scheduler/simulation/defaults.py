@@ -8,7 +8,7 @@ from typing import Any
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cluster import decode
 from gang_scheduler.cluster.wire.metadata import Metadata
-from gang_scheduler.cluster.wire.structs import Wire
+from gang_scheduler.cluster.wire.structs import Int64, Wire
 from gang_scheduler.simulation.kinds import Kind
 
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
@@ -20,7 +20,7 @@ class GivenMetadata(Metadata, frozen=True):
     """What every object has."""
 
     generate_name: str = ""
-    deletion_grace_period_seconds: int | None = None
+    deletion_grace_period_seconds: Int64 | None = None
 
 
 class Identified(Wire, frozen=True):

@@ -8,7 +8,7 @@ from typing import Any
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cluster import decode
 from gang_scheduler.cluster.wire.metadata import Metadata
-from gang_scheduler.cluster.wire.structs import Wire
+from gang_scheduler.cluster.wire.structs import Int32, Wire
 
 
 class PreemptionPolicy(StrEnum):
@@ -21,7 +21,7 @@ class PreemptionPolicy(StrEnum):
 class PriorityClass(Wire, frozen=True):
     """A PriorityClass."""
 
-    value: int
+    value: Int32
     metadata: Metadata = Metadata()
     global_default: bool = False
     preemption_policy: PreemptionPolicy = PreemptionPolicy.PREEMPT

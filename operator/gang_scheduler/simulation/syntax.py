@@ -19,6 +19,10 @@ except ImportError:
     from yaml import SafeLoader  # type: ignore[assignment]  # Where libyaml is missing: slower.
 
 DEEPEST = 100
+MOST_VALUES, MOST_REPEATED = 1_000_000, 10
+"""A text may have so many values, or so many for each of its characters, if that is more."""
+MOST_MERGED = 10_000
+"""So many keys an object may have after a merge."""
 STRING_MAPS = frozenset({"labels", "annotations", "nodeSelector", "matchLabels"})
 """Maps of strings: a null in them is the empty string, and not an absent field."""
 
@@ -44,11 +48,14 @@ class _Loader(SafeLoader):
         self._seen: dict[int, yaml.MappingNode] = {}
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Refuse equal keys before merge keys are put in, which may bring equal ones."""
+        """Refuse equal keys before merge keys are put in, which may bring equal ones, and many."""
         if id(node) not in self._seen:
             self._seen[id(node)] = node
             _refuse_equal_keys(node)
         super().flatten_mapping(node)
+        if len(node.value) > MOST_MERGED:
+            problem = "merge keys make it too large"
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=node.start_mark)
 
 
 for _tag, _pattern in _SCALARS:
@@ -72,11 +79,11 @@ def values(text: str) -> Iterator[Any]:
 def _from_json(text: str) -> Iterator[Any]:
     """Read JSON values one after the other; what only begins like JSON may still be YAML."""
     decoder = json.JSONDecoder(object_pairs_hook=_unequal)
-    text, found, position = text.strip(), [], 0
+    text, found, position, plain = text.strip(), [], 0, _Plain(text)
     try:
         while position < len(text):
             value, end = decoder.raw_decode(text, position)
-            found.append(_plain(value))
+            found.append(plain.value(value))
             position = len(text) - len(text[end:].lstrip())
     except (ValueError, RecursionError):
         yield from _from_yaml(text)
@@ -86,14 +93,14 @@ def _from_json(text: str) -> Iterator[Any]:
 
 def _from_yaml(text: str) -> Iterator[Any]:
     too_deep = _first_too_deep(text)
-    loader = _Loader(text)
+    loader, plain = _Loader(text), _Plain(text)
     try:
         for number in itertools.count():
             if number == too_deep:
                 raise UnreadableText(f"it is nested more than {DEEPEST} levels deep")
             if not loader.check_data():  # type: ignore[no-untyped-call]  # Missing in the stubs.
                 return
-            yield _plain(loader.get_data())
+            yield plain.value(loader.get_data())
     finally:
         loader.dispose()
 
@@ -128,22 +135,57 @@ def _unequal(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs)
 
 
-def _plain(value: Any, *, strings: bool = False) -> Any:  # noqa: ANN401 - any JSON value.
-    """Return the value with string keys and without null fields: to Kubernetes those are absent."""
-    if isinstance(value, dict):
-        return {
-            _key(name): "" if item is None else _plain(item, strings=name in STRING_MAPS)
-            for name, item in value.items()
-            if item is not None or strings
-        }
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return value
+class _Plain:
+    """Makes JSON values as Kubernetes takes them of what one text says."""
+
+    def __init__(self, text: str) -> None:
+        self._left = max(MOST_VALUES, MOST_REPEATED * len(text))
+
+    def value(self, value: Any, *, strings: bool = False, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON value.
+        """Return the value with string keys and without null fields: those are absent.
+
+        Raises ValueError for what no JSON can say, and for what aliases make far too large.
+        """
+        self._left -= 1
+        if self._left < 0:
+            raise ValueError("its aliases make it too large")
+        if depth > DEEPEST:
+            raise RecursionError  # Of JSON it is asked again, as YAML: that knows why.
+        if isinstance(value, dict):
+            return {
+                _key(name): "" if item is None else self._field(name, item, depth)
+                for name, item in value.items()
+                if item is not None or strings
+            }
+        if isinstance(value, list):
+            return [self.value(item, depth=depth + 1) for item in value]
+        return _scalar(value)
+
+    def _field(self, name: object, item: object, depth: int) -> Any:  # noqa: ANN401 - as above.
+        return self.value(item, strings=name in STRING_MAPS, depth=depth + 1)
+
+
+def _scalar(value: object) -> object:
+    if isinstance(value, str):
+        return _text(value)
+    if value is None or isinstance(value, bool | int | float):
+        return value
+    raise ValueError(f"a value must be one of JSON, not {value}")
+
+
+def _text(text: str) -> str:
+    """Return a text. Raises ValueError for one with half of a character: nothing can write it."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError(f"{json.dumps(text)} has half of a character") from error
+    return text
 
 
 def _key(name: object) -> str:
     if isinstance(name, str):
-        return name
+        return _text(name)
     if isinstance(name, bool | int | float):
         return json.dumps(name)
     raise ValueError(f"a key must be a string, not {name}")

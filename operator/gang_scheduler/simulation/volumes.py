@@ -62,8 +62,12 @@ def claims_of(pod: Body) -> Iterator[Body]:
         if not isinstance(template, Mapping):
             where = f"spec.volumes[{i}].ephemeral.volumeClaimTemplate"
             raise InvalidField(where, template, "must be an object")
+        given = template.get("metadata", {})
+        if not isinstance(given, Mapping):
+            where = f"spec.volumes[{i}].ephemeral.volumeClaimTemplate.metadata"
+            raise InvalidField(where, given, "must be an object")
         metadata = {
-            **(template.get("metadata") or {}),
+            **given,
             **workloads.owned(pod, "Pod", f"{pod['metadata']['name']}-{volume.name}"),
         }
         spec = template.get("spec", {})

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cluster import decode
 from gang_scheduler.cluster.sources import JOB_SET_LABEL, REPLICATED_JOB_LABEL
 from gang_scheduler.cluster.wire.jobs import Job, JobSet
@@ -10,6 +11,9 @@ from gang_scheduler.cluster.wire.jobs import Job, JobSet
 INDEX = "batch.kubernetes.io/job-completion-index"
 JOB_NAMES = ("batch.kubernetes.io/job-name", "job-name")
 JOB_SET_JOB = "jobset.sigs.k8s.io/job-index"
+
+MOST_PODS = 100_000
+"""As many as an indexed Job can have. More are a slip of the pen, and would take all memory."""
 
 Body = Mapping[str, Any]
 
@@ -20,28 +24,45 @@ def pods_of_job(job: Body) -> Iterator[Body]:
     Raises InvalidField that names the field and the value.
     """
     source = decode.read(job, Job)
-    parallelism = source.spec.parallelism
-    total = parallelism if source.spec.completions is None else source.spec.completions
+    if "template" not in job.get("spec", {}):
+        raise InvalidField("spec.template", None, "is required")
+    number = _number_of_pods(source)
+    if number > MOST_PODS:
+        raise InvalidField("spec.parallelism", number, f"must be at most {MOST_PODS} here")
     name = job["metadata"]["name"]
-    for index in range(min(parallelism, total - source.status.succeeded)):
+    for index in range(number):
         numbered = {INDEX: str(index)}
         labels = {**dict.fromkeys(JOB_NAMES, name), **numbered}
-        pod = _from_template(job["spec"].get("template", {}), labels, numbered)
+        pod = _from_template(job["spec"]["template"], labels, numbered)
         yield {**pod, "metadata": {**pod["metadata"], **owned(job, "Job", f"{name}-{index}")}}
 
 
 def jobs_of_job_set(job_set: Body) -> Iterator[Body]:
     """Yield the Jobs of a JobSet. Raises InvalidField that names the field and the value."""
-    decode.read(job_set, JobSet)
+    source = decode.read(job_set, JobSet)
     set_name = job_set["metadata"]["name"]
-    for replicated in job_set.get("spec", {}).get("replicatedJobs", []):
-        for index in range(replicated.get("replicas", 1)):
+    for i, replicated in enumerate(job_set.get("spec", {}).get("replicatedJobs", [])):
+        where, number = f"spec.replicatedJobs[{i}]", source.spec.replicated_jobs[i].replicas
+        if "name" not in replicated:
+            raise InvalidField(f"{where}.name", None, "is required")
+        if "template" not in replicated.get("template", {}).get("spec", {}):
+            raise InvalidField(f"{where}.template.spec.template", None, "is required")
+        if number > MOST_PODS:
+            raise InvalidField(f"{where}.replicas", number, f"must be at most {MOST_PODS} here")
+        for index in range(number):
             labels = {
                 JOB_SET_LABEL: set_name,
                 REPLICATED_JOB_LABEL: replicated["name"],
                 JOB_SET_JOB: str(index),
             }
             yield _job(job_set, replicated, f"{set_name}-{replicated['name']}-{index}", labels)
+
+
+def _number_of_pods(job: Job) -> int:
+    """Return how many pods a Job runs at once."""
+    parallelism, completions = job.spec.parallelism, job.spec.completions
+    total = parallelism if completions is None else completions
+    return max(0, min(parallelism, total - job.status.succeeded))
 
 
 def _job(job_set: Body, replicated: Body, name: str, labels: Mapping[str, str]) -> Body:

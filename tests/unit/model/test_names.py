@@ -30,6 +30,12 @@ def test_names_that_count_alike_compare_bytewise() -> None:
     assert ["a-01", "a-1"] == sorted(["a-1", "a-01"], key=natural_key)
 
 
+def test_numbers_may_have_any_number_of_digits() -> None:
+    ordered = ["a-2", "a-" + "1" * 5000, "a-" + "2" * 5000, "a-" + "1" * 5001]
+
+    assert ordered == sorted(ordered, key=natural_key)
+
+
 def test_any_two_names_can_be_compared() -> None:
     letters = random.Random(7)  # noqa: S311 - nothing secret.
     names = ["".join(letters.choices("ab019-.", k=letters.randint(0, 6))) for _ in range(60)]

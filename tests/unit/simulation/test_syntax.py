@@ -1,5 +1,6 @@
 """Text is read as kubectl reads it."""
 
+import itertools
 from typing import Any
 
 import pytest
@@ -78,3 +79,33 @@ def test_documents_before_a_broken_one_are_read() -> None:
     values = syntax.values("a: 1\n---\nb: [")
 
     assert {"a": 1} == next(values)
+
+
+HALF = "found invalid Unicode character escape code"
+BOMB = "a: &a [x, x, x, x, x, x, x, x, x, x]\n" + "".join(
+    f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]\n"
+    for before, name in itertools.pairwise("abcdefghi")
+)
+MERGED = "a: &a {x: 1}\n" + "".join(
+    f"{name}: &{name} {{<<: [{', '.join([f'*{before}'] * 10)}]}}\n"
+    for before, name in itertools.pairwise("abcdefghi")
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        (BOMB, "its aliases make it too large"),
+        (MERGED, "line 6, column 4: merge keys make it too large"),
+        (r'{"a": "\ud800"}', f"line 1, column 10: {HALF}"),
+        (r'{"\udc00": 1}', f"line 1, column 5: {HALF}"),
+        ("a: !!timestamp 2024-01-01", "a value must be one of JSON, not 2024-01-01"),
+        ('{"a": ' + "[" * 500 + "]" * 500 + "}", "it is nested more than 100 levels deep"),
+    ],
+    ids=("aliases", "merges", "value", "key", "tag", "depth"),
+)
+def test_what_would_harm_later_is_refused_at_once(text: str, problem: str) -> None:
+    with pytest.raises(syntax.UnreadableText) as caught:
+        list(syntax.values(text))
+
+    assert problem == str(caught.value)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from gang_scheduler.cluster import decode, label_selectors
+from gang_scheduler.cluster import decode, label_selectors, versions
 from gang_scheduler.cluster.pod_requests import amounts
 from gang_scheduler.cluster.ports import (
     CSI_DRIVERS,
@@ -167,7 +167,7 @@ READERS: Final[Mapping[Resource, Callable[[Mapping[str, Any]], VolumeObject]]] =
 
 
 def _version(metadata: Metadata) -> int:
-    return int(metadata.resource_version) if metadata.resource_version.isdecimal() else 0
+    return versions.number_of(metadata.resource_version)
 
 
 def _size(quantity: Quantity | None, where: str) -> int:

@@ -3,7 +3,7 @@
 from msgspec import field
 
 from gang_scheduler.cluster.wire.selectors import LabelSelector, NodeSelector, NodeSelectorTerm
-from gang_scheduler.cluster.wire.structs import Wire
+from gang_scheduler.cluster.wire.structs import Int32, Wire
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -12,7 +12,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 class PreferredSchedulingTerm(Wire, frozen=True):
     """A node selector term, and how much it is wished for."""
 
-    weight: int = 0
+    weight: Int32 = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
@@ -37,7 +37,7 @@ class PodAffinityTerm(Wire, frozen=True):
 class WeightedPodAffinityTerm(Wire, frozen=True):
     """The same, and how much it is wished for."""
 
-    weight: int = 0
+    weight: Int32 = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
 
 

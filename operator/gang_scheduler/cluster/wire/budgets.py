@@ -2,22 +2,22 @@
 
 from gang_scheduler.cluster.wire.metadata import Metadata
 from gang_scheduler.cluster.wire.selectors import LabelSelector
-from gang_scheduler.cluster.wire.structs import Wire
+from gang_scheduler.cluster.wire.structs import Int32, Int64, Wire
 
 
 class PodDisruptionBudgetSpec(Wire, frozen=True):
     """`spec` of a PodDisruptionBudget. Without a selector it covers no pod."""
 
     selector: LabelSelector | None = None
-    min_available: int | str | None = None
-    max_unavailable: int | str | None = None
+    min_available: Int32 | str | None = None
+    max_unavailable: Int32 | str | None = None
 
 
 class PodDisruptionBudgetStatus(Wire, frozen=True):
     """`status` of a PodDisruptionBudget, and of which generation it tells."""
 
-    observed_generation: int = 0
-    disruptions_allowed: int = 0
+    observed_generation: Int64 = 0
+    disruptions_allowed: Int32 = 0
 
 
 class PodDisruptionBudget(Wire, frozen=True):

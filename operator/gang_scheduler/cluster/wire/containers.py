@@ -3,14 +3,14 @@
 from msgspec import field
 
 from gang_scheduler.cluster.wire.quantities import Quantities, ResourceRequirements
-from gang_scheduler.cluster.wire.structs import Wire
+from gang_scheduler.cluster.wire.structs import Int32, Wire
 
 
 class ContainerPort(Wire, frozen=True):
     """`spec.containers[].ports[]`."""
 
-    host_port: int = 0
-    container_port: int = 0
+    host_port: Int32 = 0
+    container_port: Int32 = 0
     protocol: str = "TCP"
     host_ip: str = field(default="", name="hostIP")
 

@@ -4,21 +4,21 @@ from msgspec import field
 
 from gang_scheduler.cluster.wire.metadata import Metadata
 from gang_scheduler.cluster.wire.pods import PodTemplate
-from gang_scheduler.cluster.wire.structs import Wire
+from gang_scheduler.cluster.wire.structs import Count, Wire
 
 
 class JobSpec(Wire, frozen=True):
     """`spec` of a Job. Without completions, any one success ends it."""
 
     template: PodTemplate = PodTemplate()
-    parallelism: int = 1
-    completions: int | None = None
+    parallelism: Count = 1
+    completions: Count | None = None
 
 
 class JobStatus(Wire, frozen=True):
     """`status` of a Job."""
 
-    succeeded: int = 0
+    succeeded: Count = 0
 
 
 class Job(Wire, frozen=True):
@@ -40,7 +40,7 @@ class ReplicatedJob(Wire, frozen=True):
     """`spec.replicatedJobs[]`."""
 
     name: str = ""
-    replicas: int = 1
+    replicas: Count = 1
     template: JobTemplate = JobTemplate()
     depends_on: list[dict[str, object]] = field(default_factory=list)
 

@@ -2,7 +2,7 @@
 
 from msgspec import field
 
-from gang_scheduler.cluster.wire.structs import Wire
+from gang_scheduler.cluster.wire.structs import Int64, Wire
 
 
 class OwnerReference(Wire, frozen=True):
@@ -30,7 +30,7 @@ class Metadata(Wire, frozen=True):
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
-    generation: int = 0
+    generation: Int64 = 0
     labels: dict[str, str] = field(default_factory=dict)
     annotations: dict[str, str] = field(default_factory=dict)
     creation_timestamp: str = ""

@@ -3,13 +3,13 @@
 from msgspec import field
 
 from gang_scheduler.cluster.wire.metadata import Metadata
-from gang_scheduler.cluster.wire.structs import Wire
+from gang_scheduler.cluster.wire.structs import Int32, Wire
 
 
 class GangPolicy(Wire, frozen=True):
     """`spec.schedulingPolicy.gang` of a native PodGroup."""
 
-    min_count: int = 1
+    min_count: Int32 = 1
 
 
 class SchedulingPolicy(Wire, frozen=True):
@@ -43,7 +43,7 @@ class NativePodGroupSpec(Wire, frozen=True):
     scheduling_constraints: SchedulingConstraints = SchedulingConstraints()
     resource_claims: list[dict[str, object]] = field(default_factory=list)
     parent_composite_pod_group_name: str = ""
-    priority: int | None = None
+    priority: Int32 | None = None
     priority_class_name: str = ""
     # A word in v1alpha2, a union of objects since.
     disruption_mode: DisruptionMode | str = ""

@@ -9,7 +9,7 @@ from gang_scheduler.cluster.wire.metadata import Metadata
 from gang_scheduler.cluster.wire.pod_volumes import Volume
 from gang_scheduler.cluster.wire.quantities import Quantities, ResourceRequirements
 from gang_scheduler.cluster.wire.spreads import SpreadConstraint
-from gang_scheduler.cluster.wire.structs import Wire
+from gang_scheduler.cluster.wire.structs import Int32, Wire
 from gang_scheduler.model.pods import PodPhase
 
 
@@ -33,7 +33,7 @@ class PodSpec(Wire, frozen=True):
 
     node_name: str = ""
     scheduler_name: str = ""
-    priority: int | None = None
+    priority: Int32 | None = None
     priority_class_name: str = ""
     preemption_policy: str = ""
     node_selector: dict[str, str] = field(default_factory=dict)

@@ -2,9 +2,9 @@
 
 from msgspec import field
 
-from gang_scheduler.cluster.wire.structs import Wire
+from gang_scheduler.cluster.wire.structs import Int64, Wire
 
-Quantity = str | int | float
+Quantity = str | Int64 | float
 Quantities = dict[str, Quantity]
 
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 from msgspec import field
 
 from gang_scheduler.cluster.wire.selectors import LabelSelector
-from gang_scheduler.cluster.wire.structs import Wire
+from gang_scheduler.cluster.wire.structs import Int32, Wire
 
 
 class WhenUnsatisfiable(StrEnum):
@@ -26,8 +26,8 @@ class SpreadConstraint(Wire, frozen=True):
     """`spec.topologySpreadConstraints[]`."""
 
     topology_key: str = ""
-    max_skew: int = 0
-    min_domains: int = 1
+    max_skew: Int32 = 0
+    min_domains: Int32 = 1
     label_selector: LabelSelector | None = None
     match_label_keys: list[str] = field(default_factory=list)
     node_affinity_policy: NodeInclusionPolicy = NodeInclusionPolicy.HONOR

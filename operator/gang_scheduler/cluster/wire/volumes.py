@@ -5,7 +5,7 @@ from msgspec import field
 from gang_scheduler.cluster.wire.metadata import Metadata
 from gang_scheduler.cluster.wire.quantities import Quantities, Quantity
 from gang_scheduler.cluster.wire.selectors import LabelSelector, NodeSelector
-from gang_scheduler.cluster.wire.structs import Wire
+from gang_scheduler.cluster.wire.structs import Int32, Wire
 
 
 class Named(Wire, frozen=True):
@@ -116,7 +116,7 @@ class StorageClass(Named, frozen=True):
 class Allocatable(Wire, frozen=True):
     """`spec.drivers[].allocatable` of a CSINode."""
 
-    count: int | None = None
+    count: Int32 | None = None
 
 
 class NodeDriver(Wire, frozen=True):
