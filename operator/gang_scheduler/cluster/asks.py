@@ -8,6 +8,7 @@ from typing import Final
 import msgspec
 
 from gang_scheduler.api import annotations
+from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cluster.peers import rules as peer_rules
 from gang_scheduler.cluster.pod_requests import pod_requests, said_of_a_resize
 from gang_scheduler.cluster.wire import pods as pod_wire
@@ -46,16 +47,18 @@ def interned(ask: Ask) -> Ask:
 
 
 def _written(source: pod_wire.Pod) -> bytes:
-    """Return all that `_read` reads of a pod, in the shortest form."""
+    """Return all that `_read` reads of a pod, in the shortest form. Raises InvalidField."""
     spec = source.spec
-    return _ENCODER.encode(
-        (
-            *(spec.containers, spec.init_containers, spec.resources, spec.overhead),
-            *(spec.node_selector, spec.affinity.node_affinity, spec.tolerations),
-            *(spec.host_network, spec.host_users, bool(spec.resource_claims)),
-            *(tuple(_unknown_annotations(source)), said_of_a_resize(source)),
-        )
+    read = (
+        *(spec.containers, spec.init_containers, spec.resources, spec.overhead),
+        *(spec.node_selector, spec.affinity.node_affinity, spec.tolerations),
+        *(spec.host_network, spec.host_users, bool(spec.resource_claims)),
+        *(tuple(_unknown_annotations(source)), said_of_a_resize(source)),
     )
+    try:
+        return _ENCODER.encode(read)
+    except UnicodeEncodeError as error:
+        raise InvalidField("spec", None, "has half of a character in it") from error
 
 
 def _read(source: pod_wire.Pod) -> Ask:

@@ -11,6 +11,7 @@ from gang_scheduler.cluster import decode, gang_options, sources, topology_reque
 from gang_scheduler.cluster.gang_options import GangOptions
 from gang_scheduler.cluster.pod_requests import amounts
 from gang_scheduler.cluster.ports import Resource
+from gang_scheduler.cluster.wire.metadata import MetadataOnly
 from gang_scheduler.cluster.wire.pod_groups import (
     DisruptionMode,
     NativePodGroup,
@@ -63,7 +64,7 @@ def pod_group(body: Mapping[str, Any]) -> Declaration:
     seen = _seen(body, sources.POD_GROUP.name)
     try:
         parsed = parse_spec(PodGroup, body)
-        present = body["metadata"].get("annotations") or {}
+        present = decode.read(body, MetadataOnly).metadata.annotations
         options = gang_options.read(present)
         gathering = topology_requests.network_topology_spec(present)
         minimum = amounts({**(parsed.spec.min_resources or {})}, "spec.minResources")
@@ -91,7 +92,7 @@ def native_pod_group(body: Mapping[str, Any]) -> Declaration:
     try:
         spec = decode.read(body, NativePodGroup).spec
         min_count = _min_count(spec)
-        min_runtime = gang_options.min_runtime(body["metadata"].get("annotations") or {})
+        min_runtime = gang_options.min_runtime(decode.read(body, MetadataOnly).metadata.annotations)
         gathering = topology_requests.native_constraint(spec.scheduling_constraints)
     except InvalidField as error:
         return replace(seen, problem=_invalid(error))
@@ -159,14 +160,15 @@ def key_of(body: Mapping[str, Any], source: str) -> GangKey:
 
 
 def _seen(body: Mapping[str, Any], source: str) -> Declaration:
-    metadata = body.get("metadata") or {}
+    metadata = body["metadata"]
     group, _, version = str(body.get("apiVersion", "")).partition("/")
+    generation = metadata.get("generation")
     return Declaration(
         key=key_of(body, source),
         uid=metadata.get("uid", ""),
         resource=Resource(group, version, "podgroups"),
-        generation=metadata.get("generation", 0),
-        created_at=decode.timestamp(metadata.get("creationTimestamp") or ""),
+        generation=generation if isinstance(generation, int) else 0,
+        created_at=_time(metadata.get("creationTimestamp")),
         status=_readable(body.get("status")),
     )
 
@@ -232,10 +234,15 @@ def _since(status: Mapping[str, Any], condition: str) -> int:
 
 
 def _start_time(status: Mapping[str, Any]) -> int | None:
+    return _time(status.get("scheduleStartTime")) or None
+
+
+def _time(text: object) -> int:
+    """Return a time that holds nothing up where it cannot be read."""
     try:
-        return decode.timestamp(status.get("scheduleStartTime") or "") or None
+        return decode.timestamp(text) if isinstance(text, str) else 0
     except InvalidField:
-        return None
+        return 0
 
 
 def _readable(status: object) -> Mapping[str, Any]:

@@ -113,7 +113,7 @@ def read(body: Mapping[str, Any], struct: type[T]) -> T:
     """Return `body` as a wire struct. Raises InvalidField naming the field and the value."""
     try:
         return msgspec.convert(body, struct)
-    except msgspec.ValidationError:
+    except (msgspec.ValidationError, UnicodeEncodeError):
         # To Kubernetes null is absent. It is rare, so it is only looked for now.
         return _read_without_nulls(without_nulls(body), struct)
 
@@ -121,6 +121,8 @@ def read(body: Mapping[str, Any], struct: type[T]) -> T:
 def _read_without_nulls(body: Mapping[str, Any], struct: type[T]) -> T:
     try:
         return msgspec.convert(body, struct)
+    except UnicodeEncodeError as error:
+        raise InvalidField("the object", None, "has half of a character in it") from error
     except msgspec.ValidationError as error:
         text, _, path = str(error).partition(" - at `$")
         field, value = _locate(body, path.removesuffix("`"))

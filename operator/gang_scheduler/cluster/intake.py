@@ -1,12 +1,15 @@
 """Takes watch events in: decoded, counted, and never raising, whatever an object looks like.
 
 An exception in a handler would make Kopf drop later events of that object for minutes. So an
-object that cannot be read is left out with a reason, and told to its owner. An older state than the
-one that is known is no news, and is left out without a word.
+object that cannot be read is left out with a reason, and told to its owner; `unreadable` says what
+still holds of it. An older state than the one that is known is no news, and is left out without a
+word.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
+
+import structlog
 
 from gang_scheduler import telemetry
 from gang_scheduler.api.parsing import InvalidField
@@ -16,7 +19,9 @@ from gang_scheduler.cluster import (
     decode,
     kueue_topologies,
     owners,
+    sources,
     topologies,
+    unreadable,
 )
 from gang_scheduler.cluster.declarations import Declaration
 from gang_scheduler.cluster.peers import namespaces
@@ -24,6 +29,7 @@ from gang_scheduler.cluster.ports import (
     CSI_DRIVERS,
     CSI_NODES,
     CSI_STORAGE_CAPACITIES,
+    JOBS,
     NATIVE_POD_GROUPS,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
@@ -32,13 +38,19 @@ from gang_scheduler.cluster.ports import (
     Resource,
     Sink,
 )
+from gang_scheduler.cluster.unreadable import Identity
 from gang_scheduler.cluster.versions import Versions
 from gang_scheduler.cluster.volumes import decode as volume_decode
 from gang_scheduler.cluster.wire import nodes as node_wire
 from gang_scheduler.cluster.wire import pods as pod_wire
+from gang_scheduler.cluster.wire.metadata import Identified
 
 Object = Mapping[str, Any]
 Broken = Callable[[str, Object, InvalidField], None]
+LeftOut = Callable[[Object, InvalidField], None]
+LIMITING = frozenset({CSI_NODES, CSI_DRIVERS, VOLUME_ATTACHMENTS})
+"""What is known of them only ever keeps pods away from nodes."""
+log = structlog.get_logger()
 NATIVE_VERSIONS = [resource.version for resource in NATIVE_POD_GROUPS]
 
 
@@ -71,7 +83,7 @@ class Intake:
 
     def pod(self, event: Object) -> None:
         """Take in an event of a pod."""
-        self._take("Pod", event, self._pod_seen, self._pod_gone)
+        self._take("Pod", event, self._pod_seen, self._pod_gone, self._pod_left_out)
 
     def node(self, event: Object) -> None:
         """Take in an event of a node."""
@@ -83,6 +95,7 @@ class Intake:
         What is wrong is then told by `pod`.
         """
         metadata = source.metadata
+        unreadable.check(Identity(metadata.uid, metadata.namespace, metadata.name))
         if change == "DELETED":
             self.versions.gone(metadata.uid, metadata.resource_version)
             self._sink.pod_gone(metadata.uid)
@@ -96,6 +109,7 @@ class Intake:
     def decoded_node(self, change: str, source: node_wire.Node) -> None:
         """Take in an event of a node in the same way."""
         metadata = source.metadata
+        unreadable.check(Identity(metadata.uid, metadata.namespace, metadata.name))
         if change == "DELETED":
             self.versions.gone(metadata.uid, metadata.resource_version)
             self._sink.node_gone(metadata.name, metadata.uid)
@@ -108,35 +122,36 @@ class Intake:
 
     def pod_group(self, event: Object) -> None:
         """Take in an event of a PodGroup of the CRDs."""
-        self._described("PodGroup", event, lambda obj: (declarations.pod_group(obj),))
+        self._pod_group(sources.POD_GROUP.name, event, declarations.pod_group)
 
     def native_pod_group(self, event: Object) -> None:
         """Take in an event of a PodGroup of scheduling.k8s.io.
 
         A server of several versions shows each object in every one: the best counts.
         """
-        version = event["object"].get("apiVersion", "").rpartition("/")[2]
+        version = str(event["object"].get("apiVersion", "")).rpartition("/")[2]
         rank = NATIVE_VERSIONS.index(version) if version in NATIVE_VERSIONS else 0
         if rank > self._native_rank:
             return
         self._native_rank = rank
-        self._described("PodGroup", event, lambda obj: (declarations.native_pod_group(obj),))
+        self._pod_group(sources.NATIVE.name, event, declarations.native_pod_group)
 
     def job_set(self, event: Object) -> None:
         """Take in an event of a JobSet."""
-        self._described("JobSet", event, owners.job_set)
+        self._take("JobSet", event, self._job_set_seen, self._undescribed, _keep)
 
     def job(self, event: Object) -> None:
         """Take in an event of a Job."""
-        self._take("Job", event, self._job_seen, self._job_gone)
+        self._take("Job", event, self._job_seen, self._job_gone, self._job_left_out)
 
     def pod_disruption_budget(self, event: Object) -> None:
         """Take in an event of a PodDisruptionBudget."""
-        self._take("PodDisruptionBudget", event, self._budget_seen, self._budget_gone)
+        seen, gone = self._budget_seen, self._budget_gone
+        self._take("PodDisruptionBudget", event, seen, gone, _keep)
 
     def namespace(self, event: Object) -> None:
         """Take in an event of a Namespace."""
-        self._take("Namespace", event, self._namespace_seen, self._namespace_gone)
+        self._take("Namespace", event, self._namespace_seen, self._namespace_gone, _keep)
 
     def persistent_volume_claim(self, event: Object) -> None:
         """Take in an event of a PersistentVolumeClaim."""
@@ -168,7 +183,8 @@ class Intake:
 
     def topology(self, event: Object) -> None:
         """Take in an event of a ClusterNetworkTopology."""
-        self._take("ClusterNetworkTopology", event, self._topology_seen, self._topology_gone)
+        seen, gone = self._topology_seen, self._topology_gone
+        self._take("ClusterNetworkTopology", event, seen, gone, _keep)
 
     def kueue_topology(self, event: Object) -> None:
         """Take in an event of a Topology of Kueue.
@@ -176,7 +192,7 @@ class Intake:
         A server of several versions shows each object in every one. All of them say the same, so
         whichever comes last is right.
         """
-        self._take("Topology", event, self._kueue_topology_seen, self._topology_gone)
+        self._take("Topology", event, self._kueue_topology_seen, self._topology_gone, _keep)
 
     def _take(
         self,
@@ -184,26 +200,46 @@ class Intake:
         event: Object,
         seen: Callable[[Object], None],
         gone: Callable[[Object], None],
+        left_out: LeftOut | None = None,
     ) -> None:
+        """Take in an event. `left_out` says what becomes of what is known of an unreadable object.
+
+        Without it, an object that is left out is left out wholly.
+        """
         obj = event["object"]
-        metadata = obj.get("metadata", {})
-        uid, version = metadata.get("uid", ""), str(metadata.get("resourceVersion") or "")
+        found = unreadable.identity(obj)
         if event["type"] == "DELETED":
-            self.versions.gone(uid, version)
-            self._count(kind, uid)
-            gone(obj)
+            self._deleted(kind, obj, found, gone)
             return
-        if not self.versions.seen(uid, version):
+        if found.uid and not self.versions.seen(found.uid, found.version):
             return
-        self._count(kind, uid)
+        self._count(kind, found.uid)
         try:
+            _check(event, found)
             seen(obj)
         except InvalidField as error:
-            # What was known before is no longer true: an object left out is left out wholly.
+            self._left_out(kind, obj, error, left_out or (lambda each, _: gone(each)))
+        except Exception as error:
+            # A bug that one object brings out must not keep later ones away.
+            log.exception("object_not_taken_in", kind=kind, uid=found.uid)
+            why = InvalidField("the object", None, f"cannot be taken in: {error!r}")
+            self._left_out(kind, obj, why, left_out or (lambda each, _: gone(each)))
+
+    def _deleted(
+        self, kind: str, obj: Object, found: Identity, gone: Callable[[Object], None]
+    ) -> None:
+        self._count(kind, found.uid)
+        if found.uid:
+            self.versions.gone(found.uid, found.version)
             gone(obj)
-            self.broken.add(uid)
-            telemetry.OBJECTS_BROKEN.labels(kind).inc()
-            self._on_broken(kind, obj, error)
+
+    def _left_out(self, kind: str, obj: Object, why: InvalidField, left_out: LeftOut) -> None:
+        telemetry.OBJECTS_BROKEN.labels(kind).inc()
+        found = unreadable.identity(obj)
+        if found.uid:
+            self.broken.add(found.uid)
+            left_out(obj, why)
+        self._on_broken(kind, obj, why)
 
     def _count(self, kind: str, uid: str) -> None:
         telemetry.OBJECTS_SEEN.labels(kind).inc()
@@ -212,6 +248,14 @@ class Intake:
     def _pod_seen(self, obj: Object) -> None:
         self._sink.pod_seen(decode.pod(obj))
 
+    def _pod_left_out(self, obj: Object, _: InvalidField) -> None:
+        uid = obj["metadata"]["uid"]
+        counted = unreadable.pod(obj, self._sink.pod(uid))
+        if counted is None:
+            self._sink.pod_gone(uid)
+        else:
+            self._sink.pod_seen(counted)
+
     def _pod_gone(self, obj: Object) -> None:
         self._sink.pod_gone(obj["metadata"]["uid"])
 
@@ -219,7 +263,8 @@ class Intake:
         self._sink.node_seen(decode.node(obj))
 
     def _node_gone(self, obj: Object) -> None:
-        self._sink.node_gone(obj["metadata"]["name"], obj["metadata"]["uid"])
+        found = unreadable.identity(obj)
+        self._sink.node_gone(found.name, found.uid)
 
     def _volume(self, kind: str, resource: Resource, event: Object) -> None:
         def seen(obj: Object) -> None:
@@ -228,22 +273,32 @@ class Intake:
         def gone(obj: Object) -> None:
             self._sink.volume_gone(resource, obj["metadata"]["uid"])
 
-        self._take(kind, event, seen, gone)
+        self._take(kind, event, seen, gone, _keep if resource in LIMITING else None)
 
-    def _described(
-        self, kind: str, event: Object, read: Callable[[Object], Iterable[Declaration]]
-    ) -> None:
+    def _pod_group(self, source: str, event: Object, read: Callable[[Object], Declaration]) -> None:
+        def left_out(obj: Object, why: InvalidField) -> None:
+            self._describe(obj, (unreadable.pod_group(obj, source, why),))
+
         def seen(obj: Object) -> None:
-            self._sink.described(_group(obj), obj["metadata"]["uid"], read(obj))
+            self._describe(obj, (read(obj),))
 
-        self._take(kind, event, seen, self._undescribed)
+        self._take("PodGroup", event, seen, self._undescribed, left_out)
+
+    def _describe(self, obj: Object, declared: Iterable[Declaration]) -> None:
+        self._sink.described(_group(obj), obj["metadata"]["uid"], declared)
+
+    def _job_set_seen(self, obj: Object) -> None:
+        self._describe(obj, owners.job_set(obj))
 
     def _undescribed(self, obj: Object) -> None:
         self._sink.undescribed(_group(obj), obj["metadata"]["uid"])
 
     def _job_seen(self, obj: Object) -> None:
-        self._sink.described(_group(obj), obj["metadata"]["uid"], owners.job(obj))
+        self._describe(obj, owners.job(obj))
         self._sink.job_seen(obj["metadata"]["uid"], owners.pods_of(obj))
+
+    def _job_left_out(self, obj: Object, why: InvalidField) -> None:
+        self._describe(obj, (unreadable.job(obj, JOBS, why),))
 
     def _job_gone(self, obj: Object) -> None:
         self._undescribed(obj)
@@ -272,4 +327,16 @@ class Intake:
 
 
 def _group(obj: Object) -> str:
-    return str(obj["apiVersion"].partition("/")[0])
+    return str(obj.get("apiVersion", "")).partition("/")[0]
+
+
+def _check(event: Object, found: Identity) -> None:
+    """Raise InvalidField for an object that no decoder read, or that is not told from others."""
+    if (why := event.get("unreadable")) is not None:
+        raise why
+    decode.read(event["object"], Identified)
+    unreadable.check(found)
+
+
+def _keep(_: Object, __: InvalidField) -> None:
+    """Keep what is known of an object: without it, more would be allowed than with it."""

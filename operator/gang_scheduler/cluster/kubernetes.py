@@ -20,7 +20,7 @@ from gang_scheduler.cluster.ports import (
 )
 from gang_scheduler.cluster.volumes import claim_patches
 from gang_scheduler.cluster.wire import pods as pod_wire
-from gang_scheduler.cluster.wire.metadata import MetadataList
+from gang_scheduler.cluster.wire.metadata import IdentityList
 
 T = TypeVar("T")
 
@@ -171,7 +171,7 @@ class KubernetesApi:
         while following is not None:
             path = f"{_path(resource)}?limit={PAGE}&continue={following}"
             answer = await self._connection.request("GET", path, accept=METADATA_ONLY)
-            page = _decoded(answer, MetadataList)
+            page = _decoded(answer, IdentityList)
             for item in page.items or ():
                 each = item.metadata
                 found[each.uid] = PodRef(each.namespace, each.name, each.uid)

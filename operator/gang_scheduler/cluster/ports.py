@@ -164,6 +164,9 @@ class Sink(Protocol):
     def pod_gone(self, uid: str) -> None:
         """Forget a pod whose object is gone."""
 
+    def pod(self, uid: str) -> Pod | None:
+        """Return a pod as it is known."""
+
     def node_seen(self, node: Node) -> None:
         """Take in a node."""
 

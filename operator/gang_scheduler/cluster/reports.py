@@ -9,7 +9,7 @@ import structlog
 
 from gang_scheduler import telemetry
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import sources
+from gang_scheduler.cluster import sources, unreadable
 from gang_scheduler.cluster.binder import GangBinding
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.events import About, Events
@@ -118,10 +118,12 @@ class Reports:
 
     def broken(self, kind: str, obj: Object, why: InvalidField) -> None:
         """Tell that an object was left out because it cannot be read."""
-        metadata = obj.get("metadata", {})
-        names = {each: metadata.get(each, "") for each in ("namespace", "name")}
+        found = unreadable.identity(obj)
+        names = {"namespace": found.namespace, "name": found.name}
         log.warning("object_left_out", kind=kind, **names, why=str(why))
-        about = About(obj.get("apiVersion", "v1"), kind, **names, uid=metadata.get("uid", ""))
+        if not found.name:
+            return  # There is nothing that an Event could be about.
+        about = About(str(obj.get("apiVersion", "v1")), kind, **names, uid=found.uid)
         self._events.record(about, "FailedScheduling", f"left out: {why}", warning=True)
 
     def _refused(self, refused: Refused) -> None:

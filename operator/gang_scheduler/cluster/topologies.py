@@ -66,13 +66,17 @@ def read(obj: Mapping[str, Any]) -> DeclaredTopology:
     said = DeclaredTopology(
         uid=metadata["uid"],
         name=metadata["name"],
-        generation=metadata.get("generation", 0),
+        generation=_whole(metadata.get("generation")),
         status=status if isinstance(status, Mapping) else {},
     )
     try:
         return replace(said, scheme=Scheme(f"{said.kind} {said.name}", _layers(obj)))
     except (InvalidField, InvalidLayers) as error:
         return replace(said, problem=str(error))
+
+
+def _whole(number: object) -> int:
+    return number if isinstance(number, int) else 0
 
 
 def _layers(obj: Mapping[str, Any]) -> Layers:

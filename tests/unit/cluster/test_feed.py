@@ -15,7 +15,8 @@ from gang_scheduler.cluster import decode, ports
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError
 from gang_scheduler.cluster.intake import Intake, Object
-from gang_scheduler.cluster.ports import JOBS, NODES, PODS, Resource
+from gang_scheduler.cluster.ports import JOBS, NODES, POD_GROUPS, PODS, Resource
+from gang_scheduler.cluster.watching import wire as watch_wire
 from gang_scheduler.cluster.watching.feed import Feed
 from gang_scheduler.cluster.watching.watched import WATCHED
 
@@ -153,14 +154,68 @@ def test_nonsense_amounts_are_told_by_field() -> None:
 
 def test_an_object_that_brings_out_a_bug_keeps_no_others_away() -> None:
     rig = Rig(JOBS)
-    broken, fine = ({"metadata": {"name": name, "uid": f"uid-{name}"}} for name in "ab")
-    del broken["metadata"]["uid"]
+    fine = {"metadata": {"name": "b", "uid": "uid-b"}}
 
     with structlog.testing.capture_logs() as logs:
-        rig.relist(broken, fine)
+        rig.relist(["no object"], fine)
 
     assert ["object_lost"] == [line["event"] for line in logs]
     assert ["uid-b"] == list(rig.cache.uids(JOBS))
+
+
+def test_an_object_without_an_identity_is_told_and_taken_for_no_other() -> None:
+    rig = Rig(JOBS)
+
+    rig.relist({"metadata": {"name": "a"}}, {"metadata": {"name": "b", "uid": "uid-b"}})
+
+    assert ["Job a: metadata.uid is required"] == rig.told
+    assert ["uid-b"] == list(rig.cache.uids(JOBS))
+
+
+TOO_LARGE = Raw(
+    msgspec.json.encode(
+        {"metadata": {"name": "a", "uid": "uid-a"}, "spec": {"minMember": 1}}
+    ).replace(b'"minMember":1', b'"minMember":' + b"9" * 5000)
+)
+
+
+def test_an_object_that_no_decoder_reads_is_told_under_its_name() -> None:
+    rig = Rig(POD_GROUPS)
+
+    rig.feed.begin(POD_GROUPS)
+    rig.feed.listed(TOO_LARGE)
+    rig.feed.end()
+
+    (told,) = rig.told
+    assert told.startswith("PodGroup a: the object cannot be read: Integer value out of range")
+    (record,) = rig.cache.gangs.records.values()
+    assert record.declaration is not None
+    assert record.declaration.problem is not None
+
+
+def test_what_was_known_stays_where_a_list_has_it_and_it_cannot_be_read() -> None:
+    rig = Rig(PODS)
+    on_node = pod_body("a", nodeName="n1")
+    rig.relist(on_node)
+
+    broken = msgspec.json.encode(on_node).replace(b'"n1"', b'"n1","x":' + b"9" * 5000)
+    rig.feed.begin(PODS)
+    rig.feed.listed(Raw(broken))
+    rig.feed.end()
+
+    assert ["a"] == rig.names()
+
+
+def test_a_page_is_not_lost_for_one_object_that_is_nested_too_deeply() -> None:
+    deep = {"metadata": {"name": "a", "uid": "uid-a"}, "spec": {"x": "DEEP"}}
+    text = msgspec.json.encode({"metadata": {}, "items": [deep, {"metadata": {"name": "b"}}]})
+    page = watch_wire.decoded(
+        text.replace(b'"DEEP"', b"[" * 5000 + b'"]["' + b"]" * 5000), watch_wire.PAGE
+    )
+
+    assert page.items is not None
+    found = [watch_wire.IDENTIFIED.decode(each).metadata.name for each in page.items]
+    assert ["a", "b"] == found
 
 
 def test_a_bookmark_moves_the_version_and_nothing_else() -> None:

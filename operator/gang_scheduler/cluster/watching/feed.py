@@ -1,11 +1,11 @@
 """One kind as it comes from the API server: every object taken in, every deletion told, once."""
 
 from collections.abc import Collection
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 import structlog
-from msgspec import Raw, ValidationError
+from msgspec import Raw
 
 from gang_scheduler import telemetry
 from gang_scheduler.api.parsing import InvalidField
@@ -14,12 +14,14 @@ from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.ports import Resource
 from gang_scheduler.cluster.watching import wire as watch_wire
 from gang_scheduler.cluster.watching.watched import Watched
-from gang_scheduler.cluster.watching.wire import Identity
 from gang_scheduler.cluster.wire import nodes as node_wire
 from gang_scheduler.cluster.wire import pods as pod_wire
-from gang_scheduler.cluster.wire.metadata import Metadata
+from gang_scheduler.cluster.wire.metadata import Identity, Metadata
 
 ANYTHING: Final = msgspec.json.Decoder()
+
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What the decoder raises for what is no JSON, no text, beyond all bounds, or nested too deeply."""
 
 log = structlog.get_logger()
 
@@ -73,13 +75,13 @@ class Feed:
         Raises ApiError for an event that is an error, and for what is no event.
         """
         try:
-            event = watch_wire.EVENT.decode(line)
+            event = watch_wire.decoded(line, watch_wire.EVENT)
             if event.type == "ERROR":
                 status = watch_wire.STATUS.decode(event.object)
                 raise ApiError(status.code, status.message)
             if event.type == "BOOKMARK":
                 return watch_wire.IDENTIFIED.decode(event.object).metadata.resource_version
-        except msgspec.DecodeError as error:
+        except UNREADABLE as error:
             raise ApiError(0, f"no event of a watch: {error}") from error
         return self._take(event.type, event.object)
 
@@ -91,11 +93,13 @@ class Feed:
             # A bug that one object brings out must not keep all others away.
             telemetry.OBJECTS_BROKEN.labels(self._kind.name).inc()
             log.exception("object_lost", kind=self._kind.name, change=change)
+            # It is there all the same: what is known of it is not to be told gone.
+            self._unlisted.discard(_identity(raw).uid)
             return ""
         self._unlisted.discard(found.uid)
         if change == "DELETED":
             self._known.pop(found.uid, None)
-        else:
+        elif found.uid:
             self._known[found.uid] = (found.namespace, found.name)
         return found.resource_version
 
@@ -104,11 +108,28 @@ class Feed:
             try:
                 found: pod_wire.Pod | node_wire.Node = direct.decoder.decode(raw)
                 direct.take(self._intake, change, found)
-            except (ValidationError, InvalidField):
+            except (*UNREADABLE, InvalidField):
                 pass  # What is wrong is told below, unless it is only a null.
             else:
                 return found.metadata
         # Lists of some kinds leave the version to the list.
-        body = {"apiVersion": self._api_version, **ANYTHING.decode(raw)}
-        self._kind.take(self._intake, {"type": change, "object": body})
+        self._kind.take(self._intake, {"type": change, **self._read(raw)})
+        return _identity(raw)
+
+    def _read(self, raw: Raw) -> dict[str, Any]:
+        """Return the object; or what it is called, and why nothing else of it can be read."""
+        try:
+            return {"object": {"apiVersion": self._api_version, **ANYTHING.decode(raw)}}
+        except UNREADABLE as error:
+            metadata = msgspec.to_builtins(_identity(raw))
+            body = {"apiVersion": self._api_version, "metadata": metadata}
+            why = InvalidField("the object", None, f"cannot be read: {error}")
+            return {"object": body, "unreadable": why}
+
+
+def _identity(raw: Raw) -> Identity:
+    """Return what an object is called, empty where even that cannot be read."""
+    try:
         return watch_wire.IDENTIFIED.decode(raw).metadata
+    except UNREADABLE:
+        return Identity()

@@ -231,6 +231,6 @@ class ListWatch:
 
 def _page(answer: bytes) -> Page:
     try:
-        return watch_wire.PAGE.decode(answer)
+        return watch_wire.decoded(answer, watch_wire.PAGE)
     except msgspec.DecodeError as error:
         raise ApiError(0, f"no list: {error}") from error

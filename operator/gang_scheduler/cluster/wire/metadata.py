@@ -51,8 +51,23 @@ class MetadataOnly(Wire, frozen=True):
     metadata: Metadata
 
 
-class MetadataList(Wire, frozen=True):
-    """A page of them. An empty one comes as null."""
+class Identity(Wire, frozen=True):
+    """The `metadata` that every object has: which one it is, and in which version."""
 
-    items: list[MetadataOnly] | None = None
+    uid: str = ""
+    namespace: str = ""
+    name: str = ""
+    resource_version: str = ""
+
+
+class Identified(Wire, frozen=True):
+    """Any object."""
+
+    metadata: Identity
+
+
+class IdentityList(Wire, frozen=True):
+    """A page of objects, of which nothing else can be wrong. An empty one comes as null."""
+
+    items: list[Identified] | None = None
     metadata: ListMetadata = ListMetadata()

@@ -1,0 +1,111 @@
+"""Law: an object that is wrong in any way is told of, and keeps no other from what it had."""
+
+import copy
+from typing import Any
+
+import structlog
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec import Raw
+
+from gang_scheduler.cluster import ports
+from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.intake import Intake
+from gang_scheduler.cluster.ports import Resource
+from gang_scheduler.cluster.watching.feed import Feed
+from gang_scheduler.cluster.watching.watched import WATCHED, Watched
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES
+from property import corpus
+from property.manifests import OURS
+from property.mutants import mutants, written
+
+RESOURCES = {
+    "Pod": ports.PODS,
+    "Node": ports.NODES,
+    "Namespace": ports.NAMESPACES,
+    "Job": ports.JOBS,
+    "JobSet": ports.JOB_SETS,
+    "ClusterNetworkTopology": ports.CLUSTER_NETWORK_TOPOLOGIES,
+    "Topology": ports.KUEUE_TOPOLOGIES[1],
+    "PodDisruptionBudget": ports.POD_DISRUPTION_BUDGETS,
+    "PersistentVolumeClaim": ports.PERSISTENT_VOLUME_CLAIMS,
+    "PersistentVolume": ports.PERSISTENT_VOLUMES,
+    "StorageClass": ports.STORAGE_CLASSES,
+    "CSINode": ports.CSI_NODES,
+    "CSIDriver": ports.CSI_DRIVERS,
+    "CSIStorageCapacity": ports.CSI_STORAGE_CAPACITIES,
+    "VolumeAttachment": ports.VOLUME_ATTACHMENTS,
+}
+POD_GROUPS = {
+    corpus.POD_GROUP["apiVersion"]: ports.POD_GROUPS,
+    corpus.NATIVE["apiVersion"]: ports.NATIVE_POD_GROUPS[0],
+}
+GOOD = [each for each in corpus.ALL if each["kind"] != "PriorityClass"]
+NOW = 1_704_067_300
+BUGS = {"object_lost", "object_not_taken_in"}
+
+
+def resource_of(manifest: dict[str, Any]) -> Resource:
+    if manifest["kind"] == "PodGroup":
+        return POD_GROUPS[manifest["apiVersion"]]
+    return RESOURCES[manifest["kind"]]
+
+
+def kind_of(resource: Resource) -> Watched:
+    return next(each for each in WATCHED if resource in each.versions)
+
+
+class Rig:
+    """A cache that has seen one good object of each kind."""
+
+    def __init__(self) -> None:
+        self.cache = Cache([OURS])
+        self.intake = Intake(self.cache)
+        self.feeds = {each.name: Feed(each, self.intake) for each in WATCHED}
+        for manifest in GOOD:
+            self.list_all(resource_of(manifest), *self.of(resource_of(manifest)))
+
+    @staticmethod
+    def of(resource: Resource) -> list[dict[str, Any]]:
+        """Return the good objects of a kind."""
+        return [each for each in GOOD if resource_of(each) == resource]
+
+    def list_all(self, resource: Resource, *manifests: Any) -> None:
+        """List these, and nothing else of their kind."""
+        feed = self.feeds[kind_of(resource).name]
+        feed.begin(resource)
+        for each in manifests:
+            feed.listed(Raw(written(each).encode()))
+        feed.end()
+
+    def uids(self) -> dict[str, set[str]]:
+        """Return what is known, by kind."""
+        return {each.name: set(self.cache.uids(each.versions[0])) for each in WATCHED}
+
+
+@st.composite
+def wrong(draw: st.DrawFn) -> tuple[dict[str, Any], Any]:
+    """Return a good object, and what has become of it."""
+    good = draw(st.sampled_from(GOOD))
+    return good, draw(mutants(good))
+
+
+@given(wrong(), st.booleans())
+def test_one_bad_object_is_one_bad_object(changed: tuple[Any, Any], as_bytes: bool) -> None:  # noqa: FBT001 - drawn.
+    good, bad = changed
+    resource = resource_of(good)
+    with structlog.testing.capture_logs() as logs:
+        rig = Rig()
+        before = rig.uids()
+        if as_bytes:
+            rig.list_all(resource, bad, *(each for each in Rig.of(resource) if each is not good))
+        else:
+            body = copy.deepcopy({"apiVersion": good["apiVersion"], **bad})
+            kind_of(resource).take(rig.intake, {"type": "MODIFIED", "object": body})
+        schedule(rig.cache.snapshot(NOW), PROFILES["binpack"])
+
+    after = rig.uids()
+    assert [] == [line for line in logs if line["event"] in BUGS]
+    for kind, uids in before.items():
+        assert uids - {good["metadata"]["uid"]} <= after[kind]
