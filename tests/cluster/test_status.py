@@ -79,6 +79,12 @@ class Office:
             labels = {"labels": {"spine": spine}}
             self.cluster.put(NODES, api_objects.node_body(name, metadata=labels))
 
+    async def flush_and_wait(self, seconds: int) -> list[str]:
+        """Let time pass and write; return the reason that the third member is told, "" for none."""
+        self.now += seconds
+        await self.writer.flush()
+        return conditions(self, "a-2")
+
     def assume(self, *names: str) -> None:
         """Begin to bind pods."""
         for name in names:
@@ -111,6 +117,12 @@ class Office:
     def writes(self, method: str) -> int:
         """Return how many writes of a kind were sent."""
         return sum(call.method == method for call in self.api.calls)
+
+
+def conditions(office: Office, *names: str) -> list[str]:
+    """Return the reasons of the conditions of pods, "" for none."""
+    pods = (office.cache.pod(f"uid-{name}") for name in names)
+    return [pod.unscheduled[0] if pod and pod.unscheduled else "" for pod in pods]
 
 
 async def test_a_status_is_written_once_for_as_long_as_nothing_changes() -> None:
@@ -334,3 +346,43 @@ async def test_a_timeout_is_written_though_the_reason_is_the_same() -> None:
 
     conditions = office.cluster.get(POD_GROUPS, NAMESPACE, "a")["status"]["conditions"]
     assert "SchedulingTimeout" in [each["type"] for each in conditions]
+
+
+async def test_surplus_that_no_verdict_speaks_of_is_told_why_it_waits() -> None:
+    office = Office()
+    office.gang("a", 2, pods=3)
+    office.assume("a-0", "a-1")
+    for name in ("a-0", "a-1"):
+        office.bind(name)
+    early = await office.flush_and_wait(0)
+
+    late = await office.flush_and_wait(status.QUIET_SECONDS)
+
+    assert ([""], ["Unschedulable"]) == (early, late)
+
+
+async def test_members_that_come_while_others_wait_for_claims_are_told_so() -> None:
+    office = Office()
+    office.gang("a", 2, pods=3)
+    office.assume("a-0", "a-1")
+    office.cache.gangs.hold(builders.gang_key("a"))
+    early = await office.flush_and_wait(0)
+
+    await office.flush_and_wait(status.QUIET_SECONDS)
+    late = await office.flush_and_wait(status.QUIET_SECONDS)
+
+    assert ([""], ["WaitingForVolumes"]) == (early, late)
+
+
+async def test_a_verdict_takes_the_place_of_what_was_said_without_one() -> None:
+    office = Office()
+    office.gang("a", 1, pods=3)
+    await office.flush_and_wait(0)
+    before = await office.flush_and_wait(status.QUIET_SECONDS)
+
+    plan = schedule(office.cache.snapshot(office.now), PROFILES["binpack"])
+    for refused in plan.refused:
+        office.cache.gangs.refused(refused, office.now)
+    after = await office.flush_and_wait(status.REWORD_SECONDS)
+
+    assert (["WaitingForGangs"], ["Unschedulable"]) == (before, after)

@@ -81,18 +81,30 @@ def is_news(record: Record, refusal: Refused, *, late: bool) -> bool:
     return before != refusal and (before is None or _wordless(before) != _wordless(refusal))
 
 
-def untold(gang: Gang, pods: tuple[Pod, ...]) -> Refused:
+def untold_of(record: Record, schedulers: frozenset[str]) -> Refused | None:
+    """Return what is to be said of members that the last verdict does not speak of, if any wait."""
+    spoken_of = {pod.uid for pod in record.refusal.pods} if record.refusal else set()
+    gang = record.as_gang(schedulers)
+    pods = tuple(pod for pod in gang.pending if pod.uid not in spoken_of)
+    return untold(gang, pods, held=record.held > 0) if pods else None
+
+
+def untold(gang: Gang, pods: tuple[Pod, ...], *, held: bool = False) -> Refused:
     """Return what is to be said of members that no verdict speaks of.
 
-    They are surplus that was not placed beside the quorum, or nothing has been decided yet.
+    They are surplus that was not placed beside the quorum, or nothing has been decided yet. `held`:
+    other members have room and wait for their claims.
     """
     number = len(pods)
-    members = "1 more member has" if number == 1 else f"{number} more members have"
+    if held:
+        detail = f"gang {gang.key} waits for the claims of other members"
+        return Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, detail=detail)
     if gang.bound:
+        members = "1 more member has" if number == 1 else f"{number} more members have"
         detail = f"gang {gang.key} has a place; {members} none yet, and will be tried again."
         return Refused(gang, Reason.UNSCHEDULABLE, pods, detail=detail, left_over=True)
-    detail = f"gang {gang.key} was not tried yet"
-    return Refused(gang, Reason.WAITING_FOR_MEMBERS, pods, detail=detail)
+    detail = f"gang {gang.key} was not tried yet: others come before it"
+    return Refused(gang, Reason.WAITING_FOR_GANGS, pods, detail=detail)
 
 
 def _wordless(refusal: Refused) -> tuple[object, ...]:

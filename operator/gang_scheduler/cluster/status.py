@@ -13,6 +13,7 @@ from typing import Any
 import structlog
 
 from gang_scheduler import telemetry
+from gang_scheduler.cluster import refusals
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.conditions import rfc3339
 from gang_scheduler.cluster.declarations import Declaration
@@ -58,7 +59,8 @@ class _Told:
     """What was last written of a gang, and since when it waits for the same reason.
 
     `uid` is that of the object that describes the gang: another one knows nothing of this yet.
-    `at` is when the gang was last looked at; `binding_since`, since when it is being bound.
+    `at` is when the gang was last looked at; `binding_since`, since when it is being bound;
+    `untold_since`, since when members wait that no verdict speaks of.
     """
 
     uid: str = ""
@@ -67,6 +69,7 @@ class _Told:
     since: int = 0
     at: int = 0
     binding_since: int | None = None
+    untold_since: int | None = None
 
 
 class StatusWriter:
@@ -158,6 +161,7 @@ class StatusWriter:
             return
         yield from self._gang_write(record, told, now)
         yield from self._pod_writes(record, told, now)
+        yield from self._untold_writes(record, told, now)
 
     def _is_being_bound(self, record: Record, told: _Told, now: int) -> bool:
         """Tell whether a gang is on its way to its nodes, and that not for long."""
@@ -226,9 +230,26 @@ class StatusWriter:
             self._look_again(record.key, told.since + QUIET_SECONDS)
             return
         message = describe(refusal) if loud else _without_counts(refusal)
+        yield from self._told_to_pods(record.key, refusal, message, now)
+
+    def _untold_writes(self, record: Record, told: _Told, now: int) -> Iterator[Write]:
+        """Tell members that no verdict speaks of why they wait, once that lasts."""
+        refusal = refusals.untold_of(record, self._cache.schedulers)
+        if refusal is None:
+            told.untold_since = None
+            return
+        told.untold_since = now if told.untold_since is None else told.untold_since
+        if now - told.untold_since < QUIET_SECONDS:
+            self._look_again(record.key, told.untold_since + QUIET_SECONDS)
+            return
+        yield from self._told_to_pods(record.key, refusal, describe(refusal), now)
+
+    def _told_to_pods(
+        self, key: GangKey, refusal: Refused, message: str, now: int
+    ) -> Iterator[Write]:
         for pod in self._waiting(refusal):
-            if self._worth_saying(record.key, pod, refusal.reason, message, now):
-                yield self._pod_write(record.key, pod, refusal.reason, message, now)
+            if self._worth_saying(key, pod, refusal.reason, message, now):
+                yield self._pod_write(key, pod, refusal.reason, message, now)
 
     def _waiting(self, refusal: Refused) -> Iterator[Pod]:
         current = (self._cache.pod(pod.uid) for pod in refusal.pods)
