@@ -142,3 +142,23 @@ def test_a_page_is_short_however_many_go() -> None:
     document["victims"] = VICTIMS * 30
 
     assert "\nand 20 more\n" in tables.render(document, outcome, terminal=False)
+
+
+CREATED = "creationTimestamp: 2026-01-01T01:00:00Z"
+LEAVING = "creationTimestamp: 2026-01-01T00:00:00Z, deletionTimestamp: 2026-01-01T01:00:30Z"
+SPACE = "\n---\n{{kind: Namespace, apiVersion: v1, metadata: {{name: space-{number}}}}}"
+
+
+@pytest.mark.parametrize("others", [0, 100])
+def test_a_pod_that_is_leaving_is_waited_for_however_much_else_there_is(others: int) -> None:
+    text = (
+        nodes("n1", "n2")
+        + pod("leaving", node="n1", cpu=4, metadata=LEAVING)
+        + pod("low", node="n2", cpu=4, metadata=CREATED)
+        + pod("high", priority=9, cpu=4, metadata=CREATED)
+        + "".join(SPACE.format(number=i) for i in range(others))
+    )
+
+    found = decided(text)
+    assert [] == found["victims"]
+    assert ["n1"] == [each["node"] for each in found["nominations"]]
