@@ -113,7 +113,9 @@ def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
     show_default=True,
     help="A schedulerName that is ours; pods without one get the first. Repeatable.",
 )
-@click.option("--fail-on-unschedulable", is_flag=True, help="Exit with 1 when a gang waits.")
+@click.option(
+    "--fail-on-unschedulable", is_flag=True, help="Exit with 1 when a pod is unschedulable."
+)
 def simulate_command(
     *,
     filenames: tuple[str, ...],

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import builders
+from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.cluster import sources
 from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.cluster.errors import ApiError
@@ -236,3 +237,15 @@ async def test_of_too_many_events_the_oldest_are_dropped() -> None:
     assert [f"a-{number}" for number in range(1, QUEUE_LENGTH + 1)] == [
         name for _, _, name, _ in told
     ]
+
+
+async def test_an_object_that_has_a_name_is_told_what_is_wrong_whatever_else_it_is() -> None:
+    desk = Desk()
+    why = InvalidField("metadata.labels", 5, "must be an object")
+
+    desk.reports.broken("Pod", {"metadata": {"name": "a", "namespace": 3, "uid": ["u"]}}, why)
+    for nameless in ({}, {"metadata": None}, {"metadata": "a"}, {"metadata": {"name": 5}}):
+        desk.reports.broken("Pod", nameless, why)
+
+    note = "left out: metadata.labels must be an object, not 5"
+    assert [("Warning", "FailedScheduling", "a", note)] == await desk.told()

@@ -64,7 +64,7 @@ class KubernetesApi:
         """Return the node of the pod, "" while it has none; GONE if the uid is another."""
         path = _path(PODS, pod.namespace, pod.name)
         answer = await self._connection.request("GET", path, timeout_seconds=BIND_SECONDS)
-        found = _decoded(answer, pod_wire.Pod)
+        found = _decoded(answer, pod_wire.PodPlace)
         if found.metadata.uid != pod.uid:
             raise ApiError(404, f"pod {pod.namespace}/{pod.name} is another one now")
         return found.spec.node_name

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import kopf
 
+from gang_scheduler.cluster import unreadable
 from gang_scheduler.cluster.connection import Connection
 from gang_scheduler.cluster.intake import Intake
 from gang_scheduler.cluster.ports import Resource
@@ -45,7 +46,7 @@ def _watch(
     @kopf.on.event(*resource, id=resource.plural, registry=registry)
     async def seen(event: kopf.RawEvent, **_: object) -> None:
         if event["type"] is None:
-            listed(kind.versions[0], event["object"]["metadata"]["uid"])
+            listed(kind.versions[0], unreadable.identity(event["object"]).uid)
         kind.take(intake, event)
 
 

@@ -5,7 +5,7 @@ from msgspec import field
 from gang_scheduler.cluster.wire.affinity import Affinity
 from gang_scheduler.cluster.wire.conditions import Condition
 from gang_scheduler.cluster.wire.containers import Container, ContainerStatus
-from gang_scheduler.cluster.wire.metadata import Metadata
+from gang_scheduler.cluster.wire.metadata import Identity, Metadata
 from gang_scheduler.cluster.wire.pod_volumes import Volume
 from gang_scheduler.cluster.wire.quantities import Quantities, ResourceRequirements
 from gang_scheduler.cluster.wire.spreads import SpreadConstraint
@@ -71,6 +71,19 @@ class Pod(Wire, frozen=True):
     metadata: Metadata
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
+
+
+class PlaceSpec(Wire, frozen=True):
+    """The node in `spec` of a pod."""
+
+    node_name: str = ""
+
+
+class PodPlace(Wire, frozen=True):
+    """A pod of which only the node is asked for: nothing else can be wrong."""
+
+    metadata: Identity
+    spec: PlaceSpec = PlaceSpec()
 
 
 class PodTemplate(Wire, frozen=True):
