@@ -50,7 +50,14 @@ class Contest:
         """Return the case as the scheduler sees it."""
         asked = Gathering(must=(LayerRef("rack"),)) if self.gathers else None
         wanted = group(self.gang, gathering=asked)
-        return snapshot(self.nodes, [wanted], schemes=[SCHEME], tenants=self.tenants, taken_at=NOW)
+        every = self.tenants.tenants
+        staying = tuple(each for each in every if not each.pod.deleting)
+        late = [each.pod for each in every if each.pod.deleting and 0 < each.pod.gone_by < NOW - 30]
+        leaving = tuple(each for each in every if each.pod.deleting and each.pod not in late)
+        shown = replace(self.tenants, tenants=staying, leaving=leaving)
+        return snapshot(
+            self.nodes, [wanted], schemes=[SCHEME], bound=late, tenants=shown, taken_at=NOW
+        )
 
     @cached_property
     def plan(self) -> Plan:

@@ -244,13 +244,13 @@ class Assembly:
     def _lasts(self, gang: Gang) -> bool:
         """Tell whether only a change of the gang itself can make it another one."""
         is_complete = len(gang.pending) + gang.bound >= gang.min_member
-        may_change = self._eligibility.may_change(self._records[gang.key])
+        may_change = self._eligibility.may_change(gang, self._records[gang.key])
         return bool(gang.pending) and is_complete and not may_change
 
     def _gang(self, key: GangKey, gathering: Gathering | None, now: int) -> Gang:
         record = self._records[key]
         gang = record.as_gang(self._schedulers, gathers=gathering is not None)
-        spares_others = self._eligibility.why_not(record, now) if gang.pending else ""
+        spares_others = self._eligibility.why_not(gang, record, now) if gang.pending else ""
         if spares_others:
             gang = replace(gang, spares_others=spares_others)
         return gatherings.checked(self._checked(gang, now), gathering)

@@ -4,7 +4,7 @@ from typing import Final
 
 from gang_scheduler.cluster.records import Record
 from gang_scheduler.cluster.tenancy import Tenancy
-from gang_scheduler.model.gangs import UNDER_WAY
+from gang_scheduler.model.gangs import UNDER_WAY, Gang
 from gang_scheduler.model.pods import rank_key
 
 MOST_ROUNDS: Final = 3
@@ -21,7 +21,7 @@ class Eligibility:
     def __init__(self, tenancy: Tenancy) -> None:
         self._tenancy = tenancy
 
-    def why_not(self, record: Record, now: int) -> str:
+    def why_not(self, gang: Gang, record: Record, now: int) -> str:
         """Return why the gang may not evict anybody now; "" if it may."""
         if not self._tenancy.rules.preemption:
             return SWITCHED_OFF
@@ -30,16 +30,23 @@ class Eligibility:
         )
         if peaceful is not None:
             return f"pod {peaceful.key} has preemptionPolicy Never"
-        if self._is_under_way(record, now):
+        if self._is_under_way(gang, record, now):
             return UNDER_WAY
         recent = sum(1 for at in record.rounds if now - at < ROUNDS_SECONDS)
         return TOO_MANY_ROUNDS if recent >= MOST_ROUNDS else ""
 
-    def may_change(self, record: Record) -> bool:
+    def may_change(self, gang: Gang, record: Record) -> bool:
         """Tell whether the answer may be another one later, although the gang is the same."""
-        return record.preempting is not None or bool(record.rounds)
+        if record.preempting is not None or record.rounds:
+            return True
+        return any(pod.nominated for pod in gang.pending)
 
-    def _is_under_way(self, record: Record, now: int) -> bool:
-        """Tell whether pods that are evicted for the gang are still leaving."""
-        victims = record.preempting.victims if record.preempting is not None else ()
-        return any(self._tenancy.leaving.is_awaited(uid, now) for uid in victims)
+    def _is_under_way(self, gang: Gang, record: Record, now: int) -> bool:
+        """Tell whether pods leave that are evicted for the gang, or where it is nominated."""
+        leaving, started = self._tenancy.leaving, record.preempting
+        if started is not None and any(leaving.is_awaited(uid, now) for uid in started.victims):
+            return True
+        nodes = {pod.nominated for pod in gang.pending if pod.nominated}
+        if not nodes or leaving.is_interrupted_on(nodes):
+            return False  # The plan is made again.
+        return any(pod.priority < gang.priority for pod in leaving.on(nodes, now))

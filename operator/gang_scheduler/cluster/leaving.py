@@ -4,7 +4,7 @@ A victim counts as leaving from the decision on, before the API server shows it,
 planned with and no other pod is evicted for the same purpose.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from gang_scheduler.cluster import sources
@@ -26,23 +26,29 @@ class Leaving:
         self._victim_patience = max(PATIENCE_SECONDS, victim_timeout_seconds + REPORTING_SECONDS)
         self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
         self._decided: set[str] = set()
+        self._marked: dict[str, str] = {}
 
     def __contains__(self, uid: str) -> bool:
         return uid in self._pods
 
     def seen(self, pod: Pod, gang: GangKey | None) -> None:
         """Keep account of a pod on a node; without a gang it is another scheduler's."""
+        self._marked.pop(pod.uid, None)
         if pod.deleting or pod.uid in self._decided:
             self._pods[pod.uid] = (pod, gang)
+        elif pod.marked:
+            self._marked[pod.uid] = pod.node
 
     def gone(self, uid: str) -> None:
         """Forget a pod that is on no node any more."""
         self._pods.pop(uid, None)
+        self._marked.pop(uid, None)
         self._decided.discard(uid)
 
     def decided(self, pod: Pod, gang: GangKey | None) -> None:
         """Note that a pod is a victim."""
         self._decided.add(pod.uid)
+        self._marked.pop(pod.uid, None)
         self._pods[pod.uid] = (pod, gang)
 
     def spared(self, uid: str) -> Pod | None:
@@ -51,13 +57,23 @@ class Leaving:
         pod, _ = self._pods.get(uid, (None, None))
         if pod is None or pod.deleting:
             return None
-        del self._pods[uid]
+        _, gang = self._pods.pop(uid)
+        self.seen(pod, gang)
         return pod
 
     def is_awaited(self, uid: str, now: int) -> bool:
         """Tell whether a pod leaves, and not so slowly that nothing should wait for it."""
         pod, _ = self._pods.get(uid, (None, None))
         return pod is not None and not self._hangs(pod, now)
+
+    def on(self, nodes: Collection[str], now: int) -> Iterator[Pod]:
+        """Yield the pods that are waited for on some nodes."""
+        there = (pod for pod, _ in self._pods.values() if pod.node in nodes)
+        return (pod for pod in there if not self._hangs(pod, now))
+
+    def is_interrupted_on(self, nodes: Collection[str]) -> bool:
+        """Tell whether pods there are marked by another life, which did not come to evict them."""
+        return any(node in nodes for node in self._marked.values())
 
     def tenants(self, now: int) -> tuple[Tenant, ...]:
         """Return the pods that are waited for, in natural order of their names."""

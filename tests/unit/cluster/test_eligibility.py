@@ -61,15 +61,47 @@ def test_one_member_that_may_not_evict_keeps_the_whole_gang_from_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("victims", "is_under_way"),
-    [(["uid-victim"], True), (["uid-other"], False), ([], False)],
+    ("other", "is_under_way"),
+    [
+        (LEAVING, True),
+        (replace(LEAVING, marked=False), True),
+        (replace(LEAVING, node="n2"), False),
+        (replace(LEAVING, priority=5), False),
+        (replace(LEAVING, gone_by=0), True),
+        (MARKED, False),
+        (VICTIM, False),
+    ],
 )
-def test_it_waits_for_its_own_victims(victims: list[str], is_under_way: bool) -> None:  # noqa: FBT001 - a row of a table.
+def test_it_waits_for_pods_that_leave_its_nominated_node(
+    other: Pod,
+    is_under_way: bool,  # noqa: FBT001 - a row of a table.
+) -> None:
+    assert (UNDER_WAY if is_under_way else "") == why_not(new_cache(NOMINATED, other))
+
+
+def test_it_waits_for_the_victims_of_others_on_its_nominated_node() -> None:
     cache = new_cache(NOMINATED, VICTIM)
     cache.victims.decided(["uid-victim"])
-    cache.gangs.preempting([KEY], NOW, victims)
+    decided = why_not(cache)
 
-    assert (UNDER_WAY if is_under_way else "") == why_not(cache)
+    cache.victims.spared(["uid-victim"])
+
+    assert (UNDER_WAY, "") == (decided, why_not(cache))
+
+
+def test_it_does_not_where_another_life_has_marked_more_than_it_evicted() -> None:
+    cache = new_cache(NOMINATED, LEAVING, replace(MARKED, uid="uid-x", name="x"))
+
+    assert "" == why_not(cache)
+
+
+def test_a_gang_without_a_nominated_node_waits_for_its_own_victims_only() -> None:
+    cache = new_cache(pod("a-0", gang="a", priority=5), LEAVING)
+    before = why_not(cache)
+
+    cache.gangs.preempting([KEY], NOW, ["uid-victim"])
+
+    assert ("", UNDER_WAY) == (before, why_not(cache))
 
 
 @pytest.mark.parametrize("seen", [VICTIM, MARKED, LEAVING])
@@ -90,12 +122,7 @@ def test_a_victim_that_hangs_in_termination_is_waited_for_no_longer() -> None:
     assert (UNDER_WAY, "") == (why_not(cache, last), why_not(cache, last + 1))
 
 
-@pytest.mark.parametrize("other", [VICTIM, MARKED, LEAVING])
-def test_what_another_life_began_is_judged_anew(other: Pod) -> None:
-    assert "" == why_not(new_cache(NOMINATED, other))
-
-
-@pytest.mark.parametrize("gone", ["victim", "eviction", "round", "nomination"])
+@pytest.mark.parametrize("gone", ["victim", "eviction", "nomination"])
 def test_nothing_is_under_way_once_victims_are_gone_or_it_was_given_up(gone: str) -> None:
     cache = new_cache(NOMINATED, MARKED)
     cache.victims.decided(["uid-victim"])
@@ -105,7 +132,6 @@ def test_nothing_is_under_way_once_victims_are_gone_or_it_was_given_up(gone: str
         cache.pod_gone("uid-victim")
     elif gone == "eviction":
         cache.victims.spared(["uid-victim"])
-    elif gone == "round":
         cache.gangs.preemption_over([KEY])
     else:
         cache.clear_nominations(["uid-a-0"])
