@@ -46,7 +46,8 @@ def found_by_a_new_process(*members: Pod, least: int = 4, **said: Any) -> Gang:
 
 def verdict(gang: Gang) -> tuple[bool, bool, int]:
     """Return whether it is a rest, whether it was whole, and how many must start together."""
-    return gang.rest, gang.satisfied, gang.quorum
+    together = min(1, gang.quorum) if gang.singly else gang.quorum
+    return gang.rest, gang.satisfied, together
 
 
 def test_what_a_crash_left_is_bound_together() -> None:
