@@ -67,19 +67,23 @@ class Judge:
     def cost(self, victims: Sequence[Tenant]) -> Cost:
         """Return what they cost. Who is marked already costs nothing."""
         fresh = [each for each in victims if not each.pod.marked]
-        covered = Counter(budget for each in fresh for budget in each.budgets)
-        beyond = (number - self.tenants.allowed.get(name, 0) for name, number in covered.items())
         gone = Counter(each.gang for each in victims)
         touched = {each.gang for each in fresh}
         started = (each.pod.started_at for each in fresh if each.pod.started_at)
         return (
-            sum(max(0, number) for number in beyond),
+            sum(any(self._is_beyond(each, name, fresh) for name in each.budgets) for each in fresh),
             max((each.pod.priority for each in fresh), default=LOWEST),
             sum(gone[gang] > self._surplus(gang) for gang in touched),
             len(touched),
             sum(self.now - each for each in started),
             len(fresh),
         )
+
+    def _is_beyond(self, pod: Tenant, name: str, victims: Sequence[Tenant]) -> bool:
+        """Tell whether a budget allows no more for a pod after those that come before it."""
+        covered = [each for each in victims if name in each.budgets]
+        line = sorted(covered, key=lambda each: (len(each.budgets), each.pod.uid))
+        return line.index(pod) >= self.tenants.allowed.get(name, 0)
 
     def _losses(self, gang: GangKey) -> Iterator[Loss]:
         """Yield whom a gang can lose: some of its surplus, or everybody."""

@@ -39,7 +39,8 @@ class Misfit:
     """Why members found no place.
 
     `rejections` are (reason in kube-scheduler's words, number of nodes), most nodes first.
-    `fits` of `needs` members found room before the next one did not.
+    `fits` of `needs` members found room before the next one did not. `cut_off`: there may be a
+    place all the same, that was not looked for.
     """
 
     nodes: int
@@ -47,6 +48,7 @@ class Misfit:
     needs: int
     rejections: tuple[tuple[str, int], ...]
     offers: "Offers | None" = None
+    cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)

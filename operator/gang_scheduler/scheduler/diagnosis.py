@@ -12,6 +12,8 @@ from gang_scheduler.model.topology import Domain
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Trial
 
+CUT_OFF = "The search for a place was cut off; it is made again."
+
 
 def diagnose(ask: Ask, trial: Trial, profile: Profile) -> tuple[tuple[str, int], ...]:
     """Return (reason, nodes) for one more pod of this class, most nodes first.
@@ -41,7 +43,12 @@ def describe(refused: Refused) -> str:
 
     Those of kube-scheduler about nodes, and those of Koordinator about domains.
     """
-    return _joined(_shortage(refused), refused.preemption and f"preemption: {refused.preemption}")
+    cut_off = refused.misfit is not None and refused.misfit.cut_off
+    return _joined(
+        _shortage(refused),
+        CUT_OFF if cut_off else "",
+        refused.preemption and f"preemption: {refused.preemption}",
+    )
 
 
 def _shortage(refused: Refused) -> str:

@@ -105,6 +105,7 @@ class Quorums:
         return self._place(unit.only(first), len(first))
 
     def _place(self, unit: Unit, at_least: int) -> Placement | Misfit:
+        self._trial.effort.begin(unit.gangs[0].key)
         return gather.place(unit, at_least, self._trial, self._profile)
 
 

@@ -64,6 +64,7 @@ class Surplus:
         return placed, None
 
     def _place(self, unit: Unit, at_least: int) -> Placement | Misfit:
+        self._trial.effort.begin(unit.gangs[0].key)
         return gather.place(unit, at_least, self._trial, self._profile)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.ledgers.peers import PeerLedger
 from gang_scheduler.scheduler.ledgers.ports import PortLedger
 from gang_scheduler.scheduler.ledgers.volumes import VolumeLedger
@@ -55,7 +56,8 @@ def merged(taken: Iterable[Share]) -> list[Share]:
 class Trial:
     """The only mutable thing in a cycle: the free room of a snapshot, and what was assumed on it.
 
-    `free` is nodes by resources, and the ledgers keep what else pods take of a node. Callers read
+    `free` is nodes by resources, and the ledgers keep what else pods take of a node. `effort` is
+    what may still be searched in the cycle, also in copies. Callers read
     them and change them through `take` and `give_back` only, so that leaving `all_or_nothing`
     restores the exact earlier state.
     """
@@ -66,6 +68,8 @@ class Trial:
         self.ports = PortLedger(snapshot.host_ports)
         self.peers = PeerLedger(snapshot.peers, len(snapshot.nodes))
         self.volumes = VolumeLedger(snapshot.volumes, snapshot.nodes)
+        gangs = [gang.key for group in snapshot.groups for gang in group.gangs[:1]]
+        self.effort = Effort(gangs, snapshot.taken_at)
         self._journal: list[tuple[Share, int]] = []
 
     def copy(self) -> "Trial":

@@ -7,12 +7,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import builders
-from builders import ask, node, pod, snapshot, tenant, tenants
+from builders import ask, group, node, pod, snapshot, tenant, tenants
 from counting import Calls, at_most, calls_of
 from gang_scheduler.model.gangs import Gang, GangGroup
+from gang_scheduler.model.gathering import Gathering, LayerRef
+from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.effort import MOST_OF_ALL
 from gang_scheduler.scheduler.profile import PROFILES
 
 SIZE = 20
@@ -20,6 +23,9 @@ NODES = 500
 TRIAL, SEARCH = "gather.place", "search.find"
 ASKED, WEIGHED = "tolls._may_go", "closures.Closures._weighed"
 GAIN = "slots.Slots.gain"
+EXHAUSTIVE, BRANCH = "exhaustive.cheapest", "exhaustive._Search._branch"
+LOOK, PACKED = "effort.Effort.spend", "packing.Packing._seat_each"
+RACKS = Scheme("network", (Layer("rack", "", ("rack",)), Layer(NODE_LAYER, "rack")))
 
 
 def cost(cluster: Snapshot) -> Calls:
@@ -149,3 +155,76 @@ def beside_kept_room(number: int) -> Snapshot:
     room = Nominated(kept, builders.gang_key("low"), 0)
     waiting = gangs(number, ask(cpu=1), priority=5)
     return snapshot([node("n0", cpu=8)], waiting, nominated=[room])
+
+
+def test_one_of_many_racks_of_sixteen_losses_is_searched_with_few_branches() -> None:
+    calls = cost(racks(64))
+
+    assert calls[EXHAUSTIVE] <= 8
+    assert calls[BRANCH] <= 150
+    assert calls[TRIAL] <= 20
+
+
+def test_racks_that_cannot_be_cheaper_cost_no_branches() -> None:
+    few, many = (cost(racks(number, cheapest=0)) for number in (2, 64))
+
+    assert (few[BRANCH], few[TRIAL]) == (many[BRANCH], many[TRIAL])
+
+
+def test_two_classes_cost_few_trials() -> None:
+    calls = cost(racks(8, classes=2))
+
+    assert calls[BRANCH] <= 300
+    assert calls[TRIAL] <= 40
+
+
+def test_a_gang_that_no_rack_can_hold_costs_no_branches() -> None:
+    calls = cost(racks(8, members=9, classes=9))
+
+    assert (0, 0) == (calls[EXHAUSTIVE], calls[PACKED])
+
+
+def test_however_many_gangs_evict_the_looks_of_a_cycle_are_bounded() -> None:
+    calls = cost(racks(8, waiting=60, classes=3, members=6))
+
+    assert calls[LOOK] <= MOST_OF_ALL
+    assert calls[BRANCH] <= MOST_OF_ALL // 3
+
+
+def racks(
+    number: int,
+    *,
+    members: int = 4,
+    classes: int = 1,
+    waiting: int = 1,
+    cheapest: int | None = None,
+) -> Snapshot:
+    """Return racks of eight nodes with two pods each, and gangs that want whole nodes in one."""
+    size = 8 * number
+    nodes = [node(f"n{i}", cpu=8, labels={"rack": f"r{i // 8}"}) for i in range(size)]
+    low = [
+        tenant(
+            f"t{i}-{j}",
+            f"n{i}",
+            cpu=4,
+            priority=int(cheapest is not None and i // 8 != cheapest),
+            started_at=1 + (31 * i + 17 * j) % 97,
+        )
+        for i in range(size)
+        for j in range(2)
+    ]
+    wanted = [
+        group(
+            builders.gang(
+                f"g{k}",
+                members=[
+                    pod(f"g{k}-{i}", gang=f"g{k}", cpu=8, memory=1 + i % classes, priority=5)
+                    for i in range(members)
+                ],
+                priority=5,
+            ),
+            gathering=Gathering(must=(LayerRef("rack"),)),
+        )
+        for k in range(waiting)
+    ]
+    return snapshot(nodes, wanted, schemes=[RACKS], tenants=tenants(*low), taken_at=1000)

@@ -1,6 +1,8 @@
 """Several classes on few nodes: the way to pack them that greedy packing missed."""
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -11,6 +13,9 @@ from gang_scheduler.scheduler.placement.offers import offer_slots
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Share, Trial
 
+MOST_SELECTIONS: Final = 64
+"""Of which numbers of each class it is tried, where not all members need a place."""
+
 
 def take(
     sizes: Mapping[Ask, int], rows: IntArray, at_least: int, trial: Trial, profile: Profile
@@ -18,22 +23,67 @@ def take(
     """Take room for `at_least` members on these nodes, so many of each class at the most.
 
     None where that cannot be, or is too large to be searched. What requests allow is searched
-    exactly, and what is found is held against every filter.
+    exactly, and what is found is held against every filter. The shares are in the order of classes.
     """
     counts = tuple(sizes.values())
     if not exact.small(len(rows), counts):
         return None
+    requests = np.array([trial.nodes.vector(ask.requests) for ask in sizes])
+    for chosen in _selections(counts, at_least, requests, trial.free[rows]):
+        found = _packed(dict(zip(sizes, chosen, strict=True)), rows, trial, profile)
+        if found is not None:
+            return found
+        if not trial.effort.may_go_on():
+            return None
+    return None
+
+
+def _selections(
+    counts: Sequence[int], at_least: int, requests: IntArray, free: IntArray
+) -> Iterator[tuple[int, ...]]:
+    """Yield how many of each class may be chosen, those first that ask for least in all."""
+    if at_least == sum(counts):
+        yield tuple(counts)
+        return
+    parts = (requests / free.clip(min=0).sum(axis=0).clip(min=1)).max(axis=1)
+    smallest_first = np.argsort(parts, kind="stable").tolist()
+    chosen = _choices([counts[each] for each in smallest_first], at_least)
+    for ordered in itertools.islice(chosen, MOST_SELECTIONS):
+        found = [0] * len(counts)
+        for each, number in zip(smallest_first, ordered, strict=True):
+            found[each] = number
+        yield tuple(found)
+
+
+def _choices(counts: Sequence[int], number: int) -> Iterator[tuple[int, ...]]:
+    """Yield all ways to choose so many, as many as can be of the first classes first."""
+    if not counts:
+        if not number:
+            yield ()
+        return
+    for first in range(min(counts[0], number), -1, -1):
+        if sum(counts[1:]) >= number - first:
+            for others in _choices(counts[1:], number - first):
+                yield (first, *others)
+
+
+def _packed(
+    chosen: Mapping[Ask, int], rows: IntArray, trial: Trial, profile: Profile
+) -> list[Share] | None:
+    """Take room for exactly these."""
+    some = {ask: number for ask, number in chosen.items() if number}
     found = exact.pack(
-        counts,
-        np.array([offer_slots(ask, trial, profile)[rows] for ask in sizes]),
-        np.array([trial.nodes.vector(ask.requests) for ask in sizes]),
+        tuple(some.values()),
+        np.array([offer_slots(ask, trial, profile)[rows] for ask in some]),
+        np.array([trial.nodes.vector(ask.requests) for ask in some]),
         trial.free[rows],
-        at_least,
+        trial.effort,
     )
     if found is None:
         return None
-    columns = np.array(found, dtype=np.int64).T
-    return _taken(dict(zip(sizes, columns, strict=True)), rows, trial, profile)
+    columns = dict(zip(some, np.array(found, dtype=np.int64).T, strict=True))
+    none = np.zeros(len(rows), dtype=np.int64)
+    return _taken({ask: columns.get(ask, none) for ask in chosen}, rows, trial, profile)
 
 
 def _taken(

@@ -81,8 +81,12 @@ class Seating:
 
     def rolled_at_best(self, crowd: Crowd, area: Area) -> tuple[Capacity, ...]:
         """Return a bound on that, whichever members that the crowd depends on were placed."""
-        slots = self._in(area, prospects(crowd.ask, self.trial, self.profile))
+        slots = self.slots_at_best(crowd, area)
         return capacity.roll_up(slots, len(crowd), crowd.sizes, area.tree)
+
+    def slots_at_best(self, crowd: Crowd, area: Area) -> IntArray:
+        """Return a bound on the slots, whichever members that the crowd depends on were placed."""
+        return self._in(area, prospects(crowd.ask, self.trial, self.profile))
 
     def seat(self, crowd: Crowd, area: Area) -> Seated | None:
         """Take room for the whole crowd in one domain at `area.must` or lower, else for none."""

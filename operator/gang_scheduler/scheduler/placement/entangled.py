@@ -14,6 +14,7 @@ from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.peers import Affinity
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.scheduler import domains
+from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import preferred
 from gang_scheduler.scheduler.placement.offers import at_once, coupled, offer_slots, prospects
 from gang_scheduler.scheduler.profile import Profile
@@ -47,6 +48,8 @@ def take(
     everywhere: Open = {} if rows is None else dict.fromkeys(sizes, rows)
     best, most = everywhere, -1
     for each in _ways(sizes, everywhere, trial, profile):
+        if most >= 0 and not trial.effort.may_go_on():
+            break
         with trial.all_or_nothing() as attempt:
             taken = _step_by_step(sizes, each, trial, profile)
             if number_in(taken) == sum(sizes.values()):
@@ -112,6 +115,7 @@ def _as_many_of(
 ) -> list[Share]:
     taken: list[Share] = []
     while number:
+        trial.effort.spend(looks(len(trial.nodes)))
         slots = offer_slots(ask, trial, profile)
         if rows is not None:
             slots = np.where(rows, slots, 0)

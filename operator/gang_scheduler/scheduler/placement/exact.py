@@ -1,77 +1,154 @@
 """An exact search on small cases: some way to pack several classes on few nodes, if there is one.
 
 Greedy packing can fail where members fit in another arrangement. On few nodes all arrangements
-that matter can be tried: only those that fill a node as far as it goes do.
+that matter can be tried. Of all ways there is one that fills the first node most, then the second,
+and so on: in that one every node takes as much as it can, and of nodes that are alike none takes
+more than the one before it.
 """
 
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+import numpy as np
+
 from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.scheduler.effort import Effort
+from gang_scheduler.scheduler.placement.counting import Floors
 
 MOST_NODES: Final = 12
 MOST_MEMBERS: Final = 16
-MOST_STATES: Final = 50_000
-"""A bound on the arrangements that are looked at, for sixteen members that are all different."""
+MOST_LOOKS: Final = 2_000
+"""How many arrangements of single nodes are looked at before a case is given up."""
 
 Counts = tuple[int, ...]
 
 
 def pack(
-    counts: Counts, slots: IntArray, requests: IntArray, free: IntArray, at_least: int
+    counts: Counts, slots: IntArray, requests: IntArray, free: IntArray, effort: Effort
 ) -> list[Counts] | None:
-    """Return how many of each class go on each node, in the order of nodes; None if no way exists.
+    """Return how many of each class go on each node, in the order of nodes.
 
-    `counts` is by class, `slots` classes by nodes, `requests` classes by resources and `free` nodes
-    by resources. `at_least` so many must have a place in all, of whichever classes.
+    None if no way exists, or none was found for the looks that are left. `counts` is by class,
+    `slots` classes by nodes, `requests` classes by resources and `free` nodes by resources.
     """
-    return _Search(slots, requests, free, spare=sum(counts) - at_least).from_node(0, counts)
+    alike = np.concatenate([free, slots.T], axis=1).tolist()
+    nodes = sorted(range(len(free)), key=lambda node: (alike.index(alike[node]), node))
+    # The largest first: they have the least choice.
+    parts = (requests / free.max(axis=0, initial=1)).max(axis=1)
+    classes = np.argsort(-parts, kind="stable")
+    sizes = tuple(counts[each] for each in classes)
+    search = _Search(slots[classes][:, nodes], requests[classes], free[nodes], sizes, effort)
+    found = search.from_node(0, sizes, sizes)
+    if found is None:
+        return None
+    columns = np.empty((len(classes), len(nodes)), dtype=np.int64)
+    columns[np.ix_(classes, np.array(nodes))] = np.array(found, dtype=np.int64).T
+    return [tuple(each) for each in columns.T.tolist()]
 
 
 class _Search:
-    """Depth first over the nodes; what failed once is not tried again."""
+    """Depth first over the nodes, those alike one after the other."""
 
-    def __init__(self, slots: IntArray, requests: IntArray, free: IntArray, *, spare: int) -> None:
-        self._spare = spare
-        self._slots = slots.tolist()
-        self._requests = requests
-        self._free = free
-        self._dead: set[tuple[int, Counts]] = set()
+    def __init__(
+        self, slots: IntArray, requests: IntArray, free: IntArray, counts: Counts, effort: Effort
+    ) -> None:
+        self._slots: list[list[int]] = slots.T.tolist()
+        asked = requests.any(axis=0)
+        self._requests: list[list[int]] = requests[:, asked].tolist()
+        self._free: list[list[int]] = free[:, asked].tolist()
+        self._effort = effort
+        self._looks_left = MOST_LOOKS
+        floors = Floors(requests, counts)
+        places = floors.places(free.clip(min=0), slots)
+        self._floors = [each.classes.tolist() for each in floors.floors]
+        # What the nodes from each on have places for.
+        self._from: list[list[int]] = places[:, ::-1].cumsum(axis=1)[:, ::-1].T.tolist()
+        self._dead: set[tuple[int, Counts, Counts]] = set()
+        alike = range(len(self._free) - 1, 0, -1)
+        unlike = (each for each in alike if not self._is_like_the_one_before(each))
+        self._alike_from = next(unlike, 0)
 
-    def from_node(self, node: int, left: Counts) -> list[Counts] | None:
-        """Pack what is left on this node and the later ones."""
-        if sum(left) <= self._spare:
+    def from_node(self, node: int, left: Counts, most: Counts) -> list[Counts] | None:
+        """Pack what is left on this node and the later ones, here no more than `most` in order."""
+        if not any(left):
             return [(0,) * len(left)] * (len(self._free) - node)
-        if node == len(self._free) or (node, left) in self._dead:
+        if node == len(self._free) or self._is_hopeless(node, left):
             return None
-        if len(self._dead) > MOST_STATES:
+        if not self._is_like_the_one_before(node):
+            most = left
+        key = node, left, min(most, left)
+        if key in self._dead:
             return None
-        for here in self._fillings(node, 0, left, self._free[node]):
+        classes = [each for each, slots in enumerate(self._slots[node]) if slots and left[each]]
+        for here, _ in self._fillings(node, classes, left, self._free[node]):
+            if not self._goes_on():
+                return None
+            if here > most or (self._are_alike_from(node) and not here[_first(left)]):
+                continue
             rest = tuple(a - b for a, b in zip(left, here, strict=True))
-            found = self.from_node(node + 1, rest)
+            found = self.from_node(node + 1, rest, here)
             if found is not None:
                 return [here, *found]
-        self._dead.add((node, left))
+        self._dead.add(key)
         return None
 
-    def _fillings(self, node: int, first: int, left: Counts, free: IntArray) -> Iterator[Counts]:
-        """Yield how many of the classes from `first` on the node can take, the last to the full."""
-        request = self._requests[first]
-        most = min(left[first], self._slots[first][node], _times(request, free))
-        if first == len(left) - 1:
-            yield (most,)
+    def _goes_on(self) -> bool:
+        """Count an arrangement of a node; tell whether there are looks left for it."""
+        self._effort.spend(1)
+        self._looks_left -= 1
+        if self._looks_left <= 0:
+            self._effort.cut()
+        return self._looks_left > 0 and self._effort.may_go_on()
+
+    def _is_hopeless(self, node: int, left: Counts) -> bool:
+        for classes, places in zip(self._floors, self._from[node], strict=True):
+            if sum([left[each] for each in classes]) > places:
+                return True
+        return False
+
+    def _are_alike_from(self, node: int) -> bool:
+        """Tell whether no later node takes more, in order, than this one."""
+        return self._alike_from <= node
+
+    def _is_like_the_one_before(self, node: int) -> bool:
+        return (
+            node > 0
+            and self._free[node] == self._free[node - 1]
+            and self._slots[node] == self._slots[node - 1]
+        )
+
+    def _fillings(
+        self, node: int, classes: Sequence[int], left: Counts, free: Sequence[int]
+    ) -> Iterator[tuple[Counts, Sequence[int]]]:
+        """Yield how many of these classes the node takes if it has no room for one more of them.
+
+        And what is free then.
+        """
+        fitting = [each for each in classes if _times(self._requests[each], free)]
+        if not fitting:
+            yield (0,) * len(left), free
             return
-        for number in range(most, -1, -1):
-            for others in self._fillings(node, first + 1, left, free - number * request):
-                yield (number, *others)
+        first, others = fitting[0], fitting[1:]
+        request, limit = self._requests[first], min(left[first], self._slots[node][first])
+        for number in range(min(limit, _times(request, free)), -1, -1):
+            rest = [a - number * b for a, b in zip(free, request, strict=True)]
+            for found, unused in self._fillings(node, others, left, rest):
+                if number == limit or not _times(request, unused):
+                    yield (*found[:first], number, *found[first + 1 :]), unused
 
 
-def _times(request: IntArray, free: IntArray) -> int:
+def _first(left: Counts) -> int:
+    """Return the first class of which some are left."""
+    return next(each for each, number in enumerate(left) if number)
+
+
+def _times(request: Sequence[int], free: Sequence[int]) -> int:
     """Return how often a request fits."""
-    asked = request > 0
-    if not asked.any():
-        return MOST_MEMBERS
-    return max(0, int((free[asked] // request[asked]).min()))
+    times = MOST_MEMBERS
+    for asked, there in zip(request, free, strict=True):
+        if asked:
+            times = min(times, there // asked)
+    return max(times, 0)
 
 
 def small(nodes: int, counts: Sequence[int]) -> bool:

@@ -49,7 +49,13 @@ def place(
         arranged = _arranged(some, at_least, trial, profile)
         if arranged is not None:
             return Placement(_binds(some, arranged, trial), tuple(arranged))
-    return Misfit(len(trial.nodes), fits=placed, needs=at_least, rejections=rejections)
+    return Misfit(
+        nodes=len(trial.nodes),
+        fits=placed,
+        needs=at_least,
+        rejections=rejections,
+        cut_off=trial.effort.cut_off,
+    )
 
 
 def place_on(binds: tuple[Bind, ...], trial: Trial, profile: Profile) -> Placement | None:

@@ -21,6 +21,7 @@ import numpy as np
 from gang_scheduler.model.plan import Bind, Misfit
 from gang_scheduler.model.pods import Ask, Pod
 from gang_scheduler.scheduler import grounds
+from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.grounds import Ground
 from gang_scheduler.scheduler.placement import entangled, gangs, misfits, neighbours
 from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seated, Seating
@@ -57,22 +58,6 @@ def place(
         return misfits.explain(
             gathering.crowds_of(unit.parts), gathering.area, at_least, trial, profile
         )
-
-
-def domains_that_hold(unit: Unit, ground: Ground, trial: Trial, profile: Profile) -> list[int]:
-    """Return the domains to gather in that offer each class of the unit enough, for itself."""
-    if not len(ground.tree.rows):
-        return []
-    gathering = _Gathering(unit, ground, trial, profile, None)
-    seating = Seating(trial, profile)
-    held = [
-        seating.rolled_at_best(crowd, gathering.area)[ground.must].holds(
-            len(crowd), crowd.sizes[ground.must]
-        )
-        for crowd in gathering.crowds_of(unit.parts)
-    ]
-    holding: list[int] = np.flatnonzero(np.array(held).all(axis=0)).tolist()
-    return holding
 
 
 class _Gathering:
@@ -160,6 +145,8 @@ class _Gathering:
         for depth in range(len(area.tree.levels) - 1, area.must - 1, -1):
             holds = self._packing.holds_requests(crowds, area, depth)
             for domain in np.flatnonzero(holds).tolist():
+                if not self._trial.effort.may_go_on():
+                    return None
                 with self._trial.all_or_nothing() as attempt:
                     seated = self._seat_slices(parts, area.inside(depth, domain))
                     if seated is not None:
@@ -218,7 +205,7 @@ class _Gathering:
         together = np.sum(offers, axis=0)
         best, most = None, at_least - 1
         for domain in np.argsort(-together, kind="stable")[:MOST_PACKED].tolist():
-            if int(together[domain]) <= most:
+            if int(together[domain]) <= most or not self._trial.effort.may_go_on():
                 break
             area = self.area.inside(depth, domain)
             for pack in self._ways_to_pack(crowds, most + 1):
@@ -240,6 +227,7 @@ class _Gathering:
     def _most_of_each(self, crowds: Sequence[Crowd], area: Area) -> Seated:
         seated: Seated = {}
         for crowd in crowds:
+            self._trial.effort.spend(looks(len(self._trial.nodes)))
             number = min(len(crowd), int(self._seating.rolled(crowd, area)[0].whole[0]))
             if number:
                 some = replace(crowd, members=crowd.members[:number])

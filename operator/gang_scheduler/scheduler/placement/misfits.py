@@ -49,6 +49,7 @@ def explain(
         needs=needs,
         rejections=rejections,
         offers=_offers(crowds, area, together),
+        cut_off=trial.effort.cut_off,
     )
 
 

@@ -2,7 +2,8 @@
 
 A trainer and its rollout pods, a master and its workers: what one class takes the other cannot
 have, so what the domains offer to each is only a bound. The classes are seated one after the other,
-in several orders, and on few nodes by an exact search.
+in several orders, and on few nodes by an exact search. What plain counting forbids is not tried
+(`counting`), and of domains that are alike the first stands for all.
 """
 
 import bisect
@@ -13,7 +14,9 @@ from typing import Final
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import arrangements, entangled
+from gang_scheduler.scheduler.placement.bounds import Bounds
 from gang_scheduler.scheduler.placement.capacity import Capacity
 from gang_scheduler.scheduler.placement.crowds import Area, Crowd, Seated, Seating
 
@@ -33,6 +36,7 @@ class Packing:
     def __init__(self, seating: Seating) -> None:
         self.seating = seating
         self._trial = seating.trial
+        self._packed: Seated = {}
 
     def seat(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
         """Take room for all members in one domain at `area.must` or lower, else for none."""
@@ -44,12 +48,14 @@ class Packing:
             return self._seat_one_by_one(crowds, area)
         if len(crowds) == 1:
             return self.seating.seat(crowds[0], area)
-        return self._seat_together(crowds, area)
+        return self._seat_together(crowds, area) if self._trial.effort.may_begin() else None
 
     def _seat_one_by_one(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
         """Seat members that see each other, in the lowest and tightest domain where that works."""
         rolled = [self.seating.rolled_at_best(crowd, area) for crowd in crowds]
-        for depth, place in self._domains(crowds, rolled, area):
+        offered = np.array([self.seating.slots_at_best(crowd, area) for crowd in crowds])
+        bounds = Bounds(crowds, area, offered, self.seating)
+        for depth, place in self._domains(crowds, rolled, area, bounds):
             seated = self.seating.seat_one_by_one(crowds, area.inside(depth, place))
             if seated is not None:
                 return seated
@@ -58,25 +64,44 @@ class Packing:
     def _seat_together(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
         """Pack the crowds together in the lowest and tightest domain where that works."""
         rolled = [self.seating.rolled(crowd, area) for crowd in crowds]
-        for depth, place in self._domains(crowds, rolled, area):
-            seated = self._pack(crowds, area.inside(depth, place), depth)
+        offered = np.array([self.seating.slots(crowd, area) for crowd in crowds])
+        bounds = Bounds(crowds, area, offered, self.seating)
+        failed: set[bytes] = set()
+        for depth, place in self._domains(crowds, rolled, area, bounds):
+            inside = area.inside(depth, place)
+            likeness = bounds.likeness(inside) if _depend_on_room_alone(crowds) else b""
+            if likeness in failed:
+                continue
+            seated = self._pack(crowds, inside, depth, bounds)
             if seated is not None:
                 return seated
+            failed |= {likeness} - {b""}
         return None
 
     def _domains(
-        self, crowds: Sequence[Crowd], rolled: Sequence[Sequence[Capacity]], area: Area
+        self,
+        crowds: Sequence[Crowd],
+        rolled: Sequence[Sequence[Capacity]],
+        area: Area,
+        bounds: Bounds,
     ) -> Iterator[tuple[int, int]]:
-        """Yield depths and places of domains that may hold all, from the lowest level up."""
+        """Yield depths and places of domains that may hold all, from the lowest level up.
+
+        After the first it ends where the looks of the search are used up.
+        """
+        effort, number = self._trial.effort, 0
         for depth in range(len(area.tree.levels) - 1, area.must - 1, -1):
             level = [each[depth] for each in rolled]
             verdicts = [
                 each.holds(len(crowd), crowd.sizes[depth])
                 for each, crowd in zip(level, crowds, strict=True)
             ]
-            verdicts.append(self.holds_requests(crowds, area, depth))
+            verdicts += self.holds_requests(crowds, area, depth), bounds.holding(depth)
             domains = np.flatnonzero(np.array(verdicts).all(axis=0))
             for place in _worth_trying(level, area, depth, domains):
+                if number and not effort.may_go_on():
+                    return
+                number += 1
                 yield depth, place
 
     def holds_requests(self, crowds: Sequence[Crowd], area: Area, depth: int) -> BoolArray:
@@ -87,21 +112,34 @@ class Packing:
         holds: BoolArray = np.all(room >= needed, axis=1)
         return holds
 
-    def _pack(self, crowds: Sequence[Crowd], area: Area, depth: int) -> Seated | None:
+    def _pack(
+        self, crowds: Sequence[Crowd], area: Area, depth: int, bounds: Bounds
+    ) -> Seated | None:
         """Pack the crowds inside an area, on the fewest domains of each level below `depth`."""
-        if not self._could_pack(crowds, area):
+        if not self._could_pack(crowds, area, bounds):
             return None
         first = next((each for each in area.prefer if each > depth), depth + 1)
         for below in range(first, len(area.tree.levels)):
             if below < len(area.tree.levels) - 1 or area.open.sum() <= MOST_NARROWED:
-                area = self._narrowed(crowds, area, below)
-        return self._seat_each(crowds, area)
+                area = self._narrowed(crowds, area, below, bounds)
+        return self._as_packed(crowds, area)
 
-    def _could_pack(self, crowds: Sequence[Crowd], area: Area) -> bool:
+    def _could_pack(self, crowds: Sequence[Crowd], area: Area, bounds: Bounds) -> bool:
+        if not bounds.allow(area):
+            return False
         with self._trial.all_or_nothing():
-            return self._seat_each(crowds, area) is not None
+            packed = self._seat_each(crowds, area)
+        self._packed = packed or self._packed
+        return packed is not None
 
-    def _narrowed(self, crowds: Sequence[Crowd], area: Area, depth: int) -> Area:
+    def _as_packed(self, crowds: Sequence[Crowd], area: Area) -> Seated:
+        """Take room as when they last could be packed: in the area that was narrowed to."""
+        for crowd in crowds:
+            seats = np.array([self._packed[pod.uid] for pod in crowd.members])
+            self.seating.take(crowd, area.tree, seats)
+        return self._packed
+
+    def _narrowed(self, crowds: Sequence[Crowd], area: Area, depth: int, bounds: Bounds) -> Area:
         """Return the part of the area in the fewest domains of a level that still do."""
         offered = np.array(
             [self.seating.rolled(crowd, area)[depth].whole.clip(max=len(crowd)) for crowd in crowds]
@@ -109,24 +147,30 @@ class Packing:
         together = offered.sum(axis=0)
         # The largest first; as many of them as it takes.
         domains = np.argsort(-together, kind="stable")[: int((together > 0).sum())]
+        least = min(bounds.fewest(depth, area), len(domains))
         fewest = bisect.bisect_left(
             range(len(domains) - 1),
             x=True,
-            key=lambda last: self._could_pack(crowds, area.within(depth, domains[: last + 1])),
+            lo=least - 1,
+            key=lambda last: self._could_pack(
+                crowds, area.within(depth, domains[: last + 1]), bounds
+            ),
         )
         chosen = domains[: fewest + 1]
-        for fewer in self._fewer(domains, fewest, offered, crowds):
-            if self._could_pack(crowds, area.within(depth, fewer)):
+        for fewer in self._fewer(domains, range(least, fewest + 1), offered, crowds):
+            if not self._trial.effort.may_go_on():
+                break
+            if self._could_pack(crowds, area.within(depth, fewer), bounds):
                 return area.within(depth, fewer)
         return area.within(depth, chosen)
 
     def _fewer(
-        self, domains: IntArray, number: int, offered: IntArray, crowds: Sequence[Crowd]
+        self, domains: IntArray, numbers: range, offered: IntArray, crowds: Sequence[Crowd]
     ) -> Iterator[IntArray]:
-        """Yield some sets of at most so many domains that offer each crowd enough."""
+        """Yield some sets of so many domains that offer each crowd enough, the smallest first."""
         needed = np.array([len(crowd) for crowd in crowds])
         sets = itertools.chain.from_iterable(
-            itertools.combinations(domains.tolist(), size) for size in range(1, number + 1)
+            itertools.combinations(domains.tolist(), size) for size in numbers
         )
         for each in itertools.islice(sets, MOST_SUBSETS):
             chosen = np.array(each)
@@ -136,7 +180,9 @@ class Packing:
     def _seat_each(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
         """Seat one crowd after the other, in several orders; on few nodes by an exact search."""
         orders = itertools.permutations(self._hardest_first(crowds, area))
-        for order in itertools.islice(orders, MOST_ORDERS):
+        for number, order in enumerate(itertools.islice(orders, MOST_ORDERS)):
+            if number and not self._trial.effort.may_go_on():
+                return None
             with self._trial.all_or_nothing() as attempt:
                 seated = self._seat_in_order(order, area)
                 if seated is not None:
@@ -147,6 +193,7 @@ class Packing:
     def _seat_in_order(self, crowds: Iterable[Crowd], area: Area) -> Seated | None:
         seated: Seated = {}
         for crowd in crowds:
+            self._trial.effort.spend(looks(len(self._trial.nodes)))
             found = self.seating.seat(crowd, area)
             if found is None:
                 return None
@@ -181,6 +228,11 @@ class Packing:
             # A part of a crowd may be seated: the first in rank.
             seated |= dict(zip(uids, places.tolist(), strict=False))
         return seated
+
+
+def _depend_on_room_alone(crowds: Sequence[Crowd]) -> bool:
+    """Tell whether it makes no difference how nodes are called, and which are near each other."""
+    return all(crowd.sizes[0] == 1 and crowd.ask.storage is None for crowd in crowds)
 
 
 def _worth_trying(

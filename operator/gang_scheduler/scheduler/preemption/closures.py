@@ -20,6 +20,7 @@ from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.tolls import Cost, Victims
 
 SCALE: Final = 1_000_000
+WEIGHINGS_A_LOOK: Final = 4
 Key = tuple[int, ...]
 
 
@@ -34,6 +35,8 @@ class Closures:
         self._roster = roster
         self._tolls = roster.tolls
         self._slots = slots
+        self._effort = slots.effort
+        self._weighings = 0
         self._pool = pool
         # Where not even all of them leave one more slot, there is nothing to weigh.
         most = slots.without(roster.shares(roster.may_leave_with(pool, among)))
@@ -84,6 +87,9 @@ class Closures:
 
     def _weighed(self, row: int) -> Weighed:
         """Return what it takes to clear one more slot on a node, and what that gives."""
+        self._weighings += 1
+        if self._weighings % WEIGHINGS_A_LOOK == 0:
+            self._effort.spend(1)
         closure = tuple(self._closure(row))
         if not closure:
             return Weighed(0, self._tally.cost, frozenset([row]))

@@ -1,69 +1,251 @@
-"""Few victims: the cheapest set of all, by looking at every set that could be cheaper.
+"""Few victims: the cheapest set of all, by branch and bound.
 
-Costs only grow with more victims, and what fits still fits with more victims gone. So a set that
-costs as much as the best one known needs no look at its supersets, nor one that would not make
-room even with all the rest.
+Costs only grow with more victims. So a set is not looked at that costs as much as the best one
+known, nor one that has to grow until it does, by what those cost at least that could make the room
+that is lacking; nor one that would not make room even with all the rest. Of victims that leave the
+same room the cheaper go first.
+
+What fits still fits with more victims gone, but for those that the preemptor may need (`tied`):
+about them is decided first, and until then nothing is concluded from what all the rest would give.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NamedTuple
 
-from gang_scheduler.scheduler.preemption.tolls import Cost, Tolls, Victims
+import numpy as np
+
+from gang_scheduler.model.nodes import IntArray, NodeTable
+from gang_scheduler.scheduler.effort import Effort
+from gang_scheduler.scheduler.preemption import choices
+from gang_scheduler.scheduler.preemption.choices import Choice
+from gang_scheduler.scheduler.preemption.losses import Loss
+from gang_scheduler.scheduler.preemption.needs import (
+    NONE,
+    Needs,
+    cheapest_share,
+    lowest_that_suffice,
+)
+from gang_scheduler.scheduler.preemption.tolls import Cost, Tally, Tolls
 
 MOST_LOSSES: Final = 16
+LOOKS: Final = 3
+"""What it costs to look at one set of victims, beside the trials whether everybody fits."""
 
-Fits = Callable[[Victims], bool]
+Fits = Callable[[Sequence[Loss]], bool]
+Key = tuple[float, ...]
+Places = tuple[int, ...]
+"""Choices, by their places in the sequence of all."""
 
 
-def cheapest(
-    losses: Sequence[Victims], known: Victims | None, tolls: Tolls, fits: Fits, most_trials: int
-) -> Victims | None:
-    """Return the cheapest closed set of losses that makes room; `known` is one, if any is.
+class Problem(NamedTuple):
+    """The choices in a domain, what the preemptor needs there, and what decides whether it fits.
 
-    After `most_trials` looks at whether everybody fits, it is the cheapest one found by then.
+    Nothing is looked for that costs more than `bound`.
     """
-    return _Search(losses, known, tolls, fits, most_trials).run()
+
+    choices: Sequence[Choice]
+    needs: Needs
+    nodes: NodeTable
+    tolls: Tolls
+    fits: Fits
+    bound: Cost | None = None
+
+
+class Answer(NamedTuple):
+    """The cheapest losses; None if there are none. Unless `cut_off`, none are cheaper."""
+
+    losses: tuple[Loss, ...] | None
+    cut_off: bool
+
+
+def cheapest(problem: Problem, effort: Effort) -> Answer:
+    """Return the cheapest choices that make room, or the best that the looks were enough for."""
+    return _Search(problem, effort).run()
+
+
+class _Branch(NamedTuple):
+    """What is decided: those chosen, and those left to decide on; the others stay.
+
+    `free` is what is free on the rows of the needs without the chosen, `at_best` the places there
+    without those left, too, where that is known already.
+    """
+
+    chosen: Places
+    left: Places
+    free: IntArray
+    at_best: IntArray | None = None
 
 
 class _Search:
-    def __init__(
-        self,
-        losses: Sequence[Victims],
-        known: Victims | None,
-        tolls: Tolls,
-        fits: Fits,
-        most_trials: int,
-    ) -> None:
-        self._losses = losses
-        self._best = known
-        self._least: Cost | None = None if known is None else tolls.cost(known)
-        self._tolls = tolls
-        self._fits = fits
-        self._trials_left = most_trials
+    def __init__(self, problem: Problem, effort: Effort) -> None:
+        self.best: tuple[Loss, ...] | None = None
+        self.cut_off = False
+        self._least: Cost | None = None
+        self._problem = problem
+        self._effort = effort
+        self._choices = problem.choices
+        self._tolls = problem.tolls
+        self._needs = problem.needs
+        self._fit: dict[frozenset[int], bool] = {}
+        self._better = choices.better(problem.choices)
+        losses = [each.loss for each in problem.choices]
+        self._used = _used(losses, problem.needs, problem.nodes)
+        self._parts = problem.needs.parts(self._used)
+        self._prices = [each.highest_priority for each in losses]
+        self._breaks = [int(each.loss.going > 0 and not each.single) for each in problem.choices]
+        self._work = [each.lost_work for each in losses]
+        self._pods = [each.going for each in losses]
+        self._guarded = any(each.covered or each.overlapping for each in losses)
+        # Where budgets overlap, what one more costs can also fall: then nothing is foreseen.
+        self._foreseen = self._guarded and not any(each.overlapping for each in losses)
 
-    def run(self) -> Victims | None:
-        self._branch(0, {})
-        return self._best
+    def run(self) -> Answer:
+        """Look at every set that could be the cheapest."""
+        everyone = tuple(range(len(self._choices)))
+        self._branch(_Branch((), everyone, self._needs.free))
+        return Answer(self.best, self.cut_off)
 
-    def _branch(self, first: int, chosen: Victims) -> None:
-        """Decide on the losses from `first` on, after those before."""
-        closed = self._tolls.with_gangs(chosen)
-        if closed is None or self._trials_left <= 0:
+    def _branch(self, at: _Branch) -> None:
+        """Decide on those that are left, after the chosen ones."""
+        self._effort.spend(LOOKS)
+        if self.cut_off or not self._effort.may_go_on():
+            self.cut_off = True
             return
-        self._trials_left -= 2
-        cost = self._tolls.cost(closed)
-        if self._least is not None and cost >= self._least:
+        tally = self._tally(at.chosen)
+        if self._is_dear(tally.cost):
             return
-        if self._fits(closed):
-            self._best, self._least = closed, cost
+        there = self._needs.places(at.free)
+        lacking = self._needs.lacking(there)
+        if int(lacking.max()) <= 0 and self._fits(at.chosen):
+            self.best = tuple(self._choices[each].loss for each in at.chosen)
+            self._least = tally.cost
             return
-        if first == len(self._losses):
+        for each in self._branches(at, tally, there, lacking):
+            self._branch(each)
+
+    def _branches(
+        self, at: _Branch, tally: Tally, there: IntArray, lacking: IntArray
+    ) -> Iterator[_Branch]:
+        """Yield the branches with and without the most promising one of those left.
+
+        None where no set that is worth it can follow.
+        """
+        if not at.left:
             return
-        rest = dict(chosen)
-        for loss in self._losses[first:]:
-            rest |= loss
-        everyone = self._tolls.with_gangs(rest)
-        if everyone is not None and not self._fits(everyone):
+        at_best = at.at_best
+        if at_best is None:
+            at_best = self._needs.places(at.free + self._used[list(at.left)].sum(axis=0))
+            if int(self._needs.lacking(at_best).max()) > 0:
+                return
+        tied = [each for each in at.left if self._choices[each].tied]
+        if int(lacking.max()) > 0:
+            gains, left = self._gaining(at, there, at_best, lacking)
+            if not left or self._is_dear(self._at_least(tally, left, gains, int(lacking.max()))):
+                return
+        elif tied or self._fits((*at.chosen, *at.left)):
+            # There are places enough, and still not all fit.
+            gains, left = [1.0] * len(at.left), at.left
+        else:
             return
-        self._branch(first + 1, chosen | self._losses[first])
-        self._branch(first + 1, chosen)
+        first = tied[0] if tied else min(zip(self._keys(tally, left, gains), left, strict=True))[1]
+        others = tuple([each for each in left if each != first])
+        beside = self._beside(first, at.chosen, others)
+        known = at_best if len(beside) + 1 == len(at.left) else None
+        yield _Branch((*at.chosen, first), beside, at.free + self._used[first], known)
+        worse = tuple([each for each in others if first not in self._better[each]])
+        yield _Branch(at.chosen, worse, at.free)
+
+    def _gaining(
+        self, at: _Branch, there: IntArray, at_best: IntArray, lacking: IntArray
+    ) -> tuple[list[float], Places]:
+        """Return what those left gain for the floor that lacks most; without the useless ones."""
+        some = list(at.left)
+        floors = np.flatnonzero(lacking > 0).tolist()
+        gains = [
+            self._needs.gains(each, at.free, there, at_best, self._parts[each, some])
+            for each in floors
+        ]
+        most = gains[floors.index(int(lacking.argmax()))].tolist()
+        useful = np.max(gains, axis=0).tolist()
+        kept = [
+            (gain, each)
+            for gain, use, each in zip(most, useful, some, strict=True)
+            if use > 0 or self._choices[each].tied
+        ]
+        return [gain for gain, _ in kept], tuple([each for _, each in kept])
+
+    def _at_least(self, tally: Tally, left: Places, gains: Sequence[float], lacking: int) -> Cost:
+        """Return what the set costs at least once it has grown by what is lacking."""
+        now = tally.cost
+        price = lowest_that_suffice([self._prices[each] for each in left], gains, lacking)
+        breaks = cheapest_share([self._breaks[each] for each in left], gains, lacking)
+        over = cheapest_share(self._over(tally, left), gains, lacking) if self._foreseen else 0
+        return Cost(
+            over_budget=now.over_budget + over,
+            highest_priority=max(now.highest_priority, price),
+            broken=now.broken + breaks,
+            touched=now.touched + breaks,
+            lost_work=now.lost_work
+            + cheapest_share([self._work[each] for each in left], gains, lacking),
+            pods=now.pods + cheapest_share([self._pods[each] for each in left], gains, lacking),
+        )
+
+    def _keys(self, tally: Tally, left: Places, gains: Sequence[float]) -> Iterator[Key]:
+        """Yield an order in which good sets are found soon: the cheapest for what they make."""
+        over = self._over(tally, left) if self._guarded else [0] * len(left)
+        for each, beyond, gain in zip(left, over, gains, strict=True):
+            made = max(gain, NONE)
+            yield (
+                beyond,
+                self._prices[each],
+                self._breaks[each] / made,
+                self._work[each] / made,
+                self._pods[each] / made,
+            )
+
+    def _over(self, tally: Tally, left: Places) -> list[int]:
+        """Return how many pods more are beyond a budget with each of those left."""
+        before = tally.cost.over_budget
+        losses = (self._choices[each].loss for each in left)
+        return [tally.with_more([each]).over_budget - before for each in losses]
+
+    def _beside(self, taken: int, chosen: Places, others: Places) -> Places:
+        """Return who may still go beside one that is taken: of an elastic gang some, or all."""
+        one = self._choices[taken]
+        if not one.single and not one.whole:
+            return others
+        number = 1 + sum(self._choices[each].gang == one.gang for each in chosen)
+        more = one.single and number < self._tolls.surplus(one.gang)
+        return tuple(
+            each
+            for each in others
+            if self._choices[each].gang != one.gang or (more and self._choices[each].single)
+        )
+
+    def _tally(self, chosen: Places) -> Tally:
+        tally = self._tolls.tally()
+        tally.add([self._choices[each].loss for each in chosen])
+        return tally
+
+    def _is_dear(self, cost: Cost) -> bool:
+        """Tell whether nothing that costs so much, or more, is worth finding."""
+        bound = self._problem.bound
+        if bound is not None and cost > bound:
+            return True
+        return self._least is not None and cost >= self._least
+
+    def _fits(self, chosen: Places) -> bool:
+        key = frozenset(chosen)
+        if key not in self._fit:
+            self._fit[key] = self._problem.fits([self._choices[each].loss for each in chosen])
+        return self._fit[key]
+
+
+def _used(losses: Sequence[Loss], needs: Needs, nodes: NodeTable) -> IntArray:
+    """Return what each loss leaves on the rows of the needs, losses by rows by resources."""
+    used = np.zeros((len(losses), *needs.free.shape), dtype=np.int64)
+    for place, each in enumerate(losses):
+        rows, freed = each.room(nodes)[:2]
+        there = np.isin(rows, needs.rows)
+        used[place, np.searchsorted(needs.rows, rows[there])] = freed[there]
+    return used

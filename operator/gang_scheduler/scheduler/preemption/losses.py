@@ -9,7 +9,7 @@ import numpy as np
 
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.nodes import IntArray, NodeTable
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import Ask, Pod
 from gang_scheduler.model.tenants import Tenant
 
 NOBODY: Final = -(2**31)
@@ -24,11 +24,20 @@ class Room(NamedTuple):
     on_row: Mapping[int, IntArray]
 
 
+class Overlap(NamedTuple):
+    """A pod under several budgets; those under fewer come first, then those of smaller uids."""
+
+    number: int
+    uid: str
+    budgets: tuple[str, ...]
+
+
 class Loss:
     """Tenants of one gang, at least one. Who is marked as a victim already costs nothing any more.
 
-    `going` counts the others, `highest_priority` is theirs, `lost_work` is in pod-seconds, and
-    `covered` counts them by PodDisruptionBudget.
+    `going` counts the others, `highest_priority` is theirs, `lost_work` is in pod-seconds,
+    `covered` counts those under one PodDisruptionBudget by that, and `overlapping` are those under
+    several.
     """
 
     def __init__(self, tenants: Sequence[Tenant], now: int) -> None:
@@ -37,9 +46,14 @@ class Loss:
         pods = [each.pod for each in tenants if not each.pod.marked]
         self.going = len(pods)
         self.highest_priority = max((pod.priority for pod in pods), default=NOBODY)
-        self.lost_work = sum(max(0, now - pod.started_at) for pod in pods if pod.started_at)
-        budgets = (each.budgets for each in tenants if not each.pod.marked)
-        self.covered = Counter(budget for some in budgets for budget in some)
+        self.lost_work = sum([work_of(pod, now) for pod in pods])
+        guarded = [each for each in tenants if each.budgets and not each.pod.marked]
+        self.covered = Counter(each.budgets[0] for each in guarded if len(each.budgets) == 1)
+        self.overlapping = tuple(
+            Overlap(len(each.budgets), each.pod.uid, each.budgets)
+            for each in guarded
+            if len(each.budgets) > 1
+        )
         self._room: Room | None = None
 
     def __len__(self) -> int:
@@ -55,6 +69,11 @@ class Loss:
         if self._room is None:
             self._room = _room(self.tenants, nodes)
         return self._room
+
+
+def work_of(pod: Pod, now: int) -> int:
+    """Return what is lost with a pod, in pod-seconds."""
+    return max(0, now - pod.started_at) if pod.started_at and not pod.marked else 0
 
 
 def by_gang(tenants: Iterable[Tenant]) -> dict[GangKey, list[Tenant]]:

@@ -2,25 +2,28 @@
 
 import functools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.nodes import BoolArray, NodeTable
+from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
+from gang_scheduler.model.peers import PodSelector
 from gang_scheduler.model.plan import Misfit, Offers
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.model.tenants import Tenant
-from gang_scheduler.scheduler.placement import entangled, gather, nominated
+from gang_scheduler.scheduler.effort import looks
+from gang_scheduler.scheduler.placement import gather, nominated
+from gang_scheduler.scheduler.placement.counting import Floors
 from gang_scheduler.scheduler.placement.gangs import Placement
 from gang_scheduler.scheduler.placement.offers import fit_if_empty
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, shares
 from gang_scheduler.scheduler.units import Unit
 
-MOST_TRIALS: Final = 20_000
-"""A bound on the time of the exact search, which holds up everything else."""
+VICTIMS: Final = "victims"
+"""What is searched for, in what is counted of a cycle's searches."""
 
 Placements = dict[Unit, Placement]
 
@@ -32,28 +35,62 @@ class Preemptor:
         self.units = units
         self.trial = trial
         self.profile = profile
+        trial.effort.begin(units[0].gangs[0].key, VICTIMS)
+
+    @functools.cached_property
+    def classes(self) -> Mapping[Ask, int]:
+        """How many members ask for the same, of those that must start together."""
+        members = (pod for unit in self.units for pod in unit.members if pod.uid in unit.required)
+        return Counter(pod.ask for pod in members)
 
     @functools.cached_property
     def largest_class(self) -> tuple[Ask, int]:
         """The class that most of the members are of, and how many those are."""
-        members = (pod for unit in self.units for pod in unit.members if pod.uid in unit.required)
-        counts = Counter(pod.ask for pod in members)
-        return max(counts.items(), key=lambda each: (each[1], each[0].requests))
+        return max(self.classes.items(), key=lambda each: (each[1], each[0].requests))
 
     @functools.cached_property
-    def most_trials(self) -> int:
-        """How often it may be tried whether all fit: less where each takes a step a member."""
-        members = [pod for unit in self.units for pod in unit.members]
-        tied = entangled.are({pod.ask for pod in members}, self.trial, self.profile)
-        return MOST_TRIALS // len(members) if tied else MOST_TRIALS
+    def floors(self) -> Floors:
+        """What the members need at least, by plain counting."""
+        requests = np.array([self.trial.nodes.vector(ask.requests) for ask in self.classes])
+        return Floors(requests, list(self.classes.values()))
+
+    @functools.cached_property
+    def open_to(self) -> BoolArray:
+        """The nodes that could take members of each floor if they were empty."""
+        fitting = [fit_if_empty(ask, self.trial, self.profile) for ask in self.classes]
+        return self.floors.open_to(np.array(fitting))
+
+    @functools.cached_property
+    def is_plain(self) -> bool:
+        """Counting says exactly whether all fit: they are alike, and ask for resources alone."""
+        asks, unit = list(self.classes), self.units[0]
+        if len(asks) > 1 or len(self.units) > 1 or unit.mates:
+            return False
+        if any(size > 1 for part in unit.parts for size in part.sizes):
+            return False
+        alone = (*self.profile.room_filters, *self.profile.coupled_filters)
+        return sum(each.concerns(asks[0], self.trial) for each in alone) == 1
+
+    @functools.cached_property
+    def leans_on(self) -> frozenset[PodSelector]:
+        """The selectors of pods that members may need where they are: spread, or wanted near."""
+        peers = [ask.peers for ask in self.classes if ask.peers is not None]
+        wanted = {each.affinity.selector for each in peers if each.affinity is not None}
+        spread = {each.selector for some in peers for each in some.spread if each.hard}
+        return frozenset(wanted | spread)
 
     @functools.cached_property
     def open_rows(self) -> BoolArray:
-        """The nodes that could take a member of this class if they were empty."""
+        """The nodes that could take a member of the largest class if they were empty."""
         return fit_if_empty(self.largest_class[0], self.trial, self.profile)
+
+    def free_without(self, freed: IntArray) -> IntArray:
+        """Return what is free once so much has been left, nodes by resources."""
+        return self.trial.free + freed
 
     def place(self, within: int | None) -> Placements | None:
         """Take room for all, if there is; in one domain where the units must gather in one."""
+        self.trial.effort.spend(looks(len(self.trial.nodes), len(self.classes)))
         placements = {}
         with self.trial.all_or_nothing() as attempt:
             for unit in self.units:
@@ -111,6 +148,17 @@ class Nominee(Preemptor):
         found: BoolArray = np.zeros(len(rows), dtype=np.bool_)
         found[[rows[each.pod.nominated] for each in self._nominated]] = True
         return found
+
+    @functools.cached_property
+    def open_to(self) -> BoolArray:
+        """The nominated nodes, for each floor."""
+        found: BoolArray = super().open_to & self.open_rows
+        return found
+
+    @functools.cached_property
+    def is_plain(self) -> bool:
+        """Counting does not know on which node each member must be."""
+        return False
 
     def place(self, within: int | None) -> Placements | None:  # noqa: ARG002 - the nodes are known.
         """Take room for all where they are nominated, if there is."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
+from gang_scheduler.model.peers import PodSelector
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.tenants import Tenant
 from gang_scheduler.scheduler.preemption.tolls import Cost, Tolls, Victims
@@ -21,10 +22,14 @@ NOWHERE: Final = -1
 
 
 class Pool(NamedTuple):
-    """Who is thought of: those up to a price, perhaps without those under a budget."""
+    """Who is thought of: those up to a price, perhaps without those under a budget.
+
+    Those stay that any selector of `staying` means.
+    """
 
     highest: int
     unguarded: bool = False
+    staying: frozenset[PodSelector] = frozenset()
 
 
 class Weighed(NamedTuple):
@@ -41,8 +46,10 @@ class Weighed(NamedTuple):
 class Roster:
     """Those whom `tolls` let go, in natural order of their names.
 
-    `rows` are those of their nodes, `prices` the priorities that go with them; `guarded` are under
-    a budget, and `there` are those who have not left.
+    `rows` are those of their nodes, `prices` the priorities that go with them, `gangs` the numbers
+    of their gangs, `used` what they use along the resource axis, and `work` what is lost with each
+    in pod-seconds. `guarded` are under a budget, `marked` are victims already, `elastic` were of a
+    gang that could spare some, and `there` are those who have not left.
     """
 
     def __init__(self, tolls: Tolls, nodes: NodeTable) -> None:
@@ -54,12 +61,20 @@ class Roster:
         self.prices: IntArray = np.array([tolls.priority(e) for e in self.tenants], dtype=np.int64)
         self.guarded: BoolArray = np.array([bool(e.budgets) for e in self.tenants], dtype=np.bool_)
         elastic = [tolls.surplus(each.gang) > 0 for each in self.tenants]
-        self._elastic: BoolArray = np.array(elastic, dtype=np.bool_)
+        self.elastic: BoolArray = np.array(elastic, dtype=np.bool_)
+        self.marked: BoolArray = np.array([e.pod.marked for e in self.tenants], dtype=np.bool_)
         self.there: BoolArray = np.ones(len(rows), dtype=np.bool_)
         classes: dict[Ask, int] = {}
         codes = [classes.setdefault(each.pod.ask, len(classes)) for each in self.tenants]
         self._codes: IntArray = np.array(codes, dtype=np.int64)
         self._asks = tuple(classes)
+        requests = [nodes.vector(ask.requests) for ask in classes]
+        self.used: IntArray = np.array(requests, dtype=np.int64)[self._codes]
+        self.used = self.used.reshape(len(codes), len(nodes.resources))
+        gangs: dict[GangKey, int] = {}
+        codes = [gangs.setdefault(each.gang, len(gangs)) for each in self.tenants]
+        self.gangs: IntArray = np.array(codes, dtype=np.int64)
+        self.work: IntArray = np.array([tolls.work(each) for each in self.tenants], dtype=np.int64)
         self._by_row: IntArray = np.argsort(self.rows, kind="stable")
         self._by_gang: dict[GangKey, list[int]] = {}
         for place, each in enumerate(self.tenants):
@@ -98,6 +113,8 @@ class Roster:
     def of(self, pool: Pool, among: BoolArray) -> BoolArray:
         """Return which of these are thought of."""
         found: BoolArray = among & (self.prices <= pool.highest)
+        if pool.staying:
+            found = found & ~self._meant_by(pool.staying)
         return found & ~self.guarded if pool.unguarded else found
 
     def may_leave_with(self, pool: Pool, among: BoolArray) -> BoolArray:
@@ -105,8 +122,22 @@ class Roster:
 
         Who costs more may go along with an elastic gang, and who is guarded with any.
         """
-        found: BoolArray = among & (self._elastic | (self.prices <= pool.highest))
+        found: BoolArray = among & (self.elastic | (self.prices <= pool.highest))
         return found
+
+    def beyond(self) -> BoolArray:
+        """Return those who cannot go without more going than a budget allows."""
+        found: BoolArray = np.zeros_like(self.guarded)
+        for place in np.flatnonzero(self.guarded & self.there).tolist():
+            found[place] = self.tolls.is_beyond(self.tenants[place])
+        return found
+
+    def freed(self, chosen: BoolArray) -> IntArray:
+        """Return what these leave, nodes by resources."""
+        freed = np.zeros((len(self.nodes), len(self.nodes.resources)), dtype=np.int64)
+        placed = chosen & (self.rows != NOWHERE)
+        np.add.at(freed, self.rows[placed], self.used[placed])
+        return freed
 
     def victims(self, chosen: BoolArray) -> Victims:
         """Return these by uid."""
@@ -138,12 +169,19 @@ class Roster:
         self._weighed[question] = free.copy(), known
         return known
 
+    def _meant_by(self, selectors: frozenset[PodSelector]) -> BoolArray:
+        """Return which tenants any of the selectors means."""
+        meant = np.array([bool(ask.selected_by & selectors) for ask in self._asks], dtype=np.bool_)
+        return meant[self._codes]
+
     def _cheapest_on(self, row: int, pool: Pool) -> list[Tenant]:
         first, end = np.searchsorted(self.rows, (row, row + 1), sorter=self._by_row).tolist()
         places = self._by_row[first:end]
         chosen = self.there[places] & (self.prices[places] <= pool.highest)
         if pool.unguarded:
             chosen &= ~self.guarded[places]
+        if pool.staying:
+            chosen &= ~self._meant_by(pool.staying)[places]
         found = [self.tenants[place] for place in places[chosen].tolist()]
         return sorted(found, key=lambda each: (self.tolls.cost_of(each), each.pod.uid))
 

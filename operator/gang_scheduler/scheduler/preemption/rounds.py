@@ -5,7 +5,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from gang_scheduler.model.gangs import UNDER_WAY, Gang, GangGroup, GangKey
-from gang_scheduler.model.peers import PodSelector
 from gang_scheduler.model.plan import Bind, Preemption
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.tenants import Tenant, Tenants
@@ -26,9 +25,8 @@ from gang_scheduler.scheduler.trial import Trial, merged
 from gang_scheduler.scheduler.units import Unit
 
 NOT_HELPFUL = "not helpful: evicting every pod that may be evicted would not make room."
-
-_RosterKey = tuple[int, frozenset[PodSelector], frozenset[GangKey]]
-"""Up to which priority victims may go, which pods are wanted, and which gangs are of the group."""
+NONE_FOUND = "the search was cut off before it found pods to evict; it is made again."
+NOT_ALL_SEEN = " The search was cut off: there may be cheaper ones."
 
 
 class Rounds:
@@ -44,7 +42,7 @@ class Rounds:
         self._victims: list[Tenant] = []
         self._gone = [each for each in self._tenants.leaving if each.pod.living]
         self._numbers = Counter(each.gang for each in self._gone)
-        self._rosters: dict[_RosterKey, Roster] = {}
+        self._rosters: dict[tuple[int, frozenset[GangKey]], Roster] = {}
         self._bound = frozenset(each.gang for each in self._tenants.tenants)
         evictable = (each.pod.priority for each in self._tenants.tenants if each.evictable)
         self._lowest = min(evictable, default=None)
@@ -122,21 +120,23 @@ class Rounds:
         units: Sequence[Unit],
         kept: Sequence[Nominated],
     ) -> tuple[bool, str]:
-        roster = self._roster(group, units)
+        roster = self._roster(group)
         resumed = self._resumed(units, roster, kept)
         found, released = (resumed, []) if resumed else self._cheapest(group, units, roster)
         limit = self._profile.preemption.most_victims
         if found is None or (limit and len(found.victims) > limit):
             self.reservations.keep(released)
             if found is None:
-                return False, NOT_HELPFUL + self._potential(units, roster)
+                words = NONE_FOUND if self._trial.effort.cut_off else NOT_HELPFUL
+                return False, words + self._potential(units, roster)
             return False, f"needs {len(found.victims)} victims, and at most {limit} are allowed."
         binds = _binds(found.placements)
         displaced = self.reservations.keep_elsewhere(released, {bind.node for bind in binds})
         victims = tuple(found.victims.values())
         preemption = Preemption(group.waiting, binds, victims, tuple(displaced), found.domain)
         self._carry_out(group, preemption, kept)
-        return True, f"{_pods(len(found.victims))} to make room."
+        more = NOT_ALL_SEEN if self._trial.effort.cut_off else ""
+        return True, f"{_pods(len(found.victims))} to make room.{more}"
 
     def _resumed(
         self, units: Sequence[Unit], roster: Roster, kept: Sequence[Nominated]
@@ -185,19 +185,17 @@ class Rounds:
         preemptor.free(self._left)
         return preemptor
 
-    def _roster(self, group: GangGroup, units: Sequence[Unit]) -> Roster:
+    def _roster(self, group: GangGroup) -> Roster:
         """Return those that the group may evict and the victims of earlier gangs have left."""
         below = group.priority - self._profile.preemption.min_difference
-        wanted = _wanted(units)
         own = self.own(group)
-        key = below, wanted, own
-        if key not in self._rosters:
+        if (below, own) not in self._rosters:
             # Priorities only fall from one group to the next.
             self._rosters = {key: each for key, each in self._rosters.items() if key[0] == below}
-            tolls = Tolls(_sparing(wanted, own, self._tenants), below, self._snapshot.taken_at)
-            roster = self._rosters[key] = Roster(tolls, self._trial.nodes)
+            tolls = Tolls(_sparing(own, self._tenants), below, self._snapshot.taken_at)
+            roster = self._rosters[below, own] = Roster(tolls, self._trial.nodes)
             roster.leave(self._victims)
-        return self._rosters[key]
+        return self._rosters[below, own]
 
     def _carry_out(
         self, group: GangGroup, preemption: Preemption, kept: Sequence[Nominated]
@@ -219,22 +217,12 @@ class Rounds:
             roster.leave(victims)
 
 
-def _wanted(units: Sequence[Unit]) -> frozenset[PodSelector]:
-    """Return which pods the members want beside them."""
-    asks = {pod.ask for unit in units for pod in unit.members}
-    affinities = (ask.peers.affinity for ask in asks if ask.peers is not None)
-    return frozenset(each.selector for each in affinities if each is not None)
-
-
-def _sparing(wanted: frozenset[PodSelector], own: frozenset[GangKey], tenants: Tenants) -> Tenants:
-    """Return the tenants with those safe that are wanted, or of the preemptor's own group."""
-    if not wanted and not own:
+def _sparing(own: frozenset[GangKey], tenants: Tenants) -> Tenants:
+    """Return the tenants with those safe that are of the preemptor's own group."""
+    if not own:
         return tenants
     spared = (
-        replace(each, evictable=False)
-        if each.gang in own or wanted & each.pod.ask.selected_by
-        else each
-        for each in tenants.tenants
+        replace(each, evictable=False) if each.gang in own else each for each in tenants.tenants
     )
     return replace(tenants, tenants=tuple(spared))
 

@@ -1,28 +1,40 @@
 """Who must go so that a whole gang fits, and not one too many.
 
 1. Victims may only be pods of a lower priority that nothing else protects (`tolls`).
-2. Candidates are the domains that the gang must gather in; without such, the whole cluster.
-3. In each candidate: the cheapest set of victims that makes room. Exact up to sixteen losses
-   (`exhaustive`), by closures above that (`closures`).
+2. Candidates are the domains that the gang must gather in; without such, the whole cluster. What
+   they cost at least is counted for all at once, and gives their order (`candidates`).
+3. In each candidate that may be cheaper than the best so far: the cheapest set of victims that
+   makes room. Exact up to sixteen losses (`exhaustive`), by closures above that (`closures`).
 4. Reprieve: put victims back while the gang still fits, the most valuable first.
 5. Of all candidates the cheapest; then the one with the least left over; then the first by name.
+
+How much is searched is bounded for the whole cycle (`effort`). Where that is not enough, the best
+victims are taken that were found by then, and it is said.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray
-from gang_scheduler.model.topology import Domain, Topology
-from gang_scheduler.scheduler.placement import gather
-from gang_scheduler.scheduler.preemption import exhaustive
+from gang_scheduler.model.peers import PodSelector
+from gang_scheduler.model.topology import Domain
+from gang_scheduler.scheduler.preemption import candidates, choices, exhaustive, likeness
+from gang_scheduler.scheduler.preemption.candidates import Candidate
+from gang_scheduler.scheduler.preemption.choices import Choice
 from gang_scheduler.scheduler.preemption.closures import Closures
-from gang_scheduler.scheduler.preemption.exhaustive import MOST_LOSSES
+from gang_scheduler.scheduler.preemption.exhaustive import LOOKS, MOST_LOSSES, Problem
+from gang_scheduler.scheduler.preemption.losses import Loss
+from gang_scheduler.scheduler.preemption.needs import Needs
 from gang_scheduler.scheduler.preemption.preemptor import Placements, Preemptor, room_of
 from gang_scheduler.scheduler.preemption.roster import Pool, Roster
 from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.tolls import Cost, Tolls, Victims
+
+ANY_PRIORITY: Final = 2**31
+NO_SELECTORS: Final[frozenset[PodSelector]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,98 +47,72 @@ class Found:
     domain: Domain | None = None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
-    """A domain, or the whole cluster: the rows of its nodes. `place` is its place in its level."""
-
-    place: int | None
-    rows: BoolArray
-    rank: int = 0
-
-
 def find(preemptor: Preemptor, roster: Roster) -> Found | None:
     """Return the cheapest victims and where the preemptor is then; None if none suffice.
 
-    Nothing is changed in the trial.
+    Nothing is changed in the trial. Whether the search was cut off is in the `effort` of that.
     """
-    tolls = roster.tolls
-
-    def allows(victims: Victims) -> bool:
-        rules = preemptor.profile.preemption
-        return not (rules.within_budgets and tolls.cost(victims).over_budget)
-
-    found: list[tuple[Cost, _Domain, Victims]] = []
-    for priority, candidates in _candidates(preemptor, roster):
-        for candidate in candidates:
-            domain = _Domain(preemptor, roster, candidate)
-            victims = domain.cheapest()
-            if victims is not None and allows(victims):
-                found.append((tolls.cost(victims), domain, victims))
-        # A domain that only seemed to hold them may have taken higher victims than this step's.
-        if any(cost.highest_priority <= priority for cost, _, _ in found):
+    effort = preemptor.trial.effort
+    best: _Best | None = None
+    # Never beyond what budgets allow, where that is the rule.
+    rules = preemptor.profile.preemption
+    bound = Cost(highest_priority=ANY_PRIORITY) if rules.within_budgets else None
+    judged: set[object] = set()
+    for candidate in candidates.of(preemptor, roster) if effort.may_begin() else ():
+        if not effort.may_begin():
             break
-    if not found:
+        if bound is not None and candidate.least > bound:
+            break
+        if best is not None and not effort.may_go_on():
+            break
+        alike = likeness.of(candidate, preemptor, roster)
+        if alike is not None and alike in judged:
+            continue
+        judged.add(alike)
+        domain = _Domain(preemptor, roster, candidate)
+        victims = domain.cheapest(bound)
+        if victims is None:
+            continue
+        found = _Best(roster.tolls.cost(victims), domain, victims)
+        if bound is None or found.cost <= bound:
+            best = found if best is None else best.or_cheaper(found)
+            bound = best.cost
+    if best is None:
         return None
-    least = min(cost for cost, _, _ in found)
-    cheapest = [(domain, victims) for cost, domain, victims in found if cost == least]
-    domain, victims = min(cheapest, key=lambda each: each[0].size) if cheapest[1:] else cheapest[0]
-    return _found(preemptor, tolls, domain.candidate, victims)
+    return _found(preemptor, roster.tolls, best.domain.candidate, best.victims)
 
 
-def _found(preemptor: Preemptor, tolls: Tolls, candidate: Candidate, victims: Victims) -> Found:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Best:
+    """The cheapest victims so far."""
+
+    cost: Cost
+    domain: "_Domain"
+    victims: Victims
+
+    def or_cheaper(self, other: "_Best") -> "_Best":
+        """Return the cheaper one; of equal ones that of the domain with the least left over."""
+        if self.cost != other.cost:
+            return min(self, other, key=lambda each: each.cost)
+        return min(self, other, key=lambda each: each.domain.size)
+
+
+def _found(
+    preemptor: Preemptor, tolls: Tolls, candidate: Candidate, victims: Victims
+) -> Found | None:
+    preemptor.trial.effort.extend()
     with preemptor.trial.all_or_nothing():
         preemptor.free(room_of(victims.values(), preemptor.trial.nodes))
-        placements = preemptor.place(candidate.place) or {}
+        placements = preemptor.place(candidate.place)
+    if placements is None:
+        # It took more looks to find this place than there are left: nobody goes in vain.
+        preemptor.trial.effort.cut()
+        return None
     ground = preemptor.units[0].ground
     domain = None
     if ground is not None and candidate.place is not None:
         domain = ground.tree.domain(ground.must, candidate.place)
     return Found(victims, placements, tolls.cost(victims), domain)
-
-
-def _candidates(preemptor: Preemptor, roster: Roster) -> Iterator[tuple[int, list[Candidate]]]:
-    """Yield the domains where the preemptor may fit if everybody goes who may, step by step.
-
-    In the first step only victims of the lowest priority go, and so on: a domain where that is
-    enough is cheaper than all that come later. With budgets, which count before priorities, there
-    is one step.
-    """
-    there = roster.there
-    steps = {price: there & (roster.prices == price) for price in roster.prices_of(there)}
-    if (there & roster.guarded).any():
-        steps = {0: there}
-    emptier = Preemptor(preemptor.units, preemptor.trial.copy(), preemptor.profile)
-    seen: set[int | None] = set()
-    for priority, leaving in steps.items():
-        emptier.free(roster.shares(leaving))
-        fresh = [each for each in _domains(emptier) if each.place not in seen]
-        seen |= {each.place for each in fresh}
-        if fresh:
-            yield priority, fresh
-
-
-def _domains(preemptor: Preemptor) -> list[Candidate]:
-    """Return the domains that offer each class of the preemptor enough; else the whole cluster."""
-    nodes = preemptor.trial.nodes
-    unit = preemptor.units[0]
-    ground = unit.ground
-    if len(preemptor.units) > 1 or ground is None or ground.must == 0:
-        everywhere = Candidate(None, np.ones(len(nodes), dtype=np.bool_))
-        return [everywhere] if preemptor.fits((), None) else []
-    tree, level = ground.tree, ground.tree.levels[ground.must]
-    holding = gather.domains_that_hold(
-        unit.only(unit.required), ground, preemptor.trial, preemptor.profile
-    )
-    return [
-        Candidate(place, _rows(tree, ground.must, place, len(nodes)), int(level.ranks[place]))
-        for place in holding
-    ]
-
-
-def _rows(tree: Topology, depth: int, place: int, count: int) -> BoolArray:
-    rows = np.zeros(count, dtype=np.bool_)
-    rows[tree.rows[tree.slice_of(depth, place)]] = True
-    return rows
 
 
 class _Domain:
@@ -140,23 +126,56 @@ class _Domain:
         self.candidate = candidate
         self._here = roster.on_nodes(candidate.rows)
 
-    def cheapest(self) -> Victims | None:
-        """Return the cheapest victims, none where nobody needs to go; None if all are too few."""
+    def cheapest(self, bound: Cost | None) -> Victims | None:
+        """Return the cheapest victims, none where nobody needs to go.
+
+        None if all are too few, or if they cost more than the bound.
+        """
         if self._fits({}):
             return {}
+        found, exact = self._exactly(bound)
+        if exact:
+            return found
         greedy = self._by_closures()
-        known = None if greedy is None else self._reprieved(greedy)
-        losses = self._losses()
-        if len(losses) > MOST_LOSSES:
-            return known
-        most = self._preemptor.most_trials
-        return exhaustive.cheapest(losses, known, self._tolls, self._fits, most)
+        known = (each for each in (found, greedy) if each is not None)
+        return min(known, key=self._tolls.cost, default=None)
 
     @property
     def size(self) -> tuple[int, int]:
         """How many slots there would be if everybody went who may; equal ones are by name."""
         left_over = self._slots().without(self._roster.shares(self._here))
         return int(left_over.sum()), self.candidate.rank
+
+    def _exactly(self, bound: Cost | None) -> tuple[Victims | None, bool]:
+        """Return the cheapest victims of few losses, and whether that is certain."""
+        tenants = (self._roster.tenants[place] for place in np.flatnonzero(self._here).tolist())
+        there = choices.of(tenants, self._tolls, MOST_LOSSES)
+        if there is None:
+            return None, False
+        there = [each._replace(tied=self._is_tied(each.loss)) for each in there]
+        preemptor, needs = self._preemptor, self._needs(there)
+        problem = Problem(there, needs, self._nodes, self._tolls, self._fits_without, bound)
+        losses, cut_off = exhaustive.cheapest(problem, preemptor.trial.effort)
+        if losses is None:
+            return None, not cut_off
+        victims = {each.pod.uid: each for loss in losses for each in loss.tenants}
+        # What costs nothing is no dearer, but may not be needed.
+        spared = any(not loss.going for loss in losses)
+        return self._reprieved(victims) if spared else victims, not cut_off
+
+    def _needs(self, there: Sequence[Choice]) -> Needs:
+        preemptor = self._preemptor
+        left = [each.loss.room(self._nodes).rows for each in there]
+        rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *left]))
+        rows = rows[self.candidate.rows[rows]]
+        return Needs(
+            preemptor.floors, preemptor.open_to, preemptor.trial.free, self.candidate.rows, rows
+        )
+
+    def _is_tied(self, loss: Loss) -> bool:
+        """Tell whether the preemptor may need any of these where they are."""
+        leans_on = self._preemptor.leans_on
+        return bool(leans_on) and any(leans_on & each.pod.ask.selected_by for each in loss.tenants)
 
     def _slots(self) -> Slots:
         """Return the slots of the class that most members are of."""
@@ -168,55 +187,52 @@ class _Domain:
         room = room_of(victims.values(), self._nodes)
         return self._preemptor.fits(room, self.candidate.place)
 
-    def _fits_without(self, chosen: BoolArray) -> bool:
-        return self._preemptor.fits(self._roster.shares(chosen), self.candidate.place)
-
-    def _losses(self) -> list[Victims]:
-        """Return what can be taken apart, single pods of elastic gangs and others whole.
-
-        No more of them than it takes to know that there are too many.
-        """
-        losses: dict[object, Victims] = {}
-        for place in np.flatnonzero(self._here).tolist():
-            each = self._roster.tenants[place]
-            alone = self._tolls.surplus(each.gang) > 0
-            key = each.pod.uid if alone else each.gang
-            taken = None if key in losses else self._tolls.with_gangs({each.pod.uid: each})
-            if taken is not None:
-                losses[key] = taken
-            if len(losses) > MOST_LOSSES:
-                break
-        return list(losses.values())
+    def _fits_without(self, losses: Iterable[Loss]) -> bool:
+        """Tell whether all fit once these have gone, of which counting says that it is enough."""
+        if self._preemptor.is_plain:
+            return True
+        return self._fits({each.pod.uid: each for loss in losses for each in loss.tenants})
 
     def _by_closures(self) -> Victims | None:
-        """Return victims that make room: within budgets and of low priority, if that is enough."""
-        guarded = bool((self._here & self._roster.guarded).any())
-        for unguarded in (True, False) if guarded else (False,):
-            for pool in self._pools(unguarded=unguarded):
-                found = self._from(pool)
-                if found is not None:
-                    return found
+        """Return victims that make room: within budgets and of low priority, if that is enough.
+
+        Those that the preemptor may need stay, if that is possible.
+        """
+        for pool in self._pools():
+            found = self._from(pool)
+            if found is not None:
+                return self._reprieved(found)
         return None
 
-    def _pools(self, *, unguarded: bool) -> Iterator[Pool]:
+    def _pools(self) -> Iterator[Pool]:
         """Yield who may go, from the lowest priority on that is enough; the last has all."""
-        here = self._here & ~self._roster.guarded if unguarded else self._here
-        prices = self._roster.prices_of(here)
-        pools = [Pool(price, unguarded) for price in prices]
+        guarded = bool((self._here & self._roster.guarded).any())
+        leans_on = self._preemptor.leans_on
+        for staying in (leans_on, NO_SELECTORS) if leans_on else (NO_SELECTORS,):
+            for unguarded in (True, False) if guarded else (False,):
+                yield from self._by_price(Pool(ANY_PRIORITY, unguarded, staying))
+
+    def _by_price(self, most: Pool) -> Iterator[Pool]:
+        prices = self._roster.prices_of(self._roster.of(most, self._here))
+        pools = [most._replace(highest=price) for price in prices]
         low, high = 0, len(pools) - 1
         while low < high:
             middle = (low + high) // 2
-            if self._fits_without(self._roster.of(pools[middle], here)):
+            if self._fits_if(self._roster.of(pools[middle], self._here)):
                 high = middle
             else:
                 low = middle + 1
         yield from pools[low:]
 
+    def _fits_if(self, chosen: BoolArray) -> bool:
+        return self._preemptor.fits(self._roster.shares(chosen), self.candidate.place)
+
     def _from(self, pool: Pool) -> Victims | None:
         slots = self._slots()
         closures = Closures(self._roster, slots, pool, self._here)
         ask, needed = self._preemptor.largest_class
-        while closures.take(needed, (ask, self.candidate.place, pool)):
+        effort = self._preemptor.trial.effort
+        while effort.may_begin() and closures.take(needed, (ask, self.candidate.place, pool)):
             if self._fits(closures.victims):
                 return closures.victims
             needed = slots.total + 1
@@ -225,14 +241,26 @@ class _Domain:
 
     def _reprieved(self, victims: Victims) -> Victims:
         """Put back whoever can be spared, the most valuable first."""
+        before = None
+        # Where some are needed, others may be spared only once those have come back.
+        while before != len(victims) and (before is None or self._preemptor.leans_on):
+            before = len(victims)
+            victims = self._once_reprieved(victims)
+        return victims
+
+    def _once_reprieved(self, victims: Victims) -> Victims:
         slots = self._slots()
         losses = self._tolls.losses(victims)
         slots.evict(losses)
         _, needed = self._preemptor.largest_class
+        effort = self._preemptor.trial.effort
         for loss in self._tolls.most_valuable_first(losses):
+            effort.spend(LOOKS)
             # Without slots enough for the largest class there is no need to look closer.
             if slots.total_with([loss]) < needed:
                 continue
+            if effort.is_used_up():
+                break
             fewer = {uid: each for uid, each in victims.items() if uid not in loss.uids}
             if self._fits(fewer):
                 slots.restore([loss])

@@ -23,6 +23,7 @@ class Slots:
 
     def __init__(self, ask: Ask, open_rows: BoolArray, trial: Trial) -> None:
         self.nodes = trial.nodes
+        self.effort = trial.effort
         self._open = open_rows
         self._request = trial.nodes.vector(ask.requests)
         self._asked = np.flatnonzero(self._request)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.tenants import Tenant, Tenants
-from gang_scheduler.scheduler.preemption.losses import NOBODY, Loss, by_gang
+from gang_scheduler.scheduler.preemption.losses import NOBODY, Loss, Overlap, by_gang, work_of
 
 Victims = dict[str, Tenant]
 """Tenants by the uid of the pod."""
@@ -20,8 +20,11 @@ NONE: Mapping[GangKey, int] = {}
 class Cost(NamedTuple):
     """What a set of victims costs; compared in this order, less is better.
 
-    `over_budget` are pods beyond what PodDisruptionBudgets allow. A gang of one that goes is
-    `broken`, too. `lost_work` is in pod-seconds.
+    `over_budget` are pods beyond what PodDisruptionBudgets allow, each counted once. What a budget
+    allows goes to the first of the victims under it: those under the fewest budgets, then those of
+    the smallest uids. A pod is beyond if any of its budgets allows no more for it, as in
+    kube-scheduler, and counts for its other budgets all the same: so one victim more never makes
+    another one cheaper. A gang of one that goes is `broken`, too. `lost_work` is in pod-seconds.
     """
 
     over_budget: int = 0
@@ -96,6 +99,15 @@ class Tolls:
         if self.surplus(tenant.gang):
             return _price(tenant)
         return self._highest[tenant.gang]
+
+    def work(self, tenant: Tenant) -> int:
+        """Return what is lost with a pod, in pod-seconds."""
+        return work_of(tenant.pod, self._now)
+
+    def is_beyond(self, tenant: Tenant) -> bool:
+        """Tell whether a budget allows a pod to go no more, whoever else goes."""
+        exhausted = (self._allowed.get(each, 0) <= 0 for each in tenant.budgets)
+        return not tenant.pod.marked and any(exhausted)
 
     def with_gangs(self, victims: Victims) -> Victims | None:
         """Return all who must go where these do; None if somebody of them may not."""
@@ -194,6 +206,7 @@ class Tally:
         self._surplus = surplus
         self._going: Counter[GangKey] = Counter()
         self._covered: Counter[str] = Counter()
+        self._overlapping: tuple[Overlap, ...] = ()
 
     def add(self, more: Collection[Loss]) -> None:
         """Let the set grow by losses that are not in it."""
@@ -202,21 +215,18 @@ class Tally:
             self.numbers[each.gang] += len(each)
             self._going[each.gang] += each.going
             self._covered.update(each.covered)
+            self._overlapping += each.overlapping
 
     def with_more(self, more: Collection[Loss]) -> Cost:
         """Return the cost of the set and these."""
         now = self.cost
         numbers: dict[GangKey, int] = {}
         going: dict[GangKey, int] = {}
-        covered: Counter[str] = Counter()
         for each in more:
             numbers[each.gang] = numbers.get(each.gang, 0) + len(each)
             going[each.gang] = going.get(each.gang, 0) + each.going
-            if each.covered:
-                covered.update(each.covered)
         return Cost(
-            over_budget=now.over_budget
-            + sum(self._over(each, n) - self._over(each, 0) for each, n in covered.items()),
+            over_budget=self._over_budget(more),
             highest_priority=max([now.highest_priority, *(e.highest_priority for e in more)]),
             broken=now.broken
             + sum(self._breaks(gang, number, going[gang]) for gang, number in numbers.items()),
@@ -225,8 +235,21 @@ class Tally:
             pods=now.pods + sum(going.values()),
         )
 
-    def _over(self, budget: str, more: int) -> int:
-        return max(0, self._covered[budget] + more - self._allowed.get(budget, 0))
+    def _over_budget(self, more: Collection[Loss]) -> int:
+        """Return how many pods of the set and these are beyond a budget."""
+        guarded = [each for each in more if each.covered or each.overlapping]
+        if not guarded:
+            return self.cost.over_budget
+        covered = self._covered.copy()
+        overlapping = self._overlapping
+        for each in guarded:
+            covered.update(each.covered)
+            overlapping += each.overlapping
+        over = sum(max(0, n - self._allowed.get(budget, 0)) for budget, n in covered.items())
+        for pod in sorted(overlapping):
+            covered.update(pod.budgets)
+            over += any(covered[each] > self._allowed.get(each, 0) for each in pod.budgets)
+        return over
 
     def _breaks(self, gang: GangKey, more: int, going: int) -> int:
         """Return 1 if so many more break a gang that was not broken."""

@@ -1,80 +1,195 @@
-"""Every set of victims is weighed that could be the cheapest."""
+"""The cheapest victims are found, without a look at sets that cannot be the cheapest."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from random import Random
 
+import numpy as np
 import pytest
 
-from builders import tenant, tenants
+from builders import amounts, gang_key, node, snapshot, tenant, tenants
 from gang_scheduler.model.tenants import Tenant
-from gang_scheduler.scheduler.preemption import exhaustive
-from gang_scheduler.scheduler.preemption.tolls import Tolls, Victims
+from gang_scheduler.scheduler.effort import MOST_LOOKS, PART, Effort
+from gang_scheduler.scheduler.placement.counting import Floors
+from gang_scheduler.scheduler.preemption import choices, exhaustive
+from gang_scheduler.scheduler.preemption.exhaustive import LOOKS, Answer, Problem
+from gang_scheduler.scheduler.preemption.losses import Loss
+from gang_scheduler.scheduler.preemption.needs import Needs
+from gang_scheduler.scheduler.preemption.tolls import Cost, Tolls
 
-Fits = Callable[[Victims], bool]
-
-
-def loss(*those: Tenant) -> Victims:
-    return {each.pod.uid: each for each in those}
-
-
-def cheapest(
-    fits: Fits, *losses: Victims, known: Victims | None = None, most_trials: int = 2**17
-) -> set[str] | None:
-    tolls = Tolls(tenants(*(each for one in losses for each in one.values())), below=9, now=0)
-    found = exhaustive.cheapest(losses, known, tolls, fits, most_trials)
-    return None if found is None else {each.pod.name for each in found.values()}
+NOW = 1000
 
 
-def freeing(cpu: int) -> Fits:
-    """Return a test of victims: whether they ask for so much."""
+@dataclass
+class Nodes:
+    """Nodes with no CPU free, on which so many members are to have room of so many CPUs each."""
 
-    def fits(victims: Victims) -> bool:
-        asked = (dict(each.pod.ask.requests)["cpu"] for each in victims.values())
-        return sum(asked) >= cpu * 1000
+    held: tuple[Tenant, ...]
+    cpu: int
+    members: int = 1
+    surplus: int = 0
+    looks: int = MOST_LOOKS // PART
+    bound: Cost | None = None
+    needed: Collection[str] = ()
+    fits: Callable[[set[str]], bool] = lambda _: True
 
-    return fits
+    def answer(self) -> Answer:
+        """Return the answer, and keep what it cost in `spent`."""
+        full = tenants(*self.held, surplus={"elastic": self.surplus})
+        nodes = snapshot([node(name, cpu=64) for name in self.names], tenants=full).nodes
+        tolls, there = Tolls(full, below=9, now=NOW), np.arange(len(nodes))
+        everywhere = np.ones(len(nodes), dtype=np.bool_)
+        floors = Floors(np.array([nodes.vector(amounts(cpu=self.cpu))]), [self.members])
+        free = np.array([nodes.vector(amounts(pods=110))] * len(nodes))
+        problem = Problem(
+            choices=self._choices(tolls),
+            needs=Needs(floors, everywhere[np.newaxis], free, everywhere, there),
+            nodes=nodes,
+            tolls=tolls,
+            fits=lambda losses: self.fits(_names(losses)),
+            bound=self.bound,
+        )
+        effort = Effort()
+        effort.spend(MOST_LOOKS // PART - self.looks)
+        found = exhaustive.cheapest(problem, effort)
+        self.branches = (effort.spent - (MOST_LOOKS // PART - self.looks)) // LOOKS
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """The nodes."""
+        return sorted({each.pod.node for each in self.held})
+
+    def victims(self) -> set[str] | None:
+        """Return the names of the cheapest ones."""
+        losses = self.answer().losses
+        return None if losses is None else _names(losses)
+
+    def _choices(self, tolls: Tolls) -> list[choices.Choice]:
+        found = choices.of(tolls.evictable, tolls, exhaustive.MOST_LOSSES) or []
+        return [each._replace(tied=bool(_names([each.loss]) & set(self.needed))) for each in found]
 
 
-def singles(*cpu: int) -> list[Victims]:
-    return [loss(tenant(f"x-{i}", "n1", cpu=each)) for i, each in enumerate(cpu)]
+def _names(losses: Collection[Loss]) -> set[str]:
+    return {each.pod.name for loss in losses for each in loss.tenants}
+
+
+def singles(*cpu: int) -> tuple[Tenant, ...]:
+    return tuple(tenant(f"x-{i}", "n1", cpu=each) for i, each in enumerate(cpu))
 
 
 def test_one_that_suffices_goes_rather_than_two() -> None:
-    assert {"x-2"} == cheapest(freeing(4), *singles(2, 2, 4))
+    assert {"x-2"} == Nodes(singles(2, 2, 4), cpu=4).victims()
 
 
 def test_a_gang_of_four_goes_rather_than_two_single_pods() -> None:
-    whole = loss(*(tenant(f"g-{i}", "n1", gang="g", cpu=2) for i in range(4)))
+    whole = [tenant(f"g-{i}", "n1", gang="g", cpu=2) for i in range(4)]
 
-    assert {f"g-{i}" for i in range(4)} == cheapest(freeing(8), *singles(4, 4), whole)
-
-
-def test_a_cheaper_set_than_the_known_one_is_found() -> None:
-    losses = singles(2, 2, 4)
-
-    assert {"x-2"} == cheapest(freeing(4), *losses, known=losses[0] | losses[1])
+    assert {f"g-{i}" for i in range(4)} == Nodes((*singles(4, 4), *whole), cpu=8).victims()
 
 
-def test_the_known_one_stays_where_none_is_cheaper() -> None:
-    losses = singles(4, 4)
+def test_surplus_goes_rather_than_all_of_an_elastic_gang() -> None:
+    elastic = [tenant(f"e-{i}", "n1", gang="elastic", cpu=2, started_at=i) for i in range(1, 5)]
 
-    assert {"x-1"} == cheapest(freeing(4), *losses, known=losses[1])
-
-
-def test_after_so_many_trials_the_best_one_known_stays() -> None:
-    losses = singles(*[2] * 12, 4)
-
-    found = cheapest(freeing(4), *losses, known=losses[0] | losses[1], most_trials=4)
-
-    assert {"x-0", "x-1"} == found
+    assert {"e-3", "e-4"} == Nodes(tuple(elastic), cpu=4, surplus=2).victims()
+    assert {"e-1", "e-2", "e-3", "e-4"} == Nodes(tuple(elastic), cpu=6, surplus=2).victims()
 
 
 def test_where_all_are_too_few_there_is_none() -> None:
-    assert cheapest(freeing(9), *singles(4, 4)) is None
+    held = Nodes(singles(4, 4), cpu=9)
+
+    assert Answer(None, cut_off=False) == held.answer()
+    assert 1 == held.branches
 
 
 @pytest.mark.parametrize("cpu", [1, 7, 16])
 def test_among_sixteen_the_fewest_go(cpu: int) -> None:
-    found = cheapest(freeing(cpu), *singles(*[1] * exhaustive.MOST_LOSSES))
+    found = Nodes(singles(*[1] * exhaustive.MOST_LOSSES), cpu=cpu).victims()
 
     assert found is not None
     assert cpu == len(found)
+
+
+def test_nothing_is_found_that_costs_more_than_the_bound() -> None:
+    held = singles(4)
+
+    assert {"x-0"} == Nodes(held, cpu=4, bound=Cost(0, 0, 1, 1, 0, 1)).victims()
+    assert Nodes(held, cpu=4, bound=Cost(0, 0, 1, 0, 0, 9)).victims() is None
+
+
+def test_without_looks_it_says_that_it_was_cut_off() -> None:
+    assert Answer(None, cut_off=True) == Nodes(singles(2, 2, 4), cpu=4, looks=0).answer()
+
+
+def test_after_some_looks_it_returns_the_best_that_it_found() -> None:
+    held = hard(0)
+    best = held.answer()
+
+    fewer = Nodes(held.held, cpu=3, members=5, looks=20 * LOOKS).answer()
+
+    assert (False, True) == (best.cut_off, fewer.cut_off)
+    assert fewer.losses is not None
+    assert best.losses is not None
+    assert sum(each.going for each in best.losses) <= sum(each.going for each in fewer.losses)
+
+
+def test_places_enough_are_not_enough_where_more_than_room_counts() -> None:
+    held = Nodes(singles(4, 5, 6), cpu=4, fits=lambda gone: {"x-1", "x-2"} <= gone)
+
+    assert {"x-1", "x-2"} == held.victims()
+
+
+def test_who_is_needed_stays_though_all_would_not_fit_without() -> None:
+    held = (tenant("a", "n1", cpu=4), tenant("needed", "n1", cpu=4))
+
+    found = Nodes(held, cpu=4, needed=["needed"], fits=lambda gone: "needed" not in gone)
+
+    assert {"a"} == found.victims()
+
+
+def test_who_is_needed_goes_where_that_is_cheapest() -> None:
+    held = (tenant("a", "n1", cpu=4, priority=5), tenant("needed", "n1", cpu=4))
+
+    assert {"needed"} == Nodes(held, cpu=4, needed=["needed"]).victims()
+
+
+def test_of_pods_that_leave_the_same_room_few_sets_are_looked_at() -> None:
+    racked = tuple(
+        tenant(f"p-{i}-{j}", f"n{i}", cpu=4, started_at=(7 * i + 3 * j) % 11 + 1)
+        for i in range(8)
+        for j in range(2)
+    )
+    held = Nodes(racked, cpu=8, members=4)
+
+    found = held.answer()
+
+    assert (8, False) == (len(found.losses or ()), found.cut_off)
+    assert held.branches <= 150
+
+
+def hard(seed: int) -> Nodes:
+    """Return sixteen gangs and single pods across five nodes, none like another."""
+    dice = Random(seed)  # noqa: S311 - the same every time.
+    held = [
+        tenant(
+            f"p-{i}",
+            f"n{i % 5}",
+            gang=f"g-{i if i < 8 else dice.randrange(16)}",
+            cpu=dice.randint(1, 2),
+            priority=dice.choice([0, 1, 3]),
+            started_at=dice.randint(1, NOW),
+        )
+        for i in range(28)
+    ]
+    return Nodes(tuple(held), cpu=3, members=5)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_sixteen_that_are_all_different_take_no_more_than_some_branches(seed: int) -> None:
+    held = hard(seed)
+
+    found = held.answer()
+
+    assert not found.cut_off
+    assert held.branches <= 600
+    assert gang_key("elastic") not in {each.gang for each in found.losses or ()}

@@ -20,7 +20,8 @@ def test_a_loss_sums_up_its_tenants() -> None:
     loss = Loss([*PAIR, late], now=100)
 
     assert (3, 3, 7, 10) == (len(loss), loss.going, loss.highest_priority, loss.lost_work)
-    assert {"b": 1, "c": 1} == loss.covered
+    assert {} == loss.covered
+    assert [("b", "c")] == [each.budgets for each in loss.overlapping]
 
 
 def test_who_is_marked_counts_for_nothing_but_his_room() -> None:

@@ -81,3 +81,55 @@ def test_whom_an_affinity_wants_stay() -> None:
 
     assert 2 == len(found)
     assert "db" not in found
+
+
+def test_of_those_that_an_affinity_wants_all_but_one_may_go() -> None:
+    full = [low(f"db-{j}", "n0", "db") for j in range(8)]
+
+    found = victims(planned(members(2, beside("db", "host")), full))
+
+    assert 2 == len(found)
+
+
+def test_those_stay_that_keep_the_members_spread() -> None:
+    # Without those in the other zone, two members in this one would be too many.
+    nodes = [
+        node("a1", cpu=2, labels={"zone": "a"}),
+        node("b1", cpu=2, labels={"zone": "b"}, taints=["t:NoSchedule"]),
+    ]
+    held = [low(f"x-{i}", "a1", "other") for i in range(2)]
+    counted = [low(f"b-{i}", "b1", "a") for i in range(2)]
+    waiting = [gang("g", members=members(2, spread_over("zone")), priority=10)]
+
+    plan = schedule(world(nodes, waiting, (), [*held, *counted]), BINPACK)
+
+    assert ["x-0", "x-1"] == victims(plan)
+
+
+def test_those_go_that_count_for_a_spread_in_the_fullest_domain() -> None:
+    nodes = [
+        node("a1", cpu=2, labels={"zone": "a"}),
+        node("b1", cpu=4, labels={"zone": "b"}, taints=["t:NoSchedule"]),
+    ]
+    counted = [low(f"x-{i}", "a1", "a") for i in range(2)]
+    waiting = [gang("g", members=members(1, spread_over("zone")), priority=10)]
+
+    plan = schedule(world(nodes, waiting, (), counted), BINPACK)
+
+    # One is in each zone at most beside an empty one: both have to make room for one.
+    assert ["x-0", "x-1"] == victims(plan)
+
+
+def test_among_more_than_sixteen_those_stay_that_keep_the_members_spread() -> None:
+    nodes = [
+        node("a1", cpu=20, labels={"zone": "a"}),
+        node("b1", cpu=2, labels={"zone": "b"}, taints=["t:NoSchedule"]),
+    ]
+    held = [low(f"x-{i}", "a1", "other") for i in range(20)]
+    counted = [low(f"b-{i}", "b1", "a") for i in range(2)]
+    waiting = [gang("g", members=members(2, spread_over("zone")), priority=10)]
+
+    plan = schedule(world(nodes, waiting, (), [*held, *counted]), BINPACK)
+
+    assert 2 == len(victims(plan))
+    assert all(name.startswith("x-") for name in victims(plan))

@@ -3,20 +3,24 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
+from unittest.mock import patch
 
 import forests
 from builders import gang, group, node, pod, snapshot, tenant, tenants
+from counting import Calls, calls_of
 from forests import BLOCK, SCHEME, SPINE, TWELVE, must, prefer
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.gathering import Gathering
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.tenants import Tenant, Tenants
+from gang_scheduler.scheduler import effort
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES, PreemptionRules
 from plans import nodes_of, nominations_of, reasons, victims_of
 
 NOW = 10_000
+EXHAUSTIVE = "exhaustive.cheapest"
 
 
 def decide(nodes: Sequence[Node], held: Tenants, *gangs: Gang | GangGroup, **rules: Any) -> Plan:
@@ -243,6 +247,73 @@ def test_within_budgets_another_choice_is_still_found() -> None:
     plan = decide([node("n1", cpu=4), node("n2", cpu=4)], held, high(), within_budgets=True)
 
     assert {"free"} == victims_of(plan)
+
+
+def test_a_pod_under_two_exhausted_budgets_is_no_dearer_than_one_under_one() -> None:
+    held = tenants(
+        low("both", "n1", priority=1, budgets=["b", "c"]),
+        low("one", "n2", priority=5, budgets=["d"]),
+    )
+
+    assert {"both"} == victims_of(decide([node("n1", cpu=4), node("n2", cpu=4)], held, high()))
+
+
+# How far it is searched.
+
+
+def test_domains_that_are_alike_are_judged_once() -> None:
+    plan, calls = counted(*twelve(*range(12)), four(must(BLOCK), pods=2))
+
+    # Three blocks have two nodes, and two have three.
+    assert ({"low-3", "low-4"}, 2) == (victims_of(plan), calls[EXHAUSTIVE])
+
+
+def test_a_domain_that_costs_more_at_least_is_not_searched() -> None:
+    nodes, _ = twelve()
+    held = tenants(*(low(f"low-{i}", f"node-{i}", cpu=8, priority=i // 5) for i in range(12)))
+
+    plan, calls = counted(nodes, held, four(must(SPINE)))
+
+    assert ({"low-0", "low-1", "low-2", "low-3"}, 1) == (victims_of(plan), calls[EXHAUSTIVE])
+
+
+def test_a_search_that_is_cut_off_says_so_and_still_finds_victims() -> None:
+    plan = decide(*unlike_each_other(16), high(pods=5, cpu=3))
+    with patch.multiple(effort, MOST_LOOKS=0, RESERVED=0, LEAST=1):
+        cut_off = decide(*unlike_each_other(16), high(pods=5, cpu=3))
+
+    assert "cut off" not in plan.refused[0].preemption
+    assert cut_off.refused[0].preemption.endswith(
+        "The search was cut off: there may be cheaper ones."
+    )
+    assert 5 == len(nominations_of(cut_off))
+
+
+def test_a_gang_for_which_no_looks_are_left_waits_and_says_so() -> None:
+    with patch.object(effort, "MOST_OF_ALL", 0):
+        plan = decide(*unlike_each_other(16), high(pods=5, cpu=3))
+
+    assert set() == victims_of(plan)
+    assert plan.refused[0].preemption.startswith("the search was cut off before it found pods")
+
+
+def unlike_each_other(number: int) -> tuple[list[Node], Tenants]:
+    """Return five nodes full of gangs of two across them, none like another."""
+    held = [
+        low(f"g-{i}-{j}", f"n{(i + j) % 5}", gang=f"g-{i}", cpu=1 + (i + j) % 2, priority=i % 3)
+        for i in range(number)
+        for j in range(2)
+    ]
+    asked = {f"n{k}": 0 for k in range(5)}
+    for each in held:
+        asked[each.pod.node] += dict(each.pod.ask.requests)["cpu"] // 1000
+    return [node(name, cpu=cpu) for name, cpu in asked.items()], tenants(*held)
+
+
+def counted(nodes: Sequence[Node], held: Tenants, wanted: GangGroup) -> tuple[Plan, Calls]:
+    plans: list[Plan] = []
+    calls = calls_of(lambda: plans.append(decide(nodes, held, wanted)))
+    return plans[0], calls
 
 
 # Settings.

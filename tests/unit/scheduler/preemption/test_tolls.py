@@ -109,10 +109,39 @@ def test_only_what_is_beyond_a_budget_is_over_it() -> None:
     assert 1 == tolls(*covered, allowed={"b": 2}).cost(victims(covered)).over_budget
 
 
-def test_a_pod_under_two_budgets_counts_in_both() -> None:
+def test_a_pod_under_two_exhausted_budgets_counts_once() -> None:
     covered = tenant("x", "n1", budgets=["b", "c"])
 
-    assert 2 == tolls(covered).cost(victims([covered])).over_budget
+    assert 1 == tolls(covered).cost(victims([covered])).over_budget
+
+
+def test_what_a_budget_allows_goes_to_pods_under_no_other_first() -> None:
+    held = [tenant(name, "n1", budgets=list(name)) for name in ("bc", "b", "c")]
+
+    found = tolls(*held, allowed={"b": 1, "c": 1})
+
+    assert 1 == found.cost(victims(held)).over_budget
+    assert 0 == found.cost(victims(held[1:])).over_budget
+
+
+def test_a_pod_beyond_one_budget_uses_up_its_others() -> None:
+    held = [tenant("x", "n1", budgets=["b", "c"]), tenant("y", "n1", budgets=["c", "d"])]
+
+    found = tolls(*held, allowed={"c": 1, "d": 1})
+
+    assert [1, 0, 2] == [
+        found.cost(victims(some)).over_budget for some in (held[:1], held[1:], held)
+    ]
+
+
+def test_one_victim_more_makes_no_set_cheaper() -> None:
+    budgets = ("b", "c", "d", "bc", "cd", "bd", "bcd")
+    held = [tenant(f"{name}-{i}", "n1", budgets=list(name)) for name in budgets for i in (0, 1)]
+    found = tolls(*held, allowed={"b": 1, "c": 2})
+
+    for order in (held, held[::-1], sorted(held, key=lambda each: each.budgets)):
+        costs = [found.cost(victims(order[:end])).over_budget for end in range(len(order) + 1)]
+        assert costs == sorted(costs)
 
 
 def test_who_is_marked_costs_nothing() -> None:

@@ -1,0 +1,230 @@
+"""The domains in which a preemptor may find room, and what it costs there at least.
+
+All are judged at once, by plain counting: how low a priority suffices, and how much of whatever
+else counts has to go. Nothing that costs more than the best victims known is then looked at.
+"""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.scheduler.placement import neighbours
+from gang_scheduler.scheduler.preemption.losses import NOBODY
+from gang_scheduler.scheduler.preemption.needs import NONE, Shares, places
+from gang_scheduler.scheduler.preemption.preemptor import Preemptor
+from gang_scheduler.scheduler.preemption.roster import NOWHERE, Roster
+from gang_scheduler.scheduler.preemption.tolls import Cost
+
+FREE: Final = Cost()
+MOST_FLOORS: Final = 4
+"""For how many floors it is worked out what each domain costs at least."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A domain, or the whole cluster: the rows of its nodes, and what it costs at least.
+
+    `place` is its place in its level, `rank` the place of its name among those of the level.
+    """
+
+    place: int | None
+    rows: BoolArray
+    rank: int = 0
+    least: Cost = FREE
+
+
+class _Domains(NamedTuple):
+    """The domains of a level: the place of each node's in that level, or NOWHERE."""
+
+    of_rows: IntArray
+    ranks: IntArray
+
+
+class _Pool(NamedTuple):
+    """Who is thought of, and in each domain up to which priority; `over`: beyond a budget."""
+
+    chosen: BoolArray
+    highest: IntArray
+    over: BoolArray
+
+
+def of(preemptor: Preemptor, roster: Roster) -> list[Candidate]:
+    """Return the domains that have places enough once all have left who may, the cheapest first."""
+    found = _domains(preemptor)
+    if found is None:
+        rows = np.ones(len(preemptor.trial.nodes), dtype=np.bool_)
+        everyone = preemptor.free_without(roster.freed(roster.there))
+        there = places(preemptor.floors.least, everyone, preemptor.open_to).sum(axis=1)
+        return [Candidate(None, rows)] if (there >= preemptor.floors.needed).all() else []
+    least = _Least(preemptor, roster, found)
+    candidates = [
+        Candidate(place, found.of_rows == place, int(found.ranks[place]), cost)
+        for place, cost in least.costs()
+    ]
+    return sorted(candidates, key=lambda each: (each.least, each.rank))
+
+
+def _domains(preemptor: Preemptor) -> _Domains | None:
+    """Return the domains that the preemptor must gather in one of; None if in none."""
+    unit = preemptor.units[0]
+    ground = unit.ground
+    if len(preemptor.units) > 1 or ground is None or ground.must == 0:
+        return None
+    tree, level = ground.tree, ground.tree.levels[ground.must]
+    of_rows = np.full(len(preemptor.trial.nodes), NOWHERE, dtype=np.int64)
+    of_rows[tree.rows] = level.at(np.arange(len(tree.rows)))
+    home = neighbours.home_of(unit.mates, ground)
+    if home is not None:
+        of_rows[of_rows != home] = NOWHERE
+    return _Domains(of_rows, level.ranks)
+
+
+class _Least:
+    """What each domain costs at least."""
+
+    def __init__(self, preemptor: Preemptor, roster: Roster, domains: _Domains) -> None:
+        self._preemptor = preemptor
+        self._roster = roster
+        self._floors = preemptor.floors
+        self._number = len(domains.ranks)
+        self._of_rows = domains.of_rows
+        on_nodes = roster.there & (roster.rows != NOWHERE)
+        self._of_tenants = np.where(on_nodes, domains.of_rows[roster.rows], NOWHERE)
+        self._here = self._of_tenants != NOWHERE
+
+    def costs(self) -> list[tuple[int, Cost]]:
+        """Return the domains that can have places enough, and what they cost at least."""
+        pool = self._pool()
+        holding = np.flatnonzero(self._suffice(self._up_to(pool, pool.highest)))
+        broken, work, pods = self._shares(pool)
+        return [
+            (
+                place,
+                Cost(
+                    over_budget=int(pool.over[place]),
+                    highest_priority=int(pool.highest[place]),
+                    broken=int(broken[place]),
+                    touched=int(broken[place]),
+                    lost_work=int(work[place]),
+                    pods=int(pods[place]),
+                ),
+            )
+            for place in holding.tolist()
+        ]
+
+    def _pool(self) -> _Pool:
+        """Return who goes in each domain if no more than necessary is thought of."""
+        beyond = self._roster.beyond()
+        within = self._here & ~beyond
+        highest = np.array([NOBODY, *self._roster.prices_of(self._here)], dtype=np.int64)
+        everything = np.full(self._number, highest[-1])
+        over = np.zeros(self._number, dtype=np.bool_)
+        if beyond.any():
+            over = ~self._suffice(self._up_to(_Pool(within, everything, over), everything))
+        pool = _Pool(within | (self._here & over[self._of_tenants]), everything, over)
+        return pool._replace(highest=self._lowest(pool, highest))
+
+    def _lowest(self, pool: _Pool, prices: IntArray) -> IntArray:
+        """Return the lowest priority that suffices in each domain: all bisected at once."""
+        low = np.zeros(self._number, dtype=np.int64)
+        high = np.full(self._number, len(prices) - 1)
+        while (low < high).any():
+            middle = (low + high) // 2
+            enough = self._suffice(self._up_to(pool, prices[middle]))
+            high = np.where(enough, middle, high)
+            low = np.where(enough, low, np.minimum(middle + 1, high))
+        # Beyond a budget counts more than any priority: then nothing is known of that.
+        return np.where(pool.over, NOBODY, prices[low])
+
+    def _up_to(self, pool: _Pool, highest: IntArray) -> BoolArray:
+        """Return those thought of, in each domain up to a priority."""
+        limits = np.where(pool.over, self._roster.prices.max(initial=NOBODY), highest)
+        found: BoolArray = pool.chosen & (self._roster.prices <= limits[self._of_tenants])
+        return found
+
+    def _suffice(self, leaving: BoolArray) -> BoolArray:
+        """Return the domains that have places enough once these have left."""
+        there = self._places(leaving)
+        verdicts = [
+            self._by_domain(row) >= needed
+            for row, needed in zip(there, self._floors.needed, strict=True)
+        ]
+        enough: BoolArray = np.logical_and.reduce(verdicts)
+        return enough
+
+    def _places(self, leaving: BoolArray) -> IntArray:
+        free = self._preemptor.free_without(self._roster.freed(leaving))
+        return places(self._floors.least, free, self._preemptor.open_to)
+
+    def _by_domain(self, by_row: IntArray) -> IntArray:
+        inside = self._of_rows != NOWHERE
+        weights = by_row[inside].astype(np.float64)
+        found = np.bincount(self._of_rows[inside], weights, minlength=self._number)
+        return found.astype(np.int64)
+
+    def _shares(self, pool: _Pool) -> tuple[IntArray, IntArray, IntArray]:
+        """Return how many gangs, how much work and how many pods have to go at least."""
+        nobody = np.zeros(len(self._here), dtype=np.bool_)
+        leaving = self._up_to(pool, pool.highest)
+        now, at_best = self._places(nobody), self._places(leaving)
+        who = np.flatnonzero(leaving)
+        weights = self._weights(who)
+        least = np.zeros((len(weights), self._number), dtype=np.int64)
+        for floor in range(min(len(now), MOST_FLOORS)):
+            gains = self._gains(floor, now[floor], at_best[floor], who)
+            lacking = self._floors.needed[floor] - self._by_domain(now[floor])
+            for place, each in enumerate(weights):
+                found = self._cheapest(self._of_tenants[who], each, gains, lacking)
+                least[place] = np.maximum(least[place], found)
+        return least[0], least[1], least[2]
+
+    def _weights(self, who: IntArray) -> tuple[Shares, Shares, Shares]:
+        """Return gangs, work and pods that go with each: of a gang that goes whole, its part.
+
+        It goes with all who are in the domain: each of those is charged with the same part.
+        """
+        roster = self._roster
+        gangs = roster.gangs[who]
+        rigid = ~roster.elastic[who]
+        work = np.bincount(roster.gangs, np.where(roster.there, roster.work, 0))
+        pods = np.bincount(roster.gangs, roster.there & ~roster.marked)
+        both = self._of_tenants[who] * (1 + roster.gangs.max(initial=0)) + gangs
+        _, inverse, sizes = np.unique(both, return_inverse=True, return_counts=True)
+        parts = sizes[inverse]
+        alone = (~roster.marked[who]).astype(np.float64)
+        return (
+            np.where(rigid & (pods[gangs] > 0), 1 / parts, 0.0),
+            np.where(rigid, work[gangs] / parts, roster.work[who]),
+            np.where(rigid, pods[gangs] / parts, alone),
+        )
+
+    def _gains(self, floor: int, now: IntArray, at_best: IntArray, who: IntArray) -> Shares:
+        """Return a bound on the places that each one makes, as `Needs.gains` does."""
+        request = self._floors.least[floor]
+        asked = np.flatnonzero(request)
+        if not len(asked):
+            return np.zeros(len(who))
+        rows = self._roster.rows[who]
+        parts = self._preemptor.trial.free[rows][:, asked] / request[asked]
+        shortest = parts.argmin(axis=1)
+        lines = np.arange(len(who))
+        begun = (parts[lines, shortest] - now[rows]).clip(min=0)
+        left = self._roster.used[who, asked[shortest]] / request[asked[shortest]]
+        gains: Shares = np.where(left > 0, np.minimum(begun + left, (at_best - now)[rows]), 0)
+        return gains
+
+    def _cheapest(
+        self, domains: IntArray, weights: Shares, gains: Shares, lacking: IntArray
+    ) -> IntArray:
+        """Return for each domain the least weight that makes up for what is lacking, in parts."""
+        useful = np.flatnonzero(gains > NONE)
+        order = useful[np.lexsort((weights[useful] / gains[useful], domains[useful]))]
+        domains, weights, gains = domains[order], weights[order], gains[order]
+        before = np.cumsum(gains) - gains
+        first = np.searchsorted(domains, domains)
+        parts = (lacking[domains] - NONE - (before - before[first])) / gains
+        taken = np.bincount(domains, weights * parts.clip(0, 1), minlength=self._number)
+        least: IntArray = np.ceil(taken * (1 - NONE) - NONE).clip(min=0).astype(np.int64)
+        return least

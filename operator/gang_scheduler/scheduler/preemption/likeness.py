@@ -1,0 +1,53 @@
+"""Domains that are alike in all that counts: the first one stands for all."""
+
+from collections.abc import Hashable, Iterable
+
+import numpy as np
+
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.tenants import Tenant
+from gang_scheduler.scheduler.preemption.candidates import Candidate
+from gang_scheduler.scheduler.preemption.preemptor import Preemptor
+from gang_scheduler.scheduler.preemption.roster import Roster
+from gang_scheduler.scheduler.preemption.tolls import Tolls
+
+Traits = tuple[object, ...]
+"""What counts of one pod: what it uses, and what it costs if its gang goes."""
+
+
+def of(candidate: Candidate, preemptor: Preemptor, roster: Roster) -> Hashable | None:
+    """Return what is the same of domains that are alike, node by node in some order.
+
+    None where that is not known: where anything but resources counts, or gangs are elastic. It may
+    differ for domains that are alike, if their pods are called so that it is hard to see.
+    """
+    places = np.flatnonzero(roster.on_nodes(candidate.rows))
+    if candidate.place is None or not preemptor.is_plain or roster.elastic[places].any():
+        return None
+    there: dict[int, list[tuple[Traits, Tenant]]] = {
+        row: [] for row in np.flatnonzero(candidate.rows).tolist()
+    }
+    for place in places.tolist():
+        each = roster.tenants[place]
+        there[int(roster.rows[place])].append((_traits(each, roster.tolls), each))
+    nodes = []
+    for row, held in there.items():
+        room = preemptor.trial.free[row].tobytes(), preemptor.open_to[:, row].tobytes()
+        held.sort(key=lambda each: each[0])
+        nodes.append(((room, tuple(traits for traits, _ in held)), [t.gang for _, t in held]))
+    nodes.sort(key=lambda each: each[0])
+    gangs = _numbered(gang for _, some in nodes for gang in some)
+    return tuple(traits for traits, _ in nodes), gangs
+
+
+def _traits(tenant: Tenant, tolls: Tolls) -> Traits:
+    whole = tolls.loss_of(tenant)
+    cost = whole.going, whole.highest_priority, whole.lost_work
+    guards = tuple(sorted(whole.covered.items())), whole.overlapping
+    return tenant.pod.ask.requests, len(whole), cost, guards
+
+
+def _numbered(gangs: Iterable[GangKey]) -> tuple[int, ...]:
+    """Return gangs by number, in the order in which they come."""
+    numbers: dict[GangKey, int] = {}
+    return tuple(numbers.setdefault(each, len(numbers)) for each in gangs)

@@ -1,0 +1,122 @@
+"""How much is searched in a cycle, and how it is shared."""
+
+from builders import gang_key
+from gang_scheduler.scheduler.effort import (
+    LEAST,
+    MOST_LOOKS,
+    MOST_OF_ALL,
+    OVERRUN,
+    PART,
+    RESERVED,
+    Effort,
+    looks,
+)
+
+SHARE = MOST_LOOKS // PART
+GANGS = [gang_key(name) for name in "abcdefgh"]
+
+
+def use_up(effort: Effort) -> int:
+    """Return how many looks the search in hand has."""
+    number = 0
+    while effort.may_go_on():
+        effort.spend(1)
+        number += 1
+    return number
+
+
+def test_a_search_has_a_part_of_what_is_left() -> None:
+    effort = Effort()
+
+    effort.begin(gang_key("a"))
+
+    assert SHARE == use_up(effort)
+    assert effort.cut_off
+
+
+def test_the_next_one_has_a_part_of_the_rest_and_never_nothing() -> None:
+    effort = Effort()
+    found = []
+    for key in GANGS:
+        effort.begin(key)
+        found.append(use_up(effort))
+
+    assert [SHARE, (MOST_LOOKS - SHARE) // PART] == found[:2]
+    assert LEAST == found[-1]
+
+
+def test_what_one_does_not_need_is_left_for_others() -> None:
+    effort = Effort()
+    for key in GANGS:
+        effort.begin(key)
+        effort.spend(1)
+    effort.begin(gang_key("z"))
+
+    assert (MOST_LOOKS - len(GANGS)) // PART == use_up(effort)
+
+
+def test_a_search_that_goes_on_has_no_new_share() -> None:
+    effort = Effort()
+    effort.begin(gang_key("a"))
+    use_up(effort)
+    effort.begin(gang_key("b"))
+
+    effort.begin(gang_key("a"))
+
+    assert not effort.may_go_on()
+
+
+def test_victims_are_another_search_than_a_place() -> None:
+    effort = Effort()
+    effort.begin(gang_key("a"))
+    use_up(effort)
+
+    effort.begin(gang_key("a"), "victims")
+
+    assert not effort.cut_off
+    assert effort.may_go_on()
+
+
+def test_each_gang_has_its_turn() -> None:
+    lucky = set()
+    for now in range(1_700_000_000, 1_700_000_100):
+        effort = Effort(GANGS, taken_at=now)
+        for key in GANGS:
+            effort.begin(key)
+            if use_up(effort) > SHARE:
+                lucky.add(key)
+
+    assert set(GANGS) == lucky
+
+
+def test_the_same_moment_gives_the_same_shares() -> None:
+    one, other = (Effort(GANGS, taken_at=1_700_000_000) for _ in range(2))
+
+    for key in GANGS:
+        one.begin(key)
+        other.begin(key)
+        assert use_up(one) == use_up(other)
+
+
+def test_something_may_be_found_beyond_the_share_but_not_without_end() -> None:
+    effort = Effort()
+    effort.begin(gang_key("a"))
+    effort.spend(SHARE + 1)
+
+    assert (False, True) == (effort.may_go_on(), effort.may_begin())
+    effort.spend(OVERRUN)
+    assert not effort.may_begin()
+
+
+def test_where_all_is_used_up_nothing_is_begun() -> None:
+    effort = Effort(GANGS[:1], taken_at=0)
+    effort.spend(MOST_OF_ALL)
+    effort.begin(GANGS[0])
+
+    assert SHARE + RESERVED < MOST_OF_ALL
+    assert (False, True, True) == (effort.may_begin(), effort.is_used_up(), effort.cut_off)
+
+
+def test_more_nodes_and_classes_cost_more_looks() -> None:
+    assert 2 * looks(5_000) == looks(5_000, classes=2)
+    assert looks(8) < looks(5_000) < looks(20_000)
