@@ -93,6 +93,12 @@ gap: setup ## Report how far placement and preemption are off the optimum in CAS
 	@$(WITH_TESTS) -m property.gap --cases $(CASES)
 	@$(WITH_TESTS) -m property.gap_of_victims --cases $(CASES)
 
+.PHONY: search
+search: CASES ?= 10000
+search: SEED ?= 0
+search: setup ## Hold CASES random worlds against all laws, from SEED on; what breaks one is kept in build/search
+	@$(WITH_TESTS) -m search --cases $(CASES) --seed $(SEED)
+
 .PHONY: differential
 differential: CASES ?= 500
 differential: SEED ?= 1000

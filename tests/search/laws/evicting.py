@@ -1,0 +1,153 @@
+"""Laws on victims: who may go, that gangs go whole, and that no cheaper room can be made."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from search import evicting, seating
+from search.cases import Case
+from search.evicting import MOST_LOSSES, Contest, Losses, Masks
+from search.groups import Group
+from search.laws.conserving import refused
+
+
+def victims_may_go(case: Case) -> Iterator[str]:
+    """Check that victims are evictable, of a lower priority, and not of the group itself."""
+    for key, by in case.once.cycles[0].victims.items():
+        pod, group = case.pods[key], case.group_of(by)
+        assert group is not None, by
+        if not evicting.may_go(pod, case.gangs[pod.gang], group):
+            yield f"{key} must not go for {by}"
+
+
+def gangs_go_whole(case: Case) -> Iterator[str]:
+    """Check that a gang that falls under its minimum by losing a member loses all of them."""
+    victims = case.once.cycles[0].victims
+    for gang in case.gangs.values():
+        there = [p for p in case.running if p.gang == gang.name and p.ours and not p.deleting]
+        gone = [pod for pod in there if pod.key in victims]
+        if gone and len(gone) > gang.surplus and len(gone) < len(there):
+            yield f"{gang.name} keeps {len(there) - len(gone)} of {gang.minimum}"
+
+
+def plans_are_complete(case: Case) -> Iterator[str]:
+    """Check that whoever evicts is nominated with all that its gangs lack."""
+    cycle = case.once.cycles[0]
+    for by in dict.fromkeys(cycle.victims.values()):
+        group = case.group_of(by)
+        assert group is not None, by
+        if group.peaceful:
+            yield f"{by} has a member that never preempts"
+        for gang in group.gangs:
+            coming = {**cycle.binds, **cycle.nominations}
+            left = [pod.key for pod in gang.waiting if pod.key not in coming]
+            found = len(gang.bound) + len(gang.waiting) - len(left)
+            if found < gang.minimum and left:
+                yield f"{gang.name} evicts, and will have {found} of {gang.minimum}"
+
+
+def none_evicts_in_vain(case: Case) -> Iterator[str]:
+    """Check that no pods are evicted for a quorum that fits beside them."""
+    for group, contest, losses in _contests(case):
+        victims = {k for k, by in case.once.cycles[0].victims.items() if case.group_of(by) is group}
+        if victims and contest.fits_without([]):
+            yield f"{group.gangs[0].name} evicts {sorted(victims)}, and fits without that"
+        del losses
+
+
+def victims_are_the_cheapest(case: Case) -> Iterator[str]:
+    """Check that no other victims cost less; so none of them can be spared."""
+    if not _is_comparable(case):
+        return
+    for group, contest, losses in _contests(case):
+        victims = {k for k, by in case.once.cycles[0].victims.items() if case.group_of(by) is group}
+        if not victims or not losses.budgets.is_plain(case.running):
+            continue
+        mask = losses.mask_of(victims)
+        if {pod.key for pod in losses.pods(mask[0])} != victims:
+            continue  # Another law tells of that.
+        better = _cheaper(losses, mask)
+        found = evicting.first_that_fits(contest, losses, better)
+        if found is not None:
+            names = sorted(pod.key for pod in found)
+            costs = losses.costs(np.vstack([mask, losses.mask_of({*names})]), 0).tolist()
+            yield f"{sorted(victims)} go at {costs[0]}, and {names} would do at {costs[1]}"
+
+
+def room_is_made_if_it_can_be(case: Case) -> Iterator[str]:
+    """Check that a quorum waits for room only where no victims would make it."""
+    if any(pod.marked for pod in case.running):
+        return
+    waiting = [*refused(case)]
+    for group, contest, losses in _contests(case):
+        if group not in waiting or group.peaceful or all(g.started for g in group.waiting):
+            continue
+        masks = losses.masks()
+        masks = masks[np.argsort(-masks.sum(axis=1), kind="stable")]
+        found = evicting.first_that_fits(contest, losses, masks)
+        if found:
+            yield f"{group.gangs[0].name} waits, and {[pod.key for pod in found]} could go"
+
+
+def _cheaper(losses: Losses, mask: Masks) -> Masks:
+    """Return the sets that cost less than this one whenever it is that they are weighed."""
+    masks = losses.masks()
+    keep = np.ones(len(masks), dtype=bool)
+    for late in (0, 150):
+        costs, own = losses.costs(masks, late), losses.costs(mask, late)[0]
+        less, equal = np.zeros(len(masks), dtype=bool), np.ones(len(masks), dtype=bool)
+        for column in range(costs.shape[1]):
+            less |= equal & (costs[:, column] < own[column])
+            equal &= costs[:, column] == own[column]
+        keep &= less
+    found = masks[keep]
+    return found[np.lexsort(losses.costs(found, 0).T[::-1])]
+
+
+def _is_comparable(case: Case) -> bool:
+    """Tell whether all agree on what victims cost: no mixed priorities, and none marked before."""
+    mixed = any(
+        len({p.priority for p in g.members} | {g.priority}) > 1 for g in case.gangs.values()
+    )
+    return not mixed and not any(pod.marked for pod in case.running)
+
+
+def _contests(case: Case) -> Iterator[tuple[Group, Contest, Losses]]:
+    """Yield the groups that did not fit, each as it was when it was decided."""
+    cycle = case.once.cycles[0]
+    if not case.is_clear or any(pod.nominated for pod in case.pods.values()):
+        return
+    taken: dict[str, str] = {}
+    gone: set[str] = set()
+    for group in case.groups:
+        own = {pod.key for pod in group.pods}
+        if own & cycle.binds.keys() and not own & cycle.nominations.keys():
+            continue
+        quorum = seating.first_quorum(group) if group.is_simple and not _is_drawn(group) else None
+        decided = {k: n for k, n in cycle.binds.items() if _before(case, k, group)}
+        room = case.room([*decided.items(), *taken.items()], gone, later=True)
+        losses = Losses(case, group, frozenset(gone))
+        if quorum and len(losses.bits) <= MOST_LOSSES:
+            yield group, Contest(group.crowds(case.trees, quorum), room), losses
+        taken.update((k, n) for k, n in cycle.nominations.items() if k in own)
+        gone |= {k for k, by in cycle.victims.items() if case.group_of(by) is group}
+
+
+def _before(case: Case, key: str, group: Group) -> bool:
+    other = case.group_of(case.pods[key].gang)
+    return other is not None and other.priority >= group.priority
+
+
+def _is_drawn(group: Group) -> bool:
+    """Tell whether it wants other pods beside it: those are not evicted for it."""
+    return any("podAffinity" in (pod.spec.get("affinity") or {}) for pod in group.pods)
+
+
+LAWS = (
+    victims_may_go,
+    gangs_go_whole,
+    plans_are_complete,
+    none_evicts_in_vain,
+    victims_are_the_cheapest,
+    room_is_made_if_it_can_be,
+)

@@ -1,0 +1,150 @@
+"""Is there a place for all of these pods? An exact search, in plain Python, for small cases.
+
+It stands beside the product and shares nothing with it. Where the search grows too long, or what is
+asked is more than it knows, the answer is None: not known.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import product
+
+from search import peers
+from search.facts import Gang, Pod
+from search.groups import Crowd, Group
+from search.network import Path, Place, Tree
+from search.room import Room
+
+MOST_STEPS = 4_000
+MOST_CHOICES = 60
+Nodes = tuple[str, ...]
+
+
+class TooLongError(Exception):
+    """The search was given up."""
+
+
+def fits(crowds: Sequence[Crowd], room: Room) -> bool | None:
+    """Tell whether all these pods find a place beside each other, as they must gather."""
+    if not all(crowd.exact for crowd in crowds):
+        return None
+    choices = [candidates(crowd, room) for crowd in crowds]
+    if any(each is None for each in choices):
+        return None
+    search = _Search(crowds, room)
+    try:
+        return any(search.run(chosen) for chosen in product(*(c for c in choices if c is not None)))
+    except TooLongError:
+        return None
+
+
+def any_quorum_fits(group: Group, trees: Sequence[Tree], room: Room) -> bool | None:
+    """Tell whether some members, as many of each gang as its quorum, find a place together."""
+    unknown = False
+    for number, chosen in enumerate(_quorums(group)):
+        if number == MOST_CHOICES:
+            return None
+        answer = fits(group.crowds(trees, chosen), room)
+        if answer:
+            return True
+        unknown = unknown or answer is None
+    return None if unknown else False
+
+
+def first_quorum(group: Group) -> list[Pod] | None:
+    """Return those that preempt: what each gang lacks, the first in rank; None if too few wait."""
+    chosen: list[Pod] = []
+    for gang in group.waiting:
+        needed = max(gang.lacks, 0 if gang.started else gang.quorum)
+        if needed > len(gang.waiting):
+            return None
+        chosen += gang.waiting[:needed]
+    return chosen
+
+
+def _quorums(group: Group) -> Iterator[list[Pod]]:
+    """Yield every choice of members for the quorums that differs in what they ask."""
+    for some in product(*(_choices(gang) for gang in group.waiting)):
+        yield [pod for pods in some for pod in pods]
+
+
+def _choices(gang: Gang) -> list[tuple[Pod, ...]]:
+    classes: dict[object, list[Pod]] = {}
+    for pod in gang.waiting:
+        classes.setdefault((pod.class_, pod.podset), []).append(pod)
+    counts = product(*(range(len(pods) + 1) for pods in classes.values()))
+    return [
+        tuple(
+            pod
+            for number, pods in zip(each, classes.values(), strict=True)
+            for pod in pods[:number]
+        )
+        for each in counts
+        if sum(each) == gang.quorum
+    ]
+
+
+def domains(place: Place, room: Room) -> dict[Path, Nodes]:
+    """Return the domains of a layer, and the nodes in them."""
+    found: dict[Path, Nodes] = {}
+    for name, body in room.nodes.items():
+        path = place.tree.path(body["metadata"].get("labels") or {})
+        if path:
+            key = path[: place.depth]
+            found[key] = (*found.get(key, ()), name)
+    return found
+
+
+def candidates(crowd: Crowd, room: Room) -> list[Nodes] | None:
+    """Return where a crowd may be; None where that is open to dispute."""
+    if crowd.place is None:
+        return [tuple(room.nodes)]
+    found = domains(crowd.place, room)
+    if not crowd.mates:
+        return [*found.values()]
+    home = {key for key, nodes in found.items() for mate in crowd.mates if mate.node in nodes}
+    inside = all(any(mate.node in nodes for nodes in found.values()) for mate in crowd.mates)
+    return [found[next(iter(home))]] if len(home) == 1 and inside else None
+
+
+class _Search:
+    """Tries every arrangement, but not those that differ only in pods that are alike."""
+
+    def __init__(self, crowds: Sequence[Crowd], room: Room) -> None:
+        self._room = room
+        self._crowds = crowds
+        self._peers = any(pod.has_peers for crowd in crowds for pod in crowd.pods)
+        self._peers = self._peers or any(p.has_peers for pods in room.on.values() for p in pods)
+        self._steps = 0
+
+    def run(self, chosen: Sequence[Nodes]) -> bool:
+        """Tell whether all fit, each crowd on these nodes."""
+        todo = [
+            (pod, nodes)
+            for crowd, nodes in zip(self._crowds, chosen, strict=True)
+            for pod in crowd.pods
+        ]
+        weights = Counter({pod.key: sum(pod.requests.values()) for pod, _ in todo})
+        todo.sort(key=lambda each: (-weights[each[0].key], each[0].class_, each[1], each[0].key))
+        return self._place(todo, 0, 0)
+
+    def _place(self, todo: Sequence[tuple[Pod, Nodes]], index: int, start: int) -> bool:
+        self._steps += 1
+        if self._steps > MOST_STEPS:
+            raise TooLongError
+        if index == len(todo):
+            return not self._peers or peers.content(self._room, [pod for pod, _ in todo])
+        pod, nodes = todo[index]
+        follows = index + 1 < len(todo) and self._alike(todo[index + 1], todo[index])
+        for number, node in enumerate(nodes):
+            if number < start or not self._room.has_room(pod, node):
+                continue
+            self._room.add(pod, node)
+            found = self._place(todo, index + 1, number if follows else 0)
+            self._room.remove(pod, node)
+            if found:
+                return True
+        return False
+
+    @staticmethod
+    def _alike(one: tuple[Pod, Nodes], other: tuple[Pod, Nodes]) -> bool:
+        return one[0].class_ == other[0].class_ and one[1] == other[1]
