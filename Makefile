@@ -98,6 +98,7 @@ search: CASES ?= 10000
 search: SEED ?= 0
 search: setup ## Hold CASES random worlds against all laws, from SEED on; what breaks one is kept in build/search
 	@$(WITH_TESTS) -m search --cases $(CASES) --seed $(SEED)
+	@$(WITH_TESTS) -m search --lives $$(($(CASES) / 50)) --seed $(SEED)
 
 .PHONY: differential
 differential: CASES ?= 500

@@ -5,6 +5,7 @@ those worlds, made smaller, where `simulate -f` can read them.
 """
 
 import argparse
+import logging
 import multiprocessing
 import sys
 from collections import Counter
@@ -12,11 +13,13 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
+import structlog
 import yaml
 
 from search import generator, shrinking
 from search.cases import Case
 from search.laws import table
+from search.lives import story
 from search.worlds import World
 
 CHUNK = 25
@@ -32,13 +35,14 @@ def main() -> int:
     if asked.check:
         documents = [each for each in yaml.safe_load_all(asked.check.read_text()) if each]
         return _show(table.broken(Case(World(asked.seed, tuple(documents)))))
-    return _search(asked)
+    return _search_lives(asked) if asked.lives else _search(asked)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m search", description=__doc__)
     parser.add_argument("--cases", type=int, default=1000, help="how many worlds")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the first one")
+    parser.add_argument("--lives", type=int, default=0, help="how many whole lives, instead")
     parser.add_argument("--jobs", type=int, default=2, help="how many processes")
     parser.add_argument("--examples", type=int, default=2, help="how many worlds a law to keep")
     parser.add_argument("--out", type=Path, default=Path("build/search"), help="where to keep them")
@@ -71,6 +75,27 @@ def _search(asked: argparse.Namespace) -> int:
     for law, number in counts.most_common():
         print(f"    {number} break {law}")
     return bool(counts)
+
+
+def _search_lives(asked: argparse.Namespace) -> int:
+    """Let the operator live through many worlds, and tell the story of each that ends wrongly."""
+    wrong = done = 0
+    with multiprocessing.Pool(asked.jobs) as pool:
+        seeds = range(asked.seed, asked.seed + asked.lives)
+        for done, (seed, complaints) in enumerate(pool.imap(look_at_life, seeds), start=1):
+            wrong += bool(complaints)
+            if complaints:
+                print(f"life {seed}: {'; '.join(complaints)}", flush=True)
+            if done % 100 == 0:
+                print(f"{done} lives, {wrong} end wrongly", flush=True)
+    print(f"{done} lives from seed {asked.seed} on, of which {wrong} end wrongly")
+    return bool(wrong)
+
+
+def look_at_life(seed: int) -> tuple[int, list[str]]:
+    """Return what is wrong at the end of the life of a seed."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+    return seed, story.live(seed).complaints
 
 
 def _looked_at(asked: argparse.Namespace) -> Iterator[tuple[int, Broken]]:

@@ -3,13 +3,13 @@
 from collections.abc import Callable, Collection, Iterator
 
 from search.cases import Case
-from search.laws import conserving, evicting, settling, starting
+from search.laws import conserving, evicting, reading, settling, starting
 
 Law = Callable[[Case], Iterator[str]]
 
 LAWS: dict[str, Law] = {
     law.__name__: law
-    for laws in (starting.LAWS, conserving.LAWS, evicting.LAWS, settling.LAWS)
+    for laws in (starting.LAWS, conserving.LAWS, evicting.LAWS, settling.LAWS, reading.LAWS)
     for law in laws
 }
 

@@ -1,0 +1,110 @@
+"""One life of the operator on a fake API server: all of its parts that decide and write."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any, Self
+
+from gang_scheduler.cluster.binder import Binder
+from gang_scheduler.cluster.cache import Cache
+from gang_scheduler.cluster.events import Events
+from gang_scheduler.cluster.evictor import Evictor
+from gang_scheduler.cluster.fake.client import FakeApi
+from gang_scheduler.cluster.fake.cluster import Change, FakeCluster
+from gang_scheduler.cluster.fake.documents import Document
+from gang_scheduler.cluster.intake import Intake
+from gang_scheduler.cluster.losses import Losses
+from gang_scheduler.cluster.ports import (
+    CLUSTER_NETWORK_TOPOLOGIES,
+    KUEUE_TOPOLOGIES,
+    NATIVE_POD_GROUPS,
+    NODES,
+    POD_DISRUPTION_BUDGETS,
+    POD_GROUPS,
+    PODS,
+    SCHED_PLUGINS_POD_GROUPS,
+    Resource,
+)
+from gang_scheduler.cluster.reports import Reports
+from gang_scheduler.cluster.status import StatusWriter
+from gang_scheduler.loop import Loop, Wake
+from gang_scheduler.scheduler.profile import PROFILES
+
+OURS = "py-gang-scheduler"
+ECHO_SECONDS = 0.05
+CONCURRENCY = 4
+KINDS: tuple[tuple[Resource, str], ...] = (
+    (NODES, "node"),
+    (CLUSTER_NETWORK_TOPOLOGIES, "topology"),
+    (KUEUE_TOPOLOGIES[0], "kueue_topology"),
+    (POD_DISRUPTION_BUDGETS, "pod_disruption_budget"),
+    (POD_GROUPS, "pod_group"),
+    (SCHED_PLUGINS_POD_GROUPS, "pod_group"),
+    (NATIVE_POD_GROUPS[0], "native_pod_group"),
+    (PODS, "pod"),
+)
+"""What is watched, and which handler takes it."""
+
+
+class Process:
+    """Use as an async context manager; leaving it is a kill at that moment."""
+
+    def __init__(self, cluster: FakeCluster, clock: Callable[[], float]) -> None:
+        self.cluster = cluster
+        self.api = FakeApi(cluster)
+        wake = Wake()
+        self.cache = Cache([OURS], wake)
+        losses = Losses(self.cache)
+        events = Events(self.api)
+        reports = Reports(self.cache, events)
+        binder = Binder(self.api, self.cache, CONCURRENCY)
+        evictor = Evictor(self.api, self.cache, CONCURRENCY, clock=clock)
+        loop = Loop(
+            *(self.cache, binder, evictor, reports),
+            profile=PROFILES["binpack"],
+            wake=wake,
+            batch_seconds=0.02,
+            losses=losses,
+            clock=clock,
+        )
+        status = StatusWriter(
+            *(self.api, self.cache),
+            interval_seconds=1,
+            concurrency=CONCURRENCY,
+            losses=losses,
+            clock=clock,
+        )
+        intake = Intake(self.cache)
+        self._taken = {resource: getattr(intake, name) for resource, name in KINDS}
+        self._watch: asyncio.Queue[tuple[float, Resource, Change, Document]] = asyncio.Queue()
+        self._parts = (self._listen, binder.run, evictor.run, loop.run, status.run)
+        self.tasks: list[asyncio.Task[Any]] = []
+
+    async def __aenter__(self) -> Self:
+        for resource, _ in KINDS:
+            for document in self.cluster.all(resource):
+                self._taken[resource]({"type": "ADDED", "object": document})
+        self.cluster.watchers.append(self._hear)
+        self.tasks = [asyncio.create_task(each()) for each in self._parts]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.cluster.watchers.remove(self._hear)
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+    def died(self) -> list[str]:
+        """Return the exceptions of parts that have ended: none of them may."""
+        ended = [task for task in self.tasks if task.done() and not task.cancelled()]
+        return [repr(task.exception()) for task in ended]
+
+    def _hear(self, resource: Resource, change: Change, document: Document) -> None:
+        if resource in self._taken:
+            due = asyncio.get_running_loop().time() + ECHO_SECONDS
+            self._watch.put_nowait((due, resource, change, document))
+
+    async def _listen(self) -> None:
+        while True:
+            due, resource, change, document = await self._watch.get()
+            await asyncio.sleep(max(0, due - asyncio.get_running_loop().time()))
+            self._taken[resource]({"type": change, "object": document})

@@ -1,0 +1,182 @@
+"""One life of a random world: the real loop on a fake API server, with a clock that is faked."""
+
+import asyncio
+from collections import Counter
+from random import Random
+from unittest.mock import patch
+
+import looptime
+
+from gang_scheduler.cluster.fake import cluster as fake
+from gang_scheduler.cluster.fake.cluster import Change, FakeCluster
+from gang_scheduler.cluster.fake.documents import Document
+from gang_scheduler.cluster.ports import PODS, Resource
+from search import facts, generator
+from search.lives import rest
+from search.lives.mishaps import Mishaps
+from search.lives.process import KINDS, Process
+from search.lives.staff import Staff
+from search.room import Room
+from search.worlds import World
+
+BEGAN_AT = 1_800_000_000
+"""When lives begin, in seconds since the epoch: later than all that worlds say."""
+BUSY_SECONDS = 60
+QUIET_SECONDS = 900
+MOST_EVICTIONS = 6
+"""A pod: more than that is a circle, since each takes a preemptor of a higher priority."""
+
+
+class Life:
+    """What happens from a seed, and what is wrong with it in the end."""
+
+    def __init__(self, seed: int, world: World) -> None:
+        self.seed = seed
+        self.story: list[str] = []
+        self.complaints: list[str] = []
+        self.evicted: Counter[str] = Counter()
+        self._last_eviction = 0.0
+        self._dice = Random(seed)  # noqa: S311 - for worlds, not for secrets.
+        self._world = world
+        self._cluster = FakeCluster()
+        self._before: dict[str, str] = {}
+        self._promised: dict[str, str] = {}
+        self._started: set[str] = set()
+
+    def live(self) -> list[str]:
+        """Live it, and return the complaints."""
+
+        def loop() -> asyncio.AbstractEventLoop:
+            return looptime.new_event_loop(start=0, _enabled=True)
+
+        with (
+            patch.object(fake, "_now", self._moment),
+            asyncio.Runner(loop_factory=loop) as runner,
+        ):
+            runner.run(self._live())
+        return self.complaints
+
+    async def _live(self) -> None:
+        dice = self._dice
+        self._staff = staff = Staff(self._cluster, dice, self._clock)
+        self._cluster.watchers.append(self._watch)
+        self._fill()
+        mishaps = Mishaps(self._cluster, staff, dice)
+        faulty = dice.random() < 0.5
+        moments = sorted(dice.uniform(1, BUSY_SECONDS) for _ in range(dice.choice((0, 0, 1, 2, 5))))
+        kills = sorted(dice.uniform(0.1, BUSY_SECONDS) for _ in range(dice.choice((0, 0, 1, 2))))
+        disturbed = bool(moments or kills)
+        for end in (*kills, BUSY_SECONDS):
+            async with Process(self._cluster, self._clock) as process:
+                if faulty:
+                    process.api.scripts.append(mishaps.fault)
+                while moments and moments[0] <= end:
+                    await self._until(moments.pop(0))
+                    self._tell(mishaps.happen())
+                await self._until(end)
+                if end == BUSY_SECONDS:
+                    process.api.scripts.clear()
+                    await asyncio.sleep(QUIET_SECONDS)
+                    self._judge(disturbed=disturbed)
+                self._calls(process)
+            self._tell("the operator is killed")
+
+    async def _until(self, moment: float) -> None:
+        await asyncio.sleep(max(0.0, moment - asyncio.get_running_loop().time()))
+
+    def _fill(self) -> None:
+        kinds = {(resource.group, resource.plural): resource for resource, _ in KINDS}
+        for body in self._world.documents:
+            group = body["apiVersion"].rpartition("/")[0]
+            plural = PLURALS[body["kind"]]
+            if body["kind"] == "Pod":
+                self._staff.admit(body)
+            else:
+                self._cluster.put(kinds[group, plural], body)
+
+    def _calls(self, process: Process) -> None:
+        """Count the evictions of a process, and complain of parts that have died."""
+        self.complaints += [f"a part has died: {each}" for each in process.died()]
+        for call in process.api.calls:
+            if call.method == "delete_pod":
+                self.evicted[f"{call.namespace}/{call.name}"] += 1
+        process.api.calls.clear()
+
+    def _watch(self, resource: Resource, change: Change, document: Document) -> None:
+        """Look at every binding at the moment of its write."""
+        if resource != PODS:
+            return
+        metadata = document["metadata"]
+        uid, node = metadata["uid"], document["spec"].get("nodeName", "")
+        if change == "DELETED":
+            self._before.pop(uid, None)
+            return
+        if metadata.get("deletionTimestamp") and document.get("status", {}).get("conditions"):
+            self._last_eviction = self._time()
+        if document.get("status", {}).get("nominatedNodeName") and not node:
+            self._promised[uid] = metadata["name"]
+        was = self._before.get(uid)
+        self._before[uid] = node
+        if was == "" and node:
+            self._started.add(uid)
+            self._tell(f"{metadata['name']} is bound to {node}")
+            self._check_node(node, metadata["name"])
+
+    def _check_node(self, node: str, name: str) -> None:
+        nodes = {b["metadata"]["name"]: b for b in self._cluster.all(KINDS[0][0])}
+        if node not in nodes:
+            return
+        pods = [pod for pod in facts.pods(self._cluster.all(PODS)) if pod.node and not pod.terminal]
+        room = Room({node: nodes[node]}, [(pod, pod.node) for pod in pods])
+        fresh = [pod for pod in pods if pod.key.endswith(f"/{name}")]
+        if over := room.overfull(node, fresh):
+            self.complaints.append(f"{self._time():.1f} {node} is over-committed by {name}: {over}")
+
+    def _judge(self, *, disturbed: bool) -> None:
+        """Look at the cluster at rest; stricter where nothing but the operator was at work."""
+        documents = [body for resource, _ in KINDS for body in self._cluster.all(resource)]
+        self.complaints += rest.complaints(documents)
+        if not disturbed:
+            self.complaints += rest.of_the_undisturbed(documents, self._world.documents)
+            waits = self._promised.keys() & self._before.keys() - self._started
+            names = sorted(self._promised[uid] for uid in waits)
+            self.complaints += [f"{name} was nominated, and never starts" for name in names]
+        for key, number in self.evicted.items():
+            if number > MOST_EVICTIONS:
+                self.complaints.append(f"{key} is evicted {number} times")
+        if self._last_eviction > BUSY_SECONDS + QUIET_SECONDS - 200:
+            self.complaints.append(f"evictions go on: {self._last_eviction:.0f}")
+
+    def _tell(self, words: str) -> None:
+        if words:
+            self.story.append(f"{self._time():.1f} {words}")
+
+    def _time(self) -> float:
+        return asyncio.get_running_loop().time()
+
+    def _clock(self) -> float:
+        return BEGAN_AT + self._time()
+
+    def _moment(self) -> str:
+        return self._staff.moment()
+
+
+PLURALS = {
+    "Node": "nodes",
+    "Pod": "pods",
+    "PodGroup": "podgroups",
+    "ClusterNetworkTopology": "clusternetworktopologies",
+    "Topology": "topologies",
+    "PodDisruptionBudget": "poddisruptionbudgets",
+}
+
+
+def live(seed: int) -> Life:
+    """Return the life of a seed, lived."""
+    life = Life(seed, generator.world(seed, without=NEVER, always=ALWAYS))
+    life.live()
+    return life
+
+
+ALWAYS = ("full", "priorities", "started")
+NEVER = ("odd nodes",)
