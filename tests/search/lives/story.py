@@ -90,7 +90,7 @@ class Life:
             group = body["apiVersion"].rpartition("/")[0]
             plural = PLURALS[body["kind"]]
             if body["kind"] == "Pod":
-                self._staff.admit(body)
+                self._staff.admit(_without_nomination(body))
             else:
                 self._cluster.put(kinds[group, plural], body)
 
@@ -113,9 +113,9 @@ class Life:
             return
         if metadata.get("deletionTimestamp") and document.get("status", {}).get("conditions"):
             self._last_eviction = self._time()
+        was = self._before.get(uid)
         if document.get("status", {}).get("nominatedNodeName") and not node:
             self._promised[uid] = metadata["name"]
-        was = self._before.get(uid)
         self._before[uid] = node
         if was == "" and node:
             self._started.add(uid)
@@ -169,6 +169,12 @@ PLURALS = {
     "Topology": "topologies",
     "PodDisruptionBudget": "poddisruptionbudgets",
 }
+
+
+def _without_nomination(body: Document) -> Document:
+    """Return a pod as it is before anything was decided for it."""
+    status = {k: v for k, v in body.get("status", {}).items() if k != "nominatedNodeName"}
+    return {**body, "status": status}
 
 
 def live(seed: int) -> Life:
