@@ -47,6 +47,32 @@ FEATURES: dict[str, float] = {
     "mixed priorities": 0.06,
 }
 """How often a world has each."""
+THEMES: tuple[tuple[str, ...], ...] = (
+    ("groups", "network", "holes", "elastic"),
+    ("groups", "network", "classes", "started"),
+    ("groups", "full", "priorities"),
+    ("network", "podsets", "slices", "started"),
+    ("network", "podsets", "classes", "elastic", "started"),
+    ("network", "full", "priorities", "started"),
+    ("classes", "elastic", "full"),
+    ("elastic", "started", "full", "priorities"),
+    ("native", "full", "priorities", "started"),
+    ("peers", "full", "priorities"),
+    ("budgets", "protected", "full", "priorities"),
+    ("leaving", "full", "priorities", "ports"),
+)
+"""What half of the worlds are about; they have little else."""
+BESIDE = 0.35
+"""How much less often a world with a theme has what is not of it."""
+
+
+def features(dice: Random) -> set[str]:
+    """Return what a world has."""
+    theme = dice.choice(THEMES) if dice.random() < 0.5 else ()
+    rarer = BESIDE if theme else 1.0
+    return {name for name, often in FEATURES.items() if dice.random() < often * rarer} | {*theme}
+
+
 PRIORITIES = {True: (0, 0, 0, 5, 5, 10, 20), False: (0, 5, 10, 10, 20, 20)}
 """Those of pods that run, and of those that wait."""
 

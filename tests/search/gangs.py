@@ -105,6 +105,17 @@ def _join(drawing: Drawing, gangs: Sequence[Gang]) -> None:
         if drawing.chance(0.7):
             for each in some:
                 each.priority = some[0].priority
+        if drawing.chance(0.8):
+            _ask_together(drawing, some)
+
+
+def _ask_together(drawing: Drawing, some: Sequence[Gang]) -> None:
+    """Let one gang of a group ask for all of it: two that ask are right only if they ask alike."""
+    asking = next((gang for gang in some if gang.request.spec or gang.request.native), None)
+    for each in some:
+        if asking is not None and each is not asking:
+            repeats = asking.request.spec and drawing.chance(0.2)
+            each.request = asking.request if repeats else Request()
 
 
 def _describe(drawing: Drawing, gang: Gang) -> None:
