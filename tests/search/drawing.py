@@ -45,10 +45,13 @@ FEATURES: dict[str, float] = {
     "resources asked": 0.06,
     "namespaces": 0.15,
     "mixed priorities": 0.06,
+    "huge": 0.1,
 }
 """How often a world has each."""
 THEMES: tuple[tuple[str, ...], ...] = (
     ("groups", "network", "holes", "elastic"),
+    ("groups", "network", "holes", "elastic", "huge"),
+    ("groups", "network", "elastic", "started", "huge"),
     ("groups", "network", "classes", "started"),
     ("groups", "full", "priorities"),
     ("network", "podsets", "slices", "started"),
@@ -113,6 +116,8 @@ class Drawing:
     def ask(self) -> dict[str, int]:
         """Return what the container of a pod asks for."""
         asked = {"cpu": self.dice.choice((1, 1, 1, 2, 2, 3, 4))}
+        if self.sometimes("huge", 0.3):
+            asked["cpu"] = self.dice.randint(5, 9)
         if self.sometimes("gpus", 0.6):
             asked[GPU] = self.dice.randint(1, 2)
             asked["cpu"] = 1

@@ -62,7 +62,8 @@ def _gang(drawing: Drawing, name: str) -> Gang:
     elif drawing.sometimes("annotations", 0.6):
         source = "annotation"
     members = dice.choice((1, 2, 2, 3, 3, 4, 5, 6, 8))
-    minimum = dice.randint(1, members) if drawing.sometimes("elastic", 0.6) else members
+    elastic = drawing.sometimes("elastic", 0.6)
+    minimum = dice.choice((1, dice.randint(1, members))) if elastic else members
     state = dice.choice(STATES) if "started" in drawing.has else "waits"
     asks = [drawing.ask() for _ in range(2 if drawing.sometimes("classes", 0.6) else 1)]
     gang = Gang(

@@ -45,7 +45,7 @@ def draw_request(drawing: Drawing, source: str) -> Request:
 def _spec(drawing: Drawing) -> Request:
     dice = drawing.dice
     depths = range(len(drawing.layers))
-    must = dice.choice((-1, *depths, *depths))
+    must = dice.choice((-1, -1, *depths, *depths))
     names = [name for name, _ in drawing.layers]
     below = (*names[must + 1 :], manifests.NODE_LAYER)
     prefer = [layer for layer in below if dice.random() < 0.3]
