@@ -54,6 +54,8 @@ test: binaries ## Run all tests: unit, property, cases, conformance, cluster, di
 	@echo "==> unit, property, cases, conformance, cluster: about two minutes"
 	@$(VENV_PYTHON) -m pytest --durations=5 tests/unit tests/property tests/cases \
 		tests/conformance tests/cluster
+	@echo "==> random worlds, held against all laws: about a minute"
+	@$(WITH_TESTS) -m search --cases 3000
 	@echo "==> differential, our filters beside those of kube-scheduler: about a minute"
 	@$(VENV_PYTHON) -m pytest tests/differential
 	@echo "==> end to end, on a local control plane: some minutes"
@@ -96,7 +98,7 @@ gap: setup ## Report how far placement and preemption are off the optimum in CAS
 .PHONY: search
 search: CASES ?= 10000
 search: SEED ?= 0
-search: setup ## Hold CASES random worlds against all laws, from SEED on; what breaks one is kept in build/search
+search: setup ## Hold CASES random worlds against all laws, from SEED on, and live through some of them
 	@$(WITH_TESTS) -m search --cases $(CASES) --seed $(SEED)
 	@$(WITH_TESTS) -m search --lives $$(($(CASES) / 50)) --seed $(SEED)
 
