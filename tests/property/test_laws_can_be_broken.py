@@ -53,6 +53,11 @@ GROUP = [
 GATHERED = manifests.pod_group(
     "g", 2, annotations={"gang.scheduling.koordinator.sh/network-topology-spec": MUST_GATHER}
 )
+SLICED = {
+    "kueue.x-k8s.io/podset-slice-required-topology": "spine",
+    "kueue.x-k8s.io/podset-slice-size": "2",
+}
+LEAVING = pod("old", "n1", deletionTimestamp=manifests.when(5_000))
 WRONG = {
     "lists": (world(pod("p")), Cycle()),
     "quorums": (world(GANG, pod("g-0"), pod("g-1")), Cycle(binds={"default/g-0": "n0"})),
@@ -62,6 +67,14 @@ WRONG = {
     "gathering": (
         world(GATHERED, pod("g-0"), pod("g-1")),
         Cycle(binds={"default/g-0": "n0", "default/g-1": "n1"}),
+    ),
+    "slices": (
+        world(manifests.pod_group("g", 2), *(pod(f"g-{i}", annotations=SLICED) for i in range(2))),
+        Cycle(binds={"default/g-0": "n0", "default/g-1": "n1"}),
+    ),
+    "no_leaving_room_is_missed": (
+        world(LEAVING, pod("p", priority=9), cpu=1)[1:],
+        Cycle(refused={"default/p": "Unschedulable"}),
     ),
     "no_place_is_left": (world(pod("p")), Cycle(refused={"default/p": "Unschedulable"})),
     "no_surplus_is_left": (
