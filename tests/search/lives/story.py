@@ -2,6 +2,8 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
+from datetime import datetime, tzinfo
 from random import Random
 from unittest.mock import patch
 
@@ -50,7 +52,7 @@ class Life:
             return looptime.new_event_loop(start=0, _enabled=True)
 
         with (
-            patch.object(fake, "_now", self._moment),
+            patch.object(fake, "datetime", _Datetime(self._clock)),
             asyncio.Runner(loop_factory=loop) as runner,
         ):
             runner.run(self._live())
@@ -157,8 +159,16 @@ class Life:
     def _clock(self) -> float:
         return BEGAN_AT + self._time()
 
-    def _moment(self) -> str:
-        return self._staff.moment()
+
+class _Datetime:
+    """What the fake API server takes the time from."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+
+    def now(self, zone: tzinfo) -> datetime:
+        """Return the time of the life."""
+        return datetime.fromtimestamp(self._clock(), zone)
 
 
 PLURALS = {
