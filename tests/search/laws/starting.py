@@ -26,13 +26,12 @@ def quorums(case: Case) -> Iterator[str]:
     cycle = case.once.cycles[0]
     for gang in case.gangs.values():
         bound = sum(pod.key in cycle.binds for pod in gang.waiting)
+        coming = bound + sum(pod.key in cycle.nominations for pod in gang.waiting)
         lost = sum(pod.key in cycle.victims for pod in gang.bound)
-        if not bound:
-            continue
         left = len(gang.bound) - lost
-        if lost and left + bound < gang.minimum:
-            yield f"{gang.name} has {left} + {bound} of {gang.minimum}, and loses {lost}"
-        elif not gang.places_alone and bound < gang.quorum:
+        if coming and lost and left + coming < gang.minimum:
+            yield f"{gang.name} has {left} + {coming} of {gang.minimum}, and loses {lost}"
+        elif bound and not gang.places_alone and bound < gang.quorum:
             yield f"{gang.name} binds {bound} of its quorum {gang.quorum}"
 
 
