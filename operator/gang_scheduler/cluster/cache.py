@@ -206,7 +206,9 @@ class Cache:
             volumes=self._volumes(groups),
             held=self.room.held() if gated else {},
             schemes=self.topologies.schemes(),
-            tenants=self.tenancy.tenants_for(groups, self.gangs.records, self.pods, now),
+            tenants=self.tenancy.tenants_for(
+                groups, self.gangs.records, self.pods, now, self.gangs.ranked()
+            ),
             nominated=nominated,
             groups=groups,
         )

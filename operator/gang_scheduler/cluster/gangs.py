@@ -43,6 +43,7 @@ class Gangs:
         self._timeout_seconds = timeout_seconds
         self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
         self._to_try: set[GangKey] = set()
+        self._apart: set[GangKey] = set()
         self._jobs = Jobs()
         self._retries = Retries(self.records)
         self._assembly = Assembly(
@@ -65,7 +66,10 @@ class Gangs:
 
     def member_seen(self, key: GangKey, pod: Pod) -> None:
         """Add or replace a member."""
-        self._record(key).take(pod)
+        record = self._record(key)
+        record.take(pod)
+        if record.may_rank_apart:
+            self._apart.add(key)
         self._jobs.member_seen(key, pod)
         self._touched(key)
 
@@ -122,6 +126,11 @@ class Gangs:
     def nominations_lost(self, keys: Iterable[GangKey]) -> None:
         """Try gangs again whose nominated nodes are gone."""
         self._to_try.update(keys)
+
+    def ranked(self) -> dict[GangKey, int]:
+        """Return the priorities of gangs of which some members have others."""
+        known = ((key, self.records.get(key)) for key in self._apart)
+        return {key: record.priority for key, record in known if record and record.ranks_apart}
 
     # What is to be tried.
 
@@ -301,6 +310,8 @@ class Gangs:
         record = self._record(declaration.key)
         before = record.said.get(declaration.uid)
         record.describe(declaration)
+        if record.may_rank_apart:
+            self._apart.add(declaration.key)
         if before is None:
             record.whole_once |= declaration.was_scheduled
             record.quorum_since = record.quorum_since or declaration.quorum_since
@@ -334,5 +345,5 @@ class Gangs:
     def _forget(self, key: GangKey) -> None:
         self._to_try |= self._assembly.forget(key)
         self._refusals.forget(self.records.pop(key))
-        for keys in (self.changed, self.reworded, self._to_try):
+        for keys in (self.changed, self.reworded, self._to_try, self._apart):
             keys.discard(key)

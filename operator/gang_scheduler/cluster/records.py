@@ -81,12 +81,15 @@ class Record:
     standing: GangGroup | None = None
     _bound_then: frozenset[str] = frozenset()
     _living: tuple[Pod, ...] | None = None
+    _ranks_apart: bool | None = None
+    _priorities: set[int] = field(default_factory=set)
     _declaration: Declaration | None = None
     _declared: bool = False
 
     def take(self, pod: Pod) -> None:
         """Add or replace a member."""
         self.members[pod.uid] = pod
+        self._priorities.add(pod.priority)
         self._members_changed()
 
     def drop(self, uid: str) -> bool:
@@ -138,6 +141,20 @@ class Record:
         """The gang's own, or the lowest of its living members'."""
         own = (self.declaration or NOBODY_SAID).priority
         return min((pod.priority for pod in self.living()), default=0) if own is None else own
+
+    @property
+    def may_rank_apart(self) -> bool:
+        """It has a priority of its own, or members of several: cheap, and sure where False."""
+        own = any(each.priority is not None for each in self.said.values())
+        return own or len(self._priorities) > 1
+
+    @property
+    def ranks_apart(self) -> bool:
+        """Some living member has another priority than the gang."""
+        if not self._declared or self._ranks_apart is None:
+            priority = self.priority
+            self._ranks_apart = any(pod.priority != priority for pod in self.living())
+        return self._ranks_apart
 
     @property
     def empty(self) -> bool:
@@ -225,7 +242,7 @@ class Record:
 
     def _members_changed(self) -> None:
         """Let what follows from the members be worked out anew."""
-        self._living = self.standing = None
+        self._living = self.standing = self._ranks_apart = None
         self._declared = False
 
     def _all_living(self) -> tuple[Pod, ...]:

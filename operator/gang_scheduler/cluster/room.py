@@ -104,10 +104,10 @@ class Room:
         free.flags.writeable = False
         return free
 
-    def host_ports(self) -> Mapping[int, frozenset[HostPort]]:
-        """Return the taken ports of each row that has any."""
+    def host_ports(self) -> Mapping[int, Collection[HostPort]]:
+        """Return the taken ports of each row that has any, with how many pods take each."""
         rows = self.table().rows
-        return {rows[node]: frozenset(p) for node, p in self._ports.items() if p and node in rows}
+        return {rows[node]: Counter(p) for node, p in self._ports.items() if p and node in rows}
 
     def peers(self, asks: Iterable[Ask]) -> PeerCounts:
         """Return how many pods each node has of those that matter to pods of these classes."""

@@ -23,6 +23,8 @@ from gang_scheduler.model.tenants import Tenant, Tenants
 SYSTEM_PRIORITY: Final = 2_000_000_000
 """From here on priorities are those of system-cluster-critical and system-node-critical."""
 
+NONE_RANKED: Mapping[GangKey, int] = {}
+
 T = TypeVar("T")
 _Order = tuple[NaturalKey, NaturalKey, str]
 
@@ -125,20 +127,28 @@ class Tenancy:
         records: Mapping[GangKey, Record],
         pods: Callable[[], Iterable[Pod]],
         now: int,
+        ranked: Mapping[GangKey, int] = NONE_RANKED,
     ) -> Tenants | None:
         """Return the pods that may make room for one of the groups, if there are any.
+
+        `ranked` are the priorities of gangs of which some members have others.
 
         Those that leave do so for every group; the others are only looked at where one outranks
         some of them.
         """
         priorities = {group.priority for group in groups}
-        if any(map(self.outranked_by, priorities)):
-            return self.tenants(records, pods, now)
+        lowest = min(ranked.values(), default=SYSTEM_PRIORITY)
+        if any(lowest < each or self.outranked_by(each) for each in priorities):
+            return self.tenants(records, pods, now, ranked)
         going = self.leaving.tenants(now) if priorities else ()
         return Tenants(leaving=going) if going else None
 
     def tenants(
-        self, records: Mapping[GangKey, Record], pods: Callable[[], Iterable[Pod]], now: int
+        self,
+        records: Mapping[GangKey, Record],
+        pods: Callable[[], Iterable[Pod]],
+        now: int,
+        ranked: Mapping[GangKey, int] = NONE_RANKED,
     ) -> Tenants:
         """Return all of them, those that leave apart. Linear in pods on nodes."""
         self._refresh()
@@ -147,6 +157,8 @@ class Tenancy:
         runtimes = self._min_runtimes(records)
         if runtimes or self.rules.min_runtime_seconds:
             tenants = tuple(self._checked(each, runtimes, now) for each in tenants)
+        if ranked:
+            tenants = tuple(_ranked(each, ranked) for each in tenants)
         bound = ((key, n) for key, n in self._bound.items() if n > 1)
         surplus = ((key, _surplus(records.get(key), n)) for key, n in bound)
         going = self.leaving.not_deleted()
@@ -251,6 +263,12 @@ class Tenancy:
         if uid not in self._spared:
             self._spared[uid] = replace(tenant, evictable=False)
         return self._spared[uid]
+
+
+def _ranked(tenant: Tenant, priorities: Mapping[GangKey, int]) -> Tenant:
+    """Return the tenant with the priority of its gang."""
+    priority = priorities.get(tenant.gang, tenant.pod.priority)
+    return tenant if priority == tenant.pod.priority else replace(tenant, gangs_priority=priority)
 
 
 def _surplus(record: Record | None, bound: int) -> int:

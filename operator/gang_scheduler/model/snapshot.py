@@ -1,6 +1,6 @@
 """The cluster at one moment, as the scheduler sees it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -27,18 +27,18 @@ class Snapshot:
 
     `taken_at` is in seconds since the epoch. `free` is nodes by resources, in the order of
     `nodes` and of its resource axis, and may be negative where a node is over-committed.
-    `host_ports` has a row only where a port is taken. `peers` counts pods by what other pods ask of
-    them. `volumes` are all that there are, where a group uses any. `held` is what pods of each
-    priority use in the whole cluster, along the resource axis. `schemes` are those of the trees of
-    the network, in the order in which a layer is looked up. `tenants` are the pods on the nodes,
-    where somebody may evict some of them. `nominated` are all pods that room is kept for. `groups`
-    are those worth a try now.
+    `host_ports` has a row only where a port is taken, and may count by how many pods. `peers`
+    counts pods by what other pods ask of them. `volumes` are all that there are, where a group
+    uses any. `held` is what pods of each priority use in the whole cluster, along the resource
+    axis. `schemes` are those of the trees of the network, in the order in which a layer is looked
+    up. `tenants` are the pods on the nodes, where another may evict some of them. `nominated` are
+    all pods that room is kept for. `groups` are those worth a try now.
     """
 
     taken_at: int
     nodes: NodeTable
     free: IntArray
-    host_ports: Mapping[int, frozenset[HostPort]] = field(default_factory=dict)
+    host_ports: Mapping[int, Collection[HostPort]] = field(default_factory=dict)
     peers: PeerCounts = field(default_factory=PeerCounts)
     volumes: Volumes = NO_VOLUMES
     held: Mapping[int, IntArray] = field(default_factory=dict)

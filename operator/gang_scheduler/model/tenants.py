@@ -11,14 +11,22 @@ from gang_scheduler.model.pods import Pod
 class Tenant:
     """A pod that has a node. `budgets` name the PodDisruptionBudgets that cover it.
 
-    It is `evictable` where nothing but its priority protects it: no label, no owner that would only
-    put it back, no minimum run time that is not over yet, and one of our own schedulerNames.
+    `gangs_priority` is that of its gang, where the pod's own is another one: it is the one that
+    counts, as in the queue. It is `evictable` where nothing but its priority protects it: no label,
+    no owner that would only put it back, no minimum run time that is not over yet, and one of our
+    own schedulerNames.
     """
 
     pod: Pod
     gang: GangKey
     evictable: bool = True
     budgets: tuple[str, ...] = ()
+    gangs_priority: int | None = None
+
+    @property
+    def priority(self) -> int:
+        """The priority by which it may be evicted: its gang's."""
+        return self.pod.priority if self.gangs_priority is None else self.gangs_priority
 
 
 @dataclass(frozen=True, slots=True, eq=False)

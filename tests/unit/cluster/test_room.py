@@ -65,7 +65,7 @@ def test_pods_seen_before_their_node_count() -> None:
     room.node_seen(node("n1", cpu=8, memory=0))
 
     assert {"n1": {"cpu": 5000, "pods": 109}} == free(room)
-    assert {0: {HostPort(80)}} == room.host_ports()
+    assert {0: Counter([HostPort(80)])} == room.host_ports()
 
 
 def test_a_node_that_comes_back_still_has_its_pods() -> None:
@@ -103,7 +103,7 @@ def test_a_port_is_free_when_its_last_claim_is_gone() -> None:
     half = room.host_ports()
     room.remove("uid-b", "n1")
 
-    assert [{0: frozenset([HostPort(80)])}, {}] == [half, room.host_ports()]
+    assert [{0: Counter([HostPort(80)])}, {}] == [half, room.host_ports()]
 
 
 def test_a_node_seen_again_unchanged_does_not_matter() -> None:
@@ -158,12 +158,12 @@ class Oracle:
             result[name] = {resource: left[resource] for resource in axis}
         return dict(sorted(result.items()))
 
-    def ports(self) -> dict[str, set[HostPort]]:
+    def ports(self) -> dict[str, Counter[HostPort]]:
         """Return the taken ports of each node that has any."""
-        result: dict[str, set[HostPort]] = {}
+        result: dict[str, Counter[HostPort]] = {}
         for asked, where in self.pods.values():
             if asked.host_ports and where in self.nodes:
-                result.setdefault(where, set()).update(asked.host_ports)
+                result.setdefault(where, Counter()).update(asked.host_ports)
         return result
 
 

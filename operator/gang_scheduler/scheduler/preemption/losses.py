@@ -45,7 +45,8 @@ class Loss:
         self.gang: GangKey = tenants[0].gang
         pods = [each.pod for each in tenants if not each.pod.marked]
         self.going = len(pods)
-        self.highest_priority = max((pod.priority for pod in pods), default=NOBODY)
+        priorities = (each.priority for each in tenants if not each.pod.marked)
+        self.highest_priority = max(priorities, default=NOBODY)
         self.lost_work = sum([work_of(pod, now) for pod in pods])
         guarded = [each for each in tenants if each.budgets and not each.pod.marked]
         self.covered = Counter(each.budgets[0] for each in guarded if len(each.budgets) == 1)

@@ -44,7 +44,7 @@ class Rounds:
         self._numbers = Counter(each.gang for each in self._gone)
         self._rosters: dict[tuple[int, frozenset[GangKey]], Roster] = {}
         self._bound = frozenset(each.gang for each in self._tenants.tenants)
-        evictable = (each.pod.priority for each in self._tenants.tenants if each.evictable)
+        evictable = (each.priority for each in self._tenants.tenants if each.evictable)
         self._lowest = min(evictable, default=None)
         self.reservations = Reservations(snapshot.nominated, trial)
         self.preemptions: list[Preemption] = []

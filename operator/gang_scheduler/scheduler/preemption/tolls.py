@@ -180,17 +180,17 @@ class Tolls:
         tenant = loss.tenants[0]
         pod = tenant.pod
         size = len(self._gangs[tenant.gang])
-        return pod.marked, not tenant.budgets, -pod.priority, -size, pod.started_at, pod.uid
+        return pod.marked, not tenant.budgets, -tenant.priority, -size, pod.started_at, pod.uid
 
 
 def _may_go(tenant: Tenant, below: int) -> bool:
     pod = tenant.pod
-    return tenant.evictable and pod.priority <= below and not pod.deleting
+    return tenant.evictable and tenant.priority <= below and not pod.deleting
 
 
 def _price(tenant: Tenant) -> int:
     """Return the priority that counts: who is marked as a victim already costs nothing."""
-    return NOBODY if tenant.pod.marked else tenant.pod.priority
+    return NOBODY if tenant.pod.marked else tenant.priority
 
 
 class Tally:
