@@ -38,7 +38,6 @@ def may_go(pod: Pod, gang: Gang, group: Group) -> bool:
         pod.ours
         and not pod.deleting
         and gang.priority < group.priority
-        and (gang.own_priority is not None or pod.priority < group.priority)
         and pod.priority < SYSTEM_PRIORITY
         and not any(owner["kind"] in ("DaemonSet", "Node") for owner in owners)
         and not any(pod.labels.get(key) == value for key, value in IMMUNE.items())

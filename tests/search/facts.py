@@ -194,9 +194,15 @@ class Gang:
         return was or len(self.bound) >= self.minimum
 
     @property
+    def basic(self) -> bool:
+        """Its pods are gangs of one."""
+        spec = (self.body or {}).get("spec") or {}
+        return self.source == "native" and "basic" in spec.get("schedulingPolicy", {})
+
+    @property
     def lacks(self) -> int:
         """How many members it lacks under its minimum."""
-        return max(0, self.minimum - len(self.bound))
+        return len(self.waiting) if self.basic else max(0, self.minimum - len(self.bound))
 
     @property
     def policy(self) -> str:
@@ -207,7 +213,7 @@ class Gang:
     def places_alone(self) -> bool:
         """Its members are bound one by one: it has started."""
         strict = self.options.get(KOORDINATOR + "mode", "Strict") == "Strict"
-        return self.started and (not strict or self.policy == "once-satisfied")
+        return self.basic or (self.started and (not strict or self.policy == "once-satisfied"))
 
     @property
     def quorum(self) -> int:

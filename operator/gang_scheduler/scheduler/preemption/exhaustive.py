@@ -40,7 +40,8 @@ Places = tuple[int, ...]
 class Problem(NamedTuple):
     """The choices in a domain, what the preemptor needs there, and what decides whether it fits.
 
-    Nothing is looked for that costs more than `bound`.
+    Nothing is looked for that costs more than `bound`. `counts`: counting says exactly what fits,
+    and not only what cannot.
     """
 
     choices: Sequence[Choice]
@@ -49,6 +50,7 @@ class Problem(NamedTuple):
     tolls: Tolls
     fits: Fits
     bound: Cost | None = None
+    counts: bool = False
 
 
 class Answer(NamedTuple):
@@ -158,7 +160,10 @@ class _Search:
     def _gaining(
         self, at: _Branch, there: IntArray, at_best: IntArray, lacking: IntArray
     ) -> tuple[list[float], Places]:
-        """Return what those left gain for the floor that lacks most; without the useless ones."""
+        """Return what those left gain for the floor that lacks most; without the useless ones.
+
+        Members that differ may need more than counting says: then none is known to be useless.
+        """
         some = list(at.left)
         floors = np.flatnonzero(lacking > 0).tolist()
         gains = [
@@ -170,7 +175,7 @@ class _Search:
         kept = [
             (gain, each)
             for gain, use, each in zip(most, useful, some, strict=True)
-            if use > 0 or self._choices[each].tied
+            if use > 0 or self._choices[each].tied or not self._problem.counts
         ]
         return [gain for gain, _ in kept], tuple([each for _, each in kept])
 

@@ -154,7 +154,10 @@ class _Domain:
             return None, False
         there = [each._replace(tied=self._is_tied(each.loss)) for each in there]
         preemptor, needs = self._preemptor, self._needs(there)
-        problem = Problem(there, needs, self._nodes, self._tolls, self._fits_without, bound)
+        problem = Problem(
+            *(there, needs, self._nodes, self._tolls, self._fits_without, bound),
+            counts=preemptor.is_plain,
+        )
         losses, cut_off = exhaustive.cheapest(problem, preemptor.trial.effort)
         if losses is None:
             return None, not cut_off
