@@ -132,7 +132,7 @@ class _Cycle:
         if alike in self.hopeless:
             waits, words = False, self.hopeless[alike]
         else:
-            waits, words = self.rounds.attempt(group, units, kept)
+            waits, words = self._attempt(group, units, kept)
         if waits:
             # Room that was kept for lower priorities may be free now.
             self.setbacks.clear()
@@ -142,6 +142,18 @@ class _Cycle:
             self.hopeless[alike] = words
         if waits or words:
             self._say(group, words, waits=waits)
+
+    def _attempt(
+        self, group: GangGroup, units: Sequence[Unit], kept: Sequence[Nominated]
+    ) -> tuple[bool, str]:
+        """Make room for all that the group lacks; of gangs of one for the first, if that fails."""
+        waits, words = self.rounds.attempt(group, units, kept)
+        if not waits and units[0].quorum > 1 and all(gang.apart for gang in group.waiting):
+            unit = units[0]
+            first = next(pod.uid for pod in unit.members if pod.uid in unit.required)
+            alone = replace(unit, required=frozenset([first]))
+            waits, words = self.rounds.attempt(group, [alone], kept)
+        return waits, words
 
     def _quorums_of(self, group: GangGroup) -> tuple[Unit, ...]:
         """Return the units that have members of a quorum: others come with the surplus."""
@@ -223,8 +235,8 @@ class _Cycle:
     def _in_room_kept_for_others(self, group: GangGroup, units: Sequence[Unit]) -> Outcome | None:
         """Place the group in room that is kept for gangs of lower priority; those plan again.
 
-        Only a group that could evict them may: any other waits until the room is free for all, or
-        others would have been evicted for nothing.
+        Only a group that could evict them may, and only for all that it lacks: any other would
+        wait all the same, and pods would have been evicted for nothing.
         """
         reservations = self.rounds.reservations
         if any(gang.spares_others or not gang.lacking for gang in group.waiting):
@@ -232,7 +244,7 @@ class _Cycle:
         released = reservations.release(reservations.below(group.priority))
         if not released:
             return None
-        outcome = self.quorums.in_any_order(units)
+        outcome = self.quorums.all_together(units)
         if isinstance(outcome, dict):
             self.setbacks.clear()
             nodes = {bind.node for each in outcome.values() for bind in each.binds}

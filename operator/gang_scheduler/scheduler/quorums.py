@@ -39,6 +39,10 @@ class Quorums:
         """Place the quorums of all units, those first that found no place beside the others."""
         if all(unit.singly for unit in units):
             return self._each_for_itself(units)
+        return self.all_together(units)
+
+    def all_together(self, units: Sequence[Unit]) -> Outcome:
+        """Place all that the gangs lack, or nothing, also where members are placed singly."""
         blamed = None
         for _ in units:
             outcome = self._all(units)
@@ -53,7 +57,7 @@ class Quorums:
         placements = {}
         with self._trial.all_or_nothing() as attempt:
             for unit in units:
-                outcome = self._quorum(unit)
+                outcome = self._quorum(unit, unit.quorum)
                 if isinstance(outcome, Misfit):
                     return unit, outcome
                 placements[unit] = outcome
@@ -62,7 +66,7 @@ class Quorums:
 
     def _each_for_itself(self, units: Sequence[Unit]) -> Outcome:
         """Place the units that fit, of a gang that has started; or tell why none does."""
-        outcomes = {unit: self._quorum(unit) for unit in units}
+        outcomes = {unit: self._quorum(unit, unit.at_least) for unit in units}
         misfits = [(unit, each) for unit, each in outcomes.items() if isinstance(each, Misfit)]
         if units and len(misfits) == len(units):
             return misfits[0]
@@ -70,18 +74,18 @@ class Quorums:
             unit: NOTHING if isinstance(each, Misfit) else each for unit, each in outcomes.items()
         }
 
-    def _quorum(self, unit: Unit) -> Placement | Misfit:
+    def _quorum(self, unit: Unit, at_least: int) -> Placement | Misfit:
         """Place the first members in rank, else any that fit."""
-        outcome = self._place(unit.only(unit.required), unit.at_least)
+        outcome = self._place(unit.only(unit.required), at_least)
         if isinstance(outcome, Misfit) and unit.elastic:
-            return self._any_quorum(unit, outcome)
+            return self._any_quorum(unit, at_least, outcome)
         return outcome
 
-    def _any_quorum(self, unit: Unit, misfit: Misfit) -> Placement | Misfit:
+    def _any_quorum(self, unit: Unit, at_least: int, misfit: Misfit) -> Placement | Misfit:
         """Place as many of any members as the quorum has: surplus waits for others' quorums."""
         if len(unit.gangs) > 1:
             return self._any_quorum_of_each(unit, misfit)
-        everyone = self._place(unit, unit.at_least)
+        everyone = self._place(unit, at_least)
         if isinstance(everyone, Misfit):
             return everyone
         first = _first_of_each(unit, (bind.pod for bind in everyone.binds))

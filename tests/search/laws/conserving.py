@@ -54,7 +54,7 @@ def quorums_come_first(case: Case) -> Iterator[str]:
     if _has_nominated(case):
         return
     for group in refused(case):
-        if group.gains:
+        if group.gains or not any(gang.lacks for gang in group.gangs):
             continue
         kept = {}
         for key, node in {**cycle.binds, **cycle.nominations}.items():
