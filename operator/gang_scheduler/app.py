@@ -6,17 +6,20 @@ import os
 import signal
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import Protocol
+from typing import Any, Protocol
 
 import anyio
 import structlog
 import uvloop
 
 from gang_scheduler import __version__, garbage, internal_errors, telemetry
+from gang_scheduler.beside import Beside
 from gang_scheduler.cluster import connection
 from gang_scheduler.cluster.binder import Binder
 from gang_scheduler.cluster.cache import Cache
@@ -53,6 +56,10 @@ LEASE_SECONDS, RENEW_DEADLINE = 10, 6.0
 """A gang that a crash leaves in part waits for the next leader. What is between the two is the time
 that a binding may take (`kubernetes.BIND_SECONDS`)."""
 RETRY_SECONDS, LEASE_REQUEST_SECONDS = 1.0, 1.5
+LEASE_CONNECTIONS = 2
+BEAT_SECONDS = 1.0
+STUCK_SECONDS = 120.0
+"""After this it is not a long cycle any more: the process is better begun anew."""
 
 log = structlog.get_logger()
 
@@ -68,12 +75,31 @@ async def main(settings: Settings) -> None:
     """Run the operator on the current event loop, until it is told to stop."""
     log.info("starting", version=__version__, **settings.model_dump(mode="json"))
     configuration = await connection.load(settings.kubeconfig)
+    # A token that is read anew is each loop's own.
+    for_lease = Connection(await connection.load(settings.kubeconfig), LEASE_CONNECTIONS)
     # Bindings and evictions go beside each other, and every kind may be listed meanwhile.
     limit = 2 * settings.bind_concurrency + settings.status_concurrency + SPARE_CONNECTIONS
     limit += len(WATCHED)
-    async with Connection(configuration, limit) as open_connection:
-        await App(settings, open_connection).run()
+    async with (
+        Beside() as beside,
+        Connection(configuration, limit) as open_connection,
+        _entered(for_lease, beside),
+    ):
+        await App(settings, open_connection, for_lease, beside).run()
     log.info("stopped")
+
+
+@asynccontextmanager
+async def _entered(
+    context: AbstractAsyncContextManager[Any], beside: Beside
+) -> AsyncIterator[None]:
+    """Enter a context on the loop beside the main one, and leave it there."""
+    await beside.run(context.__aenter__)
+    try:
+        yield
+    finally:
+        with anyio.CancelScope(shield=True):
+            await beside.run(partial(context.__aexit__, None, None, None))
 
 
 class Runs(Protocol):
@@ -86,14 +112,22 @@ class Runs(Protocol):
 class App:
     """The parts of the operator, joined."""
 
-    def __init__(self, settings: Settings, open_connection: Connection) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        open_connection: Connection,
+        for_lease: Connection,
+        beside: Beside,
+    ) -> None:
         self._settings = settings
+        self._beside = beside
+        self._beat_at = time.monotonic()
         self._stop = asyncio.Event()
         self._deciding = anyio.CancelScope()
         self._complete = False
         api = KubernetesApi(open_connection)
         self._elector = LeaderElector(
-            api,
+            KubernetesApi(for_lease),
             _namespace(settings),
             settings.lease_name,
             _identity(),
@@ -163,10 +197,11 @@ class App:
         self._catch_signals()
         settings = self._settings
         probes = Probes(
-            settings.http_host, settings.http_port, healthy=lambda: "", ready=self._not_ready
+            settings.http_host, settings.http_port, healthy=self._not_healthy, ready=self._not_ready
         )
-        async with probes, anyio.create_task_group() as group:
+        async with _entered(probes, self._beside), anyio.create_task_group() as group:
             group.start_soon(self._stop_when_asked, group.cancel_scope)
+            group.start_soon(self._beat)
             # 1. See the cluster. 2. Lead. 3. Only then decide and write.
             group.start_soon(self._source.run)
             await self._source.complete()
@@ -175,9 +210,9 @@ class App:
             gc.freeze()
             if settings.leader_elect:
                 log.info("waiting_for_lease", lease=settings.lease_name)
-                group.start_soon(self._elector.run)
-                await self._elector.acquired.wait()
-                await self._elector.late_writes()
+                group.start_soon(self._beside.run, self._elector.run)
+                await self._beside.run(self._elector.acquired.wait)
+                await self._beside.run(self._elector.late_writes)
                 # What a predecessor wrote last may not have been told of yet.
                 await self._source.catch_up()
             telemetry.LEADER.set(1)
@@ -231,6 +266,16 @@ class App:
 
     def _may_write(self) -> bool:
         return not self._settings.leader_elect or self._elector.is_leader()
+
+    async def _beat(self) -> None:
+        """Note now and then that this loop goes round."""
+        while True:
+            self._beat_at = time.monotonic()
+            await asyncio.sleep(BEAT_SECONDS)
+
+    def _not_healthy(self) -> str:
+        held_up = time.monotonic() - self._beat_at
+        return f"nothing was done for {held_up:.0f} s" if held_up > STUCK_SECONDS else ""
 
     def _not_ready(self) -> str:
         # A replica that waits for the Lease is ready to take over: ready.

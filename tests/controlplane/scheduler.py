@@ -63,7 +63,7 @@ class Scheduler:
 
     def start(self) -> None:
         """Start it and wait until its cache is complete."""
-        self.cluster.processes.start(self.name, self._argv)
+        self.cluster.processes.start(self.name, self.command)
         deadline = time.monotonic() + START_SECONDS
         while self.get("/readyz") is None:
             self.cluster.processes.check()
