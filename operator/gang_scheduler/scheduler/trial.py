@@ -108,7 +108,7 @@ class Trial:
         ask = share.ask
         self.free[share.rows] -= sign * share.counts[:, np.newaxis] * self._request(ask)
         if ask.host_ports:
-            self.ports.apply(ask, share.rows, sign)
+            self.ports.apply(ask, share.rows, sign * share.counts)
         if ask.selected_by or ask.peers is not None:
             self.peers.apply(ask, share.rows, sign * share.counts, kept=share.kept)
         if ask.storage is not None:

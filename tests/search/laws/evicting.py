@@ -63,6 +63,9 @@ def victims_are_the_cheapest(case: Case) -> Iterator[str]:
         victims = {k for k, by in case.once.cycles[0].victims.items() if case.group_of(by) is group}
         if not victims or not losses.budgets.is_plain(case.running):
             continue
+        preemptors = {*case.once.cycles[0].victims.values()}
+        if losses.budgets.allowed and len(preemptors) > 1:
+            continue  # What others of the cycle have used of a budget is not known here.
         mask = losses.mask_of(victims)
         if {pod.key for pod in losses.pods(mask[0])} != victims:
             continue  # Another law tells of that.

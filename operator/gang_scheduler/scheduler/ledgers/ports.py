@@ -29,12 +29,13 @@ class PortLedger:
         """Yield the rows with taken ports, and those."""
         yield from self._taken.items()
 
-    def apply(self, ask: Ask, rows: IntArray, sign: int) -> None:
-        """Take the ports of a class on these rows; with the sign -1, free them."""
-        claimed = Counter(set(ask.host_ports))
-        for row in rows.tolist():
+    def apply(self, ask: Ask, rows: IntArray, counts: IntArray) -> None:
+        """Take the ports of so many pods of a class on these rows; where less than 0, free them."""
+        ports = set(ask.host_ports)
+        for row, number in zip(rows.tolist(), counts.tolist(), strict=True):
+            claimed = Counter(dict.fromkeys(ports, abs(number)))
             taken = self._taken.get(row, NO_PORTS)
-            left = taken + claimed if sign > 0 else taken - claimed
+            left = taken + claimed if number > 0 else taken - claimed
             self._taken[row] = left
             if not left:
                 del self._taken[row]

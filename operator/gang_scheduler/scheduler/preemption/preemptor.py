@@ -89,14 +89,27 @@ class Preemptor:
         return self.trial.free + freed
 
     def place(self, within: int | None) -> Placements | None:
-        """Take room for all, if there is; in one domain where the units must gather in one."""
+        """Take room for all, if there is; in one domain where the units must gather in one.
+
+        As where they are bound, units that found no place beside the others come first.
+        """
+        units = self.units
+        for _ in self.units:
+            found = self._place_in_order(units, within)
+            if not isinstance(found, Unit):
+                return {unit: found[unit] for unit in self.units}
+            units = [found, *(unit for unit in units if unit is not found)]
+        return None
+
+    def _place_in_order(self, units: Sequence[Unit], within: int | None) -> Placements | Unit:
+        """Take room for all, or for none and tell which unit has no place."""
         self.trial.effort.spend(looks(len(self.trial.nodes), len(self.classes)))
         placements = {}
         with self.trial.all_or_nothing() as attempt:
-            for unit in self.units:
+            for unit in units:
                 outcome = self._place(unit, within)
                 if not isinstance(outcome, Placement):
-                    return None
+                    return unit
                 placements[unit] = outcome
             attempt.keep()
         return placements

@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from gang_scheduler.model.gangs import UNDER_WAY, Gang, GangGroup, GangKey
+from gang_scheduler.model.peers import PodSelector
 from gang_scheduler.model.plan import Bind, Preemption
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.tenants import Tenant, Tenants
@@ -29,6 +30,10 @@ NONE_FOUND = "the search was cut off before it found pods to evict; it is made a
 NOT_ALL_SEEN = " The search was cut off: there may be cheaper ones."
 
 
+_RosterKey = tuple[int, frozenset[GangKey], frozenset[PodSelector]]
+"""Up to which priority pods may go, of which gangs none may, and which pods may not."""
+
+
 class Rounds:
     """The preemptions of one cycle: later gangs see the victims and nominations of earlier ones."""
 
@@ -42,7 +47,8 @@ class Rounds:
         self._victims: list[Tenant] = []
         self._gone = [each for each in self._tenants.leaving if each.pod.living]
         self._numbers = Counter(each.gang for each in self._gone)
-        self._rosters: dict[tuple[int, frozenset[GangKey]], Roster] = {}
+        self._rosters: dict[_RosterKey, Roster] = {}
+        self._leant_on: frozenset[PodSelector] = frozenset()
         self._bound = frozenset(each.gang for each in self._tenants.tenants)
         evictable = (each.priority for each in self._tenants.tenants if each.evictable)
         self._lowest = min(evictable, default=None)
@@ -189,19 +195,22 @@ class Rounds:
         """Return those that the group may evict and the victims of earlier gangs have left."""
         below = group.priority - self._profile.preemption.min_difference
         own = self.own(group)
-        if (below, own) not in self._rosters:
+        key = below, own, self._leant_on
+        if key not in self._rosters:
             # Priorities only fall from one group to the next.
             self._rosters = {key: each for key, each in self._rosters.items() if key[0] == below}
-            tolls = Tolls(_sparing(own, self._tenants), below, self._snapshot.taken_at)
-            roster = self._rosters[below, own] = Roster(tolls, self._trial.nodes)
+            spared = _sparing(own, self._leant_on, self._tenants)
+            roster = Roster(Tolls(spared, below, self._snapshot.taken_at), self._trial.nodes)
+            self._rosters[key] = roster
             roster.leave(self._victims)
-        return self._rosters[below, own]
+        return self._rosters[key]
 
     def _carry_out(
         self, group: GangGroup, preemption: Preemption, kept: Sequence[Nominated]
     ) -> None:
         """Keep the room and note the victims, unless the group is nominated just so already."""
         self.reservations.keep(_nominated(group, preemption.nominations))
+        self._leant_on |= _affinities(preemption.nominations)
         self._leave(preemption.victims)
         before = {each.pod.uid: each.pod.nominated for each in kept}
         after = {bind.pod.uid: bind.node for bind in preemption.nominations}
@@ -217,12 +226,24 @@ class Rounds:
             roster.leave(victims)
 
 
-def _sparing(own: frozenset[GangKey], tenants: Tenants) -> Tenants:
-    """Return the tenants with those safe that are of the preemptor's own group."""
-    if not own:
+def _affinities(binds: Sequence[Bind]) -> frozenset[PodSelector]:
+    """Return which pods members must have near them, and so have to stay where they are."""
+    peers = (bind.pod.ask.peers for bind in binds)
+    affinities = (each.affinity for each in peers if each is not None)
+    return frozenset(each.selector for each in affinities if each is not None)
+
+
+def _sparing(
+    own: frozenset[GangKey], leant_on: frozenset[PodSelector], tenants: Tenants
+) -> Tenants:
+    """Return the tenants with those safe that are of the preemptor's own group, or `leant_on`."""
+    if not own and not leant_on:
         return tenants
     spared = (
-        replace(each, evictable=False) if each.gang in own else each for each in tenants.tenants
+        replace(each, evictable=False)
+        if each.gang in own or leant_on & each.pod.ask.selected_by
+        else each
+        for each in tenants.tenants
     )
     return replace(tenants, tenants=tuple(spared))
 
