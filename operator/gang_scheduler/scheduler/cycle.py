@@ -53,6 +53,7 @@ class _Cycle:
         self.placements: dict[Unit, Placement] = {}
         self.refused: dict[GangKey, Refused] = {}
         self.warned: list[Warned] = []
+        self.in_part: dict[GangKey, GangGroup] = {}
         self.exchanged = False
         self.quorums = Quorums(self.trial, profile)
         self.surplus = Surplus(self.trial, profile)
@@ -79,9 +80,11 @@ class _Cycle:
             # 5. Where that exchanged nodes, what did not fit may fit now, before lower priorities.
             for group in self.each(self.worth_another_try(ready)):
                 self.place_quorums(group)
-            # 6. A group that still does not fit may take the room of lower priorities.
+            # 6. What still does not fit may take the room of lower priorities.
             for group in self.each(self.without_room(ready)):
-                self.make_room(group)
+                self.make_room(group, self._quorums_of(group))
+            for group in self.each(self.placed_in_part()):
+                self.make_room(group, tuple(_rests(self._quorums_of(group), self.placements)))
         # 7. Give the decisions, with a reason for every gang that waits.
         return self.plan(failures)
 
@@ -124,9 +127,13 @@ class _Cycle:
             group for group in groups if not any(gang.key in self.gangs for gang in group.waiting)
         ]
 
-    def make_room(self, group: GangGroup) -> None:
+    def placed_in_part(self) -> list[GangGroup]:
+        """Return the groups of this level that still lack members beside those placed singly."""
+        found, self.in_part = list(self.in_part.values()), {}
+        return found
+
+    def make_room(self, group: GangGroup, units: Sequence[Unit]) -> None:
         """Nominate the group to room that others leave or must leave, if there would be enough."""
-        units = self._quorums_of(group)
         kept = self.rounds.reservations.release(gang.key for gang in group.gangs)
         alike = None if kept else _prospects(group, units, self.rounds.own(group))
         if alike in self.hopeless:
@@ -184,6 +191,8 @@ class _Cycle:
             grown = self.surplus.grow(unit, quorum, self.placements)
             self.placements[unit] = grown.placement
             self.exchanged |= grown.exchanged
+            if len(grown.placement.binds) < unit.quorum:
+                self.in_part[group.gangs[0].key] = group
             if grown.misfit is not None:
                 self._report_left_over(unit, grown.placement, grown.misfit)
 
@@ -235,8 +244,8 @@ class _Cycle:
     def _in_room_kept_for_others(self, group: GangGroup, units: Sequence[Unit]) -> Outcome | None:
         """Place the group in room that is kept for gangs of lower priority; those plan again.
 
-        Only a group that could evict them may, and only for all that it lacks: any other would
-        wait all the same, and pods would have been evicted for nothing.
+        Only a group that could evict them may, and only for just those members that it would evict
+        them for: any other waits, or pods would have been evicted for nothing.
         """
         reservations = self.rounds.reservations
         if any(gang.spares_others or not gang.lacking for gang in group.waiting):
@@ -244,7 +253,7 @@ class _Cycle:
         released = reservations.release(reservations.below(group.priority))
         if not released:
             return None
-        outcome = self.quorums.all_together(units)
+        outcome = self.quorums.as_preemptors(units)
         if isinstance(outcome, dict):
             self.setbacks.clear()
             nodes = {bind.node for each in outcome.values() for bind in each.binds}
@@ -286,6 +295,17 @@ class _Cycle:
         if before is not None:
             refused = replace(before, pods=(*before.pods, *refused.pods))
         self.refused[refused.gang.key] = refused
+
+
+def _rests(units: Iterable[Unit], placements: Mapping[Unit, Placement]) -> Iterator[Unit]:
+    """Yield what is missing of quorums that have a place in part."""
+    for unit in units:
+        binds = placements[unit].binds
+        placed = {bind.pod.uid for bind in binds}
+        left = [pod.uid for pod in unit.members if pod.uid in unit.required - placed]
+        missing = frozenset(left[: max(0, unit.quorum - len(binds))])
+        if missing:
+            yield replace(unit.after(binds), required=missing)
 
 
 def _refusals(failures: Iterable[Failure]) -> Iterator[Refused]:

@@ -39,10 +39,17 @@ class Quorums:
         """Place the quorums of all units, those first that found no place beside the others."""
         if all(unit.singly for unit in units):
             return self._each_for_itself(units)
-        return self.all_together(units)
+        return self._all_in_any_order(units)
 
-    def all_together(self, units: Sequence[Unit]) -> Outcome:
-        """Place all that the gangs lack, or nothing, also where members are placed singly."""
+    def as_preemptors(self, units: Sequence[Unit]) -> Outcome:
+        """Place just those that the group would evict others for: all of them, or none."""
+        whole = {unit.only(unit.required): unit for unit in units}
+        outcome = self._all_in_any_order(tuple(whole))
+        if isinstance(outcome, dict):
+            return {whole[each]: placement for each, placement in outcome.items()}
+        return whole[outcome[0]], outcome[1]
+
+    def _all_in_any_order(self, units: Sequence[Unit]) -> Outcome:
         blamed = None
         for _ in units:
             outcome = self._all(units)

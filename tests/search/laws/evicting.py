@@ -64,8 +64,8 @@ def victims_are_the_cheapest(case: Case) -> Iterator[str]:
         if not victims or not losses.budgets.is_plain(case.running):
             continue
         preemptors = {*case.once.cycles[0].victims.values()}
-        if losses.budgets.allowed and len(preemptors) > 1:
-            continue  # What others of the cycle have used of a budget is not known here.
+        if len(preemptors) > 1 and (losses.budgets.allowed or _lean_on_others(case)):
+            continue  # What others of the cycle use of a budget, or must have near, is not known.
         mask = losses.mask_of(victims)
         if {pod.key for pod in losses.pods(mask[0])} != victims:
             continue  # Another law tells of that.
@@ -77,9 +77,14 @@ def victims_are_the_cheapest(case: Case) -> Iterator[str]:
             yield f"{sorted(victims)} go at {costs[0]}, and {names} would do at {costs[1]}"
 
 
+def _lean_on_others(case: Case) -> bool:
+    """Tell whether pods that were nominated must have others near them."""
+    return any(case.pods[key].has_peers for key in case.once.cycles[0].nominations)
+
+
 def room_is_made_if_it_can_be(case: Case) -> Iterator[str]:
     """Check that a quorum waits for room only where no victims would make it."""
-    if any(pod.marked for pod in case.running):
+    if any(pod.marked for pod in case.running) or _lean_on_others(case):
         return
     waiting = [*refused(case)]
     for group, contest, losses in _contests(case):
