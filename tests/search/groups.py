@@ -54,9 +54,16 @@ class Group:
 
     @property
     def is_simple(self) -> bool:
-        """What is promised of it is exact: other pods do not matter to it, or to all alike."""
-        pods = self.pods
-        return not any(p.has_peers for p in pods) or len({p.class_ for p in pods}) == 1
+        """What is promised of it is exact: other pods do not matter to it, or to all alike.
+
+        And its members are placed together: gangs or podsets that ask for nothing in common are
+        placed one after the other.
+        """
+        if len({pod.class_ for pod in self.pods}) == 1:
+            return True
+        together = any(gang.spec for gang in self.gangs) or len(self.waiting) == 1
+        alike = len({pod.podset for pod in self.pods}) == 1
+        return together and alike and not any(pod.has_peers for pod in self.pods)
 
     @property
     def gains(self) -> bool:

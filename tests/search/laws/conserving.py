@@ -53,6 +53,9 @@ def quorums_come_first(case: Case) -> Iterator[str]:
     cycle = case.once.cycles[0]
     if _has_nominated(case):
         return
+    # Gangs of one unit may have moved when their surplus joined them.
+    if any(len(group.waiting) > 1 and any(g.spec for g in group.gangs) for group in case.groups):
+        return
     for group in refused(case):
         if group.gains or not any(gang.lacks for gang in group.gangs):
             continue
