@@ -4,7 +4,7 @@ from collections import Counter
 
 from hypothesis import given
 
-from property.worlds import STRATEGIES, World, worlds
+from property.worlds import STRATEGIES, World, at_once, verdicts, worlds
 
 
 @given(worlds(), STRATEGIES)
@@ -12,16 +12,14 @@ def test_a_gang_gets_its_quorum_or_nothing(world: World, strategy: str) -> None:
     plan = world.plan(strategy)
 
     for placed in plan.placed:
-        assert placed.gang.quorum <= len(placed.binds)
+        assert at_once(placed.gang) <= len(placed.binds)
 
 
 @given(worlds(), STRATEGIES)
 def test_every_gang_is_either_placed_or_refused(world: World, strategy: str) -> None:
     plan = world.plan(strategy)
 
-    placed = [each.gang.key for each in plan.placed]
-    refused = [each.gang.key for each in plan.refused if not each.left_over]
-    assert sorted(each.key for each in world.gangs) == sorted(placed + refused)
+    assert sorted(each.key for each in world.gangs) == verdicts(plan)
 
 
 @given(worlds(), STRATEGIES)

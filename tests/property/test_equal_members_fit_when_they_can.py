@@ -4,14 +4,14 @@ from hypothesis import given
 
 from gang_scheduler.model.gangs import Gang
 from property import oracle
-from property.worlds import STRATEGIES, World, clusters, gangs, worlds
+from property.worlds import STRATEGIES, World, at_once, clusters, gangs, worlds
 
 
 @given(clusters(), gangs("a", classes=1), STRATEGIES)
 def test_a_gang_is_placed_when_brute_force_finds_room(
     world: World, gang: Gang, strategy: str
 ) -> None:
-    asked, needed = gang.pending[0].ask, gang.quorum
+    asked, needed = gang.pending[0].ask, at_once(gang) or 1
     fits = len(gang.pending) >= needed
     fits = fits and oracle.fits_somehow(world.nodes, world.bound, asked, needed)
 
@@ -31,7 +31,7 @@ def test_as_many_are_placed_as_brute_force_can(world: World, gang: Gang) -> None
     plan = world.with_gangs(gang).plan()
 
     placed = sum(len(each.binds) for each in plan.placed)
-    assert (room if room >= gang.quorum else 0) == placed
+    assert (room if room >= at_once(gang) else 0) == placed
 
 
 @given(worlds(classes=1), STRATEGIES)
@@ -49,5 +49,5 @@ def test_a_refused_gang_does_not_fit_beside_the_placed_ones(world: World, strate
 
     after = world.after(plan)
     for each in plan.refused:
-        asked, needed = each.pods[0].ask, each.gang.quorum
+        asked, needed = each.pods[0].ask, at_once(each.gang) or 1
         assert not oracle.fits_somehow(after.nodes, after.bound, asked, needed)

@@ -12,7 +12,7 @@ from gang_scheduler.model.pods import Ask
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from property import oracle
-from property.worlds import STRATEGIES, World, asks, clusters, worlds
+from property.worlds import STRATEGIES, World, asks, at_once, clusters, verdicts, worlds
 
 
 @st.composite
@@ -38,7 +38,7 @@ def test_all_quorums_of_a_group_or_none(data: st.DataObject, world: World, strat
 
     placed = {each.gang.key: len(each.binds) for each in plan.placed}
     for each in groups:
-        quorums = [placed.get(one.key, 0) >= one.quorum for one in each.gangs]
+        quorums = [placed.get(one.key, 0) >= at_once(one) for one in each.gangs]
         assert all(quorums) or not any(one.key in placed for one in each.gangs)
 
 
@@ -50,9 +50,7 @@ def test_every_gang_of_a_group_has_one_verdict(
 
     plan = plan_of(world, groups, strategy)
 
-    placed = [each.gang.key for each in plan.placed]
-    refused = [each.gang.key for each in plan.refused if not each.left_over]
-    assert sorted(each.key for each in world.gangs) == sorted(placed + refused)
+    assert sorted(each.key for each in world.gangs) == verdicts(plan)
 
 
 @given(st.data(), worlds(), STRATEGIES)
@@ -83,11 +81,12 @@ def test_a_refused_group_takes_no_room_from_others(
     data: st.DataObject, world: World, strategy: str
 ) -> None:
     rigid = tuple(
-        group(*(replace(one, pending=one.pending[: one.quorum]) for one in each.gangs))
+        group(*(replace(one, pending=one.pending[: at_once(one) or 1]) for one in each.gangs))
         for each in data.draw(grouped(world))
     )
     plan = plan_of(world, rigid, strategy)
-    refused = {each.gang.key for each in plan.refused}
+    placed = {each.gang.key for each in plan.placed}
+    refused = {each.gang.key for each in plan.refused} - placed
     others = tuple(each for each in rigid if each.gangs[0].key not in refused)
 
     assert plan.placed == plan_of(world, others, strategy).placed

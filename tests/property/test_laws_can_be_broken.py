@@ -137,7 +137,7 @@ def test_a_pod_that_is_evicted_twice_is_told() -> None:
 
 
 def test_a_preemptor_that_never_starts_is_told() -> None:
-    victims = [{"pod": "default/low", "preemptor": "default/p"}]
+    victims = [{"pod": "default/low", "preemptor": "default/p", "gang": None}]
     found = complaints("preemptors_start", world(*RUNNING), Cycle(), victims=victims)
 
     assert ["preemptors_start"] == [*found]

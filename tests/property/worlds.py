@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from hypothesis import strategies as st
 
 from builders import ask, gang, node, pod, requirement, snapshot
-from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.gangs import Gang, GangKey
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Ask, HostPort, Pod, Toleration
@@ -135,3 +135,18 @@ def worlds(draw: st.DrawFn, classes: int = 2, *, rigid: bool = False) -> World:
     names = "abcde"[: draw(st.integers(1, 5))]
     waiting = [draw(gangs(name, classes, rigid=rigid)) for name in names]
     return draw(clusters()).with_gangs(*waiting)
+
+
+def at_once(gang: Gang) -> int:
+    """Return how many members a gang gets at least, where it gets any."""
+    return min(1, gang.quorum) if gang.singly else gang.quorum
+
+
+def verdicts(plan: Plan) -> list[GangKey]:
+    """Return the gangs that a plan places or refuses, each once; surplus alone can be left over."""
+    placed = [each.gang.key for each in plan.placed]
+    refused = [each.gang.key for each in plan.refused if each.gang.key not in placed]
+    refused += [
+        each.gang.key for each in plan.refused if not each.left_over and each.gang.key in placed
+    ]
+    return sorted(placed + refused)
