@@ -223,7 +223,7 @@ def _is_true(status: Mapping[str, Any], condition: str) -> bool:
 
 
 def _since(status: Mapping[str, Any], condition: str) -> int:
-    """Return since when a condition is true, in seconds since the epoch; 0: nobody knows."""
+    """Return since when a condition is true, in seconds since the epoch; 0: not known."""
     for each in status.get("conditions") or []:
         if each["type"] == condition and each.get("status") == "True":
             try:

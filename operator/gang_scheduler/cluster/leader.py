@@ -151,7 +151,7 @@ class LeaderElector:
         return True
 
     async def _taken(self) -> bool:
-        """Read the Lease, and take or renew it if nobody else holds it; tell whether so."""
+        """Read the Lease, and take or renew it if no other holds it; tell whether so."""
         lease = await self._read()
         if self._is_unanswered:
             self._is_unanswered, self._answered_again_at = False, self._clock()

@@ -17,7 +17,7 @@ from gang_scheduler.model.pods import Pod
 class Mark(NamedTuple):
     """What a binding says of its plan: how many members of the gang it binds, and how many not.
 
-    `gangs` is how many gangs start together by it. An empty `plan` says nothing: somebody else
+    `gangs` is how many gangs start together by it. An empty `plan` says nothing: another writer
     bound the pod.
     """
 
@@ -62,14 +62,14 @@ def mark_of(pod: Pod) -> Mark:
 
 
 def began_at(living: Iterable[Pod]) -> int:
-    """Return when the first of these was bound, in seconds since the epoch; 0: nobody knows."""
+    """Return when the first of these was bound, in seconds since the epoch; 0: not known."""
     return min((pod.scheduled_at for pod in living if _is_bound(pod)), default=0)
 
 
 def progress_of(living: Sequence[Pod]) -> Progress | None:
     """Return how far the plans have come that the living members of a gang were bound by.
 
-    None: no plan is known of, and nobody was left behind.
+    None: no plan is known of, and no member was left behind.
     """
     bound: dict[Mark, list[Pod]] = defaultdict(list)
     for pod in living:

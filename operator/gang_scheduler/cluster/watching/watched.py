@@ -62,7 +62,7 @@ DECISIVE: Final = frozenset({ports.NODES.name, ports.PODS.name})
 
 
 def require_absent(kind: Watched) -> None:
-    """Raise ApiError for a kind that is always served: whoever answered was no API server yet.
+    """Raise ApiError for a kind that is always served: what answered was no API server yet.
 
     Believed, that would be an empty cluster, and all of its room would be given away.
     """

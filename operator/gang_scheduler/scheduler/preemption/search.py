@@ -105,7 +105,7 @@ def _found(
         preemptor.free(room_of(victims.values(), preemptor.trial.nodes))
         placements = preemptor.place(candidate.place)
     if placements is None:
-        # It took more looks to find this place than there are left: nobody goes in vain.
+        # It took more looks to find this place than there are left: no pod goes in vain.
         preemptor.trial.effort.cut()
         return None
     ground = preemptor.units[0].ground
@@ -127,7 +127,7 @@ class _Domain:
         self._here = roster.on_nodes(candidate.rows)
 
     def cheapest(self, bound: Cost | None) -> Victims | None:
-        """Return the cheapest victims, none where nobody needs to go.
+        """Return the cheapest victims, none where no pod needs to go.
 
         None if all are too few, or if they cost more than the bound.
         """

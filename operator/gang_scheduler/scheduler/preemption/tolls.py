@@ -105,7 +105,7 @@ class Tolls:
         return work_of(tenant.pod, self._now)
 
     def is_beyond(self, tenant: Tenant) -> bool:
-        """Tell whether a budget allows a pod to go no more, whoever else goes."""
+        """Tell whether a budget allows a pod to go no more, whatever else goes."""
         exhausted = (self._allowed.get(each, 0) <= 0 for each in tenant.budgets)
         return not tenant.pod.marked and any(exhausted)
 
