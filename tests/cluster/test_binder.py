@@ -38,7 +38,8 @@ async def test_a_gang_is_bound_with_one_request_a_pod_and_marked_with_its_plan()
         assert planned == rig.truth()
         assert ["bind"] * MEMBERS == [call.method for call in rig.api.calls]
         marks = rig.cluster.get(PODS, "default", "a-0")["metadata"]["annotations"]
-        assert {annotations.PLAN_ID: "plan", annotations.PLAN_SIZE: "4"} == marks
+        own = {annotations.PLAN_GANG: "PodGroup/a"}
+        assert {annotations.PLAN_ID: "plan", annotations.PLAN_SIZE: "4", **own} == marks
         assert [0] == [binding.failed for binding in rig.finished]
         rig.assert_the_cache_is_right()
 

@@ -48,6 +48,8 @@ PLAN_SIZE: Final = "py-gang-scheduler.io/plan-size"
 # and the gang alone.
 PLAN_LEFT_OUT: Final = "py-gang-scheduler.io/plan-left-out"
 PLAN_GANGS: Final = "py-gang-scheduler.io/plan-gangs"
+PLAN_GANG: Final = "py-gang-scheduler.io/plan-gang"
+"""The gang that a plan binds: a pod may become another gang's, by its labels."""
 
 # Kueue's annotations on a pod template: how its pods are to be placed together.
 KUEUE_PODSET_PREFIX: Final = "kueue.x-k8s.io/podset-"

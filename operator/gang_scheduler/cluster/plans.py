@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gang_scheduler.api import annotations
+from gang_scheduler.cluster import sources
+from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.plan import Placed
 from gang_scheduler.model.pods import Pod
 
@@ -40,6 +42,8 @@ def marks_of(placed: Placed, plan_id: str) -> Mapping[str, str]:
     """Return the annotations of the bindings of a gang."""
     size = len(placed.binds)
     marks = {annotations.PLAN_ID: plan_id, annotations.PLAN_SIZE: str(size)}
+    if placed.gang.key.source != sources.SINGLE.name:
+        marks[annotations.PLAN_GANG] = _called(placed.gang.key)
     if left_out := len(placed.gang.pending) - size:
         marks[annotations.PLAN_LEFT_OUT] = str(left_out)
     if len(placed.together) > 1:
@@ -48,8 +52,14 @@ def marks_of(placed: Placed, plan_id: str) -> Mapping[str, str]:
 
 
 def mark_of(pod: Pod) -> Mark:
-    """Return what the binding of a pod says; one that cannot be read says nothing."""
+    """Return what the binding of a pod says; one that cannot be read says nothing.
+
+    Nor does one by which the pod was bound as a member of another gang.
+    """
     present = pod.annotations
+    gang = present.get(annotations.PLAN_GANG)
+    if gang is not None and gang != _called(sources.gang_of(pod)):
+        return Mark()
     try:
         return Mark(
             present.get(annotations.PLAN_ID, ""),
@@ -59,6 +69,11 @@ def mark_of(pod: Pod) -> Mark:
         )
     except ValueError:
         return Mark()
+
+
+def _called(gang: GangKey) -> str:
+    """Return the name of a gang among those of its namespace."""
+    return f"{gang.source}/{gang.name}"
 
 
 def began_at(living: Iterable[Pod]) -> int:

@@ -62,6 +62,19 @@ def test_a_gang_that_lost_members_while_nobody_looked_was_whole() -> None:
     assert (False, True, 1) == verdict(gang)
 
 
+def test_a_pod_that_was_bound_as_a_member_of_another_gang_tells_nothing_of_this_one() -> None:
+    moved = bound(0, size=1)
+    others = {**moved.annotations, annotations.PLAN_GANG: "PodGroup/b"}
+    own = {**moved.annotations, annotations.PLAN_GANG: "PodGroup/a"}
+    waiting = [waits(number, AFTER) for number in (1, 2, 3)]
+
+    found = found_by_a_new_process(replace(moved, annotations=others), *waiting)
+    assert (False, False, 3) == verdict(found)
+    assert (False, True, 1) == verdict(
+        found_by_a_new_process(replace(moved, annotations=own), *waiting)
+    )
+
+
 def test_a_gang_that_lost_members_is_no_rest_because_its_surplus_waits() -> None:
     elastic = [bound(number, left_out=2) for number in range(3)]
     gang = found_by_a_new_process(*elastic, waits(4), waits(5))
