@@ -53,7 +53,7 @@ class _Cycle:
         self.placements: dict[Unit, Placement] = {}
         self.refused: dict[GangKey, Refused] = {}
         self.warned: list[Warned] = []
-        self.in_part: dict[GangKey, GangGroup] = {}
+        self.in_part: set[GangKey] = set()
         self.exchanged = False
         self.quorums = Quorums(self.trial, profile)
         self.surplus = Surplus(self.trial, profile)
@@ -81,10 +81,8 @@ class _Cycle:
             for group in self.each(self.worth_another_try(ready)):
                 self.place_quorums(group)
             # 6. What still does not fit may take the room of lower priorities.
-            for group in self.each(self.without_room(ready)):
-                self.make_room(group, self._quorums_of(group))
-            for group in self.each(self.placed_in_part()):
-                self.make_room(group, tuple(_rests(self._quorums_of(group), self.placements)))
+            for group in self.each(self.short_of_room(ready)):
+                self.make_room(group)
         # 7. Give the decisions, with a reason for every gang that waits.
         return self.plan(failures)
 
@@ -127,13 +125,19 @@ class _Cycle:
             group for group in groups if not any(gang.key in self.gangs for gang in group.waiting)
         ]
 
-    def placed_in_part(self) -> list[GangGroup]:
-        """Return the groups of this level that still lack members beside those placed singly."""
-        found, self.in_part = list(self.in_part.values()), {}
-        return found
+    def short_of_room(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
+        """Return the groups that did not fit, or lack members beside those placed singly."""
+        waiting = self.without_room(groups)
+        if not self.in_part:
+            return waiting
+        short = {group.gangs[0].key for group in waiting} | self.in_part
+        return [group for group in groups if group.gangs[0].key in short]
 
-    def make_room(self, group: GangGroup, units: Sequence[Unit]) -> None:
+    def make_room(self, group: GangGroup) -> None:
         """Nominate the group to room that others leave or must leave, if there would be enough."""
+        units = self._quorums_of(group)
+        if group.gangs[0].key in self.in_part:
+            units = tuple(_rests(units, self.placements))
         kept = self.rounds.reservations.release(gang.key for gang in group.gangs)
         alike = None if kept else _prospects(group, units, self.rounds.own(group))
         if alike in self.hopeless:
@@ -192,7 +196,7 @@ class _Cycle:
             self.placements[unit] = grown.placement
             self.exchanged |= grown.exchanged
             if len(grown.placement.binds) < unit.quorum:
-                self.in_part[group.gangs[0].key] = group
+                self.in_part.add(group.gangs[0].key)
             if grown.misfit is not None:
                 self._report_left_over(unit, grown.placement, grown.misfit)
 

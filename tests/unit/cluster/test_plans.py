@@ -154,7 +154,7 @@ def test_a_binding_says_of_its_plan_what_the_next_process_reads() -> None:
     marks = plans.marks_of(placed, "p")
 
     assert Mark("p", size=2, left_out=1, gangs=2) == plans.mark_of(
-        pod("a-0", annotations=dict(marks))
+        pod("a-0", gang="a", annotations=dict(marks))
     )
 
 
