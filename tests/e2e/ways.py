@@ -137,10 +137,11 @@ def messages(namespace: Namespace) -> list[str]:
     return [_unscheduled(each).get("message", "") for each in namespace.every("pods")]
 
 
-def levels(scheduler: controlplane.Scheduler) -> set[str]:
-    """Return the levels of all lines in the operator's log."""
+def errors_of(scheduler: controlplane.Scheduler) -> list[str]:
+    """Return the lines in the operator's log that tell of an error."""
     lines = scheduler.log.read_text().splitlines()
-    return {json.loads(line).get("level", "") for line in lines if line.startswith("{")}
+    logged = [(json.loads(line), line) for line in lines if line.startswith("{")]
+    return [line for fields, line in logged if fields.get("level") in ("error", "critical")]
 
 
 def _unscheduled(pod: Manifest) -> dict[str, str]:
