@@ -76,10 +76,22 @@ def _route_standard_logging(
     handler = logging.StreamHandler()
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
-            foreign_pre_chain=shared,
+            foreign_pre_chain=[*shared, _warn_of_retries],
             processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
         )
     )
     logging.basicConfig(level=max(level, logging.WARNING), handlers=[handler], force=True)
     # Kopf logs every handled event at INFO, and every watch that ends and is opened again.
     logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
+
+
+def _warn_of_retries(
+    _logger: object, _method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    """Make a warning of a request that Kopf makes again: to Kopf it is an error.
+
+    An API server answers 429 for a moment to all that ask for a kind that was only just installed.
+    """
+    if "failed; will retry" in str(event.get("event")):
+        event["level"] = "warning"
+    return event
