@@ -46,7 +46,7 @@ class Eligibility:
         leaving, started = self._tenancy.leaving, record.preempting
         if started is not None and any(leaving.is_awaited(uid, now) for uid in started.victims):
             return True
-        nodes = {pod.nominated for pod in gang.pending if pod.nominated}
-        if not nodes or leaving.is_interrupted_on(nodes):
+        nodes = [pod.nominated for pod in gang.pending if pod.nominated]
+        if len(nodes) < max(1, gang.lacking) or leaving.is_interrupted_on(nodes):
             return False  # The plan is made again.
         return any(pod.priority < gang.priority for pod in leaving.on(nodes, now))

@@ -1,5 +1,6 @@
 """Laws on what waits: there is no place for it, and no less urgent pod has taken one."""
 
+import json
 from collections.abc import Iterator
 
 from search import seating
@@ -53,8 +54,9 @@ def quorums_come_first(case: Case) -> Iterator[str]:
     cycle = case.once.cycles[0]
     if _has_nominated(case):
         return
-    # Gangs of one unit may have moved when their surplus joined them.
-    if any(len(group.waiting) > 1 and any(g.spec for g in group.gangs) for group in case.groups):
+    # Gangs of one unit may have moved when their surplus joined them; multiples need more.
+    asked = [(group, json.dumps(g.spec)) for group in case.groups for g in group.gangs if g.spec]
+    if any(len(group.waiting) > 1 or "podCountMultiple" in spec for group, spec in asked):
         return
     for group in refused(case):
         if group.gains or not any(gang.lacks for gang in group.gangs):
@@ -82,6 +84,8 @@ def no_leaving_room_is_missed(case: Case) -> Iterator[str]:
     for group in refused(case):
         if group.peaceful or group.gains or all(gang.started for gang in group.waiting):
             continue
+        if any(pod.key in cycle.victims for gang in group.gangs for pod in gang.bound):
+            continue  # It lacks more than it did.
         quorum = seating.first_quorum(group)
         higher = [key for key, by in cycle.victims.items() if _outranks(case, by, group)]
         decided = [*cycle.binds.items(), *cycle.nominations.items()]

@@ -102,7 +102,7 @@ def gathering(case: Case) -> Iterator[str]:
                 before = {
                     crowd.place.tree.path(case.nodes[mate.node]["metadata"]["labels"])
                     for mate in crowd.mates
-                    if mate.node in case.nodes
+                    if mate.node in case.nodes and mate.key not in cycle.victims
                 }
                 homes = {path[: crowd.place.depth] for path in (*paths, *before)}
                 alone = {path[: crowd.place.depth] for path in before}

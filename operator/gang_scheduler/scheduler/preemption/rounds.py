@@ -66,12 +66,12 @@ class Rounds:
         if not any(gang.lacking for gang in group.waiting):
             return False, ""  # No pod leaves for surplus.
         spares = {gang.spares_others for gang in group.waiting} - {""}
+        waits = self._wait_for_leaving(group, units, kept, displacing=spares <= {UNDER_WAY})
+        if waits is not None:
+            self._carry_out(group, waits, kept)
+            return True, UNDER_WAY
         if kept and UNDER_WAY in spares:
             self.reservations.keep(kept)
-            return True, UNDER_WAY
-        leaving = self._after_leaving(units, kept)
-        if leaving is not None:
-            self._carry_out(group, Preemption(group.waiting, _binds(leaving)), kept)
             return True, UNDER_WAY
         below = group.priority - self._profile.preemption.min_difference
         if self._lowest is None or self._lowest > below:
@@ -110,15 +110,36 @@ class Rounds:
         """Return the gangs of the group that have pods on nodes: it never evicts those."""
         return group.declared & self._bound
 
-    def _after_leaving(self, units: Sequence[Unit], kept: Sequence[Nominated]) -> Placements | None:
+    def _wait_for_leaving(
+        self,
+        group: GangGroup,
+        units: Sequence[Unit],
+        kept: Sequence[Nominated],
+        *,
+        displacing: bool,
+    ) -> Preemption | None:
         """Return where the group is once those have left that are leaving, if it is then.
 
-        It stays where it is nominated, if that is such room: others rely on where it is.
+        It stays where it is nominated, if that is such room: others rely on where it is. Room kept
+        for lower priorities is taken where there is no other, by a group that may evict.
         """
         if not self._left:
             return None
         preemptor = self._preemptor(units)
-        return preemptor.place_as(kept) or preemptor.place(None)
+        found = preemptor.place_as(kept) or preemptor.place(None)
+        if found is not None:
+            return Preemption(group.waiting, _binds(found))
+        lower = self.reservations.below(group.priority) if displacing else ()
+        released = self.reservations.release(lower)
+        if not released:
+            return None
+        found = self._preemptor(units).place(None)
+        if found is None:
+            self.reservations.keep(released)
+            return None
+        binds = _binds(found)
+        displaced = self.reservations.keep_elsewhere(released, {bind.node for bind in binds})
+        return Preemption(group.waiting, binds, displaced=tuple(displaced))
 
     def _evict(
         self,
