@@ -106,7 +106,7 @@ class _Cycle:
     def place_quorums(self, group: GangGroup) -> None:
         """Place the quorum of every gang of the group, or of none."""
         kept = self.rounds.reservations.release(gang.key for gang in group.gangs)
-        units = self._quorums_of(group)
+        units = self.units[group.gangs[0].key]
         known = None if kept else self.setbacks.known(units)
         outcome = known or self._anywhere(group, units, kept)
         if isinstance(outcome, dict):
@@ -135,7 +135,8 @@ class _Cycle:
 
     def make_room(self, group: GangGroup) -> None:
         """Nominate the group to room that others leave or must leave, if there would be enough."""
-        units = self._quorums_of(group)
+        # Units without a quorum come with the surplus.
+        units = tuple(unit for unit in self.units[group.gangs[0].key] if unit.quorum)
         if group.gangs[0].key in self.in_part:
             units = tuple(_rests(units, self.placements))
         kept = self.rounds.reservations.release(gang.key for gang in group.gangs)
@@ -165,10 +166,6 @@ class _Cycle:
             alone = replace(unit, required=frozenset([first]))
             waits, words = self.rounds.attempt(group, [alone], kept)
         return waits, words
-
-    def _quorums_of(self, group: GangGroup) -> tuple[Unit, ...]:
-        """Return the units that have members of a quorum: others come with the surplus."""
-        return tuple(unit for unit in self.units[group.gangs[0].key] if unit.quorum)
 
     def _give_up_room(self) -> None:
         """Note that room was kept for a gang, and is not any more: others may fit there."""

@@ -4,13 +4,16 @@ A quorum is counted for each gang: surplus of one never stands in for another. T
 that has started are placed each for itself, unless its match policy says otherwise.
 """
 
+import itertools
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
+from typing import Final
 
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.plan import Misfit
-from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Nominated
+from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import gather, nominated
 from gang_scheduler.scheduler.placement.gangs import Placement, give_back, retake
 from gang_scheduler.scheduler.placement.offers import offer_slots
@@ -23,9 +26,14 @@ Outcome = dict[Unit, Placement] | tuple[Unit, Misfit]
 
 NOTHING = Placement((), ())
 
+MOST_SELECTIONS: Final = 64
+"""How many quorums of other members are tried for one group."""
+MOST_CHOICES: Final = 64
+"""How many of them may differ in the members of one gang."""
+
 
 class Quorums:
-    """Places quorums on one trial."""
+    """Places quorums on one trial. Units may be without a quorum: those have surplus alone."""
 
     def __init__(self, trial: Trial, profile: Profile) -> None:
         self._trial = trial
@@ -33,17 +41,21 @@ class Quorums:
 
     def as_nominated(self, units: Sequence[Unit], kept: Sequence[Nominated]) -> Outcome | None:
         """Place the members on the nodes that they are nominated to, if all their room is free."""
-        return nominated.place(units, kept, self._trial, self._profile)
+        return nominated.place(_asked(units), kept, self._trial, self._profile)
 
     def in_any_order(self, units: Sequence[Unit]) -> Outcome:
         """Place the quorums of all units, those first that found no place beside the others."""
-        if all(unit.singly for unit in units):
-            return self._each_for_itself(units)
-        return self._all_in_any_order(units)
+        asked = _asked(units)
+        if all(unit.singly for unit in asked):
+            return self._each_for_itself(asked)
+        outcome = self._all_in_any_order(asked)
+        if isinstance(outcome, tuple) and _may_differ(units):
+            return self._with_other_members(units) or outcome
+        return outcome
 
     def as_preemptors(self, units: Sequence[Unit]) -> Outcome:
         """Place just those that the group would evict others for: all of them, or none."""
-        whole = {unit.only(unit.required): unit for unit in units}
+        whole = {unit.only(unit.required): unit for unit in _asked(units)}
         outcome = self._all_in_any_order(tuple(whole))
         if isinstance(outcome, dict):
             return {whole[each]: placement for each, placement in outcome.items()}
@@ -91,11 +103,11 @@ class Quorums:
     def _any_quorum(self, unit: Unit, at_least: int, misfit: Misfit) -> Placement | Misfit:
         """Place as many of any members as the quorum has: surplus waits for others' quorums."""
         if len(unit.gangs) > 1:
-            return self._any_quorum_of_each(unit, misfit)
+            return misfit  # Of each gang just so many: `_with_other_members` finds those.
         everyone = self._place(unit, at_least)
         if isinstance(everyone, Misfit):
             return everyone
-        first = _first_of_each(unit, (bind.pod for bind in everyone.binds))
+        first = [bind.pod.uid for bind in everyone.binds[: unit.quorum]]
         if len(first) == len(everyone.binds):
             return everyone
         give_back(everyone, self._trial)
@@ -106,27 +118,76 @@ class Quorums:
             return everyone
         return quorum
 
-    def _any_quorum_of_each(self, unit: Unit, misfit: Misfit) -> Placement | Misfit:
-        """Place the first members of each gang that have a place anywhere at all."""
-        fits = {ask: offer_slots(ask, self._trial, self._profile).any() for ask in unit.classes}
-        members = (pod for pod in unit.members if fits[pod.ask])
-        first = _first_of_each(unit, members)
-        if first == unit.required or Counter(unit.numbers(first)) != unit.quorums:
-            return misfit
-        return self._place(unit.only(first), len(first))
+    def _with_other_members(self, units: Sequence[Unit]) -> dict[Unit, Placement] | None:
+        """Place other members than the first in rank, as many of each gang as its quorum has."""
+        nodes, classes = len(self._trial.nodes), sum(len(unit.classes) for unit in units)
+        for chosen in itertools.islice(self._selections(units), MOST_SELECTIONS):
+            self._trial.effort.begin(units[0].gangs[0].key)
+            if not self._trial.effort.may_go_on():
+                return None
+            self._trial.effort.spend(looks(nodes, classes))
+            whole = {_just(unit, chosen): unit for unit in units if _has_any(unit, chosen)}
+            if any(unit.quorum % unit.step for unit in whole):
+                continue
+            outcome = self._all_in_any_order(tuple(whole))
+            if isinstance(outcome, dict):
+                return {whole[each]: placement for each, placement in outcome.items()}
+        return None
+
+    def _selections(self, units: Sequence[Unit]) -> Iterator[frozenset[str]]:
+        """Yield the uids of quorums that differ in what they ask for, those of first ranks first.
+
+        Members that fit nowhere, whatever else is decided, are in none.
+        """
+        classes: dict[GangKey, dict[Hashable, list[str]]] = {}
+        needed: Counter[GangKey] = Counter()
+        for number, unit in enumerate(units):
+            needed.update(unit.quorums)
+            fits = {ask: offer_slots(ask, self._trial, self._profile).any() for ask in unit.classes}
+            for pod in unit.members:
+                if fits[pod.ask]:
+                    alike = classes.setdefault(unit.gang_of[pod.uid], {})
+                    alike.setdefault((number, pod.ask), []).append(pod.uid)
+        choices = [
+            list(itertools.islice(_choices([*classes.get(gang, {}).values()], count), MOST_CHOICES))
+            for gang, count in needed.items()
+        ]
+        for some in itertools.product(*choices):
+            yield frozenset(uid for uids in some for uid in uids)
 
     def _place(self, unit: Unit, at_least: int) -> Placement | Misfit:
         self._trial.effort.begin(unit.gangs[0].key)
         return gather.place(unit, at_least, self._trial, self._profile)
 
 
-def _first_of_each(unit: Unit, members: Iterable[Pod]) -> frozenset[str]:
-    """Return the uids of the first of these of each gang, as many as its quorum has."""
-    left: Counter[GangKey] = Counter(unit.quorums)
-    first = []
-    for pod in members:
-        gang = unit.gang_of[pod.uid]
-        if left[gang]:
-            left[gang] -= 1
-            first.append(pod.uid)
-    return frozenset(first)
+def _asked(units: Sequence[Unit]) -> tuple[Unit, ...]:
+    """Return the units that have members of a quorum."""
+    return tuple(unit for unit in units if unit.quorum)
+
+
+def _may_differ(units: Sequence[Unit]) -> bool:
+    """Tell whether other members could be the quorum: not of one gang in one unit, tried before."""
+    one = len(units) == 1 and len(units[0].gangs) == 1
+    return not one and any(unit.elastic for unit in units)
+
+
+def _just(unit: Unit, uids: frozenset[str]) -> Unit:
+    """Return the unit with these members alone, all of them required."""
+    only = unit.only(uids)
+    return replace(only, required=frozenset(pod.uid for pod in only.members))
+
+
+def _has_any(unit: Unit, uids: frozenset[str]) -> bool:
+    return any(pod.uid in uids for pod in unit.members)
+
+
+def _choices(classes: Sequence[Sequence[str]], number: int) -> Iterator[tuple[str, ...]]:
+    """Yield all ways to choose so many, as many as can be of the first classes first."""
+    if not classes:
+        if not number:
+            yield ()
+        return
+    most = sum(map(len, classes[1:]))
+    for first in range(min(len(classes[0]), number), max(0, number - most) - 1, -1):
+        for others in _choices(classes[1:], number - first):
+            yield (*classes[0][:first], *others)

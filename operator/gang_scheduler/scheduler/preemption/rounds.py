@@ -52,7 +52,7 @@ class Rounds:
         self._bound = frozenset(each.gang for each in self._tenants.tenants)
         evictable = (each.priority for each in self._tenants.tenants if each.evictable)
         self._lowest = min(evictable, default=None)
-        self.reservations = Reservations(snapshot.nominated, trial)
+        self.reservations = Reservations(_ranked(snapshot), trial)
         self.preemptions: list[Preemption] = []
 
     def attempt(
@@ -273,10 +273,20 @@ def _binds(placements: Placements) -> tuple[Bind, ...]:
     return tuple(bind for placement in placements.values() for bind in placement.binds)
 
 
+def _ranked(snapshot: Snapshot) -> list[Nominated]:
+    """Return what is nominated, each with the priority that its group is decided at."""
+    if not snapshot.nominated:
+        return []
+    ranks = {gang.key: group.priority for group in snapshot.groups for gang in group.waiting}
+    return [
+        each._replace(priority=ranks.get(each.gang, each.priority)) for each in snapshot.nominated
+    ]
+
+
 def _nominated(group: GangGroup, binds: Sequence[Bind]) -> list[Nominated]:
     gangs = {pod.uid: gang for gang in group.waiting for pod in gang.pending}
     return [
-        Nominated(replace(bind.pod, nominated=bind.node), gang.key, gang.priority)
+        Nominated(replace(bind.pod, nominated=bind.node), gang.key, group.priority)
         for bind, gang in ((bind, gangs[bind.pod.uid]) for bind in binds)
     ]
 
