@@ -9,7 +9,7 @@ from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Reason
 from gang_scheduler.model.plan import Bind, Failure, Misfit, Placed, Plan, Refused, Warned
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import admission, diagnosis
-from gang_scheduler.scheduler.placement.gangs import Placement
+from gang_scheduler.scheduler.placement.gangs import Placement, give_back, retake
 from gang_scheduler.scheduler.preemption.rounds import Rounds
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.quorums import NOTHING, Outcome, Quorums
@@ -54,7 +54,7 @@ class _Cycle:
         self.refused: dict[GangKey, Refused] = {}
         self.warned: list[Warned] = []
         self.in_part: set[GangKey] = set()
-        self.exchanged = False
+        self.moved: dict[Unit, int] = {}
         self.quorums = Quorums(self.trial, profile)
         self.surplus = Surplus(self.trial, profile)
         self.rounds = Rounds(snapshot, self.trial, profile)
@@ -77,9 +77,11 @@ class _Cycle:
             # 4. Then the surplus of elastic gangs, where room is left.
             for group in self.each(ready):
                 self.place_surplus(group)
-            # 5. Where that exchanged nodes, what did not fit may fit now, before lower priorities.
+            # 5. Where that moved quorums, what did not fit may fit now, before lower priorities.
             for group in self.each(self.worth_another_try(ready)):
                 self.place_quorums(group)
+            if self.moved:
+                self.settle(ready)
             # 6. What still does not fit may take the room of lower priorities.
             for group in self.each(self.short_of_room(ready)):
                 self.make_room(group)
@@ -183,28 +185,52 @@ class _Cycle:
             why = self.refused[gang.key]
             self.refused[gang.key] = replace(why, reason=reason, preemption=said)
 
-    def place_surplus(self, group: GangGroup) -> None:
+    def place_surplus(self, group: GangGroup, *, moving: bool = True) -> None:
         """Place what fits beyond the quorums, and say why the rest does not."""
         for unit in self.units[group.gangs[0].key]:
-            quorum = self.placements.get(unit)
-            if quorum is None or len(quorum.binds) == len(unit.members):
+            placed = self.placements.get(unit)
+            if placed is None or len(placed.binds) == len(unit.members):
                 continue
-            grown = self.surplus.grow(unit, quorum, self.placements)
+            grown = self.surplus.grow(unit, placed, self.placements, moving=moving)
             self.placements[unit] = grown.placement
-            self.exchanged |= grown.exchanged
+            if grown.moved:
+                self.moved[unit] = len(placed.binds)
             if len(grown.placement.binds) < unit.quorum:
                 self.in_part.add(group.gangs[0].key)
             if grown.misfit is not None:
                 self._report_left_over(unit, grown.placement, grown.misfit)
 
     def worth_another_try(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
-        """Return the refused groups that may fit now: all, if room was exchanged since."""
-        if not self.exchanged:
+        """Return the refused groups that may fit now: all, if quorums have moved since."""
+        if not self.moved:
             return [group for group in self.without_room(groups) if self._gains(group)]
         # Shapes that did not fit before may fit now.
-        self.exchanged = False
         self.setbacks.clear()
         return self.without_room(groups)
+
+    def settle(self, groups: Sequence[GangGroup]) -> None:
+        """Give quorums that wait the room of surplus that is beside moved ones; add what is left.
+
+        Before they moved it was known that no waiting quorum fits beside them. Now it is not.
+        """
+        waiting = self.without_room(groups)
+        whole = {unit: self.placements[unit] for unit in self.moved}
+        if waiting:
+            for unit, number in self.moved.items():
+                alone = self.surplus.without(unit, whole[unit], number, self.placements)
+                self.placements[unit] = alone
+            self.setbacks.clear()
+            for group in self.each(waiting):
+                self.place_quorums(group)
+            if len(self.without_room(waiting)) == len(waiting):
+                for unit, placement in whole.items():
+                    give_back(self.placements[unit], self.trial)
+                    retake(placement, self.trial)
+                    self.placements[unit] = placement
+        self.moved.clear()
+        for group in self.each(groups):
+            self._forget_left_over(group)
+            self.place_surplus(group, moving=False)
 
     def plan(self, failures: Sequence[Failure]) -> Plan:
         """Return the plan."""
@@ -289,6 +315,12 @@ class _Cycle:
             pods = tuple(pod for pod in gang.pending if pod.uid in left)
             if pods:
                 self._leave_over(Refused(gang, Reason.UNSCHEDULABLE, pods, misfit, left_over=True))
+
+    def _forget_left_over(self, group: GangGroup) -> None:
+        self.in_part.discard(group.gangs[0].key)
+        for gang in group.waiting:
+            if gang.key in self.refused and self.refused[gang.key].left_over:
+                del self.refused[gang.key]
 
     def _leave_over(self, refused: Refused) -> None:
         """Note members that wait; of a gang in several units, all of them."""

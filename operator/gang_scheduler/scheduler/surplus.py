@@ -5,7 +5,13 @@ from dataclasses import dataclass
 
 from gang_scheduler.model.plan import Misfit
 from gang_scheduler.scheduler.placement import gather
-from gang_scheduler.scheduler.placement.gangs import Placement, give_back, joined, retake
+from gang_scheduler.scheduler.placement.gangs import (
+    Placement,
+    give_back,
+    joined,
+    place_on,
+    retake,
+)
 from gang_scheduler.scheduler.profile import Profile
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.scheduler.units import Unit
@@ -15,12 +21,12 @@ from gang_scheduler.scheduler.units import Unit
 class Grown:
     """A unit with the surplus that fits. `misfit` says why the rest of it does not, if any waits.
 
-    `exchanged`: the quorum has moved, so that others may fit where it was.
+    `moved`: the quorum is elsewhere now, so that others may fit where it was.
     """
 
     placement: Placement
     misfit: Misfit | None = None
-    exchanged: bool = False
+    moved: bool = False
 
 
 class Surplus:
@@ -30,17 +36,33 @@ class Surplus:
         self._trial = trial
         self._profile = profile
 
-    def grow(self, unit: Unit, quorum: Placement, others: Iterable[Unit]) -> Grown:
+    def grow(self, unit: Unit, placed: Placement, others: Iterable[Unit], *, moving: bool) -> Grown:
         """Place a unit anew with all its members; where they do not all fit, as many as do.
 
         `others` are the other units that have a place: where one of them is there because of where
-        this quorum is, that stays.
+        this quorum is, that stays. So it does unless it is `moving`.
         """
         everyone = None
-        if quorum.binds and not _is_leant_on(unit, others):
-            everyone = self._anew(unit, quorum)
-        placement, misfit = self._with_more(unit, everyone or quorum)
-        return Grown(placement, misfit, exchanged=everyone is not None)
+        if moving and placed.binds and not _is_leant_on(unit, others):
+            everyone = self._anew(unit, placed)
+        placement, misfit = self._with_more(unit, everyone or placed)
+        return Grown(placement, misfit, moved=everyone is not None)
+
+    def without(
+        self, unit: Unit, whole: Placement, number: int, others: Iterable[Unit]
+    ) -> Placement:
+        """Free the room of the surplus of a unit; return the quorum, of so many members.
+
+        All of it stays where a part of it alone might not be as the members ask for.
+        """
+        if unit.step > 1 or any(part.sizes for part in unit.parts) or _is_leant_on(unit, others):
+            return whole
+        first = sorted(whole.binds, key=lambda bind: bind.pod.uid not in unit.required)[:number]
+        give_back(whole, self._trial)
+        quorum = place_on(tuple(first), self._trial, self._profile)
+        if quorum is None:
+            retake(whole, self._trial)
+        return quorum or whole
 
     def _anew(self, unit: Unit, quorum: Placement) -> Placement | None:
         """Place the members all at once, if no fewer of each gang have a place then."""
