@@ -55,7 +55,8 @@ class Surplus:
 
         All of it stays where a part of it alone might not be as the members ask for.
         """
-        if unit.step > 1 or any(part.sizes for part in unit.parts) or _is_leant_on(unit, others):
+        is_sliced = any(size > 1 for part in unit.parts for size in part.sizes)
+        if is_sliced or unit.step > 1 or _is_leant_on(unit, others):
             return whole
         first = sorted(whole.binds, key=lambda bind: bind.pod.uid not in unit.required)[:number]
         give_back(whole, self._trial)

@@ -133,7 +133,7 @@ class Unit:
 
 def of(group: GangGroup, snapshot: Snapshot) -> tuple[Unit, ...] | Problem:
     """Return the units of all members that wait, or what is wrong with what they ask for."""
-    required = frozenset(pod.uid for gang in group.waiting for pod in gang.pending[: gang.quorum])
+    required = frozenset(uid for gang in group.waiting for uid in _quorum_of(gang, group))
     found = []
     for unit in _split(group, required):
         sited = _sited(unit, snapshot)
@@ -141,6 +141,12 @@ def of(group: GangGroup, snapshot: Snapshot) -> tuple[Unit, ...] | Problem:
             return sited
         found.append(sited)
     return tuple(found)
+
+
+def _quorum_of(gang: Gang, group: GangGroup) -> frozenset[str]:
+    """Return the uids of the first members in rank; one will do where others wait for a start."""
+    number = min(1, gang.quorum) if gang.apart and len(group.waiting) > 1 else gang.quorum
+    return _uids(gang.pending[:number])
 
 
 def _split(group: GangGroup, required: frozenset[str]) -> Iterator[Unit]:

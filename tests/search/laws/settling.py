@@ -22,9 +22,11 @@ def the_end_comes(case: Case) -> Iterator[str]:
 def preemptors_start(case: Case) -> Iterator[str]:
     """Check that whoever evicted is bound in the end, once for the first time.
 
-    What becomes of room that a hanging pod leaves is not known to any gang.
+    What becomes of room that a hanging pod leaves is not known to any gang; nor which gangs will
+    fit beside pods that are only nominated yet.
     """
-    if any(pod.deleting and not case.leaves(pod) for pod in case.running):
+    hanging = any(pod.deleting and not case.leaves(pod) for pod in case.running)
+    if hanging or any(group.gains for group in case.groups):
         return
     bound = {row["gang"] for row in case.settled.rows("bindings")}
     for by in dict.fromkeys(row["preemptor"] for row in case.settled.rows("victims")):
