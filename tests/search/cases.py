@@ -77,6 +77,11 @@ class Case:
         """Return the group of a gang with members that wait."""
         return next((g for g in self.groups if any(e.name == name for e in g.gangs)), None)
 
+    def loses_members(self, group: Group) -> bool:
+        """Tell whether members of a group are evicted now, so that it lacks more than it did."""
+        victims = self.once.cycles[0].victims
+        return any(pod.key in victims for gang in group.gangs for pod in gang.bound)
+
     def leaves(self, pod: Pod) -> bool:
         """Tell a pod that will soon be gone from one that hangs."""
         return pod.deleting and pod.ends - BEGAN_AT >= NOW - PATIENCE

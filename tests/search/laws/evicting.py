@@ -90,6 +90,8 @@ def room_is_made_if_it_can_be(case: Case) -> Iterator[str]:
     for group, contest, losses in _contests(case):
         if group not in waiting or group.peaceful or all(g.started for g in group.waiting):
             continue
+        if case.loses_members(group):
+            continue
         masks = losses.masks()
         masks = masks[np.argsort(-masks.sum(axis=1), kind="stable")]
         found = evicting.first_that_fits(contest, losses, masks)
