@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
 
-from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.plan import Plan, Refused
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import Profile
@@ -24,12 +24,16 @@ class EndlessError(Exception):
 
 @dataclass(frozen=True)
 class Cycle:
-    """What one cycle decides: pods to nodes, by pod; and victims, each with its preemptor."""
+    """What one cycle decides: pods to nodes, by pod; and victims, each with its preemptor.
+
+    `cut_off` are the pods of which it is said that the search for them was cut off.
+    """
 
     binds: dict[str, str] = field(default_factory=dict)
     nominations: dict[str, str] = field(default_factory=dict)
     victims: dict[str, str] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
+    cut_off: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -89,4 +93,12 @@ def _cycle(plan: Plan) -> Cycle:
             for victim in made.victims
         },
         refused={pod.key: each.reason.value for each in plan.refused for pod in each.pods},
+        cut_off=frozenset(
+            pod.key for each in plan.refused if _was_cut_off(each) for pod in each.pods
+        ),
     )
+
+
+def _was_cut_off(refused: Refused) -> bool:
+    place = refused.misfit is not None and refused.misfit.cut_off
+    return place or "cut off" in refused.preemption

@@ -16,6 +16,8 @@ def refused(case: Case) -> Iterator[Group]:
     for group in case.groups:
         every = [pod.key for pod in group.pods]
         reasons = {cycle.refused.get(key) for key in every}
+        if cycle.cut_off & {*every}:
+            continue
         if reasons == {"Unschedulable"} and group.is_simple and not _is_held(group):
             yield group
 

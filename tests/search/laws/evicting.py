@@ -131,6 +131,8 @@ def _contests(case: Case) -> Iterator[tuple[Group, Contest, Losses]]:
     gone: set[str] = set()
     for group in case.groups:
         own = {pod.key for pod in group.pods}
+        if own & cycle.cut_off:
+            return  # What is best for it, and so for those after it, was not promised.
         if own & cycle.binds.keys() and not own & cycle.nominations.keys():
             continue
         quorum = seating.first_quorum(group) if group.is_simple and not _is_drawn(group) else None
