@@ -188,6 +188,7 @@ def _whole(group: Group, known: Sequence[Tree], chosen: set[str], asked: Sequenc
     exact = place is not None and not any(each.get("podCountMultiple") for each in entries)
     specs = [json.dumps(gang.spec) for gang in every if gang.spec is not None]
     plain = not any(gang.native_keys for gang in every) and len(set(specs)) == 1
+    plain = plain and not any(pod.podset for gang in every for pod in gang.members)
     depth = max((place.tree.depth(layer=layer) for layer in must), default=0) if place else 0
     found = Place(place.tree, depth) if place is not None and depth else None
     return Crowd(pods, mates, found, exact=exact and plain)

@@ -114,10 +114,17 @@ class Room:
         return self._heads.of(asks, self.table().rows)
 
     def held(self) -> dict[int, IntArray]:
-        """Return what pods of each priority use in all. Linear in classes of pods."""
+        """Return what pods of each priority use on all nodes.
+
+        Linear in classes of pods, in nodes, and in pods on nodes that are gone.
+        """
+        table, there = self.table(), self._classes.copy()
+        for node, pods in self._pods.items():
+            if node not in table.rows:
+                there.subtract(pods.values())
         held: dict[int, IntArray] = {}
-        for use, number in self._classes.items():
-            vector = number * self.table().vector(use.ask.requests)
+        for use, number in there.items():
+            vector = number * table.vector(use.ask.requests)
             held[use.priority] = held.get(use.priority, 0) + vector
         return held
 

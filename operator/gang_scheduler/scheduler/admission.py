@@ -92,8 +92,12 @@ def _incomplete(gang: Gang) -> Problem | None:
 
 
 def _gated(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
-    """Hold minResources against what is free or held by pods that the gang may preempt."""
-    if not gang.min_resources or gang.satisfied:
+    """Hold minResources against what is free or held by pods that the gang may preempt.
+
+    Not again once the gang is nominated: others may have been given what it does not need itself.
+    """
+    nominated = sum(1 for pod in gang.pending if pod.nominated)
+    if not gang.min_resources or gang.satisfied or 0 < gang.lacking <= nominated:
         return None
     nodes = snapshot.nodes
     room = trial.free.clip(min=0).sum(axis=0)

@@ -98,21 +98,17 @@ class _Cycle:
     def admitted(self, group: GangGroup) -> GangGroup | None:
         """Return the group as it is to be tried; None if it cannot be, and say why."""
         group = self.deciding = self.rounds.without_victims(group)
-        # What a group asks the cluster to have is there, too, where it is kept for the group.
+        # What a group asks the cluster to have is there, too, where it is kept for lower ones.
+        reservations = self.rounds.reservations
         asks = any(gang.min_resources for gang in group.gangs)
-        kept = self.rounds.reservations.release(self.at_disposal_of(group)) if asks else ()
+        kept = reservations.release(reservations.below(group.priority)) if asks else ()
         verdict = admission.admit(group, self.snapshot, self.trial)
-        self.rounds.reservations.keep(kept)
+        reservations.keep(kept)
         self.groups.update(dict.fromkeys((gang.key for gang in group.gangs), group))
         self.units[group.gangs[0].key] = verdict.units
         self.refused.update({each.gang.key: each for each in verdict.refusals})
         self.warned += verdict.warnings
         return None if verdict.refusals else group
-
-    def at_disposal_of(self, group: GangGroup) -> list[GangKey]:
-        """Return the gangs whose nominated room a group may have: its own, and lower ones."""
-        lower = self.rounds.reservations.below(group.priority)
-        return [*dict.fromkeys([*(gang.key for gang in group.gangs), *lower])]
 
     def place_quorums(self, group: GangGroup) -> None:
         """Place the quorum of every gang of the group, or of none."""

@@ -135,6 +135,8 @@ def slices(case: Case) -> Iterator[str]:
                 }
                 settled = {path for key, path in paths.items() if key in old}
                 fresh = [key for key in paths if key not in old]
+                if () in settled:
+                    continue  # A node without the label is in no domain to join.
                 if fresh and len(settled) <= 1 and len(set(paths.values())) > 1:
                     yield f"{[pod.key for pod in run]} are a run, and are in {paths}"
 
