@@ -54,7 +54,7 @@ def first_quorum(group: Group) -> list[Pod] | None:
     """Return those that preempt: what each gang lacks, the first in rank; None if too few wait."""
     chosen: list[Pod] = []
     for gang in group.waiting:
-        needed = max(gang.lacks, 0 if gang.started else gang.quorum)
+        needed = max(gang.lacks, 0 if gang.places_alone else gang.quorum)
         if needed > len(gang.waiting):
             return None
         chosen += gang.waiting[:needed]

@@ -63,6 +63,8 @@ def quorums_come_first(case: Case) -> Iterator[str]:
     for group in refused(case):
         if group.gains or not any(gang.lacks for gang in group.gangs):
             continue
+        if case.loses_members(group):
+            continue
         kept = {}
         for key, node in {**cycle.binds, **cycle.nominations}.items():
             other = case.group_of(case.pods[key].gang)

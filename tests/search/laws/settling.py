@@ -28,6 +28,7 @@ def preemptors_start(case: Case) -> Iterator[str]:
     hanging = any(pod.deleting and not case.leaves(pod) for pod in case.running)
     if hanging or any(group.gains for group in case.groups):
         return
+    nominated = {pod.gang for pod in case.pods.values() if pod.nominated}
     bound = {row["gang"] for row in case.settled.rows("bindings")}
     for by in dict.fromkeys(row["preemptor"] for row in case.settled.rows("victims")):
         # A group of which a gang that had started was evicted waits for that gang again.
@@ -38,7 +39,8 @@ def preemptors_start(case: Case) -> Iterator[str]:
             for name in (gang.name, *gang.names)
         }
         lost = any(row["gang"] in mates for row in case.settled.rows("victims"))
-        if by not in bound and not lost:
+        # And what others are nominated to may turn out to be free.
+        if by not in bound and not lost and not nominated - mates:
             victims = [r["pod"] for r in case.settled.rows("victims") if r["preemptor"] == by]
             yield f"{by} evicts {victims}, and never starts"
 
@@ -50,8 +52,7 @@ def rounds_are_few(case: Case) -> Iterator[str]:
     for cycle in case.settled.cycles:
         rounds.update({*cycle.victims.values()})
     for by, number in rounds.items():
-        # Gangs of one evict each for itself.
-        # And what others are nominated to may turn out to be free.
+        # Gangs of one evict each for itself; what others are nominated to may be free later.
         if number > 1 and not case.gangs[by].basic and not nominated - {by}:
             yield f"{by} evicts in {number} rounds"
 

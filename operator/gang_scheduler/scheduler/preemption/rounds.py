@@ -85,9 +85,14 @@ class Rounds:
 
         The same object where none is evicted. A gang that keeps none must be whole again.
         """
-        if not self._numbers or not any(gang.key in self._numbers for gang in group.gangs):
+        if not self._numbers:
             return group
-        return replace(group, gangs=tuple(map(self._without_victims, group.gangs)))
+        keys = {gang.key for gang in group.gangs} | group.declared
+        if keys.isdisjoint(self._numbers):
+            return group
+        gone = {each.pod.uid for each in self._gone if each.gang in keys}
+        started = tuple(pod for pod in group.started if pod.uid not in gone)
+        return replace(group, gangs=tuple(map(self._without_victims, group.gangs)), started=started)
 
     def _without_victims(self, gang: Gang) -> Gang:
         evicted = self._numbers[gang.key]
