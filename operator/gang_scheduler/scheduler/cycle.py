@@ -165,14 +165,11 @@ class _Cycle:
     def _attempt(
         self, group: GangGroup, units: Sequence[Unit], kept: Sequence[Nominated]
     ) -> tuple[bool, str]:
-        """Make room for all that the group lacks; of gangs of one for the first, if that fails."""
+        """Make room for all that the group lacks; of gangs of one for each, if that fails."""
         waits, words = self.rounds.attempt(group, units, kept)
-        if not waits and units[0].quorum > 1 and all(gang.apart for gang in group.waiting):
-            unit = units[0]
-            first = next(pod.uid for pod in unit.members if pod.uid in unit.required)
-            alone = replace(unit, required=frozenset([first]))
-            waits, words = self.rounds.attempt(group, [alone], kept)
-        return waits, words
+        if waits or units[0].quorum == 1 or not all(gang.apart for gang in group.waiting):
+            return waits, words
+        return self.rounds.attempt_each(group, units[0], kept)
 
     def _give_up_room(self) -> None:
         """Note that room was kept for a gang, and is not any more: others may fit there."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from gang_scheduler.model.gangs import UNDER_WAY, Gang, GangGroup, GangKey
 from gang_scheduler.model.peers import PodSelector
 from gang_scheduler.model.plan import Bind, Preemption
+from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.tenants import Tenant, Tenants
 from gang_scheduler.scheduler import diagnosis
@@ -79,6 +80,28 @@ class Rounds:
         if spares:
             return False, min(spares)
         return self._evict(group, units, kept)
+
+    def attempt_each(
+        self, group: GangGroup, unit: Unit, kept: Sequence[Nominated]
+    ) -> tuple[bool, str]:
+        """Make room for members that are gangs of one, each for itself, in one preemption."""
+        before = len(self.preemptions)
+        outcomes: list[tuple[bool, str]] = []
+        full: set[Ask] = set()
+        for pod in unit.members:
+            # Where there is no room for one there is none for another that asks for the same.
+            if pod.uid in unit.required and pod.ask not in full:
+                alone = replace(unit, required=frozenset([pod.uid]))
+                own = [each for each in kept if each.pod.uid == pod.uid]
+                outcomes.append(self.attempt(group, [alone], own))
+                if not outcomes[-1][0]:
+                    full.add(pod.ask)
+        made = self.preemptions[before:]
+        if len(made) > 1:
+            self.preemptions[before:] = [_joined(made)]
+            victims = sum(len(each.victims) for each in made)
+            return True, f"{_pods(victims)} to make room." if victims else UNDER_WAY
+        return next((each for each in outcomes if each[0]), outcomes[0])
 
     def without_victims(self, group: GangGroup) -> GangGroup:
         """Return the group without the members that are being evicted: those are as good as gone.
@@ -250,6 +273,16 @@ class Rounds:
         self._left = merged([*self._left, *room_of(victims, self._trial.nodes)])
         for roster in self._rosters.values():
             roster.leave(victims)
+
+
+def _joined(preemptions: Sequence[Preemption]) -> Preemption:
+    """Return several preemptions of one group as one."""
+    return Preemption(
+        preemptions[0].gangs,
+        tuple(bind for each in preemptions for bind in each.nominations),
+        tuple(victim for each in preemptions for victim in each.victims),
+        tuple(pod for each in preemptions for pod in each.displaced),
+    )
 
 
 def _affinities(binds: Sequence[Bind]) -> frozenset[PodSelector]:
