@@ -87,6 +87,14 @@ class Case:
         return pod.deleting and pod.ends - BEGAN_AT >= NOW - PATIENCE
 
     @cached_property
+    def has_mixed_gangs(self) -> bool:
+        """Some gang has members of several priorities: its own changes when it loses some."""
+        return any(
+            len({pod.priority for pod in gang.members} | {gang.priority}) > 1
+            for gang in self.gangs.values()
+        )
+
+    @cached_property
     def is_clear(self) -> bool:
         """No pod is so late that the clock of the product decides whether it hangs."""
         ends = (pod.ends - BEGAN_AT - NOW for pod in self.running if pod.deleting)

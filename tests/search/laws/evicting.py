@@ -116,10 +116,7 @@ def _cheaper(losses: Losses, mask: Masks) -> Masks:
 
 def _is_comparable(case: Case) -> bool:
     """Tell whether all agree on what victims cost: no mixed priorities, and none marked before."""
-    mixed = any(
-        len({p.priority for p in g.members} | {g.priority}) > 1 for g in case.gangs.values()
-    )
-    return not mixed and not any(pod.marked for pod in case.running)
+    return not case.has_mixed_gangs and not any(pod.marked for pod in case.running)
 
 
 def _contests(case: Case) -> Iterator[tuple[Group, Contest, Losses]]:

@@ -26,7 +26,7 @@ def preemptors_start(case: Case) -> Iterator[str]:
     fit beside pods that are only nominated yet.
     """
     hanging = any(pod.deleting and not case.leaves(pod) for pod in case.running)
-    if hanging or any(group.gains for group in case.groups):
+    if hanging or case.has_mixed_gangs or any(group.gains for group in case.groups):
         return
     nominated = {pod.gang for pod in case.pods.values() if pod.nominated}
     bound = {row["gang"] for row in case.settled.rows("bindings")}
@@ -47,6 +47,8 @@ def preemptors_start(case: Case) -> Iterator[str]:
 
 def rounds_are_few(case: Case) -> Iterator[str]:
     """Check that a gang that nothing disturbs evicts once."""
+    if case.has_mixed_gangs:
+        return
     nominated = {pod.gang for pod in case.pods.values() if pod.nominated}
     rounds: Counter[str] = Counter()
     for cycle in case.settled.cycles:
