@@ -72,7 +72,8 @@ def quorums_come_first(case: Case) -> Iterator[str]:
                 gang = case.gangs[case.pods[key].gang]
                 needed = max(gang.lacks, 0 if gang.places_alone else gang.quorum)
                 placed = [p.key for p in gang.waiting if p.key in cycle.binds]
-                is_surplus = key in placed[needed:]
+                # A gang that loses members lacks more than it did.
+                is_surplus = key in placed[needed:] and not case.loses_members(other)
                 if not is_surplus or other.priority > group.priority:
                     kept[key] = node
         room = case.room(kept.items())

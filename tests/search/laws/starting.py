@@ -1,12 +1,14 @@
 """Laws on what is bound: gangs whole, groups together, nodes not over-committed, rules kept."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
 from search import network, peers
 from search.cases import Case
 from search.facts import Gang, Pod
+from search.groups import Crowd
 from search.manifests import KUEUE
+from search.network import Path
 
 
 def lists(case: Case) -> Iterator[str]:
@@ -93,22 +95,30 @@ def gathering(case: Case) -> Iterator[str]:
         for group in case.groups:
             chosen = [pod for pod in group.pods if pod.key in decided]
             for crowd in group.crowds(case.trees, chosen) if chosen else ():
-                if crowd.place is None:
-                    continue
-                paths = [
-                    crowd.place.tree.path(case.nodes[node]["metadata"]["labels"])
-                    for node in [decided[pod.key] for pod in crowd.pods]
-                ]
-                before = {
-                    crowd.place.tree.path(case.nodes[mate.node]["metadata"]["labels"])
-                    for mate in crowd.mates
-                    if mate.node in case.nodes and mate.key not in cycle.victims
-                }
-                homes = {path[: crowd.place.depth] for path in (*paths, *before)}
-                alone = {path[: crowd.place.depth] for path in before}
-                if not all(paths) or (len(homes) > 1 and len(alone) <= 1 and all(before)):
+                # Mates may have become victims before the gang was decided, or after that.
+                staying = [mate for mate in crowd.mates if mate.key not in cycle.victims]
+                homes = [_homes(case, crowd, decided, mates) for mates in (crowd.mates, staying)]
+                if all(homes):
                     names = [pod.key for pod in crowd.pods]
-                    yield f"{names} must gather, and are in {sorted(homes)}"
+                    yield f"{names} must gather, and are in {sorted(homes[0])}"
+
+
+def _homes(case: Case, crowd: Crowd, decided: Mapping[str, str], mates: Sequence[Pod]) -> set[Path]:
+    """Return the domains that members are in with these mates, if those are too many."""
+    if crowd.place is None:
+        return set()
+    tree, depth = crowd.place.tree, crowd.place.depth
+    nodes = [decided[pod.key] for pod in crowd.pods]
+    paths = [tree.path(case.nodes[node]["metadata"]["labels"]) for node in nodes]
+    before = {
+        tree.path(case.nodes[mate.node]["metadata"]["labels"])
+        for mate in mates
+        if mate.node in case.nodes
+    }
+    homes = {path[:depth] for path in (*paths, *before)}
+    alone = {path[:depth] for path in before}
+    scattered = len(homes) > 1 and len(alone) <= 1 and all(before)
+    return homes if scattered or not all(paths) else set()
 
 
 def slices(case: Case) -> Iterator[str]:
