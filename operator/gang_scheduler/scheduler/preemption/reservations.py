@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
 from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.trial import Share, Trial, shares
@@ -20,6 +21,10 @@ class Reservations:
     def below(self, priority: int) -> list[GangKey]:
         """Return the gangs of lower priority that room is kept for."""
         return [key for key, kept in self._by_gang.items() if kept[0].priority < priority]
+
+    def binds(self, gang: GangKey) -> list[Bind]:
+        """Return the members of a gang that room is kept for, and the nodes of that."""
+        return [Bind(each.pod, each.pod.nominated) for each in self._by_gang.get(gang, ())]
 
     def release(self, gangs: Iterable[GangKey]) -> list[Nominated]:
         """Keep no room for these gangs any more; return what was kept."""

@@ -91,7 +91,8 @@ class Rounds:
         for pod in unit.members:
             # Where there is no room for one there is none for another that asks for the same.
             if pod.uid in unit.required and pod.ask not in full:
-                alone = replace(unit, required=frozenset([pod.uid]))
+                beside = unit.after(self.reservations.binds(group.waiting[0].key))
+                alone = replace(beside, required=frozenset([pod.uid]))
                 own = [each for each in kept if each.pod.uid == pod.uid]
                 outcomes.append(self.attempt(group, [alone], own))
                 if not outcomes[-1][0]:
