@@ -1,14 +1,28 @@
 """How much is done, counted so that it is the same on every machine."""
 
+import functools
 import sys
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 
-Calls = Counter[str]
-"""How often each Python function was entered, by its module and name. A generator is entered for
-each thing that it yields."""
+import gang_scheduler
+
+PACKAGE = Path(gang_scheduler.__file__).parent
+
+
+class Calls(Counter[str]):
+    """How often each Python function was entered, by its module and name.
+
+    A generator is entered for each thing that it yields. Asked for a function that the package does
+    not have, it raises LookupError: after a rename, zero calls would prove nothing.
+    """
+
+    def __missing__(self, name: str) -> int:
+        if name not in _functions(name.partition(".")[0]):
+            raise LookupError(f"gang_scheduler has no function {name}")
+        return 0
 
 
 def calls_of(work: Callable[[], object]) -> Calls:
@@ -24,9 +38,9 @@ def calls_of(work: Callable[[], object]) -> Calls:
         work()
     finally:
         sys.setprofile(None)
-    named: Calls = Counter()
+    named = Calls()
     for (path, name), number in calls.items():
-        named[f"{Path(path).stem}.{name}"] += number
+        named.update({f"{Path(path).stem}.{name}": number})
     return named
 
 
@@ -34,3 +48,18 @@ def at_most(bound: float, calls: Calls) -> None:
     """Fail if there are more calls than that, and say which functions most of them are of."""
     most = ", ".join(f"{number} {name}" for name, number in calls.most_common(8))
     assert calls.total() <= bound, f"{calls.total()} calls instead of {bound:g}: {most}"
+
+
+@functools.cache
+def _functions(stem: str) -> frozenset[str]:
+    """Return the functions of the modules of this name, wherever in the package they are."""
+    paths = PACKAGE.rglob(f"{stem}.py")
+    sources = (compile(path.read_bytes(), path, "exec", dont_inherit=True) for path in paths)
+    return frozenset(f"{stem}.{name}" for source in sources for name in _defined_in(source))
+
+
+def _defined_in(code: CodeType) -> Iterator[str]:
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield each.co_qualname
+            yield from _defined_in(each)
