@@ -9,24 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from gang_scheduler.cluster.declarations import Declaration
-from gang_scheduler.cluster.gang_options import GangOptions
-from gang_scheduler.cluster.ports import POD_GROUPS, Resource
+from gang_scheduler.api.kinds import POD_GROUPS, Resource
+from gang_scheduler.decode.gangs.gang_annotations import GangOptions
+from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.model.bound_pods import Tenant, Tenants
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, MatchPolicy, Problem
-from gang_scheduler.model.gathering import Gathering, PodSet
-from gang_scheduler.model.layers import Scheme
+from gang_scheduler.model.network.layers import Scheme
+from gang_scheduler.model.network.topology_request import Gathering, PodSet
 from gang_scheduler.model.nodes import IntArray, Node, NodeTable, Taint
-from gang_scheduler.model.pods import (
-    Ask,
-    HostPort,
-    Pod,
-    PodPhase,
-    Toleration,
-)
+from gang_scheduler.model.pods import Ask, HostPort, Pod, PodPhase, Toleration
 from gang_scheduler.model.requirements import NodeTerm, Operator, Requirement
 from gang_scheduler.model.resources import amount_of
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.model.tenants import Tenant, Tenants
 from gang_scheduler.model.volumes import NO_VOLUMES, Storage, Volumes
 
 SCHEDULER = "py-gang-scheduler"

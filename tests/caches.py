@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from builders import SCHEDULER, declaration, gang_key, node
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.ports import POD_GROUPS
+from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.model.gangs import Gang
+from gang_scheduler.state.cache import Cache
 
 
 def new_cache(on_change: Callable[[], None] = lambda: None) -> Cache:

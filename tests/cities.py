@@ -17,23 +17,23 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import builders
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.events import Events
-from gang_scheduler.cluster.fake.client import FakeApi
-from gang_scheduler.cluster.fake.cluster import FakeCluster
-from gang_scheduler.cluster.ports import POD_GROUPS
-from gang_scheduler.cluster.reports import Reports
-from gang_scheduler.cluster.status import StatusWriter
-from gang_scheduler.cluster.topologies import DeclaredTopology
+from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import FakeCluster
+from gang_scheduler.decode.topologies import DeclaredTopology
 from gang_scheduler.model.gangs import GangName
-from gang_scheduler.model.gathering import Gathering, LayerRef
-from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Ask, Pod
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.report.events import Events
+from gang_scheduler.report.gang_events import Reports
+from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.state.cache import Cache
 
 CASES: Final = ("full", "fit", "priority", "racks", "groups")
 SIZE: Final = 20

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import builders
-from gang_scheduler.model.gathering import Gathering, LayerRef, Slices
-from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.topology_request import Gathering, LayerRef, Slices
 from gang_scheduler.model.nodes import Node
 
 SPINE, BLOCK = "SpineLayer", "BlockLayer"

@@ -1,9 +1,9 @@
 """Gangs of the PodGroup `a`, for the tests of who is in a gang and of when it is tried."""
 
 from builders import SCHEDULER, declaration, gang_key, pod
-from gang_scheduler.cluster.declarations import Declaration
-from gang_scheduler.cluster.gangs import Gangs
+from gang_scheduler.decode.gangs.gang_specs import Declaration
 from gang_scheduler.model.gangs import Gang, GangKey
+from gang_scheduler.state.gangs.gang_queue import Gangs
 
 KEY = gang_key("a")
 ALONE = GangKey("Pod", "default", "alone")

@@ -3,7 +3,7 @@
 import json
 
 from gang_scheduler.model.gangs import GangGroup, Problem, Reason
-from gang_scheduler.model.gathering import Gathering, LayerRef
+from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from towns import Town
 
 SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"

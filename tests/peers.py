@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from builders import NAMESPACE, requirement, snapshot, tenants
+from gang_scheduler.model.bound_pods import Tenant
 from gang_scheduler.model.gangs import Gang, GangKey
 from gang_scheduler.model.nodes import IntArray, Node
-from gang_scheduler.model.peers import (
+from gang_scheduler.model.pod_affinity import (
     Affinity,
     Clause,
     PeerCounts,
@@ -22,7 +23,6 @@ from gang_scheduler.model.peers import (
 )
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.tenants import Tenant
 
 
 def app(name: str) -> PodSelector:

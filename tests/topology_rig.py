@@ -5,17 +5,17 @@ from typing import Any
 
 import api_objects
 import builders
-from gang_scheduler.cluster import decode
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.events import Events
-from gang_scheduler.cluster.fake.client import FakeApi
-from gang_scheduler.cluster.fake.cluster import EVENTS
-from gang_scheduler.cluster.intake import Intake
-from gang_scheduler.cluster.ports import CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES, Resource
-from gang_scheduler.cluster.topology_writer import TopologyWriter
+from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES, Resource
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import EVENTS
+from gang_scheduler.decode import nodes
+from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.model.gangs import Reason
+from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.topology import Topology
+from gang_scheduler.report.events import Events
+from gang_scheduler.report.topology_writer import TopologyWriter
+from gang_scheduler.state.cache import Cache
 
 SPEC: list[dict[str, Any]] = [
     {"topologyLayer": "SpineLayer", "labelKey": ["spine"]},
@@ -47,14 +47,14 @@ class Rig:
 
     def node(self, name: str, **labels: str) -> None:
         """Add a node, or change its labels."""
-        self.cache.node_seen(decode.node(api_objects.node_body(name, metadata={"labels": labels})))
+        self.cache.node_seen(nodes.node(api_objects.node_body(name, metadata={"labels": labels})))
 
     def heartbeat(self, name: str, **labels: str) -> None:
         """Let a node say that it is alive, and that it is short of memory."""
         ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2024-05-01T12:00:00Z"}
         status = {"conditions": [ready, {"type": "MemoryPressure", "status": "True"}]}
         body = api_objects.node_body(name, metadata={"labels": labels}, status=status)
-        self.cache.node_seen(decode.node(body))
+        self.cache.node_seen(nodes.node(body))
 
     def topology(
         self, spec: Any = SPEC, *, name: str = "default", uid: str = "", generation: int = 1

@@ -6,13 +6,13 @@ from typing import Any
 
 import api_objects
 import builders
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.intake import Intake
+from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.model.plan import Plan, Refused
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.diagnosis import describe
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.simulation import workloads
+from gang_scheduler.state.cache import Cache
 
 Body = Mapping[str, Any]
 PREFIX = "gang.scheduling.koordinator.sh/"

@@ -8,13 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from builders import NAMESPACE, SCHEDULER, Text, node, requirement
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.intake import Intake
+from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.requirements import NodeTerm
 from gang_scheduler.model.volumes import Need, Provisioning, Storage, Use, Volume, Volumes
+from gang_scheduler.state.cache import Cache
 
 HOST = "host"
 LOCAL = "local"

@@ -1,23 +1,30 @@
 """A Kubernetes scheduler for gangs of pods: all of them start, close together, or none does.
 
-One way of data, top to bottom:
+One way of data, and the folders are its steps:
 
-    Kubernetes watch -> cluster.handlers -> cluster.cache -> model.snapshot
-        -> scheduler.cycle.schedule() -> model.plan
-        -> cluster.binder, cluster.evictor -> cluster.status, cluster.events -> Kubernetes
+    Kubernetes -> client -> watch -> decode -> state -> scheduler -> apply -> report -> Kubernetes
 
 | package    | what it holds                                                                  |
 |------------|--------------------------------------------------------------------------------|
-| model      | frozen nouns: resources, pods, nodes, gangs, tenants, snapshot, plan           |
-| scheduler  | pure verbs; `cycle.py` is the file to open first                               |
-| cluster    | everything that talks to Kubernetes; the only place that imports kopf          |
-| api        | our CRDs and the accepted annotations as pydantic models                       |
+| client     | the only door to the API server: requests, their errors, and the Lease         |
+| wire       | what is read of each kind of object, as structs                                |
+| watch      | keeps up with the API server; misses no deletion                               |
+| decode     | objects to nouns of the model; a refusal names the field and the value         |
+| state      | what is known now, our own writes included; gives the snapshot of a cycle      |
+| model      | frozen nouns: pods, nodes, gangs, topology trees, snapshot, plan               |
+| scheduler  | pure verbs, snapshot in, plan out; `cycle.py` is the file to open first        |
+| apply      | carries a plan out: binds, evicts, and takes back what cannot be had           |
+| report     | tells people: statuses, conditions and Events                                  |
+| api        | what users write and read: our CRDs, annotations, kinds and conditions         |
 | loop       | wait, snapshot, decide, apply, report                                          |
 | app        | builds the parts and owns the one task group                                   |
 | simulation | the same core with no cluster: manifests in, decisions out                     |
 | cli        | the command line                                                               |
 
-Layers (import-linter enforces them): cli > app > loop > cluster > scheduler > model.
+Layers (import-linter enforces them; a module imports only from further right):
+
+    cli > app, simulation > loop > report > apply, watch > state > decode, client > wire
+        > scheduler, api > model
 """
 
 __version__ = "0.1.0"

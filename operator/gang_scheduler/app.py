@@ -18,36 +18,37 @@ import anyio
 import structlog
 import uvloop
 
-from gang_scheduler import __version__, garbage, internal_errors, telemetry
+from gang_scheduler import __version__, gc_tuning, internal_errors, telemetry
+from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.partial_gangs import Releaser
+from gang_scheduler.apply.stuck_victims import Lingering
+from gang_scheduler.apply.volume_binder import Claims
 from gang_scheduler.beside import Beside
-from gang_scheduler.cluster import connection
-from gang_scheduler.cluster.binder import Binder
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.connection import Connection
-from gang_scheduler.cluster.events import Events
-from gang_scheduler.cluster.evictor import Evictor
-from gang_scheduler.cluster.intake import Intake
-from gang_scheduler.cluster.kubernetes import KubernetesApi
-from gang_scheduler.cluster.leader import LeaderElector
-from gang_scheduler.cluster.lingering import Lingering
-from gang_scheduler.cluster.losses import Losses
-from gang_scheduler.cluster.lull import Lull
-from gang_scheduler.cluster.marks import Naming
-from gang_scheduler.cluster.ports import Source
-from gang_scheduler.cluster.release import Releaser
-from gang_scheduler.cluster.reports import Reports
-from gang_scheduler.cluster.status import StatusWriter
-from gang_scheduler.cluster.tenancy import Rules
-from gang_scheduler.cluster.topology_writer import TopologyWriter
-from gang_scheduler.cluster.volumes.claims import Claims
-from gang_scheduler.cluster.watching.reflector import Reflector
-from gang_scheduler.cluster.watching.relist import Relist
-from gang_scheduler.cluster.watching.sweep import Sweep
-from gang_scheduler.cluster.watching.watched import WATCHED
+from gang_scheduler.client import connection
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.kubernetes import KubernetesApi
+from gang_scheduler.client.leader_election import LeaderElector
+from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.loop import Loop, Wake
 from gang_scheduler.probes import Probes
-from gang_scheduler.scheduler.profile import PROFILES, PreemptionRules, Profile
+from gang_scheduler.report.backpressure import Lull
+from gang_scheduler.report.events import Events
+from gang_scheduler.report.gang_events import Reports
+from gang_scheduler.report.status_writer import StatusWriter
+from gang_scheduler.report.topology_writer import TopologyWriter
+from gang_scheduler.scheduler.policies import PreemptionRules, Profile
+from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings import OnPartialGang, PodSource, Settings
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.evictable_pods import Rules
+from gang_scheduler.watch.reflector import Reflector
+from gang_scheduler.watch.relist import Relist
+from gang_scheduler.watch.source import Source
+from gang_scheduler.watch.sweep import Sweep
+from gang_scheduler.watch.watched_kinds import WATCHED
 
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 SPARE_CONNECTIONS = 32
@@ -67,7 +68,7 @@ log = structlog.get_logger()
 def run(settings: Settings) -> None:
     """Run the operator until SIGTERM or SIGINT. Raises when it can no longer do its work."""
     telemetry.configure(settings)
-    garbage.collect_rarely()
+    gc_tuning.collect_rarely()
     uvloop.run(main(settings))
 
 
@@ -228,7 +229,7 @@ class App:
         if settings.source is PodSource.REFLECTOR:
             return Reflector(open_connection, intake)
         # Here, since nothing else needs Kopf.
-        from gang_scheduler.cluster.watching.kopf_source import KopfSource  # noqa: PLC0415
+        from gang_scheduler.watch.kopf_source import KopfSource  # noqa: PLC0415
 
         return KopfSource(
             open_connection,

@@ -78,7 +78,7 @@ def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
     settings = _settings({name: value for name, value in flags.items() if value not in (None, ())})
     # Here, since no other command needs a Kubernetes client.
     from gang_scheduler import app  # noqa: PLC0415
-    from gang_scheduler.cluster.connection import UnusableConfigurationError  # noqa: PLC0415
+    from gang_scheduler.client.connection import UnusableConfigurationError  # noqa: PLC0415
 
     try:
         app.run(settings)

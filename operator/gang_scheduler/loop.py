@@ -10,17 +10,17 @@ from secrets import token_hex
 import structlog
 
 from gang_scheduler import internal_errors, telemetry
-from gang_scheduler.cluster.binder import Binder, GangBinding
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.evictor import Evictor
-from gang_scheduler.cluster.losses import Losses
-from gang_scheduler.cluster.marks import Naming
-from gang_scheduler.cluster.release import Releaser
-from gang_scheduler.cluster.reports import Reports
+from gang_scheduler.apply.binder import Binder, GangBinding
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.partial_gangs import Releaser
 from gang_scheduler.model.gangs import GangKey, Reason
 from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
+from gang_scheduler.report.gang_events import Reports
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.state.cache import Cache
 
 RECOVERY_SECONDS = 1.0
 """How long to wait after a cycle that came to nothing because of an error of ours."""

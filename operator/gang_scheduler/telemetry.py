@@ -1,4 +1,4 @@
-"""Logs and metrics: set up here, written by the loop and the cluster package, never by the core."""
+"""Logs and metrics: set up here, written by the loop and around it, never by the core."""
 
 import logging
 import sys

@@ -14,7 +14,7 @@ import orjson
 import uvloop
 
 from bench.shape import NAMESPACE, Shape
-from gang_scheduler.cluster.http1.client import Client
+from gang_scheduler.client.http1.client import Client
 
 IN_FLIGHT = 64
 SECONDS = 30.0

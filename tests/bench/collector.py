@@ -2,10 +2,10 @@
 
 import gc
 
-from gang_scheduler import garbage
+from gang_scheduler import gc_tuning
 
 
 def settle() -> None:
     """Take all that is there for lasting."""
     gc.unfreeze()
-    garbage.collect_rarely()
+    gc_tuning.collect_rarely()

@@ -22,15 +22,15 @@ from rich.table import Table
 
 import builders
 from bench import collector
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.ports import POD_GROUPS
-from gang_scheduler.cluster.topologies import DeclaredTopology
-from gang_scheduler.model.gathering import Gathering, LayerRef
-from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.decode.topologies import DeclaredTopology
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.state.cache import Cache
 
 SIZES: Final = {"SpineLayer": 1000, "BlockLayer": 200, "RackLayer": 20}
 NODES: Final = (1_000, 5_000, 20_000)

@@ -23,11 +23,11 @@ from rich.table import Table
 import builders
 import counting
 from bench import collector, shapes
+from gang_scheduler.model.bound_pods import Tenant
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.tenants import Tenant
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES

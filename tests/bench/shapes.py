@@ -9,14 +9,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import builders
+from gang_scheduler.model.bound_pods import Tenant
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.gathering import Gathering, LayerRef
-from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
-from gang_scheduler.model.peers import Clause, Peers, PodSelector, Spread
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.topology_request import Gathering, LayerRef
+from gang_scheduler.model.pod_affinity import Clause, Peers, PodSelector, Spread
 from gang_scheduler.model.pods import Ask, Pod
 from gang_scheduler.model.requirements import Operator, Requirement
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.tenants import Tenant
 
 NOW = 100_000
 RACK = 8

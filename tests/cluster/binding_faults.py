@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import Callable
 
 from cluster.rigs import Rig
-from gang_scheduler.cluster.binder import Outcome
-from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.fake.faults import Call, Fault, Script
-from gang_scheduler.cluster.ports import PODS
+from gang_scheduler.api.kinds import PODS
+from gang_scheduler.apply.binder import Outcome
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.faults import Call, Fault, Script
 
 MEMBERS = 4
 LOST_ANSWER = ApiError(0, "TimeoutError")

@@ -12,8 +12,8 @@ import yaml
 
 import controlplane
 from cluster import servers
-from gang_scheduler.cluster.connection import Connection
-from gang_scheduler.cluster.kubernetes import KubernetesApi
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.kubernetes import KubernetesApi
 
 CRDS = Path(__file__).parents[2] / "crds"
 POD_GROUP_CRD = CRDS / "podgroups.scheduling.sigs.k8s.io.yaml"

@@ -3,11 +3,8 @@
 from typing import Any
 
 from cluster.servers import Server
-from gang_scheduler.cluster.ports import (
-    PODS,
-    PodRef,
-    Resource,
-)
+from gang_scheduler.api.kinds import PODS, Resource
+from gang_scheduler.model.refs import PodRef
 
 UNSERVED = Resource("example.com", "v1", "nothings")
 MARKS = {"example.com/plan": "p1"}

@@ -1,7 +1,7 @@
 """Towns in which some must go so that others have room."""
 
 from cluster.lives import Town
-from gang_scheduler.cluster.ports import PODS
+from gang_scheduler.api.kinds import PODS
 
 NAMESPACE = "default"
 MEMBERS = 2

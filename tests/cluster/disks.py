@@ -8,9 +8,8 @@ from contextlib import AbstractContextManager
 import api_objects
 import builders
 from cluster.rigs import ECHO_SECONDS, Rig
-from gang_scheduler.cluster.fake.cluster import Change
-from gang_scheduler.cluster.fake.documents import Document
-from gang_scheduler.cluster.ports import (
+from gang_scheduler.api.annotations import SELECTED_NODE
+from gang_scheduler.api.kinds import (
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     POD_GROUPS,
@@ -18,8 +17,9 @@ from gang_scheduler.cluster.ports import (
     STORAGE_CLASSES,
     Resource,
 )
-from gang_scheduler.cluster.volumes.claim_patches import SELECTED_NODE
-from gang_scheduler.cluster.volumes.claims import HOLD_SECONDS
+from gang_scheduler.apply.volume_binder import HOLD_SECONDS
+from gang_scheduler.client.fake.cluster import Change
+from gang_scheduler.client.fake.documents import Document
 from gang_scheduler.model.gangs import Gang, GangKey
 
 NEVER = float("inf")

@@ -8,23 +8,23 @@ from typing import Any, Self
 
 import api_objects
 import builders
-from gang_scheduler.cluster import decode
-from gang_scheduler.cluster.binder import Binder
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.events import Events
-from gang_scheduler.cluster.evictor import Evictor
-from gang_scheduler.cluster.fake.client import FakeApi
-from gang_scheduler.cluster.fake.cluster import Change, FakeCluster
-from gang_scheduler.cluster.fake.documents import Document
-from gang_scheduler.cluster.fake.faults import Fault
-from gang_scheduler.cluster.intake import Intake
-from gang_scheduler.cluster.losses import Losses
-from gang_scheduler.cluster.lull import Lull
-from gang_scheduler.cluster.ports import NODES, POD_GROUPS, PODS, Resource
-from gang_scheduler.cluster.reports import Reports
+from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS, Resource
+from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import Change, FakeCluster
+from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.faults import Fault
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.loop import Loop, Wake
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.report.backpressure import Lull
+from gang_scheduler.report.events import Events
+from gang_scheduler.report.gang_events import Reports
 from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.state.cache import Cache
 
 ECHO_SECONDS = 0.05
 BEGAN_AT = time.time()
@@ -82,7 +82,7 @@ class Town:
 
     def pods(self) -> dict[str, Pod]:
         """Return all pods by name, as the API server has them."""
-        return {pod.name: pod for pod in map(decode.pod, self.cluster.all(PODS))}
+        return {pod.name: pod for pod in map(pod_decode.pod, self.cluster.all(PODS))}
 
     def nodes(self, gang: str) -> list[str]:
         """Return the nodes of a gang's pods."""

@@ -8,20 +8,22 @@ from typing import Any, Self
 
 import api_objects
 import builders
-from gang_scheduler.cluster import declarations, decode
-from gang_scheduler.cluster.binder import Binder, GangBinding
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.fake.client import FakeApi
-from gang_scheduler.cluster.fake.cluster import Change, FakeCluster
-from gang_scheduler.cluster.fake.documents import Document
-from gang_scheduler.cluster.ports import NODES, POD_GROUPS, PODS, Resource
-from gang_scheduler.cluster.volumes import decode as volume_decode
-from gang_scheduler.cluster.volumes.claims import HOLD_SECONDS, Claims
+from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS, Resource
+from gang_scheduler.apply.binder import Binder, GangBinding
+from gang_scheduler.apply.volume_binder import HOLD_SECONDS, Claims
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import Change, FakeCluster
+from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.decode import nodes as node_decode
+from gang_scheduler.decode import volumes as volume_decode
+from gang_scheduler.decode.gangs import gang_specs
+from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.state.cache import Cache
 
 CPU_A_NODE = 4
 ECHO_SECONDS = 0.05
@@ -149,7 +151,7 @@ class Rig:
         assert [used[name] * 1000 for name in names] == taken.tolist()
 
     def _pods(self) -> Iterator[Pod]:
-        return (decode.pod(body) for body in self.cluster.all(PODS))
+        return (pod_decode.pod(body) for body in self.cluster.all(PODS))
 
     def _finished(self, binding: GangBinding) -> None:
         self.finished.append(binding)
@@ -187,13 +189,13 @@ class Rig:
     def _see(self, resource: Resource, change: Change, body: Document) -> None:
         gone = change == "DELETED"
         if resource == PODS:
-            pod = decode.pod(body)
+            pod = pod_decode.pod(body)
             self.cache.pod_gone(pod.uid) if gone else self.cache.pod_seen(pod)
         elif resource == NODES:
-            node = decode.node(body)
+            node = node_decode.node(body)
             self.cache.node_gone(node.name, node.uid) if gone else self.cache.node_seen(node)
         elif resource == POD_GROUPS:
-            said = declarations.pod_group(body)
+            said = gang_specs.pod_group(body)
             self.cache.described(POD_GROUPS.group, said.uid, [said])
         elif resource in volume_decode.READERS:
             self._see_storage(resource, body, gone=gone)

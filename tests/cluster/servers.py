@@ -7,14 +7,10 @@ from typing import Any, Protocol
 from kubernetes_asyncio.client import Configuration
 
 import controlplane
-from gang_scheduler.cluster.fake.client import FakeApi
-from gang_scheduler.cluster.fake.cluster import SERVED, FakeCluster
-from gang_scheduler.cluster.ports import (
-    PERSISTENT_VOLUMES,
-    SCHED_PLUGINS_POD_GROUPS,
-    Api,
-    Resource,
-)
+from gang_scheduler.api.kinds import PERSISTENT_VOLUMES, SCHED_PLUGINS_POD_GROUPS, Resource
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import SERVED, FakeCluster
+from gang_scheduler.client.port import Api
 
 WITHOUT_STATUS = SCHED_PLUGINS_POD_GROUPS
 UNUSED = Resource("", "v1", "podtemplates")

@@ -9,8 +9,8 @@ from typing import Any
 
 from cluster.lives import Town
 from conformance import simulated
-from gang_scheduler.cluster.fake.documents import Document
-from gang_scheduler.cluster.ports import NODES, POD_GROUPS, PODS, Resource
+from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS, Resource
+from gang_scheduler.client.fake.documents import Document
 
 NODES_THERE = 12
 PODS_A_NODE = 2

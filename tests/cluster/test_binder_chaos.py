@@ -7,9 +7,10 @@ import pytest
 
 from cluster.binding_faults import FORBIDDEN, LOST_ANSWER, SERVER_ERROR, UNREADABLE, bind_first
 from cluster.rigs import Rig
-from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.fake.faults import Call, Fault, Script
-from gang_scheduler.cluster.ports import PODS, PodRef
+from gang_scheduler.api.kinds import PODS
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.faults import Call, Fault, Script
+from gang_scheduler.model.refs import PodRef
 
 pytestmark = pytest.mark.looptime
 

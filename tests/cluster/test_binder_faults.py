@@ -17,10 +17,10 @@ from cluster.binding_faults import (
     now,
 )
 from cluster.rigs import Rig
-from gang_scheduler.cluster.binder import GIVE_UP_SECONDS, LATE_SECONDS, Outcome
-from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.fake.faults import Call, Fault
-from gang_scheduler.cluster.ports import PODS
+from gang_scheduler.api.kinds import PODS
+from gang_scheduler.apply.binder import GIVE_UP_SECONDS, LATE_SECONDS, Outcome
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.faults import Call, Fault
 
 pytestmark = pytest.mark.looptime
 

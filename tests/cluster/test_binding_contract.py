@@ -4,11 +4,9 @@ import pytest
 
 from cluster.contract_objects import MARKS, of, pod
 from cluster.servers import Server
-from gang_scheduler.cluster.errors import ApiError, Kind
-from gang_scheduler.cluster.ports import (
-    PODS,
-    PodRef,
-)
+from gang_scheduler.api.kinds import PODS
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.model.refs import PodRef
 
 # Binding.
 

@@ -8,11 +8,11 @@ import pytest
 
 from cluster.disks import NEVER, DiskRig
 from cluster.held_claims import SIZE, held
-from gang_scheduler.cluster.binder import Outcome
-from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.fake.faults import Fault
-from gang_scheduler.cluster.ports import NODES, PERSISTENT_VOLUME_CLAIMS, PODS
-from gang_scheduler.cluster.volumes.claims import HOLD_SECONDS
+from gang_scheduler.api.kinds import NODES, PERSISTENT_VOLUME_CLAIMS, PODS
+from gang_scheduler.apply.binder import Outcome
+from gang_scheduler.apply.volume_binder import HOLD_SECONDS
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.model.gangs import Reason
 
 pytestmark = pytest.mark.looptime

@@ -5,18 +5,11 @@ from typing import Any
 import pytest
 
 from cluster.servers import Server
-from gang_scheduler.cluster.errors import ApiError, Kind
-from gang_scheduler.cluster.ports import (
-    PERSISTENT_VOLUME_CLAIMS,
-    PERSISTENT_VOLUMES,
-    ClaimRef,
-    VolumeRef,
-)
-from gang_scheduler.cluster.volumes.claim_patches import (
-    BOUND_BY_CONTROLLER,
-    SELECTED_NODE,
-    version_of,
-)
+from gang_scheduler.api.annotations import SELECTED_NODE
+from gang_scheduler.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
+from gang_scheduler.client.claim_patches import BOUND_BY_CONTROLLER, version_of
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.model.refs import ClaimRef, VolumeRef
 
 STORAGE = {"storage": "1Gi"}
 ACCESS = ["ReadWriteOnce"]

@@ -12,9 +12,9 @@ import pytest
 import api_objects
 from cluster.disks import NEVER, DiskRig
 from cluster.held_claims import held
-from gang_scheduler.cluster.ports import POD_GROUPS
-from gang_scheduler.cluster.volumes.book import VolumeBook
-from gang_scheduler.cluster.volumes.claims import HOLD_SECONDS
+from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.apply.volume_binder import HOLD_SECONDS
+from gang_scheduler.state.volumes.volume_cache import VolumeBook
 
 pytestmark = pytest.mark.looptime
 

@@ -4,12 +4,9 @@ import pytest
 
 from cluster.contract_objects import MARKS, pod
 from cluster.servers import Server
-from gang_scheduler.cluster.errors import ApiError, Kind
-from gang_scheduler.cluster.ports import (
-    POD_DISRUPTION_BUDGETS,
-    PODS,
-    PodRef,
-)
+from gang_scheduler.api.kinds import POD_DISRUPTION_BUDGETS, PODS
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.model.refs import PodRef
 
 # Deletion.
 

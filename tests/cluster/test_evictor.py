@@ -16,9 +16,9 @@ from cluster.crowded_towns import (
     town,
 )
 from cluster.lives import Life, Town
-from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.fake.faults import Call, Fault
-from gang_scheduler.cluster.ports import NODES, PODS
+from gang_scheduler.api.kinds import NODES, PODS
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.faults import Call, Fault
 from gang_scheduler.model.gangs import Reason
 
 pytestmark = pytest.mark.looptime

@@ -12,7 +12,7 @@ from cluster.crowded_towns import (
     town,
 )
 from cluster.lives import Life
-from gang_scheduler.cluster.ports import PODS
+from gang_scheduler.api.kinds import PODS
 
 pytestmark = pytest.mark.looptime
 

@@ -16,12 +16,13 @@ from cluster.crowded_towns import (
     town,
 )
 from cluster.lives import Life, Town
-from gang_scheduler.cluster import rounds
-from gang_scheduler.cluster.errors import BUDGET, ApiError
-from gang_scheduler.cluster.fake.documents import Document
-from gang_scheduler.cluster.fake.faults import Call, Fault
-from gang_scheduler.cluster.ports import NODES, POD_DISRUPTION_BUDGETS, PODS, PodRef, Resource
+from gang_scheduler.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS, Resource
+from gang_scheduler.apply import preemption_run
+from gang_scheduler.client.errors import BUDGET, ApiError
+from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.faults import Call, Fault
 from gang_scheduler.model.plan import Preemption
+from gang_scheduler.model.refs import PodRef
 
 pytestmark = pytest.mark.looptime
 
@@ -126,7 +127,7 @@ async def test_a_write_that_never_works_is_given_up_in_time() -> None:
         broken = [Fault(ApiError(500, "broken"))] * 1000
         life.api.fail("patch_pod_condition", *broken, name="low-2")
         await life.until(lambda: len(made.nominated()) == MEMBERS)
-        await life.until(lambda: not made.nominated(), 2 * rounds.GIVE_UP_SECONDS)
+        await life.until(lambda: not made.nominated(), 2 * preemption_run.GIVE_UP_SECONDS)
 
         assert ["n1"] * VICTIMS == made.nodes("low")
 
@@ -239,4 +240,4 @@ async def test_only_the_same_life_of_a_pod_is_nominated() -> None:
     with pytest.raises(ApiError) as refused:
         await life.api.nominate(PodRef(NAMESPACE, "high-0", "former"), "n1")
 
-    assert rounds.ANOTHER_LIFE == refused.value.status
+    assert preemption_run.ANOTHER_LIFE == refused.value.status

@@ -8,17 +8,17 @@ from structlog.testing import capture_logs
 
 from cluster.lives import Life, Town
 from gang_scheduler import internal_errors
-from gang_scheduler.cluster.assembly import Assembly
-from gang_scheduler.cluster.binder import Binder
-from gang_scheduler.cluster.evictor import Evictor
-from gang_scheduler.cluster.gangs import Gangs
-from gang_scheduler.cluster.losses import Losses
-from gang_scheduler.cluster.records import Record
-from gang_scheduler.cluster.reports import Reports
-from gang_scheduler.cluster.rounds import Round
+from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.preemption_run import Round
 from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.report.gang_events import Reports
 from gang_scheduler.scheduler import admission
-from gang_scheduler.scheduler.preemption.rounds import Rounds
+from gang_scheduler.scheduler.preemption.evaluator import Rounds
+from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_queue import Gangs
+from gang_scheduler.state.gangs.grouping import Assembly
 
 pytestmark = pytest.mark.looptime
 

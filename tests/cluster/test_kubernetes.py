@@ -10,12 +10,13 @@ from kubernetes_asyncio.config import ConfigException
 
 import controlplane
 from cluster import servers
-from gang_scheduler.cluster import kubernetes
-from gang_scheduler.cluster.connection import Connection
-from gang_scheduler.cluster.errors import ApiError, Kind
-from gang_scheduler.cluster.kubernetes import KubernetesApi
-from gang_scheduler.cluster.leader import LeaderElector
-from gang_scheduler.cluster.ports import NODES, PODS, PodRef
+from gang_scheduler.api.kinds import NODES, PODS
+from gang_scheduler.client import kubernetes
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.kubernetes import KubernetesApi
+from gang_scheduler.client.leader_election import LeaderElector
+from gang_scheduler.model.refs import PodRef
 
 Handler = Callable[[web.Request], Awaitable[web.Response]]
 

@@ -9,11 +9,11 @@ from typing import Any
 import anyio
 import pytest
 
-from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.fake.client import FakeApi
-from gang_scheduler.cluster.fake.cluster import LEASES, FakeCluster
-from gang_scheduler.cluster.fake.faults import Call, Fault
-from gang_scheduler.cluster.leader import LATE_SECONDS, LeaderElector, LeadershipLost
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import LEASES, FakeCluster
+from gang_scheduler.client.fake.faults import Call, Fault
+from gang_scheduler.client.leader_election import LATE_SECONDS, LeaderElector, LeadershipLost
 
 pytestmark = pytest.mark.looptime
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from cluster.servers import Server
-from gang_scheduler.cluster.errors import ApiError, Kind
-from gang_scheduler.cluster.fake.cluster import LEASES
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.fake.cluster import LEASES
 
 
 def lease(server: Server, holder: str = "a", **metadata: Any) -> dict[str, Any]:

@@ -10,14 +10,14 @@ import pytest
 from api_objects import pod_body
 from builders import SCHEDULER
 from cluster.scripted_server import CUT, HANG, ScriptedServer, Step, failure, line, page
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.connection import Connection
-from gang_scheduler.cluster.intake import Intake
-from gang_scheduler.cluster.ports import NATIVE_POD_GROUPS, PODS, Resource
-from gang_scheduler.cluster.watching import list_watch, watched
-from gang_scheduler.cluster.watching.feed import Feed
-from gang_scheduler.cluster.watching.list_watch import ListWatch
-from gang_scheduler.cluster.watching.watched import WATCHED
+from gang_scheduler.api.kinds import NATIVE_POD_GROUPS, PODS, Resource
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.watch import list_watch, watched_kinds
+from gang_scheduler.watch.known_objects import Feed
+from gang_scheduler.watch.list_watch import ListWatch
+from gang_scheduler.watch.watched_kinds import WATCHED
 
 A, B, C = (pod_body(name) for name in "abc")
 BOOKMARK = line("BOOKMARK", {}, 20)
@@ -157,7 +157,7 @@ async def test_an_overloaded_server_is_left_alone_for_as_long_as_it_says() -> No
 @pytest.fixture
 def absent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pods be of a CRD."""
-    monkeypatch.setattr(watched, "DECISIVE", frozenset())
+    monkeypatch.setattr(watched_kinds, "DECISIVE", frozenset())
 
 
 async def test_pods_are_always_served_whatever_is_answered() -> None:

@@ -5,13 +5,9 @@ import pytest
 from cluster import servers
 from cluster.contract_objects import UNSERVED, pod, pod_group
 from cluster.servers import Server
-from gang_scheduler.cluster.errors import ApiError, Kind
-from gang_scheduler.cluster.ports import (
-    NODES,
-    POD_GROUPS,
-    PODS,
-    PodRef,
-)
+from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.model.refs import PodRef
 
 
 async def test_objects_are_listed_by_uid(server: Server) -> None:

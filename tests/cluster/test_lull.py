@@ -6,9 +6,9 @@ import pytest
 
 from cluster.lives import Town
 from cluster.test_requests import operator
-from gang_scheduler.cluster.fake.cluster import EVENTS
-from gang_scheduler.cluster.lull import LONGEST_SECONDS, LOOK_SECONDS, Lull
-from gang_scheduler.cluster.ports import POD_GROUPS
+from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.client.fake.cluster import EVENTS
+from gang_scheduler.report.backpressure import LONGEST_SECONDS, LOOK_SECONDS, Lull
 
 pytestmark = pytest.mark.looptime
 

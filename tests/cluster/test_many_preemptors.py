@@ -7,9 +7,9 @@ import pytest
 
 from cluster.lives import WRITES, Life
 from cluster.shared_stretches import NEEDED, Stretches
-from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.fake.faults import Call, Fault, Script
-from gang_scheduler.cluster.ports import PODS
+from gang_scheduler.api.kinds import PODS
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.faults import Call, Fault, Script
 
 pytestmark = pytest.mark.looptime
 

@@ -9,8 +9,8 @@ import pytest
 
 import api_objects
 from cluster.lives import Life, Town
-from gang_scheduler.cluster.fake.documents import Document
-from gang_scheduler.cluster.ports import PODS, Resource
+from gang_scheduler.api.kinds import PODS, Resource
+from gang_scheduler.client.fake.documents import Document
 
 pytestmark = pytest.mark.looptime
 

@@ -5,24 +5,18 @@ from typing import Any
 
 import builders
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import sources
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.events import (
-    QUEUE_LENGTH,
-    REPEAT_SECONDS,
-    REWORD_SECONDS,
-    About,
-    Events,
-)
-from gang_scheduler.cluster.fake.client import FakeApi
-from gang_scheduler.cluster.fake.cluster import EVENTS
-from gang_scheduler.cluster.fake.faults import Fault
-from gang_scheduler.cluster.reports import Reports
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import EVENTS
+from gang_scheduler.client.fake.faults import Fault
+from gang_scheduler.decode.gangs import membership
+from gang_scheduler.model.bound_pods import Tenant
 from gang_scheduler.model.gangs import Problem, Reason
+from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Misfit, Plan, Preemption, Refused, Warned
-from gang_scheduler.model.tenants import Tenant
-from gang_scheduler.model.topology import Domain
+from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About, Events
+from gang_scheduler.report.gang_events import Reports
+from gang_scheduler.state.cache import Cache
 
 Told = tuple[str, str, str, str]
 """Type, reason, name of the object, note."""
@@ -182,7 +176,7 @@ async def test_each_gang_of_the_victims_is_told_once_who_took_them() -> None:
 async def test_a_victim_that_nobody_creates_again_is_told_so() -> None:
     desk = Desk()
     (victim,) = tenants(1)
-    key = sources.gang_of(victim.pod)
+    key = membership.gang_of(victim.pod)
     desk.reports.preempted(preemption(replace(victim, gang=key)))
 
     note = "Preempted by default/a; it has no owner: nobody will create it again"

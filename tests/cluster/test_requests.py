@@ -12,10 +12,10 @@ import pytest
 
 import api_objects
 from cluster.lives import BEGAN_AT, Life, Town
-from gang_scheduler.cluster.fake.cluster import EVENTS
-from gang_scheduler.cluster.lull import Lull
-from gang_scheduler.cluster.ports import POD_GROUPS, PODS
-from gang_scheduler.cluster.status import StatusWriter
+from gang_scheduler.api.kinds import POD_GROUPS, PODS
+from gang_scheduler.client.fake.cluster import EVENTS
+from gang_scheduler.report.backpressure import Lull
+from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.settings import Settings
 
 pytestmark = pytest.mark.looptime

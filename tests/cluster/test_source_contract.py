@@ -14,25 +14,25 @@ import controlplane
 from builders import SCHEDULER
 from cluster import servers
 from cluster.cable import Cable
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.connection import Connection
-from gang_scheduler.cluster.intake import Intake
-from gang_scheduler.cluster.kubernetes import KubernetesApi
-from gang_scheduler.cluster.ports import (
+from gang_scheduler.api.kinds import (
     CLUSTER_NETWORK_TOPOLOGIES,
     NAMESPACES,
     NODES,
     POD_GROUPS,
     PODS,
     Resource,
-    Source,
 )
-from gang_scheduler.cluster.watching import kopf_source, list_watch
-from gang_scheduler.cluster.watching.kopf_source import KopfSource
-from gang_scheduler.cluster.watching.reflector import Reflector
-from gang_scheduler.cluster.watching.relist import Relist
-from gang_scheduler.cluster.watching.sweep import Sweep
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.kubernetes import KubernetesApi
+from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.settings import PodSource
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.watch import kopf_source, list_watch
+from gang_scheduler.watch.kopf_source import KopfSource
+from gang_scheduler.watch.reflector import Reflector
+from gang_scheduler.watch.relist import Relist
+from gang_scheduler.watch.source import Source
+from gang_scheduler.watch.sweep import Sweep
 
 pytestmark = pytest.mark.e2e
 

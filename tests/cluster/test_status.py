@@ -7,25 +7,19 @@ import pytest
 
 import api_objects
 import builders
-from gang_scheduler.cluster import status
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.fake.client import FakeApi
-from gang_scheduler.cluster.fake.cluster import Change, FakeCluster
-from gang_scheduler.cluster.fake.documents import Document
-from gang_scheduler.cluster.fake.faults import Fault
-from gang_scheduler.cluster.intake import Intake
-from gang_scheduler.cluster.ports import (
-    CLUSTER_NETWORK_TOPOLOGIES,
-    NODES,
-    POD_GROUPS,
-    PODS,
-    Resource,
-)
-from gang_scheduler.cluster.status import StatusWriter
+from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, NODES, POD_GROUPS, PODS, Resource
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import Change, FakeCluster
+from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.faults import Fault
+from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.model.plan import Bind
+from gang_scheduler.report import status_writer as status
+from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.state.cache import Cache
 
 NAMESPACE = "default"
 

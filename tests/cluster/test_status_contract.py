@@ -6,15 +6,10 @@ import pytest
 
 from cluster.contract_objects import MARKS, UNSERVED, of, pod, pod_group
 from cluster.servers import Server
-from gang_scheduler.cluster.errors import ApiError, Kind
-from gang_scheduler.cluster.fake.cluster import EVENTS
-from gang_scheduler.cluster.ports import (
-    POD_GROUPS,
-    PODS,
-    SCHED_PLUGINS_POD_GROUPS,
-    PodRef,
-    Resource,
-)
+from gang_scheduler.api.kinds import POD_GROUPS, PODS, SCHED_PLUGINS_POD_GROUPS, Resource
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.fake.cluster import EVENTS
+from gang_scheduler.model.refs import PodRef
 
 
 def event(server: Server, name: str = "train.1") -> dict[str, Any]:

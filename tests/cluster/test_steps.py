@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from cluster.lives import Life, Town
-from gang_scheduler.cluster.watching.steps import STALE_SECONDS, InStep
+from gang_scheduler.watch.synced import STALE_SECONDS, InStep
 
 pytestmark = pytest.mark.looptime
 

@@ -7,14 +7,15 @@ import pytest
 
 import api_objects
 import builders
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.fake.client import FakeApi
-from gang_scheduler.cluster.fake.cluster import FakeCluster
-from gang_scheduler.cluster.fake.faults import Fault
-from gang_scheduler.cluster.intake import Intake
-from gang_scheduler.cluster.ports import PODS, Body
-from gang_scheduler.cluster.watching.sweep import (
+from gang_scheduler.api.kinds import PODS
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import FakeCluster
+from gang_scheduler.client.fake.faults import Fault
+from gang_scheduler.client.port import Body
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.watch.sweep import (
     AFTER_LIST_SECONDS,
     KINDS,
     LIST_AGAIN_SECONDS,

@@ -9,14 +9,19 @@ import builders
 from conformance import job_manifests, simulated, trees
 from conformance.job_manifests import Case
 from gang_scheduler.api import annotations
-from gang_scheduler.cluster import decode, phases, ranks, topology_requests
-from gang_scheduler.cluster.pod_group_status import View, status_of
-from gang_scheduler.cluster.records import Record
+from gang_scheduler.decode.gangs import topology_requests
+from gang_scheduler.decode.pods import pod as pod_decode
+from gang_scheduler.decode.pods import rank
 from gang_scheduler.model.pods import Pod, rank_key
+from gang_scheduler.report.pod_group_status import View, status_of
+from gang_scheduler.state.gangs import phases
+from gang_scheduler.state.gangs.gang_info import Record
 
 ELSEWHERE = {
-    "topologyStatus": "tests/unit/cluster/test_topologies.py and tests/e2e/test_topology_status.py",
-    "topologyInvalid": "tests/unit/cluster/test_topologies.py and tests/unit/model/test_layers.py",
+    "topologyStatus": "tests/unit/state/test_topologies.py and tests/e2e/test_topology_status.py",
+    "topologyInvalid": (
+        "tests/unit/state/test_topologies.py and tests/unit/model/network/test_layers.py"
+    ),
 }
 """Kinds of cases that other tests judge, from the same file."""
 INTERNAL = {
@@ -101,7 +106,7 @@ def test_multiples(row: Case) -> None:
 
 def indexed(name: str, index: str | None) -> Pod:
     said = {} if index is None else {annotations.NETWORK_TOPOLOGY_INDEX: index}
-    return decode.pod(api_objects.pod_body(name, metadata={"annotations": said}))
+    return pod_decode.pod(api_objects.pod_body(name, metadata={"annotations": said}))
 
 
 @pytest.mark.parametrize("row", rows("podIndex"))
@@ -109,7 +114,7 @@ def test_pod_index(row: Case) -> None:
     member = indexed("p", row["annotation"])
 
     assert (() if row["index"] < 0 else (row["index"],)) == member.rank
-    assert row["error"] == (ranks.problem([member]) is not None)
+    assert row["error"] == (rank.problem([member]) is not None)
 
 
 @pytest.mark.parametrize("row", rows("podIndex", "sort"))
@@ -128,7 +133,7 @@ def test_order_by_pod_index(row: Case) -> None:
 def test_occupied_by(row: Case) -> None:
     owners = [{"kind": "X", "name": each, "uid": each} for each in row["ownerRefs"]]
     metadata = {"namespace": row["namespace"], "ownerReferences": owners}
-    member = decode.pod(api_objects.pod_body("p", metadata=metadata))
+    member = pod_decode.pod(api_objects.pod_body("p", metadata=metadata))
     said = builders.declaration("a")
     record = Record(said.key, {member.uid: member}, {said.uid: said})
 

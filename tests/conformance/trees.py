@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from gang_scheduler.model.layers import Layer
+from gang_scheduler.model.network.layers import Layer
 from gang_scheduler.model.nodes import Node, NodeTable
 
 DATA: dict[str, Any] = yaml.safe_load((Path(__file__).parent / "job-cases.yaml").read_text())

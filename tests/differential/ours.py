@@ -10,15 +10,15 @@ import numpy as np
 
 from differential.worlds import Manifest
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.intake import Intake, Object
+from gang_scheduler.decode.event_handlers import Intake, Object
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import diagnosis
-from gang_scheduler.scheduler.placement.offers import offer_slots
+from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.state.cache import Cache
 
 PROFILE: Final = PROFILES["binpack"]
 

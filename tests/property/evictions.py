@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
+from gang_scheduler.model.bound_pods import Tenant, Tenants
 from gang_scheduler.model.gangs import GangKey
-from gang_scheduler.model.tenants import Tenant, Tenants
 
 LOWEST = -(2**31)
 Cost = tuple[int, int, int, int, int, int]

@@ -10,16 +10,17 @@ from functools import cached_property
 from random import Random
 
 from builders import ask, gang, gang_key, group, node, pod, snapshot, tenant
+from gang_scheduler.model.bound_pods import Tenant, Tenants
 from gang_scheduler.model.gangs import Gang, GangKey
-from gang_scheduler.model.gathering import Gathering, LayerRef
-from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan, Preemption
 from gang_scheduler.model.pods import Ask, Pod
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.tenants import Tenant, Tenants
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.profile import PROFILES, PreemptionRules
+from gang_scheduler.scheduler.policies import PreemptionRules
+from gang_scheduler.scheduler.profile import PROFILES
 from property.brute_force import Instance, Path
 from property.evictions import Cost, Judge
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from builders import gang, group, snapshot
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.gathering import Gathering, PodSet
-from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.topology_request import Gathering, PodSet
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod

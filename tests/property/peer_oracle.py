@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.peers import Affinity, PeerTerm, PodSelector, Spread
+from gang_scheduler.model.pod_affinity import Affinity, PeerTerm, PodSelector, Spread
 from gang_scheduler.model.pods import Pod
 
 There = tuple[tuple[Pod, Node], ...]

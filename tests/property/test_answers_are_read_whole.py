@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gang_scheduler.cluster.http1.answers import Answer, AnswerReader
+from gang_scheduler.client.http1.answers import Answer, AnswerReader
 
 HEADERS = st.dictionaries(
     st.from_regex(r"x-[a-z]{1,9}", fullmatch=True),

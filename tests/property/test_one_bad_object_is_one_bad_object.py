@@ -8,38 +8,38 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import Raw
 
-from gang_scheduler.cluster import ports
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.intake import Intake
-from gang_scheduler.cluster.ports import Resource
-from gang_scheduler.cluster.watching.feed import Feed
-from gang_scheduler.cluster.watching.watched import WATCHED, Watched
+from gang_scheduler.api import kinds
+from gang_scheduler.api.kinds import Resource
+from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.watch.known_objects import Feed
+from gang_scheduler.watch.watched_kinds import WATCHED, Watched
 from property import corpus
 from property.manifests import OURS
 from property.mutants import mutants, written
 
 RESOURCES = {
-    "Pod": ports.PODS,
-    "Node": ports.NODES,
-    "Namespace": ports.NAMESPACES,
-    "Job": ports.JOBS,
-    "JobSet": ports.JOB_SETS,
-    "ClusterNetworkTopology": ports.CLUSTER_NETWORK_TOPOLOGIES,
-    "Topology": ports.KUEUE_TOPOLOGIES[1],
-    "PodDisruptionBudget": ports.POD_DISRUPTION_BUDGETS,
-    "PersistentVolumeClaim": ports.PERSISTENT_VOLUME_CLAIMS,
-    "PersistentVolume": ports.PERSISTENT_VOLUMES,
-    "StorageClass": ports.STORAGE_CLASSES,
-    "CSINode": ports.CSI_NODES,
-    "CSIDriver": ports.CSI_DRIVERS,
-    "CSIStorageCapacity": ports.CSI_STORAGE_CAPACITIES,
-    "VolumeAttachment": ports.VOLUME_ATTACHMENTS,
+    "Pod": kinds.PODS,
+    "Node": kinds.NODES,
+    "Namespace": kinds.NAMESPACES,
+    "Job": kinds.JOBS,
+    "JobSet": kinds.JOB_SETS,
+    "ClusterNetworkTopology": kinds.CLUSTER_NETWORK_TOPOLOGIES,
+    "Topology": kinds.KUEUE_TOPOLOGIES[1],
+    "PodDisruptionBudget": kinds.POD_DISRUPTION_BUDGETS,
+    "PersistentVolumeClaim": kinds.PERSISTENT_VOLUME_CLAIMS,
+    "PersistentVolume": kinds.PERSISTENT_VOLUMES,
+    "StorageClass": kinds.STORAGE_CLASSES,
+    "CSINode": kinds.CSI_NODES,
+    "CSIDriver": kinds.CSI_DRIVERS,
+    "CSIStorageCapacity": kinds.CSI_STORAGE_CAPACITIES,
+    "VolumeAttachment": kinds.VOLUME_ATTACHMENTS,
 }
 POD_GROUPS = {
-    corpus.POD_GROUP["apiVersion"]: ports.POD_GROUPS,
-    corpus.NATIVE["apiVersion"]: ports.NATIVE_POD_GROUPS[0],
+    corpus.POD_GROUP["apiVersion"]: kinds.POD_GROUPS,
+    corpus.NATIVE["apiVersion"]: kinds.NATIVE_POD_GROUPS[0],
 }
 GOOD = [each for each in corpus.ALL if each["kind"] != "PriorityClass"]
 NOW = 1_704_067_300

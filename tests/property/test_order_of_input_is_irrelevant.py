@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from builders import SCHEDULER
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.declarations import Declaration
-from gang_scheduler.cluster.ports import POD_GROUPS
+from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.decode.gangs.gang_specs import Declaration
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.state.cache import Cache
 from property.worlds import STRATEGIES, World, worlds
 
 

@@ -10,7 +10,7 @@ from hypothesis import given
 
 from builders import gang, node, pod
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.peers import Peers
+from gang_scheduler.model.pod_affinity import Peers
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 
 from builders import gang, group, snapshot
-from gang_scheduler.model.gathering import PodSet
+from gang_scheduler.model.network.topology_request import PodSet
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from plans import nodes_of

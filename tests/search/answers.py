@@ -9,7 +9,7 @@ from unittest.mock import patch
 from gang_scheduler.model.plan import Plan, Refused
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.simulation import objects, report, run
 from gang_scheduler.simulation.documents import Document
 from search.manifests import Manifest

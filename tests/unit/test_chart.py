@@ -11,7 +11,7 @@ import yaml
 
 import gang_scheduler
 from gang_scheduler.api import crds
-from gang_scheduler.cluster.watching import sweep
+from gang_scheduler.watch import sweep
 
 PROJECT = Path(__file__).parents[2]
 CHART = PROJECT / "charts" / "py-gang-scheduler"

@@ -75,6 +75,13 @@ PODSET_KEYS: Final = frozenset(
 GO_FALSE: Final = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 GO_TRUE: Final = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 
+# On the pods of a JobSet: its name, and that of the replicatedJob.
+JOB_SET_LABEL: Final = "jobset.sigs.k8s.io/jobset-name"
+REPLICATED_JOB_LABEL: Final = "jobset.sigs.k8s.io/replicatedjob-name"
+
+# On a claim: the node that its volume is to be made for.
+SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
+
 
 def ask_for_topology(present: Mapping[str, str]) -> bool:
     """Tell whether annotations ask for members to be placed together, in a way known or not.

@@ -1,1 +1,19 @@
-"""Frozen nouns that the scheduler decides on. No I/O, no clock, integers only."""
+"""Frozen nouns that the scheduler decides on. No I/O, no clock, integers only.
+
+| module       | promise                                                                |
+|--------------|------------------------------------------------------------------------|
+| pods         | a pod, and what it asks of a node                                      |
+| bound_pods   | the pods on nodes, and what stands between each and its eviction       |
+| gangs        | a gang that waits, and the groups of gangs that start together         |
+| nodes        | a node, and all nodes of a snapshot as columns                         |
+| resources    | quantities, and amounts in milli-CPU, bytes and counts                 |
+| requirements | expressions of node selectors and of label selectors                   |
+| node_terms   | which nodes the terms of a node selector match                         |
+| pod_affinity | affinity, anti-affinity and spread constraints of a pod                |
+| volumes      | what the volumes of a pod need of a node, and the volumes there are    |
+| network      | topology trees, and what gangs request of them                         |
+| refs         | references to pods, claims and volumes by name and uid                 |
+| names        | natural order of names                                                 |
+| snapshot     | the cluster at one moment, as the scheduler sees it                    |
+| plan         | what a cycle decided: binds, evictions, and a reason for every refusal |
+"""

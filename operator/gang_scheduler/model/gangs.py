@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
-from gang_scheduler.model.gathering import Gathering
+from gang_scheduler.model.network.topology_request import Gathering
 from gang_scheduler.model.pods import Pod
 
 T = TypeVar("T")

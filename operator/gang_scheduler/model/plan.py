@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
+from gang_scheduler.model.bound_pods import Tenant
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
+from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.tenants import Tenant
-from gang_scheduler.model.topology import Domain
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gang_scheduler.model.gathering import PodSet
 from gang_scheduler.model.names import NaturalKey, natural_key
-from gang_scheduler.model.peers import Peers, PodSelector
+from gang_scheduler.model.network.topology_request import PodSet
+from gang_scheduler.model.pod_affinity import Peers, PodSelector
 from gang_scheduler.model.requirements import NodeTerm
 from gang_scheduler.model.volumes import PodVolume, Storage
 

@@ -4,12 +4,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from gang_scheduler.model.bound_pods import Tenants
 from gang_scheduler.model.gangs import GangGroup, GangKey
-from gang_scheduler.model.layers import Scheme
+from gang_scheduler.model.network.layers import Scheme
 from gang_scheduler.model.nodes import IntArray, NodeTable
-from gang_scheduler.model.peers import PeerCounts
+from gang_scheduler.model.pod_affinity import PeerCounts
 from gang_scheduler.model.pods import HostPort, Pod
-from gang_scheduler.model.tenants import Tenants
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 
 

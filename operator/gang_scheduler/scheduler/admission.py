@@ -9,10 +9,10 @@ import numpy as np
 from gang_scheduler.model.gangs import Gang, GangGroup, Problem, Reason
 from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler import units
-from gang_scheduler.scheduler.placement import neighbours
+from gang_scheduler.scheduler import placement_units as units
+from gang_scheduler.scheduler.placement.network import replacements
+from gang_scheduler.scheduler.placement_units import Unit
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.units import Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def _warnings(found: tuple[Unit, ...]) -> Iterator[Warned]:
     for unit in found:
         if unit.ground is None:
             continue
-        problems = (unit.ground.unknown, neighbours.scattered(unit.mates, unit.ground))
+        problems = (unit.ground.unknown, replacements.scattered(unit.mates, unit.ground))
         for problem in problems:
             if problem is not None:
                 yield from (Warned(gang, problem) for gang in unit.gangs)

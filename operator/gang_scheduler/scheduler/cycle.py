@@ -9,14 +9,14 @@ from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Reason
 from gang_scheduler.model.plan import Bind, Failure, Misfit, Placed, Plan, Refused, Warned
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import admission, diagnosis
-from gang_scheduler.scheduler.placement.gangs import Placement, give_back, retake
-from gang_scheduler.scheduler.preemption.rounds import Rounds
-from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.known_misfits import Setbacks
+from gang_scheduler.scheduler.placement.anywhere import Placement, give_back, retake
+from gang_scheduler.scheduler.placement_units import Unit
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.preemption.evaluator import Rounds
 from gang_scheduler.scheduler.quorums import NOTHING, Outcome, Quorums
-from gang_scheduler.scheduler.setbacks import Setbacks
 from gang_scheduler.scheduler.surplus import Surplus
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.units import Unit
 
 
 def schedule(snapshot: Snapshot, profile: Profile) -> Plan:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Misfit, Offers, Refused
 from gang_scheduler.model.pods import Ask
-from gang_scheduler.model.topology import Domain
-from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
 
 CUT_OFF = "The search for a place was cut off; it is made again."

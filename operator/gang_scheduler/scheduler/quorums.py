@@ -14,12 +14,13 @@ from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.plan import Misfit
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.effort import looks
-from gang_scheduler.scheduler.placement import gather, nominated
-from gang_scheduler.scheduler.placement.gangs import Placement, give_back, retake
-from gang_scheduler.scheduler.placement.offers import offer_slots
-from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.placement import nominated
+from gang_scheduler.scheduler.placement.anywhere import Placement, give_back, retake
+from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
+from gang_scheduler.scheduler.placement.network import gather
+from gang_scheduler.scheduler.placement_units import Unit
+from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.units import Unit
 
 Outcome = dict[Unit, Placement] | tuple[Unit, Misfit]
 """Where the units of a group are, or which one did not fit."""

@@ -4,17 +4,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gang_scheduler.model.plan import Misfit
-from gang_scheduler.scheduler.placement import gather
-from gang_scheduler.scheduler.placement.gangs import (
+from gang_scheduler.scheduler.placement.anywhere import (
     Placement,
     give_back,
     joined,
     place_on,
     retake,
 )
-from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.placement.network import gather
+from gang_scheduler.scheduler.placement_units import Unit
+from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.units import Unit
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,8 +11,8 @@ from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.effort import Effort
-from gang_scheduler.scheduler.ledgers.peers import PeerLedger
-from gang_scheduler.scheduler.ledgers.ports import PortLedger
+from gang_scheduler.scheduler.ledgers.host_ports import PortLedger
+from gang_scheduler.scheduler.ledgers.pod_affinity import PeerLedger
 from gang_scheduler.scheduler.ledgers.volumes import VolumeLedger
 
 

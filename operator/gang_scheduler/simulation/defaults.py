@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import decode
-from gang_scheduler.cluster.wire.metadata import Metadata
-from gang_scheduler.cluster.wire.structs import Int64, Wire
+from gang_scheduler.decode import fields
 from gang_scheduler.simulation.kinds import Kind
+from gang_scheduler.wire.metadata import Metadata
+from gang_scheduler.wire.structs import Int64, Wire
 
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 GRACE_SECONDS = 30
@@ -35,7 +35,7 @@ def with_identity(body: Mapping[str, Any], kind: Kind, sequence: int) -> Mapping
     `sequence` is the place of the object among those of known kinds. Raises InvalidField for
     metadata that cannot be read.
     """
-    given = decode.read(body, Identified).metadata
+    given = fields.read(body, Identified).metadata
     for field, text in (
         ("creationTimestamp", given.creation_timestamp),
         ("deletionTimestamp", given.deletion_timestamp),
@@ -73,7 +73,7 @@ def latest_time(body: Mapping[str, Any]) -> int:
 def creation_time(body: Mapping[str, Any]) -> int | None:
     """Return the time that the object gives, in seconds since the epoch."""
     text = body["metadata"].get("creationTimestamp")
-    return decode.timestamp(text) if text else None
+    return fields.timestamp(text) if text else None
 
 
 def _generated(prefix: str, sequence: int) -> str:
@@ -88,7 +88,7 @@ def _deleted_at(body: Mapping[str, Any]) -> int:
     own = spec.get("terminationGracePeriodSeconds") if isinstance(spec, Mapping) else None
     given = (metadata.get("deletionGracePeriodSeconds"), own, GRACE_SECONDS)
     grace = next(each for each in given if isinstance(each, int))
-    ends_at = decode.timestamp(metadata.get("deletionTimestamp") or "")
+    ends_at = fields.timestamp(metadata.get("deletionTimestamp") or "")
     return max(0, ends_at - max(0, grace))
 
 
@@ -98,7 +98,7 @@ def _times(status: object) -> Iterator[int]:
     for name, value in values:
         if isinstance(value, str):
             if name.endswith(("Time", "At")) and _is_time(value):
-                yield decode.timestamp(value)
+                yield fields.timestamp(value)
         else:
             yield from _times(value)
     for each in status if isinstance(status, list) else ():

@@ -6,9 +6,10 @@ from typing import Any
 from msgspec import field
 
 from gang_scheduler.api.network_topology import DEFAULT_NAME
-from gang_scheduler.cluster import decode, kueue_topologies, topologies, topology_status
-from gang_scheduler.cluster.topologies import DeclaredTopology
-from gang_scheduler.cluster.wire.structs import Wire
+from gang_scheduler.decode import fields, kueue_topologies, topologies
+from gang_scheduler.decode.topologies import DeclaredTopology
+from gang_scheduler.report import topology_status
+from gang_scheduler.wire.structs import Wire
 
 
 class _Layer(Wire, frozen=True):
@@ -29,13 +30,13 @@ class _ClusterNetworkTopology(Wire, frozen=True):
 
 def cluster_network_topology(body: Mapping[str, Any]) -> DeclaredTopology:
     """Return what a ClusterNetworkTopology says. Raises InvalidField for a wrong type."""
-    decode.read(body, _ClusterNetworkTopology)
+    fields.read(body, _ClusterNetworkTopology)
     return topologies.read(body)
 
 
 def kueue_topology(body: Mapping[str, Any]) -> DeclaredTopology:
     """Return what a Topology of Kueue says. Raises InvalidField for a wrong type."""
-    decode.read(body, kueue_topologies.Topology)
+    fields.read(body, kueue_topologies.Topology)
     return kueue_topologies.read(body)
 
 

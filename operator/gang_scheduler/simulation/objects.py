@@ -7,25 +7,27 @@ from typing import Any, TypeVar
 from msgspec import field
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import budgets, declarations, decode, owners
-from gang_scheduler.cluster.budgets import DeclaredBudget
-from gang_scheduler.cluster.declarations import Declaration
-from gang_scheduler.cluster.peers import namespaces
-from gang_scheduler.cluster.peers.namespaces import DeclaredNamespace
-from gang_scheduler.cluster.pod_requests import amounts
-from gang_scheduler.cluster.ports import JobPods
-from gang_scheduler.cluster.topologies import DeclaredTopology
-from gang_scheduler.cluster.wire import pods as pod_wire
-from gang_scheduler.cluster.wire.pod_groups import NativePodGroup
-from gang_scheduler.cluster.wire.quantities import Quantities
-from gang_scheduler.cluster.wire.structs import Wire
+from gang_scheduler.decode import budgets, fields, namespaces, nodes
+from gang_scheduler.decode.budgets import DeclaredBudget
+from gang_scheduler.decode.fields import amounts
+from gang_scheduler.decode.gangs import gang_specs as declarations
+from gang_scheduler.decode.gangs import workloads as owners
+from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.namespaces import DeclaredNamespace
+from gang_scheduler.decode.pods import pod
+from gang_scheduler.decode.topologies import DeclaredTopology
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import JobPods
 from gang_scheduler.simulation import defaults, kinds, networks, priorities, volumes, workloads
 from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.kinds import Kind
 from gang_scheduler.simulation.priorities import Priorities
 from gang_scheduler.simulation.volumes import Stored
+from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.wire.pod_groups import NativePodGroup
+from gang_scheduler.wire.quantities import Quantities
+from gang_scheduler.wire.structs import Wire
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +205,7 @@ def _loaders(
 ) -> Mapping[Kind, Callable[[Mapping[str, Any]], Loaded]]:
     """Return the table. A new kind is its line here and in `kinds`."""
     return {
-        kinds.NODE: decode.node,
+        kinds.NODE: nodes.node,
         kinds.NAMESPACE: namespaces.read,
         kinds.POD: lambda body: _pod(body, scheduler, known),
         kinds.POD_GROUP: _pod_group,
@@ -217,9 +219,9 @@ def _loaders(
 
 
 def _pod(body: Mapping[str, Any], scheduler: str, known: Priorities) -> Pod:
-    decode.read(body, pod_wire.Pod)  # What is filled in next relies on the types.
+    fields.read(body, pod_wire.Pod)  # What is filled in next relies on the types.
     filled = defaults.with_pod_defaults(body, scheduler)
-    return decode.pod({**filled, "spec": known.spec(filled["spec"])})
+    return pod.pod({**filled, "spec": known.spec(filled["spec"])})
 
 
 class _PodGroupSpec(Wire, frozen=True):
@@ -235,12 +237,12 @@ class _PodGroup(Wire, frozen=True):
 
 
 def _pod_group(body: Mapping[str, Any]) -> Described:
-    amounts(decode.read(body, _PodGroup).spec.min_resources, "spec.minResources")
+    amounts(fields.read(body, _PodGroup).spec.min_resources, "spec.minResources")
     return _described(body, (declarations.pod_group(body),))
 
 
 def _native(body: Mapping[str, Any]) -> Declaration:
-    decode.read(body, NativePodGroup)  # A wrong type is unreadable input, not a problem.
+    fields.read(body, NativePodGroup)  # A wrong type is unreadable input, not a problem.
     return declarations.native_pod_group(body)
 
 

@@ -6,9 +6,9 @@ from enum import StrEnum
 from typing import Any
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import decode
-from gang_scheduler.cluster.wire.metadata import Metadata
-from gang_scheduler.cluster.wire.structs import Int32, Wire
+from gang_scheduler.decode import fields
+from gang_scheduler.wire.metadata import Metadata
+from gang_scheduler.wire.structs import Int32, Wire
 
 
 class PreemptionPolicy(StrEnum):
@@ -68,7 +68,7 @@ SYSTEM = tuple(
 
 def read(body: Mapping[str, Any]) -> PriorityClass:
     """Return the class. Raises InvalidField that names the field and the value."""
-    return decode.read(body, PriorityClass)
+    return fields.read(body, PriorityClass)
 
 
 def of(classes: Iterable[PriorityClass]) -> Priorities:

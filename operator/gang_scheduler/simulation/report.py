@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gang_scheduler.cluster import phases, sources
-from gang_scheduler.cluster.records import Record
+from gang_scheduler.decode.gangs import membership
 from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Refused
-from gang_scheduler.model.topology import Domain
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.simulation.run import Outcome
+from gang_scheduler.state.gangs import phases
+from gang_scheduler.state.gangs.gang_info import Record
 
 Json = dict[str, Any]
 
@@ -42,7 +43,7 @@ def _nomination(gang: GangKey, bind: Bind) -> Json:
 def _victims(outcome: Outcome) -> Iterator[Json]:
     for preemption in outcome.preemptions:
         for victim in preemption.victims:
-            has_gang = victim.gang.source != sources.SINGLE.name
+            has_gang = victim.gang.source != membership.SINGLE.name
             yield {
                 "pod": victim.pod.key,
                 "node": victim.pod.node,

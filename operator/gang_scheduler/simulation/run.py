@@ -4,23 +4,23 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from gang_scheduler.cluster.backoff import LAST_RETRY_SECONDS
-from gang_scheduler.cluster.budgets import DeclaredBudget
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.losses import Losses
-from gang_scheduler.cluster.peers.namespaces import DeclaredNamespace
-from gang_scheduler.cluster.topologies import DeclaredTopology
+from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.decode.budgets import DeclaredBudget
+from gang_scheduler.decode.namespaces import DeclaredNamespace
+from gang_scheduler.decode.topologies import DeclaredTopology
 from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.topology import Topology
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.simulation import trees
 from gang_scheduler.simulation.objects import Described, Loaded, Objects
 from gang_scheduler.simulation.volumes import Stored
 from gang_scheduler.simulation.waiting import Waiting
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS
 
 
 @dataclass(frozen=True, slots=True)

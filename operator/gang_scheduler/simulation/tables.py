@@ -9,15 +9,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from gang_scheduler.cluster.pod_group_status import joined
-from gang_scheduler.cluster.room import Room
 from gang_scheduler.model import resources
 from gang_scheduler.model.gangs import Reason
-from gang_scheduler.model.layers import NODE_LAYER
-from gang_scheduler.model.topology import Domain
+from gang_scheduler.model.network.layers import NODE_LAYER
+from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.report.pod_group_status import joined
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.simulation import cells, trees
 from gang_scheduler.simulation.run import Outcome
+from gang_scheduler.state.node_usage import Room
 
 UNBOUNDED = 10_000
 """The width of a page that is no terminal: nothing is wrapped or cut off there."""

@@ -13,18 +13,18 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.room import Room
 from gang_scheduler.model.gangs import GangKey, Problem
-from gang_scheduler.model.layers import NODE_LAYER
+from gang_scheduler.model.network.layers import NODE_LAYER
+from gang_scheduler.model.network.topology import Domain, Topology, build
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.plan import Offers, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.resources import CPU
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.model.topology import Domain, Topology, build
-from gang_scheduler.scheduler import units
+from gang_scheduler.scheduler import placement_units
 from gang_scheduler.simulation import cells
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.node_usage import Room
 
 MOST_LINES: Final = 40
 MOST_GANGS: Final = 3
@@ -67,7 +67,7 @@ def asked_for(snapshot: Snapshot) -> dict[GangKey, Topology]:
     """Return the tree that each gang asks for, of those that ask for one."""
     asked: dict[GangKey, Topology] = {}
     for group in snapshot.groups:
-        found = units.of(group, snapshot)
+        found = placement_units.of(group, snapshot)
         for unit in () if isinstance(found, Problem) else found:
             if unit.ground is not None:
                 asked |= {gang.key: unit.ground.tree for gang in unit.gangs}

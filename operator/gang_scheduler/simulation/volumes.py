@@ -4,9 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import decode
-from gang_scheduler.cluster.ports import (
+from gang_scheduler.api.kinds import (
     CSI_DRIVERS,
     CSI_NODES,
     CSI_STORAGE_CAPACITIES,
@@ -16,12 +14,14 @@ from gang_scheduler.cluster.ports import (
     VOLUME_ATTACHMENTS,
     Resource,
 )
-from gang_scheduler.cluster.volumes import decode as volume_decode
-from gang_scheduler.cluster.volumes.objects import VolumeObject
-from gang_scheduler.cluster.wire import pods as pod_wire
-from gang_scheduler.cluster.wire import volumes as volume_wire
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode import fields
+from gang_scheduler.decode import volumes as volume_decode
+from gang_scheduler.decode.volume_objects import VolumeObject
 from gang_scheduler.simulation import kinds, workloads
 from gang_scheduler.simulation.kinds import Kind
+from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.wire import volumes as volume_wire
 
 IS_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
 
@@ -55,7 +55,7 @@ def loaders(classes: Iterable[Body]) -> Mapping[Kind, Callable[[Body], Stored]]:
 
 def claims_of(pod: Body) -> Iterator[Body]:
     """Yield the claims of the generic ephemeral volumes of a pod. Raises InvalidField."""
-    for i, volume in enumerate(decode.read(pod, pod_wire.Pod).spec.volumes):
+    for i, volume in enumerate(fields.read(pod, pod_wire.Pod).spec.volumes):
         if volume.ephemeral is None:
             continue
         template = volume.ephemeral.get("volumeClaimTemplate")
@@ -94,7 +94,7 @@ def _loader(kind: Kind, default: str) -> Callable[[Body], Stored]:
 
 def _settled_claim(body: Body, default: str) -> Body:
     """Return a claim with a class if there is a default, bound if it names its volume."""
-    source = decode.read(body, volume_wire.Claim)
+    source = fields.read(body, volume_wire.Claim)
     spec = {"storageClassName": default, **body.get("spec", {})}
     if not source.spec.volume_name or source.status.phase not in ("", "Bound"):
         return {**body, "spec": spec}
@@ -105,7 +105,7 @@ def _settled_claim(body: Body, default: str) -> Body:
 
 def _settled_volume(body: Body) -> Body:
     """Return a volume that is available, unless it says whose it is or what else it is."""
-    source = decode.read(body, volume_wire.Volume)
+    source = fields.read(body, volume_wire.Volume)
     phase = "Available" if source.spec.claim_ref is None else "Bound"
     return {**body, "status": {"phase": source.status.phase or phase}}
 

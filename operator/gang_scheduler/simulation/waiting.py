@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gang_scheduler.cluster import refusals
-from gang_scheduler.cluster.cache import Cache
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.plan import Bind, Plan, Refused
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs import queueing_hints
 
 
 class Waiting:
@@ -53,7 +53,7 @@ class Waiting:
         if not waiting:
             return
         if refused is None:
-            yield refusals.untold(gang, waiting)
+            yield queueing_hints.untold(gang, waiting)
         elif len(waiting) < len(gang.pending):
             # The quorum is nominated: what waits for other room is surplus.
             yield replace(refused, pods=waiting, left_over=True)

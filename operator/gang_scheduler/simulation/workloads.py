@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.cluster import decode
-from gang_scheduler.cluster.sources import JOB_SET_LABEL, REPLICATED_JOB_LABEL
-from gang_scheduler.cluster.wire.jobs import Job, JobSet
+from gang_scheduler.decode import fields
+from gang_scheduler.wire.jobs import Job, JobSet
 
 INDEX = "batch.kubernetes.io/job-completion-index"
 JOB_NAMES = ("batch.kubernetes.io/job-name", "job-name")
@@ -23,7 +23,7 @@ def pods_of_job(job: Body) -> Iterator[Body]:
 
     Raises InvalidField that names the field and the value.
     """
-    source = decode.read(job, Job)
+    source = fields.read(job, Job)
     if "template" not in job.get("spec", {}):
         raise InvalidField("spec.template", None, "is required")
     number = _number_of_pods(source)
@@ -39,7 +39,7 @@ def pods_of_job(job: Body) -> Iterator[Body]:
 
 def jobs_of_job_set(job_set: Body) -> Iterator[Body]:
     """Yield the Jobs of a JobSet. Raises InvalidField that names the field and the value."""
-    source = decode.read(job_set, JobSet)
+    source = fields.read(job_set, JobSet)
     set_name = job_set["metadata"]["name"]
     for i, replicated in enumerate(job_set.get("spec", {}).get("replicatedJobs", [])):
         where, number = f"spec.replicatedJobs[{i}]", source.spec.replicated_jobs[i].replicas

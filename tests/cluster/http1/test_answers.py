@@ -5,7 +5,7 @@ import ssl
 import pytest
 
 from cluster.http1.odd_server import OddServer, Play, Then, ok
-from gang_scheduler.cluster.http1.client import Client
+from gang_scheduler.client.http1.client import Client
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 LONG = b"x" * 5_000_000

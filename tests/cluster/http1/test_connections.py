@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Callable
 import pytest
 
 from cluster.http1.odd_server import OddServer, Play, Then, ok
-from gang_scheduler.cluster.http1 import client as clients
-from gang_scheduler.cluster.http1.client import Client
+from gang_scheduler.client.http1 import client as clients
+from gang_scheduler.client.http1.client import Client
 
 HANGS = Play()
 """An answer that never comes."""

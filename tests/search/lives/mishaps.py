@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from random import Random
 
-from gang_scheduler.cluster.errors import ApiError
-from gang_scheduler.cluster.fake.cluster import FakeCluster
-from gang_scheduler.cluster.fake.documents import Document
-from gang_scheduler.cluster.fake.faults import Call, Fault
-from gang_scheduler.cluster.ports import NODES, POD_GROUPS, PODS
+from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.cluster import FakeCluster
+from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.faults import Call, Fault
 from search import manifests
 from search.lives.staff import Staff
 

@@ -4,16 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, Self
 
-from gang_scheduler.cluster.binder import Binder
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.events import Events
-from gang_scheduler.cluster.evictor import Evictor
-from gang_scheduler.cluster.fake.client import FakeApi
-from gang_scheduler.cluster.fake.cluster import Change, FakeCluster
-from gang_scheduler.cluster.fake.documents import Document
-from gang_scheduler.cluster.intake import Intake
-from gang_scheduler.cluster.losses import Losses
-from gang_scheduler.cluster.ports import (
+from gang_scheduler.api.kinds import (
     CLUSTER_NETWORK_TOPOLOGIES,
     KUEUE_TOPOLOGIES,
     NATIVE_POD_GROUPS,
@@ -24,10 +15,19 @@ from gang_scheduler.cluster.ports import (
     SCHED_PLUGINS_POD_GROUPS,
     Resource,
 )
-from gang_scheduler.cluster.reports import Reports
-from gang_scheduler.cluster.status import StatusWriter
+from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import Change, FakeCluster
+from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.loop import Loop, Wake
+from gang_scheduler.report.events import Events
+from gang_scheduler.report.gang_events import Reports
+from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.state.cache import Cache
 
 OURS = "py-gang-scheduler"
 ECHO_SECONDS = 0.05

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from random import Random
 
-from gang_scheduler.cluster.fake.cluster import Change, FakeCluster
-from gang_scheduler.cluster.fake.documents import Document
-from gang_scheduler.cluster.ports import PODS, Resource
+from gang_scheduler.api.kinds import PODS, Resource
+from gang_scheduler.client.fake.cluster import Change, FakeCluster
+from gang_scheduler.client.fake.documents import Document
 
 KUBELET = "search.example.com/kubelet"
 

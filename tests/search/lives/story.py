@@ -9,10 +9,10 @@ from unittest.mock import patch
 
 import looptime
 
-from gang_scheduler.cluster.fake import cluster as fake
-from gang_scheduler.cluster.fake.cluster import Change, FakeCluster
-from gang_scheduler.cluster.fake.documents import Document
-from gang_scheduler.cluster.ports import PODS, Resource
+from gang_scheduler.api.kinds import PODS, Resource
+from gang_scheduler.client.fake import cluster as fake
+from gang_scheduler.client.fake.cluster import Change, FakeCluster
+from gang_scheduler.client.fake.documents import Document
 from search import facts, generator
 from search.lives import rest
 from search.lives.mishaps import Mishaps

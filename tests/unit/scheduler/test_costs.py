@@ -10,8 +10,8 @@ import builders
 from builders import ask, group, node, pod, snapshot, tenant, tenants
 from counting import Calls, at_most, calls_of
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.gathering import Gathering, LayerRef
-from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.cycle import schedule
@@ -21,7 +21,7 @@ from gang_scheduler.scheduler.profile import PROFILES
 SIZE = 20
 NODES = 500
 TRIAL, SEARCH = "gather.place", "search.find"
-ASKED, WEIGHED = "tolls._may_go", "closures.Closures._weighed"
+ASKED, WEIGHED = "victim_costs._may_go", "eviction_sets.Closures._weighed"
 GAIN = "slots.Slots.gain"
 EXHAUSTIVE, BRANCH = "exhaustive.cheapest", "exhaustive._Search._branch"
 LOOK, PACKED = "effort.Effort.spend", "packing.Packing._seat_each"

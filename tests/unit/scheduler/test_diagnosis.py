@@ -6,10 +6,10 @@ import pytest
 
 from builders import GPU, gang, node, pod, snapshot
 from gang_scheduler.model.gangs import Gang, Problem, Reason
+from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Offers, Refused
 from gang_scheduler.model.pods import HostPort, Pod
-from gang_scheduler.model.topology import Domain
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES

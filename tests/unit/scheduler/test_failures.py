@@ -11,13 +11,13 @@ from gang_scheduler.model.gangs import Gang, GangGroup, Reason
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler import admission, cycle
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.placement import gather
+from gang_scheduler.scheduler.known_misfits import Setbacks
+from gang_scheduler.scheduler.placement.network import gather
 from gang_scheduler.scheduler.preemption import search
-from gang_scheduler.scheduler.preemption.reservations import Reservations
-from gang_scheduler.scheduler.preemption.rounds import Rounds
+from gang_scheduler.scheduler.preemption.evaluator import Rounds
+from gang_scheduler.scheduler.preemption.nominated_room import Reservations
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.quorums import Quorums
-from gang_scheduler.scheduler.setbacks import Setbacks
 from gang_scheduler.scheduler.surplus import Surplus
 
 BINPACK = PROFILES["binpack"]

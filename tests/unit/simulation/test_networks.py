@@ -2,11 +2,11 @@
 
 import pytest
 
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.model.layers import Layer
+from gang_scheduler.model.network.layers import Layer
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.run import Options, simulate
+from gang_scheduler.state.cache import Cache
 
 LAYERS = """
   - {topologyLayer: NodeTopologyLayer, parentTopologyLayer: Spine}

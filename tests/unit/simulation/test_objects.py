@@ -2,7 +2,7 @@
 
 import pytest
 
-from gang_scheduler.cluster.budgets import DeclaredBudget
+from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import documents, objects

@@ -8,11 +8,11 @@ import pytest
 
 import builders
 from gang_scheduler.api.pod_group import Phase
-from gang_scheduler.cluster import phases
-from gang_scheduler.cluster.phases import Counts
-from gang_scheduler.cluster.records import Record
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
+from gang_scheduler.state.gangs import phases
+from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.phases import Counts
 
 TABLE = """
 minMember pods podPhase  podNextPhase previous   phase

@@ -9,16 +9,16 @@ from rich.console import Console
 
 import builders
 from builders import GPU, gang, node, pod, snapshot
-from gang_scheduler.cluster import kueue_topologies
-from gang_scheduler.cluster.cache import Cache
-from gang_scheduler.cluster.room import Room
+from gang_scheduler.decode import kueue_topologies
 from gang_scheduler.model.gangs import Reason
-from gang_scheduler.model.gathering import Gathering, LayerRef
-from gang_scheduler.model.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.topology import Domain, build
+from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Offers, Refused
-from gang_scheduler.model.topology import Domain, build
 from gang_scheduler.simulation import trees
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.node_usage import Room
 
 
 def scheme(*layers: str) -> Scheme:

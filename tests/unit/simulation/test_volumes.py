@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 import yaml
 
-from gang_scheduler.cluster.volumes.objects import Claim, PersistentVolume
+from gang_scheduler.decode.volume_objects import Claim, PersistentVolume
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import UnreadableInput

@@ -8,9 +8,9 @@ from collections import Counter
 
 import numpy as np
 
+from gang_scheduler.model.node_terms import terms
 from gang_scheduler.model.nodes import BoolArray, NodeTable
 from gang_scheduler.model.pods import Ask
-from gang_scheduler.scheduler.reach import terms
 
 
 def passes(ask: Ask, nodes: NodeTable) -> BoolArray:

@@ -11,10 +11,10 @@ from collections import Counter
 import numpy as np
 
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray, NodeTable
-from gang_scheduler.model.peers import Affinity
+from gang_scheduler.model.pod_affinity import Affinity
 from gang_scheduler.model.pods import Ask
-from gang_scheduler.scheduler import domains
-from gang_scheduler.scheduler.domains import Caps
+from gang_scheduler.scheduler import label_domains
+from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Trial
 
 AFFINITY = "node(s) didn't match pod affinity rules"
@@ -52,7 +52,7 @@ def coupled(ask: Ask, trial: Trial) -> bool:
     if peers.affinity is not None and _is_first(peers.affinity, ask, trial):
         return True
     return any(
-        term.selector in ask.selected_by and not domains.one_node_each(term.key, trial.nodes)
+        term.selector in ask.selected_by and not label_domains.one_node_each(term.key, trial.nodes)
         for term in peers.anti
     )
 
@@ -63,7 +63,7 @@ def at_once(ask: Ask, trial: Trial) -> Caps | None:
     if peers is None or (peers.affinity is not None and _is_first(peers.affinity, ask, trial)):
         return None
     own = {term.key for term in peers.anti if term.selector in ask.selected_by}
-    keys = [key for key in own if not domains.one_node_each(key, trial.nodes)]
+    keys = [key for key in own if not label_domains.one_node_each(key, trial.nodes)]
     if len(keys) > 1:
         return None
     column = trial.nodes.label(keys[0])
@@ -85,9 +85,9 @@ def _verdicts(ask: Ask, trial: Trial) -> dict[str, BoolArray]:
         together = ~_allowed(peers.affinity, ask, trial)
     for term in peers.anti if peers is not None else ():
         found = trial.peers.expected(term.selector)
-        apart = apart | (domains.in_domain(nodes.label(term.key), found) > 0)
+        apart = apart | (label_domains.in_domain(nodes.label(term.key), found) > 0)
     for term, found in trial.peers.avoiding(ask):
-        avoided = avoided | (domains.in_domain(nodes.label(term.key), found) > 0)
+        avoided = avoided | (label_domains.in_domain(nodes.label(term.key), found) > 0)
     return {AFFINITY: together, ANTI_AFFINITY: apart, AVOIDED: avoided}
 
 
@@ -95,10 +95,10 @@ def _allowed(affinity: Affinity, ask: Ask, trial: Trial) -> BoolArray:
     """Return the nodes that share a domain of every key with a pod that is meant."""
     columns = [trial.nodes.label(key) for key in affinity.keys]
     if _is_first(affinity, ask, trial):
-        near = [domains.has(column) for column in columns]
+        near = [label_domains.has(column) for column in columns]
     else:
         found = trial.peers.present(affinity.selector)
-        near = [domains.in_domain(column, found) > 0 for column in columns]
+        near = [label_domains.in_domain(column, found) > 0 for column in columns]
     allowed: BoolArray = np.logical_and.reduce(near)
     return allowed
 
@@ -107,7 +107,7 @@ def _is_first(affinity: Affinity, ask: Ask, trial: Trial) -> bool:
     """Tell whether the class means itself, and nobody whom it means is in any domain."""
     if affinity.selector not in ask.selected_by:
         return False
-    return domains.in_none(affinity.keys, trial.peers.present(affinity.selector), trial.nodes)
+    return label_domains.in_none(affinity.keys, trial.peers.present(affinity.selector), trial.nodes)
 
 
 def _most(ask: Ask, nodes: NodeTable) -> IntArray:
@@ -115,5 +115,5 @@ def _most(ask: Ask, nodes: NodeTable) -> IntArray:
     most = np.full(len(nodes), UNLIMITED, dtype=np.int64)
     for term in ask.peers.anti if ask.peers is not None else ():
         if term.selector in ask.selected_by:
-            most[domains.has(nodes.label(term.key))] = 1
+            most[label_domains.has(nodes.label(term.key))] = 1
     return most

@@ -7,9 +7,9 @@ from collections import Counter
 
 import numpy as np
 
+from gang_scheduler.model.node_terms import any_term
 from gang_scheduler.model.nodes import BoolArray, NodeTable
 from gang_scheduler.model.pods import Ask
-from gang_scheduler.scheduler.node_terms import any_term
 
 
 def passes(ask: Ask, nodes: NodeTable) -> BoolArray:

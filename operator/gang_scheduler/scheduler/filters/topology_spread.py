@@ -11,11 +11,11 @@ from collections import Counter
 import numpy as np
 
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray, NodeTable
-from gang_scheduler.model.peers import Spread
+from gang_scheduler.model.pod_affinity import Spread
 from gang_scheduler.model.pods import Ask
-from gang_scheduler.scheduler import domains
-from gang_scheduler.scheduler.domains import Caps
+from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.filters import node_affinity, taints
+from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Trial
 
 NO_LABEL = "node(s) didn't match pod topology spread constraints (missing required label)"
@@ -41,7 +41,7 @@ def reasons(ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
     counts: Counter[str] = Counter()
     left = rejected
     for each in _hard(ask):
-        labelled = domains.has(trial.nodes.label(each.key))
+        labelled = label_domains.has(trial.nodes.label(each.key))
         skewed = labelled & (_more(each, ask, trial) <= 0)
         counts[NO_LABEL] += int((left & ~labelled).sum())
         counts[SKEWED] += int((left & skewed).sum())
@@ -86,8 +86,8 @@ def _more(spread: Spread, ask: Ask, trial: Trial) -> IntArray:
     least = 0
     if len(known) >= spread.min_domains:
         # Who has yet to come fills up his own domain, and lifts no other.
-        least = int(domains.in_domain(column, np.where(counted, there, 0))[counted].min())
-    in_domain = domains.in_domain(column, np.where(counted, expected, 0))
+        least = int(label_domains.in_domain(column, np.where(counted, there, 0))[counted].min())
+    in_domain = label_domains.in_domain(column, np.where(counted, expected, 0))
     more: IntArray = spread.max_skew + least - in_domain
     if spread.selector in ask.selected_by:
         return more
@@ -120,5 +120,5 @@ def _included(spread: Spread, ask: Ask, nodes: NodeTable) -> BoolArray:
 def _labelled(ask: Ask, nodes: NodeTable) -> BoolArray:
     """Return the nodes that have the keys of all constraints."""
     columns = [nodes.label(each.key) for each in _hard(ask)]
-    labelled: BoolArray = np.logical_and.reduce([domains.has(column) for column in columns])
+    labelled: BoolArray = np.logical_and.reduce([label_domains.has(column) for column in columns])
     return labelled

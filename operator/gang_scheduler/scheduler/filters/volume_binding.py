@@ -12,7 +12,7 @@ import numpy as np
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.volumes import Need
-from gang_scheduler.scheduler.domains import Caps
+from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Trial
 
 NONE_LEFT = "node(s) didn't find available persistent volumes to bind"

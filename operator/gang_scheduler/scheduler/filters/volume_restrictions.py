@@ -11,7 +11,7 @@ import numpy as np
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.volumes import Storage
-from gang_scheduler.scheduler.domains import Caps
+from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Trial
 
 DISK = "node(s) had no available disk"

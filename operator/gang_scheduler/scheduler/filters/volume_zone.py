@@ -11,7 +11,7 @@ import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, NodeTable
 from gang_scheduler.model.pods import Ask
-from gang_scheduler.scheduler import domains
+from gang_scheduler.scheduler import label_domains
 
 SUCCESSORS: Final = {
     "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
@@ -29,7 +29,7 @@ def passes(ask: Ask, nodes: NodeTable) -> BoolArray:
     for key, values in ask.storage.zones:
         allowed &= _within(key, values, nodes)
     for key in LABELS:
-        zoned |= domains.has(nodes.label(key))
+        zoned |= label_domains.has(nodes.label(key))
     return allowed | ~zoned
 
 
@@ -42,5 +42,5 @@ def _within(key: str, values: tuple[str, ...], nodes: NodeTable) -> BoolArray:
     column = nodes.label(key)
     successor = nodes.label(SUCCESSORS.get(key, key))
     matches = column.matches(values)
-    matches |= ~domains.has(column) & successor.matches(values)
+    matches |= ~label_domains.has(column) & successor.matches(values)
     return matches

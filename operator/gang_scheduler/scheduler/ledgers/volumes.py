@@ -7,7 +7,7 @@ from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.volumes import Disk, DiskUse, SoleUse, Storage, Use, Volumes
 from gang_scheduler.scheduler.ledgers.attachments import Attachments
-from gang_scheduler.scheduler.ledgers.promises import Promises
+from gang_scheduler.scheduler.ledgers.volume_choices import Promises
 
 
 class VolumeLedger:

@@ -8,9 +8,9 @@ import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import Ask
-from gang_scheduler.scheduler.placement import exact
-from gang_scheduler.scheduler.placement.offers import offer_slots
-from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.placement import exact_packing
+from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
+from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial
 
 MOST_SELECTIONS: Final = 64
@@ -26,7 +26,7 @@ def take(
     exactly, and what is found is held against every filter. The shares are in the order of classes.
     """
     counts = tuple(sizes.values())
-    if not exact.small(len(rows), counts):
+    if not exact_packing.small(len(rows), counts):
         return None
     requests = np.array([trial.nodes.vector(ask.requests) for ask in sizes])
     for chosen in _selections(counts, at_least, requests, trial.free[rows]):
@@ -72,7 +72,7 @@ def _packed(
 ) -> list[Share] | None:
     """Take room for exactly these."""
     some = {ask: number for ask, number in chosen.items() if number}
-    found = exact.pack(
+    found = exact_packing.pack(
         tuple(some.values()),
         np.array([offer_slots(ask, trial, profile)[rows] for ask in some]),
         np.array([trial.nodes.vector(ask.requests) for ask in some]),

@@ -4,14 +4,14 @@ import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import Ask
-from gang_scheduler.scheduler.placement import scores
+from gang_scheduler.scheduler.placement import utilization
 from gang_scheduler.scheduler.trial import Share, Trial
 
 
 def rank(ask: Ask, slots: IntArray, trial: Trial) -> IntArray:
     """Return the nodes with slots, those first that are fullest with one more pod."""
     candidates = np.flatnonzero(slots)
-    fullest = np.argsort(-scores.use_with(1, ask, candidates, trial), kind="stable")
+    fullest = np.argsort(-utilization.use_with(1, ask, candidates, trial), kind="stable")
     return candidates[fullest]
 
 
@@ -35,6 +35,6 @@ def _first(count: int, ask: Ask, slots: IntArray, trial: Trial) -> IntArray:
     candidates = np.flatnonzero(slots)
     number = len(candidates)
     # All different, so that it does not matter how it is sorted: fullest first, then by name.
-    keys = np.arange(number) - scores.use_with(1, ask, candidates, trial) * number
+    keys = np.arange(number) - utilization.use_with(1, ask, candidates, trial) * number
     first = np.argpartition(keys, count - 1)[:count] if count < number else np.arange(number)
     return candidates[first[np.argsort(keys[first])]]

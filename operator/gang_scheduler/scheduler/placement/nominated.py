@@ -8,10 +8,10 @@ from gang_scheduler.model.nodes import ABSENT
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.placement import positions
-from gang_scheduler.scheduler.placement.gangs import Placement, place_on
-from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.placement.anywhere import Placement, place_on
+from gang_scheduler.scheduler.placement_units import Unit
+from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
-from gang_scheduler.scheduler.units import Unit
 
 
 def place(

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from gang_scheduler.model.network import topology_scope
+from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.nodes import ABSENT, IntArray
 from gang_scheduler.model.pods import Pod, rank_key
-from gang_scheduler.model.topology import Topology
-from gang_scheduler.scheduler import grounds
-from gang_scheduler.scheduler.units import Part
+from gang_scheduler.scheduler.placement_units import Part
 
 
 def in_line(part: Part) -> list[Pod]:
@@ -58,7 +58,7 @@ def _agree(numbers: Sequence[int], places: IntArray, part: Part, tree: Topology)
     """Tell whether all bound members are with the others of their slices."""
     bound = np.flatnonzero(places != ABSENT)
     domains = domains_by_level(tree)
-    for depth in grounds.sliced_at(part.sizes):
+    for depth in topology_scope.sliced_at(part.sizes):
         slices = [numbers[n] // part.sizes[depth] for n in bound.tolist()]
         found = domains[depth][places[bound]].tolist()
         if len(set(zip(slices, found, strict=True))) > len(set(slices)):

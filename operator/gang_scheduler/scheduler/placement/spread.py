@@ -6,14 +6,14 @@ import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import Ask
-from gang_scheduler.scheduler.placement import scores
+from gang_scheduler.scheduler.placement import utilization
 from gang_scheduler.scheduler.trial import Share, Trial
 
 
 def rank(ask: Ask, slots: IntArray, trial: Trial) -> IntArray:
     """Return the nodes with slots, those first that are emptiest with one more pod."""
     candidates = np.flatnonzero(slots)
-    emptiest = np.argsort(scores.use_with(1, ask, candidates, trial), kind="stable")
+    emptiest = np.argsort(utilization.use_with(1, ask, candidates, trial), kind="stable")
     return candidates[emptiest]
 
 
@@ -23,7 +23,7 @@ def fill(ask: Ask, slots: IntArray, count: int, trial: Trial) -> Share:
     `slots` must hold at least `count` in all. Ties go to the first node in order of names.
     """
     candidates = np.flatnonzero(slots)
-    first = scores.use_with(1, ask, candidates, trial).tolist()
+    first = utilization.use_with(1, ask, candidates, trial).tolist()
     heap = list(zip(first, range(len(candidates)), strict=True))
     heapq.heapify(heap)
     counts = np.zeros(len(candidates), dtype=np.int64)
@@ -32,7 +32,7 @@ def fill(ask: Ask, slots: IntArray, count: int, trial: Trial) -> Share:
         counts[chosen] += 1
         if counts[chosen] < slots[candidates[chosen]]:
             row = candidates[chosen : chosen + 1]
-            use = int(scores.use_with(int(counts[chosen]) + 1, ask, row, trial)[0])
+            use = int(utilization.use_with(int(counts[chosen]) + 1, ask, row, trial)[0])
             heapq.heapreplace(heap, (use, chosen))
         else:
             heapq.heappop(heap)

@@ -10,12 +10,12 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
-from gang_scheduler.scheduler.placement import neighbours
-from gang_scheduler.scheduler.preemption.losses import NOBODY
+from gang_scheduler.scheduler.placement.network import replacements
+from gang_scheduler.scheduler.preemption.eviction_units import NOBODY
 from gang_scheduler.scheduler.preemption.needs import NONE, Shares, places
+from gang_scheduler.scheduler.preemption.potential_victims import NOWHERE, Roster
 from gang_scheduler.scheduler.preemption.preemptor import Preemptor
-from gang_scheduler.scheduler.preemption.roster import NOWHERE, Roster
-from gang_scheduler.scheduler.preemption.tolls import Cost
+from gang_scheduler.scheduler.preemption.victim_costs import Cost
 
 FREE: Final = Cost()
 MOST_FLOORS: Final = 4
@@ -75,7 +75,7 @@ def _domains(preemptor: Preemptor) -> _Domains | None:
     tree, level = ground.tree, ground.tree.levels[ground.must]
     of_rows = np.full(len(preemptor.trial.nodes), NOWHERE, dtype=np.int64)
     of_rows[tree.rows] = level.at(np.arange(len(tree.rows)))
-    home = neighbours.home_of(unit.mates, ground)
+    home = replacements.home_of(unit.mates, ground)
     if home is not None:
         of_rows[of_rows != home] = NOWHERE
     return _Domains(of_rows, level.ranks)

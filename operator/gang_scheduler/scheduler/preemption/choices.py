@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from gang_scheduler.model.bound_pods import Tenant
 from gang_scheduler.model.gangs import GangKey
-from gang_scheduler.model.tenants import Tenant
-from gang_scheduler.scheduler.preemption.losses import Loss
-from gang_scheduler.scheduler.preemption.tolls import Tolls
+from gang_scheduler.scheduler.preemption.eviction_units import Loss
+from gang_scheduler.scheduler.preemption.victim_costs import Tolls
 
 
 class Choice(NamedTuple):

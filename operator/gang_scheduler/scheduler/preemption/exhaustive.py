@@ -18,14 +18,14 @@ from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.preemption import choices
 from gang_scheduler.scheduler.preemption.choices import Choice
-from gang_scheduler.scheduler.preemption.losses import Loss
+from gang_scheduler.scheduler.preemption.eviction_units import Loss
 from gang_scheduler.scheduler.preemption.needs import (
     NONE,
     Needs,
     cheapest_share,
     lowest_that_suffice,
 )
-from gang_scheduler.scheduler.preemption.tolls import Cost, Tally, Tolls
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tally, Tolls
 
 MOST_LOSSES: Final = 16
 LOOKS: Final = 3

@@ -4,12 +4,12 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
+from gang_scheduler.model.bound_pods import Tenant
 from gang_scheduler.model.gangs import GangKey
-from gang_scheduler.model.tenants import Tenant
 from gang_scheduler.scheduler.preemption.candidates import Candidate
+from gang_scheduler.scheduler.preemption.potential_victims import Roster
 from gang_scheduler.scheduler.preemption.preemptor import Preemptor
-from gang_scheduler.scheduler.preemption.roster import Roster
-from gang_scheduler.scheduler.preemption.tolls import Tolls
+from gang_scheduler.scheduler.preemption.victim_costs import Tolls
 
 Traits = tuple[object, ...]
 """What counts of one pod: what it uses, and what it costs if its gang goes."""

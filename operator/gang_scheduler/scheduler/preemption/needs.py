@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.scheduler.placement.counting import MOST, Floors
-from gang_scheduler.scheduler.preemption.losses import NOBODY
+from gang_scheduler.scheduler.preemption.eviction_units import NOBODY
 
 Shares = NDArray[np.float64]
 """Parts of places."""

@@ -7,20 +7,21 @@ from typing import Final
 
 import numpy as np
 
+from gang_scheduler.model.bound_pods import Tenant
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
-from gang_scheduler.model.peers import PodSelector
 from gang_scheduler.model.plan import Misfit, Offers
+from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.snapshot import Nominated
-from gang_scheduler.model.tenants import Tenant
 from gang_scheduler.scheduler.effort import looks
-from gang_scheduler.scheduler.placement import gather, nominated
+from gang_scheduler.scheduler.placement import nominated
+from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.placement.counting import Floors
-from gang_scheduler.scheduler.placement.gangs import Placement
-from gang_scheduler.scheduler.placement.offers import fit_if_empty
-from gang_scheduler.scheduler.profile import Profile
+from gang_scheduler.scheduler.placement.feasible_slots import fit_if_empty
+from gang_scheduler.scheduler.placement.network import gather
+from gang_scheduler.scheduler.placement_units import Unit
+from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, shares
-from gang_scheduler.scheduler.units import Unit
 
 VICTIMS: Final = "victims"
 """What is searched for, in what is counted of a cycle's searches."""

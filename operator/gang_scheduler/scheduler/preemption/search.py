@@ -1,10 +1,10 @@
 """Who must go so that a whole gang fits, and not one too many.
 
-1. Victims may only be pods of a lower priority that nothing else protects (`tolls`).
+1. Victims may only be pods of a lower priority that nothing else protects (`victim_costs`).
 2. Candidates are the domains that the gang must gather in; without such, the whole cluster. What
    they cost at least is counted for all at once, and gives their order (`candidates`).
 3. In each candidate that may be cheaper than the best so far: the cheapest set of victims that
-   makes room. Exact up to sixteen losses (`exhaustive`), by closures above that (`closures`).
+   makes room. Exact up to sixteen losses (`exhaustive`), by closures above that (`eviction_sets`).
 4. Reprieve: put victims back while the gang still fits, the most valuable first.
 5. Of all candidates the cheapest; then the one with the least left over; then the first by name.
 
@@ -18,20 +18,20 @@ from typing import Final
 
 import numpy as np
 
+from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.nodes import BoolArray
-from gang_scheduler.model.peers import PodSelector
-from gang_scheduler.model.topology import Domain
+from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.scheduler.preemption import candidates, choices, exhaustive, likeness
 from gang_scheduler.scheduler.preemption.candidates import Candidate
 from gang_scheduler.scheduler.preemption.choices import Choice
-from gang_scheduler.scheduler.preemption.closures import Closures
+from gang_scheduler.scheduler.preemption.eviction_sets import Closures
+from gang_scheduler.scheduler.preemption.eviction_units import Loss
 from gang_scheduler.scheduler.preemption.exhaustive import LOOKS, MOST_LOSSES, Problem
-from gang_scheduler.scheduler.preemption.losses import Loss
 from gang_scheduler.scheduler.preemption.needs import Needs
+from gang_scheduler.scheduler.preemption.potential_victims import Pool, Roster
 from gang_scheduler.scheduler.preemption.preemptor import Placements, Preemptor, room_of
-from gang_scheduler.scheduler.preemption.roster import Pool, Roster
 from gang_scheduler.scheduler.preemption.slots import Slots
-from gang_scheduler.scheduler.preemption.tolls import Cost, Tolls, Victims
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls, Victims
 
 ANY_PRIORITY: Final = 2**31
 NO_SELECTORS: Final[frozenset[PodSelector]] = frozenset()

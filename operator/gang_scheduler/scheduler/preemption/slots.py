@@ -7,7 +7,7 @@ import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.pods import Ask
-from gang_scheduler.scheduler.preemption.losses import Loss, room_of
+from gang_scheduler.scheduler.preemption.eviction_units import Loss, room_of
 from gang_scheduler.scheduler.trial import Share, Trial
 
 MOST: Final = 1_000_000

@@ -8,7 +8,7 @@ import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import Ask
-from gang_scheduler.scheduler import domains
+from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.trial import Trial
 
 
@@ -22,7 +22,7 @@ def score(ask: Ask, trial: Trial) -> IntArray:
     total = np.zeros(len(trial.nodes), dtype=np.int64)
     for weight, term in ask.peers.preferred if ask.peers is not None else ():
         found = trial.peers.present(term.selector)
-        total += weight * domains.in_domain(trial.nodes.label(term.key), found)
+        total += weight * label_domains.in_domain(trial.nodes.label(term.key), found)
     return total
 
 

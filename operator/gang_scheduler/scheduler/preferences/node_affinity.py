@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from gang_scheduler.model.node_terms import any_term
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pods import Ask
-from gang_scheduler.scheduler.node_terms import any_term
 from gang_scheduler.scheduler.trial import Trial
 
 

@@ -6,9 +6,9 @@ After kube-scheduler's PodTopologySpread; its weights by the number of domains a
 import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.peers import Spread
+from gang_scheduler.model.pod_affinity import Spread
 from gang_scheduler.model.pods import Ask
-from gang_scheduler.scheduler import domains
+from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.trial import Trial
 
 
@@ -22,8 +22,8 @@ def score(ask: Ask, trial: Trial) -> IntArray:
     total = np.zeros(len(trial.nodes), dtype=np.int64)
     for each in _soft(ask):
         column = trial.nodes.label(each.key)
-        found = domains.in_domain(column, trial.peers.present(each.selector))
-        total -= np.where(domains.has(column), found, found.max(initial=0) + 1)
+        found = label_domains.in_domain(column, trial.peers.present(each.selector))
+        total -= np.where(label_domains.has(column), found, found.max(initial=0) + 1)
     return total
 
 

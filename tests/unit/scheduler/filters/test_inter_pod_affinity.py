@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from builders import gang, node, pod
 from gang_scheduler.model.nodes import UNLIMITED
-from gang_scheduler.model.peers import Affinity, Peers
+from gang_scheduler.model.pod_affinity import Affinity, Peers
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.filters import inter_pod_affinity
 from gang_scheduler.scheduler.filters.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, AVOIDED

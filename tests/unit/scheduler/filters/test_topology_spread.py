@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from builders import gang, node, pod
-from gang_scheduler.model.peers import Peers
+from gang_scheduler.model.pod_affinity import Peers
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.filters import topology_spread

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from builders import amounts, gang_key, node, snapshot, tenant, tenants
-from gang_scheduler.model.tenants import Tenant
+from gang_scheduler.model.bound_pods import Tenant
 from gang_scheduler.scheduler.effort import MOST_LOOKS, PART, Effort
 from gang_scheduler.scheduler.placement.counting import Floors
 from gang_scheduler.scheduler.preemption import choices, exhaustive
+from gang_scheduler.scheduler.preemption.eviction_units import Loss
 from gang_scheduler.scheduler.preemption.exhaustive import LOOKS, Answer, Problem
-from gang_scheduler.scheduler.preemption.losses import Loss
 from gang_scheduler.scheduler.preemption.needs import Needs
-from gang_scheduler.scheduler.preemption.tolls import Cost, Tolls
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls
 
 NOW = 1000
 

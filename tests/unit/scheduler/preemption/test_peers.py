@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from builders import gang, node, pod
-from gang_scheduler.model.peers import Peers
 from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.pod_affinity import Peers
 from gang_scheduler.model.pods import HostPort, Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES

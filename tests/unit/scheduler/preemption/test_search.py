@@ -9,14 +9,15 @@ import forests
 from builders import gang, group, node, pod, snapshot, tenant, tenants
 from counting import Calls, calls_of
 from forests import BLOCK, SCHEME, SPINE, TWELVE, must, prefer
+from gang_scheduler.model.bound_pods import Tenant, Tenants
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.gathering import Gathering
+from gang_scheduler.model.network.topology_request import Gathering
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.tenants import Tenant, Tenants
 from gang_scheduler.scheduler import effort
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.profile import PROFILES, PreemptionRules
+from gang_scheduler.scheduler.policies import PreemptionRules
+from gang_scheduler.scheduler.profile import PROFILES
 from plans import nodes_of, nominations_of, reasons, victims_of
 
 NOW = 10_000

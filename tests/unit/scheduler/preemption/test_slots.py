@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from builders import ask, node, snapshot, tenant, tenants
+from gang_scheduler.model.bound_pods import Tenant
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.tenants import Tenant
-from gang_scheduler.scheduler.preemption.losses import Loss
+from gang_scheduler.scheduler.preemption.eviction_units import Loss
 from gang_scheduler.scheduler.preemption.slots import MOST, Slots
 from gang_scheduler.scheduler.trial import Share, Trial
 

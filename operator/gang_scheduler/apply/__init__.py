@@ -1,0 +1,15 @@
+"""Carries a plan out: binds, evicts, and takes back what cannot be had.
+
+| module            | promise                                                        |
+|-------------------|----------------------------------------------------------------|
+| binder            | binds a placed gang, and settles what an answer left open      |
+| volume_binder     | binds the claims of placed gangs before any of their pods      |
+| claim_waits       | the gangs that wait for claims while their room is held        |
+| evictor           | nominates, marks and evicts                                    |
+| preemption_run    | the steps of one preemption                                    |
+| disruption_target | the condition DisruptionTarget of victims                      |
+| orphaned_marks    | such conditions that an earlier process left behind            |
+| lost_nominations  | gangs whose nominated room was taken                           |
+| stuck_victims     | victims that do not terminate in time                          |
+| partial_gangs     | takes back what was bound of a gang, where settings ask for it |
+"""

@@ -1,0 +1,306 @@
+"""Binds placed gangs, and settles what an answer left open.
+
+A fixed number of workers takes bindings from one queue, gang after gang, so that gangs complete
+one by one and no task is made per pod. Gangs that start together, and have claims that are bound
+only now, wait for those first (`volume_binder`); the bindings of their quorums are queued at once
+then.
+A binding ends in one of three ways: the pod is on its node; the pod is gone or somebody else's; or
+the API server refuses. Whatever is not bound is forgotten in the cache, and the gang's rest is
+planned again.
+"""
+
+import asyncio
+import enum
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from gang_scheduler.apply.claim_waits import Hold, Share, needs_claims, shares_of
+from gang_scheduler.apply.volume_binder import Claims
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.port import Api
+from gang_scheduler.client.retry import Pauses
+from gang_scheduler.internal_errors import confined, in_short
+from gang_scheduler.model.gangs import Gang, GangKey, Reason
+from gang_scheduler.model.plan import Bind, Placed, Refused
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import PodRef
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs import plan_annotations
+
+GIVE_UP_SECONDS = 120.0
+"""After this the room is better planned anew: the node may be gone as well."""
+LOOK_SECONDS = 5.0
+"""How soon to ask again where a pod is, when nothing else can be done."""
+LATE_SECONDS = 4.0
+"""What was not answered may still be carried out for so long: its room is not given away."""
+
+
+class Outcome(enum.StrEnum):
+    """How one binding ended."""
+
+    BOUND = "bound"
+    GONE = "gone"
+    LOST = "lost"
+    """The pod is on another node: somebody else bound it."""
+    REFUSED = "refused"
+    GAVE_UP = "gave_up"
+    WITHOUT_VOLUMES = "without_volumes"
+    """Claims of the gang were not bound: nothing was tried."""
+
+
+@dataclass(slots=True, eq=False)
+class GangBinding:
+    """Members of a gang that are being bound. `outcomes` fills up by pod uid.
+
+    `joins` tells that the gang does not need them to be whole. `submitted_at` is the event loop's
+    time, in seconds.
+    """
+
+    placed: Placed
+    plan_id: str
+    joins: bool = False
+    submitted_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    problem: str = ""
+
+    @property
+    def gang(self) -> Gang:
+        """The gang."""
+        return self.placed.gang
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """The members."""
+        return tuple(bind.pod for bind in self.placed.binds)
+
+    @property
+    def done(self) -> bool:
+        """Every member has its outcome."""
+        return len(self.outcomes) == len(self.placed.binds)
+
+    def refusal(self) -> Refused:
+        """Return why members are not bound."""
+        bound = {uid for uid, outcome in self.outcomes.items() if outcome is Outcome.BOUND}
+        rest = tuple(bind.pod for bind in self.placed.binds if bind.pod.uid not in bound)
+        if self.without_volumes:
+            return Refused(self.gang, Reason.WAITING_FOR_VOLUMES, rest, detail=self.problem)
+        detail = f"binding failed for {len(rest)} of {len(self.outcomes)} members: {self.problem}"
+        gang = replace(self.gang, rest=self.gang.rest or bool(bound))
+        return Refused(gang, Reason.UNSCHEDULABLE, rest, detail=detail)
+
+    @property
+    def without_volumes(self) -> bool:
+        """Claims of members were not bound, and so nobody was."""
+        return Outcome.WITHOUT_VOLUMES in self.outcomes.values()
+
+    @property
+    def failed(self) -> int:
+        """How many members were not bound by us."""
+        return sum(outcome is not Outcome.BOUND for outcome in self.outcomes.values())
+
+
+COUNTED = (Outcome.BOUND, Outcome.LOST)
+"""With these, the pod is on a node that is known."""
+UNBOUND = (Outcome.REFUSED, Outcome.GAVE_UP)
+"""With these, it has none as far as is known."""
+
+Held = tuple[Hold, Mapping[Share, list[GangBinding]]]
+
+
+class Binder:
+    """Binds with bounded concurrency, and only while `may_write()` says that we are the leader.
+
+    `finished` is called for every gang whose members all have an outcome.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        cache: Cache,
+        concurrency: int,
+        may_write: Callable[[], bool] = lambda: True,
+        claims: Claims | None = None,
+    ) -> None:
+        self.finished: Callable[[GangBinding], None] = lambda _: None
+        self._api = api
+        self._cache = cache
+        self._concurrency = concurrency
+        self._may_write = may_write
+        self._claims = claims or Claims(api, cache, concurrency, may_write=may_write)
+        self._together: dict[tuple[GangKey, ...], list[GangBinding]] = {}
+        self._held: asyncio.Queue[Held] = asyncio.Queue()
+        self._queue: asyncio.Queue[tuple[GangBinding, Bind]] = asyncio.Queue()
+        self._closed = False
+
+    @property
+    def waiting(self) -> int:
+        """How many bindings wait for a worker."""
+        return self._queue.qsize()
+
+    def submit(self, placed: Placed, plan_id: str) -> None:
+        """Assume the members on their nodes and queue their bindings, or first their claims.
+
+        Nothing is queued before all gangs are submitted that the plan lets start together.
+        """
+        for bind in placed.binds:
+            self._cache.assume(bind)
+        group = self._together.setdefault(placed.together, [])
+        group.append(GangBinding(placed, plan_id))
+        if len(group) >= len(placed.together):
+            self._begin(self._together.pop(placed.together))
+
+    def withdraw(self, together: Iterable[Placed]) -> None:
+        """Take back gangs of which not all could be submitted that start together."""
+        for placed in together:
+            self._together.pop(placed.together, None)
+            for bind in placed.binds:
+                self._cache.forget(bind.pod.uid)
+
+    async def run(self) -> None:
+        """Bind what is submitted, until cancelled."""
+        async with asyncio.TaskGroup() as workers:
+            for number in range(self._concurrency):
+                workers.create_task(self._work(), name=f"binder {number}")
+            while True:
+                held = await self._held.get()
+                workers.create_task(self._after_claims(*held))
+
+    def close(self) -> None:
+        """Begin with no more gangs: those whose claims are not bound yet are the next leader's."""
+        self._closed = True
+
+    async def drain(self) -> None:
+        """Return when everything that does not wait for claims has its outcome."""
+        await self._queue.join()
+
+    def _begin(self, group: list[GangBinding]) -> None:
+        """Bind gangs that start together; where there are claims to be bound, those come first."""
+        together = [gang_binding.placed for gang_binding in group]
+        if not any(needs_claims(bind) for placed in together for bind in placed.binds):
+            for gang_binding in group:
+                self._enqueue(gang_binding)
+            return
+        plan_ids = {gang_binding.gang.key: gang_binding.plan_id for gang_binding in group}
+        hold = self._claims.begin(shares_of(together))
+        bindings = {share: _bindings(share, plan_ids) for share in hold.shares}
+        self._held.put_nowait((hold, bindings))
+
+    async def _after_claims(self, hold: Hold, bindings: Mapping[Share, list[GangBinding]]) -> None:
+        """Bind all of a share once its claims are bound, or nobody of it."""
+
+        def settled(share: Share) -> None:
+            for gang_binding in bindings[share]:
+                self._claims_settled(gang_binding, share.problem)
+
+        with confined("bind", "claims"):
+            await self._claims.bind(hold, settled)
+
+    def _claims_settled(self, gang_binding: GangBinding, problem: str) -> None:
+        if problem:
+            gang_binding.problem = problem
+            for bind in gang_binding.placed.binds:
+                self._settle(gang_binding, bind, Outcome.WITHOUT_VOLUMES)
+        elif not self._closed:
+            self._enqueue(gang_binding)
+
+    def _enqueue(self, gang_binding: GangBinding) -> None:
+        for bind in gang_binding.placed.binds:
+            self._queue.put_nowait((gang_binding, bind))
+
+    async def _work(self) -> None:
+        while True:
+            gang_binding, bind = await self._queue.get()
+            outcome = Outcome.GAVE_UP
+            with confined("bind", bind.pod.key) as step:
+                outcome = await self._bind(gang_binding, bind)
+            if step.error is not None:
+                gang_binding.problem = in_short(step.error)
+            with confined("settle", bind.pod.key):
+                self._settle(gang_binding, bind, outcome)
+            self._queue.task_done()
+
+    def _settle(self, gang_binding: GangBinding, bind: Bind, outcome: Outcome) -> None:
+        gang_binding.outcomes[bind.pod.uid] = outcome
+        if outcome not in COUNTED:
+            self._cache.forget(bind.pod.uid)
+        if gang_binding.done:
+            self.finished(gang_binding)
+
+    async def _bind(self, gang_binding: GangBinding, bind: Bind) -> Outcome:
+        pod = PodRef(bind.pod.namespace, bind.pod.name, bind.pod.uid)
+        marks = plan_annotations.marks_of(gang_binding.placed, gang_binding.plan_id)
+        clock = asyncio.get_running_loop().time
+        pauses, deadline = Pauses(), clock() + GIVE_UP_SECONDS
+        is_open = False
+        while self._may_write():
+            try:
+                await self._api.bind(pod, bind.node, marks)
+            except ApiError as error:
+                gang_binding.problem = str(error)
+                # Once one was not answered, what is said of a later one is not the last word.
+                is_open |= error.kind is Kind.UNKNOWN
+                outcome = await self._judge(pod, bind.node, error)
+                if outcome is None and clock() >= deadline:
+                    outcome = Outcome.GAVE_UP
+                if outcome in UNBOUND and is_open:
+                    return await self._find_out(pod, bind.node, outcome)
+                if outcome is not None:
+                    return outcome
+                await pauses.after(error, most=deadline - clock())
+            else:
+                return Outcome.BOUND
+        return Outcome.GAVE_UP
+
+    async def _judge(self, pod: PodRef, node: str, error: ApiError) -> Outcome | None:
+        """Return the outcome that an error means, None to try again."""
+        match error.kind:
+            case Kind.GONE:
+                return Outcome.GONE
+            case Kind.REFUSED:
+                return Outcome.REFUSED
+            case Kind.THROTTLED:
+                return None
+        try:
+            outcome = await self._read_back(pod, node)
+        except ApiError:
+            return None
+        if outcome is None and error.kind is Kind.CONFLICT:
+            # A conflict on a pod without a node: it is being deleted, or has got a gate.
+            return Outcome.REFUSED
+        return outcome
+
+    async def _find_out(self, pod: PodRef, node: str, otherwise: Outcome) -> Outcome:
+        """Ask until there is an answer: the pod may be on its node, and the room with it."""
+        await asyncio.sleep(LATE_SECONDS)
+        while self._may_write():
+            try:
+                return await self._read_back(pod, node) or otherwise
+            except ApiError:
+                await asyncio.sleep(LOOK_SECONDS)
+        return otherwise
+
+    async def _read_back(self, pod: PodRef, node: str) -> Outcome | None:
+        """Look where the pod is; None while it has no node. Raises ApiError without an answer."""
+        try:
+            bound_to = await self._api.bound_node(pod)
+        except ApiError as error:
+            if error.kind is Kind.GONE:
+                return Outcome.GONE
+            raise
+        if not bound_to:
+            return None
+        if bound_to == node:
+            return Outcome.BOUND
+        self._count_at(pod.uid, bound_to)
+        return Outcome.LOST
+
+    def _count_at(self, uid: str, node: str) -> None:
+        """Count a pod where it turned out to be: the watch may take its time to tell."""
+        self._cache.forget(uid)
+        pod = self._cache.pod(uid)
+        if pod is not None and not pod.node:
+            self._cache.assume(Bind(pod, node))
+
+
+def _bindings(share: Share, plan_ids: Mapping[GangKey, str]) -> list[GangBinding]:
+    return [GangBinding(placed, plan_ids[placed.gang.key], share.joins) for placed in share.placed]

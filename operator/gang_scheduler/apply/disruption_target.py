@@ -1,0 +1,61 @@
+"""How a victim is marked: in the words that Kubernetes has for it, with who it makes room for."""
+
+from dataclasses import dataclass
+
+from gang_scheduler.api.conditions import rfc3339
+from gang_scheduler.client.port import Body
+from gang_scheduler.decode.pods import pod as pod_decode
+from gang_scheduler.model.plan import Preemption
+from gang_scheduler.model.pods import Pod
+
+TYPE = "DisruptionTarget"
+REASON = pod_decode.MARK
+WITHDRAWN = "PreemptionWithdrawn"
+BEGINNING = pod_decode.OUR_MARK
+
+
+@dataclass(frozen=True, slots=True)
+class Naming:
+    """How those who preempt and who are preempted are named to each other.
+
+    `hides_foreign`: by uid, in other namespaces than their own.
+    """
+
+    hides_foreign: bool = False
+
+    def preemptor(self, preemption: Preemption, namespace: str) -> str:
+        """Return the gang that a preemption is for, as a namespace may know it."""
+        gang = preemption.gangs[0]
+        return self._named(gang.key.namespace, namespace, str(gang.key), gang.uid)
+
+    def pod(self, pod: Pod, namespace: str) -> str:
+        """Return a pod as a namespace may know it."""
+        return self._named(pod.namespace, namespace, pod.key, pod.uid)
+
+    def _named(self, own: str, namespace: str, name: str, uid: str) -> str:
+        return uid if self.hides_foreign and own != namespace else name
+
+
+def mark(preemption: Preemption, namespace: str, naming: Naming, now: int) -> Body:
+    """Return the condition of a victim of this namespace. `now` is in seconds."""
+    preemptor = naming.preemptor(preemption, namespace)
+    trigger = naming.pod(preemption.nominations[0].pod, namespace)
+    # Without the moment of the transition, the mark would be taken for an old one at once.
+    return {
+        "type": TYPE,
+        "status": "True",
+        "reason": REASON,
+        "message": f"{BEGINNING}, preemptor: {preemptor}, triggerpod: {trigger}",
+        "lastTransitionTime": rfc3339(now),
+    }
+
+
+def unmark(now: int) -> Body:
+    """Return the condition of a pod that is no victim any more."""
+    return {
+        "type": TYPE,
+        "status": "False",
+        "reason": WITHDRAWN,
+        "message": "py-gang-scheduler: the preemption was given up",
+        "lastTransitionTime": rfc3339(now),
+    }

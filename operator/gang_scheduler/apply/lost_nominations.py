@@ -1,0 +1,97 @@
+"""Room that was made for gangs and then lost: a node is gone, or somebody else was faster."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.decode.gangs import membership
+from gang_scheduler.model.gangs import Gang, GangKey, Reason
+from gang_scheduler.model.nodes import NodeTable
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.state.cache import Cache
+
+HOLDING = frozenset(
+    {Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS}
+)
+"""The room stays a gang's own while its victims leave, or a member is being made again."""
+
+
+class Loss(NamedTuple):
+    """A gang that has lost room, how, and the members whose nominations are worth nothing now."""
+
+    gang: GangKey
+    cause: str
+    pods: tuple[Pod, ...] = ()
+
+
+class Losses:
+    """Who has lost room, and how, until it is bound after all."""
+
+    def __init__(self, cache: Cache, naming: Naming | None = None) -> None:
+        self._cache = cache
+        self._naming = naming or Naming()
+        self._causes: dict[GangKey, str] = {}
+
+    def cause(self, key: GangKey) -> str:
+        """Return how a gang lost its room; "" for one that did not."""
+        return self._causes.get(key, "")
+
+    def over(self, key: GangKey) -> None:
+        """Note that a gang has a place."""
+        self._causes.pop(key, None)
+
+    def note(self, plan: Plan) -> list[Pod]:
+        """Note what a plan shows to be lost; return the pods whose nominations end by that."""
+        found = [*_taken(plan, self._naming), *_lost(plan, self._cache.room.table())]
+        for each in found:
+            self._causes[each.gang] = each.cause
+            self._cache.gangs.changed.add(each.gang)
+        known = self._cache.gangs.records
+        if len(self._causes) > len(known):
+            self._causes = {key: why for key, why in self._causes.items() if key in known}
+        return [pod for each in found for pod in each.pods]
+
+
+def _taken(plan: Plan, naming: Naming) -> Iterator[Loss]:
+    """Yield the gangs whose room gangs of higher priority take."""
+    for made in plan.preemptions:
+        for pod in made.displaced:
+            taker = naming.preemptor(made, pod.namespace)
+            cause = f"the room on {pod.nominated} goes to {taker}, which has a higher priority"
+            yield Loss(membership.gang_of(pod), cause)
+
+
+def _lost(plan: Plan, nodes: NodeTable) -> Iterator[Loss]:
+    """Yield the gangs with nominated members that are neither placed nor nominated there again."""
+    moves = {bind.pod.uid: bind.node for made in plan.preemptions for bind in made.nominations}
+    settled = {bind.pod.uid for placed in plan.placed for bind in placed.binds}
+    settled.update(pod.uid for made in plan.preemptions for pod in made.displaced)
+    for gang in _judged(plan):
+        nominated = (pod for pod in gang.pending if pod.nominated and pod.uid not in settled)
+        lost = [pod for pod in nominated if moves.get(pod.uid) != pod.nominated]
+        if lost:
+            cause = _cause(lost[0].nominated, nodes)
+            yield Loss(gang.key, cause, tuple(pod for pod in lost if pod.uid not in moves))
+
+
+def _judged(plan: Plan) -> Iterator[Gang]:
+    """Yield the gangs that wait and that no room is kept for, save what this plan nominates."""
+    for made in plan.preemptions:
+        if made.nominations:
+            yield from made.gangs
+    for refused in plan.refused:
+        if refused.reason not in HOLDING:
+            yield refused.gang
+
+
+def _cause(name: str, nodes: NodeTable) -> str:
+    row = nodes.rows.get(name)
+    if row is None:
+        return f"node {name} is gone"
+    node = nodes.nodes[row]
+    if not node.ready:
+        return f"node {name} is not ready"
+    if node.unschedulable:
+        return f"node {name} takes no more pods"
+    return f"the room on {name} was taken"

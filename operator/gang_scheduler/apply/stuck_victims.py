@@ -1,0 +1,71 @@
+"""Looks for pods that should be gone and still hold the room that others wait for."""
+
+import asyncio
+import time
+from collections.abc import Callable, Iterator
+
+import structlog
+
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.gangs import GangKey, Reason
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.state.cache import Cache
+
+LOOK_SECONDS = 5.0
+
+log = structlog.get_logger()
+
+
+class Lingering:
+    """Tells once of every pod that hangs in termination on a node that a gang is nominated to.
+
+    It hangs when `timeout_seconds` have passed since the end of its grace period. `tell` is called
+    with the gang that waits for it, and with the pod.
+    """
+
+    def __init__(
+        self,
+        cache: Cache,
+        timeout_seconds: int,
+        tell: Callable[[GangKey, Pod], None],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._cache = cache
+        self._timeout_seconds = timeout_seconds
+        self._tell = tell
+        self._clock = clock
+        self._told: set[str] = set()
+
+    async def run(self) -> None:
+        """Look now and then, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            with confined("look for pods that do not end", "all gangs"):
+                self.look()
+
+    def look(self) -> None:
+        """Tell of those that hang by now. Nothing is looked at while nobody waits for victims."""
+        waiting = dict(self._waiting())
+        if not waiting:
+            self._told.clear()
+            return
+        hanging = [pod for pod in self._cache.pods() if pod.node in waiting and self._hangs(pod)]
+        for pod in hanging:
+            if pod.uid not in self._told:
+                gang = waiting[pod.node]
+                log.warning("victim_hangs", pod=pod.key, node=pod.node, preemptor=str(gang))
+                self._tell(gang, pod)
+        self._told = {pod.uid for pod in hanging}
+
+    def _waiting(self) -> Iterator[tuple[str, GangKey]]:
+        """Yield the nodes that room is being made on, and for whom."""
+        gangs = self._cache.gangs
+        if gangs.waiting[Reason.WAITING_FOR_VICTIMS] <= 0:
+            return
+        for key, record in gangs.records.items():
+            nominated = (pod for pod in record.living() if pod.nominated and not pod.node)
+            yield from ((pod.nominated, key) for pod in nominated)
+
+    def _hangs(self, pod: Pod) -> bool:
+        over_at = pod.gone_by + self._timeout_seconds
+        return pod.deleting and not pod.terminal and self._clock() >= over_at

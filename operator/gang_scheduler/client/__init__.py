@@ -1,0 +1,17 @@
+"""The only door to the API server: requests, their errors, and the Lease.
+
+`port.Api` is what the rest of the package asks for; `kubernetes` answers it over HTTP, and `fake`
+in memory.
+
+| module          | promise                                                       |
+|-----------------|---------------------------------------------------------------|
+| port            | the protocol of all writes and reads beside the watches       |
+| kubernetes      | that protocol on a real API server                            |
+| connection      | which server, which credentials, and requests over `http1`    |
+| http1           | HTTP/1.1 as far as short requests to one server need it       |
+| errors          | what an answer means: gone, refused, conflict, try again      |
+| retry           | pauses between attempts                                       |
+| claim_patches   | what is written to a claim or a volume so that both get bound |
+| leader_election | the Lease: acquire, renew, release                            |
+| fake            | an API server in memory, with faults, for tests               |
+"""

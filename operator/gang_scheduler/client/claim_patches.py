@@ -1,0 +1,67 @@
+"""What is written to a claim or a volume so that both get bound: as kube-scheduler writes it.
+
+Each patch is for the very version that was read, so that nothing is overwritten unseen. The rest
+is done by the provisioner and by the PV controller.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gang_scheduler.api.annotations import SELECTED_NODE
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.port import Body
+from gang_scheduler.model.refs import ClaimRef, VolumeRef
+
+BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
+
+
+def selecting(found: Mapping[str, Any], claim: ClaimRef, node: str) -> Body | None:
+    """Return the patch that asks for a volume on a node; None where the claim needs none.
+
+    Raises ApiError when the claim is another one now, or another node was selected.
+    """
+    metadata = _same(found, claim.uid, f"claim {claim.key}")
+    selected = (metadata.get("annotations") or {}).get(SELECTED_NODE, "")
+    if found["spec"].get("volumeName") or selected == node:
+        return None
+    if selected:
+        raise ApiError(422, f"for claim {claim.key} node {selected} was selected")
+    return {"metadata": {**_version(metadata), "annotations": {SELECTED_NODE: node}}}
+
+
+def reserving(found: Mapping[str, Any], volume: VolumeRef, claim: ClaimRef) -> Body | None:
+    """Return the patch that gives a volume to a claim; None where the claim has it.
+
+    Raises ApiError when the volume is another one now, or another claim's.
+    """
+    metadata = _same(found, volume.uid, f"volume {volume.name}")
+    owner = found["spec"].get("claimRef") or {}
+    meant = not owner or (owner.get("namespace"), owner.get("name")) == (
+        claim.namespace,
+        claim.name,
+    )
+    if not meant or owner.get("uid", "") not in ("", claim.uid):
+        whose = f"{owner.get('namespace')}/{owner.get('name')}"
+        raise ApiError(422, f"volume {volume.name} is for claim {whose}")
+    if owner.get("uid"):
+        return None
+    reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", **claim._asdict()}
+    # Who wrote the claim's name into the volume keeps it; what we write, the controller may undo.
+    ours = {} if owner else {"annotations": {BOUND_BY_CONTROLLER: "yes"}}
+    return {"metadata": {**_version(metadata), **ours}, "spec": {"claimRef": reference}}
+
+
+def version_of(document: Mapping[str, Any]) -> int:
+    """Return the version of an object: a later one is the larger number."""
+    return int(document["metadata"]["resourceVersion"])
+
+
+def _same(found: Mapping[str, Any], uid: str, what: str) -> Mapping[str, Any]:
+    metadata: Mapping[str, Any] = found["metadata"]
+    if metadata["uid"] != uid:
+        raise ApiError(404, f"{what} is another one now")
+    return metadata
+
+
+def _version(metadata: Mapping[str, Any]) -> dict[str, str]:
+    return {key: metadata[key] for key in ("uid", "resourceVersion")}

@@ -1,0 +1,198 @@
+"""How to reach the API server: from the pod's ServiceAccount or a kubeconfig.
+
+Loading is kubernetes_asyncio's, with everything a kubeconfig can say (exec plugins too). Its typed
+client is not used: it costs a multiple of the CPU a binding, and reports a successful binding as an
+error (kubernetes-client/python#547). Requests go over a small client of our own (`http1`), since
+one binding in a plain aiohttp session costs three times as much. Watches, which ask once in
+minutes, have such a session.
+"""
+
+import base64
+import os
+import ssl
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Self
+
+import aiohttp
+import yaml
+from kubernetes_asyncio import config
+from kubernetes_asyncio.client import Configuration
+
+from gang_scheduler import __version__
+from gang_scheduler.client import errors
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.http1.client import CONNECT_SECONDS, Client
+
+REQUEST_SECONDS = 30
+TOKEN_SECONDS = 60
+"""Projected ServiceAccount tokens are replaced on disk long before they end: read once a minute."""
+HEADERS = {
+    "User-Agent": f"py-gang-scheduler/{__version__}",
+    # To pack a long list takes the API server longer than to send it as it is.
+    "Accept-Encoding": "identity",
+}
+
+
+class UnusableConfigurationError(Exception):
+    """What a kubeconfig or a pod says of the API server cannot be used."""
+
+
+async def load(kubeconfig: str) -> Configuration:
+    """Return the configuration of the named file, else in-cluster, else of the usual file.
+
+    Raises UnusableConfigurationError.
+    """
+    if kubeconfig and not any(map(os.path.exists, kubeconfig.split(os.pathsep))):
+        raise UnusableConfigurationError(f"{kubeconfig}: there is no such file")
+    try:
+        return await _load(kubeconfig)
+    except (config.ConfigException, yaml.YAMLError, OSError) as error:
+        raise UnusableConfigurationError(f"{kubeconfig or 'by default'}: {error}") from error
+
+
+async def _load(kubeconfig: str) -> Configuration:
+    configuration = Configuration()
+    if kubeconfig:
+        await config.load_kube_config(kubeconfig, client_configuration=configuration)
+        return configuration
+    try:
+        config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call] # their annotations lack this one
+    except config.ConfigException:
+        await config.load_kube_config(client_configuration=configuration)
+    return configuration
+
+
+@dataclass
+class Connection:
+    """All connections to one API server. Use as an async context manager.
+
+    At most `limit` short requests are on their way at once. To enter it may raise
+    UnusableConfigurationError.
+    """
+
+    configuration: Configuration
+    limit: int = 100
+    _client: Client | None = None
+    _session: aiohttp.ClientSession | None = None
+    _token: str = ""
+    _token_read_at: float = field(default=float("-inf"))
+
+    async def __aenter__(self) -> Self:
+        try:
+            tls = self._ssl_context()
+            self._client = Client(self.host, tls, HEADERS, self.limit)
+        except (OSError, ValueError) as error:
+            raise UnusableConfigurationError(str(error)) from error
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0, ssl=tls),
+            headers=HEADERS,
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.session.close()
+        await self.client.close()
+
+    @property
+    def client(self) -> Client:
+        """The open client of short requests."""
+        if self._client is None:
+            raise RuntimeError("the connection is not open")
+        return self._client
+
+    @property
+    def session(self) -> aiohttp.ClientSession:
+        """The open session of watches."""
+        if self._session is None:
+            raise RuntimeError("the connection is not open")
+        return self._session
+
+    @property
+    def host(self) -> str:
+        """The URL of the API server."""
+        return str(self.configuration.host)
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+        *,
+        accept: str = "application/json",
+        timeout_seconds: float = REQUEST_SECONDS,
+    ) -> bytes:
+        """Return the body of a successful answer. Raises ApiError for every other outcome."""
+        headers = {"Content-Type": content_type, "Accept": accept}
+        try:
+            headers |= await self.authorization()
+            answer = await self.client.ask(method, path, headers, body, timeout_seconds)
+        except (OSError, config.ConfigException) as error:
+            raise ApiError(0, f"{type(error).__name__}: {error}") from error
+        if 200 <= answer.status < 300:
+            return answer.body
+        retry_after = answer.headers.get(b"retry-after", b"").decode(errors="replace")
+        raise errors.of_answer(answer.status, answer.reason, answer.body, retry_after)
+
+    @asynccontextmanager
+    async def stream(
+        self, path: str, *, accept: str = "application/json", silence_seconds: float
+    ) -> AsyncIterator[AsyncIterator[bytes]]:
+        """Give a long answer as it comes. Silence ends it, too.
+
+        Raises ApiError for every outcome but these, inside of the block, too.
+        """
+        timeout = aiohttp.ClientTimeout(
+            total=None, connect=CONNECT_SECONDS, sock_read=silence_seconds
+        )
+        try:
+            headers = {"Accept": accept} | await self.authorization()
+            async with self.session.get(
+                self.host + path, headers=headers, timeout=timeout
+            ) as answer:
+                if answer.status >= 400:
+                    raise await _error(answer)
+                yield _until_silence(answer.content.iter_any())
+        except (aiohttp.ClientError, config.ConfigException, OSError) as error:
+            raise ApiError(0, f"{type(error).__name__}: {error}") from error
+
+    async def authorization(self) -> dict[str, str]:
+        """Return the header that says who we are, if there is one."""
+        now = time.monotonic()
+        if now - self._token_read_at > TOKEN_SECONDS:
+            token = await self.configuration.get_api_key_with_prefix("BearerToken") or ""
+            # The end of a line in the file would be one in the header.
+            self._token = token.strip() or self._basic()
+            self._token_read_at = now
+        return {"Authorization": self._token} if self._token else {}
+
+    def _basic(self) -> str:
+        if not self.configuration.username:
+            return ""
+        pair = f"{self.configuration.username}:{self.configuration.password}"
+        return "Basic " + base64.b64encode(pair.encode()).decode()
+
+    def _ssl_context(self) -> ssl.SSLContext:
+        context = ssl.create_default_context(cafile=self.configuration.ssl_ca_cert)
+        if self.configuration.cert_file:
+            context.load_cert_chain(self.configuration.cert_file, self.configuration.key_file)
+        if not self.configuration.verify_ssl:
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        return context
+
+
+async def _until_silence(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    with suppress(aiohttp.SocketTimeoutError):
+        async for chunk in chunks:
+            yield chunk
+
+
+async def _error(answer: aiohttp.ClientResponse) -> ApiError:
+    retry_after = answer.headers.get("Retry-After", "")
+    content = await answer.read()
+    return errors.of_answer(answer.status, answer.reason or "", content, retry_after)

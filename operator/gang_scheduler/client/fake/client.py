@@ -1,0 +1,224 @@
+"""One client's side: its calls, and the faults that they meet."""
+
+import asyncio
+import copy
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+
+from gang_scheduler.api.kinds import (
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    POD_DISRUPTION_BUDGETS,
+    PODS,
+    Resource,
+)
+from gang_scheduler.client import claim_patches
+from gang_scheduler.client.errors import BUDGET, ApiError
+from gang_scheduler.client.fake.cluster import EVENTS, LEASES, FakeCluster, now
+from gang_scheduler.client.fake.documents import (
+    Document,
+    merge,
+    require_same,
+    require_uid,
+    require_unbound,
+    set_condition,
+    uid_of,
+)
+from gang_scheduler.client.fake.faults import NO_FAULT, Call, Fault, Script
+from gang_scheduler.client.port import Body
+from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
+
+
+class FakeApi:
+    """A client of a fake cluster. `calls` are all that it made; `scripts` decide their faults."""
+
+    def __init__(self, cluster: FakeCluster | None = None) -> None:
+        self.cluster = cluster or FakeCluster()
+        self.calls: list[Call] = []
+        self.scripts: list[Script] = []
+
+    def fail(self, method: str, *faults: Fault, name: str = "") -> None:
+        """Let the next calls of a method (on the object of a name, if given) meet these faults."""
+        waiting = list(faults)
+
+        def script(call: Call) -> Fault | None:
+            matches = call.method == method and name in ("", call.name)
+            return waiting.pop(0) if matches and waiting else None
+
+        self.scripts.append(script)
+
+    async def bind(self, pod: PodRef, node: str, annotations: Mapping[str, str]) -> None:
+        """Bind the pod, if it still has this uid, and add the annotations in the same write."""
+        seen = {"uid": pod.uid, "node": node, "annotations": dict(annotations)}
+        async with self._call("bind", pod.namespace, pod.name, seen):
+            with self.cluster.changing(PODS, pod.namespace, pod.name) as found:
+                require_unbound(found, pod.uid)
+                found.setdefault("spec", {})["nodeName"] = node
+                found["metadata"].setdefault("annotations", {}).update(annotations)
+                bound = {"type": "PodScheduled", "status": "True", "lastTransitionTime": now()}
+                set_condition(found, bound)
+
+    async def bound_node(self, pod: PodRef) -> str:
+        """Return the node of the pod, "" while it has none; GONE if the uid is another."""
+        async with self._call("bound_node", pod.namespace, pod.name, {"uid": pod.uid}):
+            found = self.cluster.get(PODS, pod.namespace, pod.name)
+            if uid_of(found) != pod.uid:
+                raise ApiError(404, f"pod {pod.namespace}/{pod.name} is another one now")
+            return str(found.get("spec", {}).get("nodeName", ""))
+
+    async def delete_pod(self, pod: PodRef) -> None:
+        """Delete the pod, if it still has this uid, with its own grace period."""
+        async with self._call("delete_pod", pod.namespace, pod.name, {"uid": pod.uid}):
+            found = self.cluster.get(PODS, pod.namespace, pod.name)
+            require_uid(found, pod.uid)
+            self.cluster.delete(PODS, pod.namespace, pod.name)
+
+    async def evict(self, pod: PodRef, *, dry_run: bool = False) -> None:
+        """Delete the same pod as far as budgets allow, or only ask; PROTECTED if they do not."""
+        seen = {"uid": pod.uid, "dry_run": dry_run}
+        async with self._call("evict", pod.namespace, pod.name, seen):
+            found = self.cluster.get(PODS, pod.namespace, pod.name)
+            require_uid(found, pod.uid)
+            self._charge_budgets(found, dry_run=dry_run)
+            if not dry_run:
+                self.cluster.delete(PODS, pod.namespace, pod.name)
+
+    async def nominate(self, pod: PodRef, node: str) -> None:
+        """Say which node room is made on for a pod; "" says that none is. REFUSED for another."""
+        seen = {"uid": pod.uid, "node": node}
+        async with self._call("nominate", pod.namespace, pod.name, seen):
+            with self.cluster.changing(PODS, pod.namespace, pod.name) as found:
+                require_same(found, pod)
+                patch = {"nominatedNodeName": node or None}
+                found["status"] = merge(found.get("status"), patch)
+
+    async def select_node(self, claim: ClaimRef, node: str) -> int:
+        """Have the volume of a claim made for a node, and return the claim's version then.
+
+        A bound claim is left alone. REFUSED if another node was selected, GONE if the uid is
+        another, CONFLICT if somebody else changes the claim right now.
+        """
+        seen = {"uid": claim.uid, "node": node}
+        async with self._call("select_node", claim.namespace, claim.name, seen):
+            return self._change(
+                *(PERSISTENT_VOLUME_CLAIMS, claim.namespace, claim.name),
+                lambda found: claim_patches.selecting(found, claim, node),
+            )
+
+    async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
+        """Have a volume bound to a claim, and return the volume's version then.
+
+        REFUSED if it is another claim's, GONE and CONFLICT as above.
+        """
+        async with self._call("reserve", name=volume.name, arguments={"claim": claim}):
+            return self._change(
+                *(PERSISTENT_VOLUMES, "", volume.name),
+                lambda found: claim_patches.reserving(found, volume, claim),
+            )
+
+    async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
+        """Set one condition of a pod. REFUSED if the uid is another."""
+        seen = {"uid": pod.uid, "condition": dict(condition)}
+        async with self._call("patch_pod_condition", pod.namespace, pod.name, seen):
+            with self.cluster.changing(PODS, pod.namespace, pod.name) as found:
+                require_same(found, pod)
+                set_condition(found, condition)
+
+    async def patch_status(
+        self, resource: Resource, namespace: str, name: str, status: Body
+    ) -> bool:
+        """Merge into the status by the way the CRD allows; tell whether that was a subresource."""
+        seen = {"resource": resource, "status": dict(status)}
+        async with self._call("patch_status", namespace, name, seen):
+            with self.cluster.changing(resource, namespace, name) as found:
+                merged = merge(found.get("status"), status)
+                if resource in self.cluster.without_status and merged != found.get("status"):
+                    found["metadata"]["generation"] += 1
+                found["status"] = merged
+        return resource not in self.cluster.without_status
+
+    async def create_event(self, namespace: str, event: Body) -> None:
+        """Create an Event of events.k8s.io/v1."""
+        metadata = dict(event["metadata"])
+        count = len(self.cluster.all(EVENTS))
+        name = metadata.setdefault("name", f"{metadata.get('generateName', '')}{count}")
+        async with self._call("create_event", namespace, name, {"event": dict(event)}):
+            self._require_new(EVENTS, namespace, name)
+            self.cluster.put(EVENTS, {**event, "metadata": {**metadata, "namespace": namespace}})
+
+    async def uids(self, resource: Resource) -> Mapping[str, PodRef]:
+        """List all objects of a kind by uid. GONE if the kind is not served."""
+        async with self._call("uids", arguments={"resource": resource}):
+            found = (each["metadata"] for each in self.cluster.all(resource))
+            return {
+                each["uid"]: PodRef(each.get("namespace", ""), each["name"], each["uid"])
+                for each in found
+            }
+
+    async def get_lease(self, namespace: str, name: str) -> Body:
+        """Return a Lease."""
+        async with self._call("get_lease", namespace, name):
+            return self.cluster.get(LEASES, namespace, name)
+
+    async def put_lease(self, namespace: str, name: str, lease: Body) -> Body:
+        """Create a Lease without a resourceVersion, or replace the one of that version."""
+        async with self._call("put_lease", namespace, name, {"lease": copy.deepcopy(lease)}):
+            version = lease["metadata"].get("resourceVersion")
+            if version:
+                found = self.cluster.get(LEASES, namespace, name)["metadata"]
+                uid = lease["metadata"].get("uid", found["uid"])
+                if (version, uid) != (found["resourceVersion"], found["uid"]):
+                    raise ApiError(409, f'leases "{name}": the object has been modified')
+            else:
+                self._require_new(LEASES, namespace, name)
+            metadata = {**lease["metadata"], "name": name, "namespace": namespace}
+            return self.cluster.put(LEASES, {**lease, "metadata": metadata})
+
+    @asynccontextmanager
+    async def _call(
+        self, method: str, namespace: str = "", name: str = "", arguments: Body | None = None
+    ) -> AsyncIterator[None]:
+        call = Call(method, namespace, name, arguments or {})
+        self.calls.append(call)
+        # No answer comes within the same turn of the loop.
+        await asyncio.sleep(0)
+        found = (script(call) for script in self.scripts)
+        fault = next((each for each in found if each is not None), NO_FAULT)
+        if not fault.after:
+            await fault.strike()
+        yield
+        if fault.after:
+            await fault.strike()
+
+    def _charge_budgets(self, found: Document, *, dry_run: bool) -> None:
+        """Count an eviction on the budgets of a running pod, or refuse it."""
+        if found.get("status", {}).get("phase") != "Running":
+            return
+        namespace, labels = found["metadata"].get("namespace", ""), found["metadata"].get("labels")
+        for budget in self.cluster.all(POD_DISRUPTION_BUDGETS):
+            name, wanted = budget["metadata"]["name"], budget["spec"]["selector"]["matchLabels"]
+            covers = wanted.items() <= (labels or {}).items()
+            if budget["metadata"].get("namespace", "") != namespace or not covers:
+                continue
+            with self.cluster.changing(POD_DISRUPTION_BUDGETS, namespace, name) as charged:
+                allowed = charged.setdefault("status", {}).get("disruptionsAllowed", 0)
+                if not allowed:
+                    raise ApiError(429, "Cannot evict pod: a budget forbids it.", 10, cause=BUDGET)
+                charged["status"]["disruptionsAllowed"] = allowed if dry_run else allowed - 1
+
+    def _change(
+        self,
+        resource: Resource,
+        namespace: str,
+        name: str,
+        patch_for: Callable[[Body], Body | None],
+    ) -> int:
+        """Merge into an object what is left to do, and return its version then."""
+        with self.cluster.changing(resource, namespace, name) as found:
+            for part, changes in (patch_for(found) or {}).items():
+                found[part] = merge(found.get(part), changes)
+        return claim_patches.version_of(self.cluster.get(resource, namespace, name))
+
+    def _require_new(self, resource: Resource, namespace: str, name: str) -> None:
+        if self.cluster.has(resource, namespace, name):
+            raise ApiError(409, f'{resource.plural} "{name}" already exists')

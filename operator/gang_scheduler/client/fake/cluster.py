@@ -1,0 +1,143 @@
+"""The server's side: the objects, and who watches them."""
+
+import copy
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Literal
+
+from gang_scheduler.api.kinds import (
+    CLUSTER_NETWORK_TOPOLOGIES,
+    CSI_DRIVERS,
+    CSI_NODES,
+    CSI_STORAGE_CAPACITIES,
+    JOB_SETS,
+    JOBS,
+    KUEUE_TOPOLOGIES,
+    NAMESPACES,
+    NATIVE_POD_GROUPS,
+    NODES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    POD_DISRUPTION_BUDGETS,
+    POD_GROUPS,
+    PODS,
+    SCHED_PLUGINS_POD_GROUPS,
+    STORAGE_CLASSES,
+    Resource,
+)
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.documents import Document, uid_of
+from gang_scheduler.client.port import Body
+
+LEASES = Resource("coordination.k8s.io", "v1", "leases")
+EVENTS = Resource("events.k8s.io", "v1", "events")
+SERVED = (
+    *(PODS, NODES, NAMESPACES, LEASES, EVENTS, POD_DISRUPTION_BUDGETS),
+    *(POD_GROUPS, SCHED_PLUGINS_POD_GROUPS, NATIVE_POD_GROUPS[0]),
+    *(PERSISTENT_VOLUMES, PERSISTENT_VOLUME_CLAIMS, STORAGE_CLASSES),
+    *(CSI_NODES, CSI_DRIVERS, CSI_STORAGE_CAPACITIES),
+    *(JOBS, JOB_SETS, CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES[0]),
+)
+
+Change = Literal["ADDED", "MODIFIED", "DELETED"]
+Watcher = Callable[[Resource, Change, Document], None]
+
+
+class FakeCluster:
+    """The objects. `watchers` are told of every change with a copy, before the write returns.
+
+    `without_status` are the kinds whose CRD has no status subresource: their generation counts
+    status writes, too.
+    """
+
+    def __init__(
+        self, served: Iterable[Resource] = SERVED, without_status: Iterable[Resource] = ()
+    ) -> None:
+        self.watchers: list[Watcher] = []
+        self.without_status = frozenset(without_status)
+        self._objects: dict[Resource, dict[tuple[str, str], Document]] = {
+            resource: {} for resource in served
+        }
+        self._version = 0
+
+    def put(self, resource: Resource, body: Body) -> Document:
+        """Create or replace an object and return it with what a server fills in.
+
+        A body of another uid is another object: watchers see the first one go.
+        """
+        document = copy.deepcopy(dict(body))
+        metadata = document["metadata"] = dict(document["metadata"])
+        namespace, name = metadata.get("namespace", ""), metadata["name"]
+        before = self._objects[resource].get((namespace, name))
+        if before is not None and metadata.get("uid", uid_of(before)) != uid_of(before):
+            self._remove(resource, namespace, name)
+            before = None
+        known = before["metadata"] if before else {}
+        for field, made_up in (
+            ("uid", f"uid-{self._version + 1}"),
+            ("creationTimestamp", now()),
+            ("generation", 1),
+        ):
+            metadata.setdefault(field, known.get(field, made_up))
+        return self._store(resource, document)
+
+    def has(self, resource: Resource, namespace: str, name: str) -> bool:
+        """Tell whether there is such an object."""
+        return (namespace, name) in self._objects.get(resource, {})
+
+    def get(self, resource: Resource, namespace: str, name: str) -> Document:
+        """Return a copy of an object. Raises ApiError 404."""
+        return copy.deepcopy(self._find(resource, namespace, name))
+
+    def all(self, resource: Resource) -> list[Document]:
+        """Return copies of all objects of a kind. Raises ApiError 404 for one not served."""
+        if resource not in self._objects:
+            raise ApiError(404, "the server could not find the requested resource")
+        return copy.deepcopy(list(self._objects[resource].values()))
+
+    def delete(self, resource: Resource, namespace: str, name: str) -> None:
+        """Remove an object; one with finalizers is only marked, as being deleted."""
+        if self._find(resource, namespace, name)["metadata"].get("finalizers"):
+            with self.changing(resource, namespace, name) as found:
+                found["metadata"].setdefault("deletionTimestamp", now())
+        else:
+            self._remove(resource, namespace, name)
+
+    @contextmanager
+    def changing(self, resource: Resource, namespace: str, name: str) -> Iterator[Document]:
+        """Yield an object to be changed in place, and store it unless an exception is raised."""
+        changed = self.get(resource, namespace, name)
+        yield changed
+        self._store(resource, changed)
+
+    def _find(self, resource: Resource, namespace: str, name: str) -> Document:
+        found = self._objects.get(resource, {}).get((namespace, name))
+        if found is None:
+            raise ApiError(404, f'{resource.plural} "{name}" not found')
+        return found
+
+    def _store(self, resource: Resource, document: Document) -> Document:
+        metadata = document["metadata"]
+        key = (metadata.get("namespace", ""), metadata["name"])
+        before = self._objects[resource].get(key)
+        metadata["resourceVersion"] = before["metadata"]["resourceVersion"] if before else ""
+        # As in Kubernetes, a write that changes nothing makes no new version and no event.
+        if before != document:
+            self._version += 1
+            metadata["resourceVersion"] = str(self._version)
+            self._objects[resource][key] = document
+            self._tell(resource, "MODIFIED" if before else "ADDED", document)
+        return copy.deepcopy(document)
+
+    def _remove(self, resource: Resource, namespace: str, name: str) -> None:
+        self._tell(resource, "DELETED", self._objects[resource].pop((namespace, name)))
+
+    def _tell(self, resource: Resource, change: Change, document: Document) -> None:
+        for watcher in self.watchers:
+            watcher(resource, change, copy.deepcopy(document))
+
+
+def now() -> str:
+    """Return the time as the API server writes it down."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,133 @@
+"""Requests to one server, over connections that are kept for the next."""
+
+import asyncio
+import math
+import ssl
+import time
+import urllib.parse
+from collections import deque
+from collections.abc import Mapping
+
+from gang_scheduler.client.http1.address import Address
+from gang_scheduler.client.http1.answers import Answer, BrokenError
+from gang_scheduler.client.http1.channel import Channel, UnansweredError
+
+CONNECT_SECONDS = 10
+KEEP_SECONDS = 60
+"""How long an idle connection is kept: the next gang need not shake hands. The API server would
+keep it for 90 s."""
+SEND_SECONDS = 4
+"""What is to be changed is sent within this time or not at all: it was allowed when it was asked
+for, and the process may have been stopped since."""
+IN_PATHS = "/?&=%:@!$'()*+,;~"
+"""What is sent as it is, beside letters and digits. Above all no space and no end of a line."""
+
+
+class Client:
+    """Asks over at most `limit` connections at once; who comes later waits in line.
+
+    Of those that are idle the freshest is taken: the others can be closed when they get old.
+    """
+
+    def __init__(
+        self, url: str, tls: ssl.SSLContext, headers: Mapping[str, str], limit: int
+    ) -> None:
+        self._address = Address.of(url, tls)
+        self._constant = f" HTTP/1.1\r\nHost: {self._address.name}\r\n{_lines(headers)}"
+        self._slots = asyncio.Semaphore(limit)
+        self._open: set[Channel] = set()
+        self._idle: deque[Channel] = deque()
+        self._sweep: asyncio.TimerHandle | None = None
+        self._is_closed = False
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        timeout_seconds: float,
+    ) -> Answer:
+        """Return the answer. Raises OSError if none comes in time.
+
+        What may have been done is not sent twice: only reading is. What changes something is not
+        sent late.
+        """
+        request = self._bytes_of(method, path, headers, body)
+        # The loop's clock stands still while a callback runs, and timeouts come after what is read.
+        latest = time.monotonic() + (math.inf if method == "GET" else SEND_SECONDS)
+        async with asyncio.timeout(timeout_seconds), self._slots:
+            kept = self._freshest()
+            if kept is not None:
+                try:
+                    return await self._exchange(kept, request, latest)
+                except UnansweredError:
+                    if method != "GET":
+                        raise
+            return await self._exchange(await self._dial(), request, latest)
+
+    async def close(self) -> None:
+        """Close all connections. What is under way ends with an error, and so does what follows."""
+        self._is_closed = True
+        if self._sweep is not None:
+            self._sweep.cancel()
+        for each in self._open:
+            each.abort()
+        if self._open:
+            await asyncio.wait([each.ended for each in self._open])
+
+    def _bytes_of(
+        self, method: str, path: str, headers: Mapping[str, str], body: bytes | None
+    ) -> bytes:
+        target = self._address.path + urllib.parse.quote(path, safe=IN_PATHS)
+        length = "" if body is None else f"Content-Length: {len(body)}\r\n"
+        head = f"{method} {target}{self._constant}{_lines(headers)}{length}\r\n"
+        return head.encode() + (body or b"")
+
+    async def _exchange(self, channel: Channel, request: bytes, latest: float) -> Answer:
+        if time.monotonic() > latest:
+            self._keep(channel)
+            raise TimeoutError("there was no way to send it in time")
+        answer = await channel.ask(request)
+        if channel.is_open:
+            self._keep(channel)
+        return answer
+
+    async def _dial(self) -> Channel:
+        if self._is_closed:
+            raise BrokenError("the client is closed")
+        async with asyncio.timeout(CONNECT_SECONDS):
+            channel = await self._address.dial()
+        self._open.add(channel)
+        channel.ended.add_done_callback(lambda _: self._open.discard(channel))
+        if self._is_closed:  # While it was made.
+            channel.abort()
+        return channel
+
+    def _freshest(self) -> Channel | None:
+        while self._idle:
+            channel = self._idle.pop()
+            if channel.is_open:
+                return channel
+        return None
+
+    def _keep(self, channel: Channel) -> None:
+        loop = asyncio.get_running_loop()
+        channel.idle_since = loop.time()
+        self._idle.append(channel)
+        if self._sweep is None:
+            self._sweep = loop.call_later(KEEP_SECONDS, self._close_idle)
+
+    def _close_idle(self) -> None:
+        """Close what was not needed for long, and look again when the next one may be due."""
+        loop = asyncio.get_running_loop()
+        while self._idle and self._idle[0].idle_since + KEEP_SECONDS <= loop.time():
+            self._idle.popleft().abort()
+        self._sweep = None
+        if self._idle:
+            due = self._idle[0].idle_since + KEEP_SECONDS
+            self._sweep = loop.call_at(due, self._close_idle)
+
+
+def _lines(headers: Mapping[str, str]) -> str:
+    return "".join([f"{name}: {value}\r\n" for name, value in headers.items()])

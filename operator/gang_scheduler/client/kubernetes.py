@@ -1,0 +1,204 @@
+"""The Api port on a real API server."""
+
+from collections.abc import Callable, Mapping
+from typing import TypeVar
+
+import msgspec
+import orjson
+
+from gang_scheduler.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, Resource
+from gang_scheduler.client import claim_patches
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.port import Body
+from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
+from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.wire.metadata import IdentityList
+
+T = TypeVar("T")
+
+MERGE_PATCH = "application/merge-patch+json"
+STRATEGIC_PATCH = "application/strategic-merge-patch+json"
+METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+PAGE = 5000
+EVENT_SECONDS = 5.0
+"""They are sent one by one: what hangs holds up all that follow."""
+BIND_SECONDS = 4.0
+"""No longer than a Lease outlasts its renewal deadline: a successor must not meet late bindings."""
+
+
+class KubernetesApi:
+    """Raw requests: what is sent is built here, and of the answers only what is needed is read."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        # Custom resources whose CRD turned out to have no status subresource.
+        self._without_status: set[Resource] = set()
+
+    async def bind(self, pod: PodRef, node: str, annotations: Mapping[str, str]) -> None:
+        """Bind the pod, if it still has this uid, and add the annotations in the same write."""
+        binding = {
+            "apiVersion": "v1",
+            "kind": "Binding",
+            "metadata": {
+                "name": pod.name,
+                "namespace": pod.namespace,
+                "uid": pod.uid,
+                "annotations": annotations,
+            },
+            "target": {"apiVersion": "v1", "kind": "Node", "name": node},
+        }
+        path = _path(PODS, pod.namespace, pod.name) + "/binding"
+        await self._connection.request(
+            "POST", path, orjson.dumps(binding), timeout_seconds=BIND_SECONDS
+        )
+
+    async def bound_node(self, pod: PodRef) -> str:
+        """Return the node of the pod, "" while it has none; GONE if the uid is another."""
+        path = _path(PODS, pod.namespace, pod.name)
+        answer = await self._connection.request("GET", path, timeout_seconds=BIND_SECONDS)
+        found = _decoded(answer, pod_wire.PodPlace)
+        if found.metadata.uid != pod.uid:
+            raise ApiError(404, f"pod {pod.namespace}/{pod.name} is another one now")
+        return found.spec.node_name
+
+    async def delete_pod(self, pod: PodRef) -> None:
+        """Delete the pod, if it still has this uid, with its own grace period."""
+        options = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": {"uid": pod.uid},
+        }
+        path = _path(PODS, pod.namespace, pod.name)
+        await self._connection.request("DELETE", path, orjson.dumps(options))
+
+    async def evict(self, pod: PodRef, *, dry_run: bool = False) -> None:
+        """Delete the same pod as far as budgets allow, or only ask; PROTECTED if they do not."""
+        eviction = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": pod.name, "namespace": pod.namespace},
+            "deleteOptions": {"preconditions": {"uid": pod.uid}},
+        }
+        path = _path(PODS, pod.namespace, pod.name) + "/eviction"
+        query = "?dryRun=All" if dry_run else ""
+        await self._connection.request("POST", path + query, orjson.dumps(eviction))
+
+    async def nominate(self, pod: PodRef, node: str) -> None:
+        """Say which node room is made on for a pod; "" says that none is. REFUSED for another."""
+        patch = {"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": node or None}}
+        path = _path(PODS, pod.namespace, pod.name) + "/status"
+        await self._connection.request("PATCH", path, orjson.dumps(patch), MERGE_PATCH)
+
+    async def select_node(self, claim: ClaimRef, node: str) -> int:
+        """Have the volume of a claim made for a node, and return the claim's version then.
+
+        A bound claim is left alone. REFUSED if another node was selected, GONE if the uid is
+        another, CONFLICT if somebody else changes the claim right now.
+        """
+        path = _path(PERSISTENT_VOLUME_CLAIMS, claim.namespace, claim.name)
+        return await self._change(path, lambda it: claim_patches.selecting(it, claim, node))
+
+    async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
+        """Have a volume bound to a claim, and return the volume's version then.
+
+        REFUSED if it is another claim's, GONE and CONFLICT as above.
+        """
+        path = _path(PERSISTENT_VOLUMES, name=volume.name)
+        return await self._change(path, lambda it: claim_patches.reserving(it, volume, claim))
+
+    async def _change(self, path: str, patch_for: Callable[[Body], Body | None]) -> int:
+        """Read an object, patch it if anything is left to do, and return its version then."""
+        answer = await self._connection.request("GET", path, timeout_seconds=BIND_SECONDS)
+        patch = patch_for(_document(answer))
+        if patch is not None:
+            body = orjson.dumps(patch)
+            answer = await self._connection.request(
+                "PATCH", path, body, MERGE_PATCH, timeout_seconds=BIND_SECONDS
+            )
+        return claim_patches.version_of(_document(answer))
+
+    async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
+        """Set one condition of a pod. REFUSED if the uid is another."""
+        # The uid makes the API server refuse the patch if the pod is another one by now.
+        patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}}
+        path = _path(PODS, pod.namespace, pod.name) + "/status"
+        await self._connection.request("PATCH", path, orjson.dumps(patch), STRATEGIC_PATCH)
+
+    async def patch_status(
+        self, resource: Resource, namespace: str, name: str, status: Body
+    ) -> bool:
+        """Merge into the status by the way the CRD allows; tell whether that was a subresource."""
+        path = _path(resource, namespace, name)
+        patch = orjson.dumps({"status": status})
+        if resource not in self._without_status:
+            try:
+                await self._connection.request("PATCH", path + "/status", patch, MERGE_PATCH)
+            except ApiError as error:
+                if error.kind is not Kind.GONE or await self._has_status(resource):
+                    raise
+            else:
+                return True
+        await self._connection.request("PATCH", path, patch, MERGE_PATCH)
+        return False
+
+    async def _has_status(self, resource: Resource) -> bool:
+        """Ask what the CRD serves: after a 404, the object may as well be gone."""
+        answer = await self._connection.request("GET", f"/apis/{resource.group}/{resource.version}")
+        served = {each["name"] for each in _document(answer).get("resources", ())}
+        if f"{resource.plural}/status" in served:
+            return True
+        self._without_status.add(resource)
+        return False
+
+    async def create_event(self, namespace: str, event: Body) -> None:
+        """Create an Event of events.k8s.io/v1."""
+        path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
+        body = orjson.dumps(event)
+        await self._connection.request("POST", path, body, timeout_seconds=EVENT_SECONDS)
+
+    async def uids(self, resource: Resource) -> Mapping[str, PodRef]:
+        """List all objects of a kind by uid. GONE if the kind is not served."""
+        found: dict[str, PodRef] = {}
+        following: str | None = ""
+        while following is not None:
+            path = f"{_path(resource)}?limit={PAGE}&continue={following}"
+            answer = await self._connection.request("GET", path, accept=METADATA_ONLY)
+            page = _decoded(answer, IdentityList)
+            for item in page.items or ():
+                each = item.metadata
+                found[each.uid] = PodRef(each.namespace, each.name, each.uid)
+            following = page.metadata.continue_ or None
+        return found
+
+    async def get_lease(self, namespace: str, name: str) -> Body:
+        """Return a Lease."""
+        answer = await self._connection.request("GET", _path(_LEASES, namespace, name))
+        return _document(answer)
+
+    async def put_lease(self, namespace: str, name: str, lease: Body) -> Body:
+        """Create a Lease without a resourceVersion, or replace the one of that version."""
+        body = orjson.dumps(lease)
+        if lease["metadata"].get("resourceVersion"):
+            path = _path(_LEASES, namespace, name)
+            return _document(await self._connection.request("PUT", path, body))
+        return _document(await self._connection.request("POST", _path(_LEASES, namespace), body))
+
+
+_LEASES = Resource("coordination.k8s.io", "v1", "leases")
+
+
+def _path(resource: Resource, namespace: str = "", name: str = "") -> str:
+    return resource.path(namespace, name)
+
+
+def _document(answer: bytes) -> Body:
+    return _decoded(answer, dict)
+
+
+def _decoded(answer: bytes, kind: type[T]) -> T:
+    """Return what an answer says. What is between may cut it short, or write one of its own."""
+    try:
+        return msgspec.json.decode(answer, type=kind)
+    except msgspec.DecodeError as error:
+        raise ApiError(0, f"the answer is no {kind.__name__}: {error}") from error

@@ -1,0 +1,250 @@
+"""Who of the replicas schedules: the one that holds a Lease of coordination.k8s.io/v1.
+
+Two never lead at once. A leader stops writing `renew_deadline` after it sent its last successful
+renewal; the others wait the longer `lease_seconds` after they saw it. Both are measured on a
+monotonic clock, each on its own machine, and so no wall clock is ever compared: the times in the
+Lease are for people.
+
+kubernetes_asyncio's election is not used: it blocks beyond its deadline, leaks its leading task
+when the connection breaks, writes local time as UTC, and never releases.
+"""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any
+
+import anyio
+
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.port import Api, Body
+
+NEVER = float("-inf")
+LATE_SECONDS = 2.0
+"""An API server that was stopped, and goes on, soon has read what it was sent before."""
+
+
+class LeadershipLost(Exception):  # noqa: N818 - reads as the event it reports.
+    """The Lease was not renewed in time, or is somebody else's: this process must not write."""
+
+
+def utc_now() -> datetime:
+    """Return the wall clock's time."""
+    return datetime.now(UTC)
+
+
+class LeaderElector:
+    """Competes for one Lease under an `identity` that no other process has. Times in seconds.
+
+    `acquired` is set once this process leads. `problem` is what the last failed attempt met.
+    `clock` must not stand still while a callback runs, as a loop's may: after a stop of the process
+    it is asked before anything else. `releases` can be withdrawn where writes may be on their way.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        namespace: str,
+        name: str,
+        identity: str,
+        *,
+        lease_seconds: int = 15,
+        renew_deadline: float = 10,
+        retry_seconds: float = 2,
+        request_seconds: float | None = None,
+        clock: Callable[[], float] | None = None,
+        wall_clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        if not lease_seconds > renew_deadline > retry_seconds > 0:
+            raise ValueError("lease_seconds > renew_deadline > retry_seconds > 0 must hold")
+        self.acquired = asyncio.Event()
+        self.problem = ""
+        self.releases = True
+        self._api = api
+        self._namespace = namespace
+        self._name = name
+        self._identity = identity
+        self._lease_seconds = lease_seconds
+        self._renew_deadline = renew_deadline
+        self._retry_seconds = retry_seconds
+        # An attempt reads and writes: both together take less than a retry.
+        self._request_seconds = request_seconds or retry_seconds * 0.45
+        self._clock = clock or _loop_time
+        self._wall_clock = wall_clock
+        self._renewal_sent_at = NEVER
+        self._seen_version = ""
+        self._taken_until = NEVER
+        self._is_unanswered = False
+        self._answered_again_at = NEVER
+        self._written: Body | None = None
+
+    def is_leader(self) -> bool:
+        """Tell whether this process may write. Ask before every write: it ends by itself."""
+        return self._clock() < self._renewal_sent_at + self._renew_deadline
+
+    async def late_writes(self) -> None:
+        """Return when what a predecessor sent before an outage has arrived, or there was none.
+
+        Otherwise it has ended long ago: no request lasts as long as a Lease after its deadline.
+        """
+        await asyncio.sleep(max(0.0, self._answered_again_at + LATE_SECONDS - self._clock()))
+
+    async def run(self) -> None:
+        """Wait for the Lease, then renew it until cancelled; released in that case.
+
+        Raises LeadershipLost when another holder may follow.
+        """
+        try:
+            # 1. Wait until the Lease is ours.
+            while not await self._attempt():  # noqa: ASYNC110 - a pause between requests.
+                await asyncio.sleep(self._retry_seconds)
+            self.acquired.set()
+            # 2. Keep it.
+            while self.is_leader():
+                await self._renew()
+        except asyncio.CancelledError:
+            # 3. Let the next one lead at once.
+            with anyio.CancelScope(shield=True):
+                if self.releases:
+                    await self.release()
+            raise
+        raise LeadershipLost(self.problem or "not renewed in time")
+
+    async def release(self) -> None:
+        """Give the Lease up if it is ours. Does not insist: it would end by itself."""
+        # First of all: from here on nothing of ours is written.
+        self._renewal_sent_at = NEVER
+        with suppress(ApiError, TimeoutError):
+            lease = await self._read()
+            if lease is not None and _holder(lease) == self._identity:
+                await self._write(lease, holder="", seconds=1)
+
+    async def _renew(self) -> None:
+        """Make one attempt after a pause, and none beyond the deadline."""
+        with suppress(TimeoutError):
+            left = self._renewal_sent_at + self._renew_deadline - self._clock()
+            async with asyncio.timeout(left):
+                await asyncio.sleep(self._retry_seconds)
+                await self._attempt()
+
+    async def _attempt(self) -> bool:
+        """Take or renew the Lease if it is free or ours; tell whether that succeeded."""
+        try:
+            return await self._renewed() or await self._taken()
+        except (ApiError, TimeoutError) as error:
+            self._note(error)
+            return False
+
+    async def _renewed(self) -> bool:
+        """Renew the Lease as we wrote it last, without a look; tell whether it was still that."""
+        lease, self._written = self._written, None
+        if lease is None or not self.is_leader():
+            return False
+        try:
+            await self._put(lease)
+        except ApiError as error:
+            if error.kind is Kind.UNKNOWN:
+                raise
+            self._note(error)
+            return False
+        return True
+
+    async def _taken(self) -> bool:
+        """Read the Lease, and take or renew it if no other holds it; tell whether so."""
+        lease = await self._read()
+        if self._is_unanswered:
+            self._is_unanswered, self._answered_again_at = False, self._clock()
+        if self._is_taken(lease):
+            self.problem = f"the Lease is held by {_holder(lease) or 'somebody'}"
+            self._renewal_sent_at = NEVER
+            return False
+        if self.acquired.is_set() and not self.is_leader():
+            # Bindings were given up meanwhile whose outcome is not known: begin from the start.
+            return False
+        await self._put(lease)
+        return True
+
+    async def _put(self, lease: Body | None) -> None:
+        """Write the next record, and lead from the moment at which it was sent."""
+        sent_at = self._clock()
+        self._written = await self._write(lease, self._identity, self._lease_seconds)
+        self._renewal_sent_at = sent_at
+
+    def _note(self, error: ApiError | TimeoutError) -> None:
+        self.problem = str(error) or "no answer in time"
+        if isinstance(error, TimeoutError) or error.kind is Kind.UNKNOWN:
+            self._is_unanswered = True
+
+    def _is_taken(self, lease: Body | None) -> bool:
+        """Tell whether another holder has shown a sign of life within its time.
+
+        A Lease that somebody deleted under its holder stays taken for as long.
+        """
+        if lease is not None and _holder(lease) in ("", self._identity):
+            self._taken_until = NEVER
+        elif lease is not None and _version(lease) != self._seen_version:
+            seconds = _spec(lease).get("leaseDurationSeconds") or self._lease_seconds
+            # Since the answer, not the request: the renewal may have come in between.
+            self._taken_until = self._clock() + float(seconds)
+            self._seen_version = _version(lease)
+        return self._clock() < self._taken_until
+
+    async def _read(self) -> Body | None:
+        try:
+            async with asyncio.timeout(self._request_seconds):
+                return await self._api.get_lease(self._namespace, self._name)
+        except ApiError as error:
+            if error.kind is Kind.GONE:
+                return None
+            raise
+
+    async def _write(self, lease: Body | None, holder: str, seconds: int) -> Body:
+        """Write the next record and return it.
+
+        The resourceVersion in it makes that fail if anybody wrote meanwhile.
+        """
+        now = _micro_time(self._wall_clock())
+        spec = _spec(lease)
+        same = lease is None or _holder(lease) == holder
+        # As in client-go, giving up is no transition; the next holder is one.
+        follows = int(bool(holder) and not same)
+        document = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "metadata": {
+                **(lease["metadata"] if lease is not None else {}),
+                "namespace": self._namespace,
+                "name": self._name,
+            },
+            "spec": {
+                **spec,
+                "holderIdentity": holder,
+                "leaseDurationSeconds": seconds,
+                "acquireTime": spec.get("acquireTime") or now if same else now,
+                "renewTime": now,
+                "leaseTransitions": (spec.get("leaseTransitions") or 0) + follows,
+            },
+        }
+        async with asyncio.timeout(self._request_seconds):
+            return await self._api.put_lease(self._namespace, self._name, document)
+
+
+def _spec(lease: Body | None) -> dict[str, Any]:
+    return dict(lease.get("spec") or {}) if lease is not None else {}
+
+
+def _holder(lease: Body | None) -> str:
+    return str(_spec(lease).get("holderIdentity") or "")
+
+
+def _version(lease: Body) -> str:
+    return str(lease["metadata"]["resourceVersion"])
+
+
+def _loop_time() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _micro_time(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -1,0 +1,61 @@
+"""The port of the API server. `kubernetes` and `fake` implement it."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from gang_scheduler.api.kinds import Resource
+from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
+
+Body = Mapping[str, Any]
+
+
+class Api(Protocol):
+    """The writes and reads of the scheduler beside its watches. Every method may raise ApiError."""
+
+    async def bind(self, pod: PodRef, node: str, annotations: Mapping[str, str]) -> None:
+        """Bind the pod, if it still has this uid, and add the annotations in the same write."""
+
+    async def bound_node(self, pod: PodRef) -> str:
+        """Return the node of the pod, "" while it has none; GONE if the uid is another."""
+
+    async def delete_pod(self, pod: PodRef) -> None:
+        """Delete the pod, if it still has this uid, with its own grace period."""
+
+    async def evict(self, pod: PodRef, *, dry_run: bool = False) -> None:
+        """Delete the same pod as far as budgets allow, or only ask; PROTECTED if they do not."""
+
+    async def nominate(self, pod: PodRef, node: str) -> None:
+        """Say which node room is made on for a pod; "" says that none is. REFUSED for another."""
+
+    async def select_node(self, claim: ClaimRef, node: str) -> int:
+        """Have the volume of a claim made for a node, and return the claim's version then.
+
+        A bound claim is left alone. REFUSED if another node was selected, GONE if the uid is
+        another, CONFLICT if somebody else changes the claim right now.
+        """
+
+    async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
+        """Have a volume bound to a claim, and return the volume's version then.
+
+        REFUSED if it is another claim's, GONE and CONFLICT as above.
+        """
+
+    async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
+        """Set one condition of a pod. REFUSED if the uid is another."""
+
+    async def patch_status(
+        self, resource: Resource, namespace: str, name: str, status: Body
+    ) -> bool:
+        """Merge into the status by the way the CRD allows; tell whether that was a subresource."""
+
+    async def create_event(self, namespace: str, event: Body) -> None:
+        """Create an Event of events.k8s.io/v1."""
+
+    async def uids(self, resource: Resource) -> Mapping[str, PodRef]:
+        """List all objects of a kind by uid. GONE if the kind is not served."""
+
+    async def get_lease(self, namespace: str, name: str) -> Body:
+        """Return a Lease."""
+
+    async def put_lease(self, namespace: str, name: str, lease: Body) -> Body:
+        """Create a Lease without a resourceVersion, or replace the one of that version."""

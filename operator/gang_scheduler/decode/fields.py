@@ -1,0 +1,125 @@
+"""Single fields of objects: structs, times, amounts and label keys, or what is wrong with one."""
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, TypeVar
+
+import msgspec
+
+from gang_scheduler.api.parsing import InvalidField, shortened, without_nulls
+from gang_scheduler.model import resources
+from gang_scheduler.model.network.topology_request import LayerRef
+from gang_scheduler.wire.quantities import Quantities
+
+T = TypeVar("T")
+
+_PATH_STEP = re.compile(r"\.(?P<key>[^.\[]+)|\[(?P<index>\d+)\]|(?P<any>\[\.\.\.\])")
+_EXPECTED = re.compile(r"Expected `(?P<kinds>[^`]+)`(?: (?P<bound>[<>]=) (?P<limit>-?[0-9]+))?")
+_BOUNDS = {"<=": "at most", ">=": "at least"}
+_KINDS = {
+    "str": "a string",
+    "int": "a whole number",
+    "float": "a number",
+    "bool": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "null": "absent",
+}
+
+
+def read(body: Mapping[str, Any], struct: type[T]) -> T:
+    """Return `body` as a wire struct. Raises InvalidField naming the field and the value."""
+    try:
+        return msgspec.convert(body, struct)
+    except (msgspec.ValidationError, UnicodeEncodeError):
+        # To Kubernetes null is absent. It is rare, so it is only looked for now.
+        return _read_without_nulls(without_nulls(body), struct)
+
+
+def _read_without_nulls(body: Mapping[str, Any], struct: type[T]) -> T:
+    try:
+        return msgspec.convert(body, struct)
+    except UnicodeEncodeError as error:
+        raise InvalidField("the object", None, "has half of a character in it") from error
+    except msgspec.ValidationError as error:
+        text, _, path = str(error).partition(" - at `$")
+        field, value = _locate(body, path.removesuffix("`"))
+        raise InvalidField(field or "the object", value, _in_words(text)) from error
+
+
+def timestamp(text: str, field: str = "metadata.creationTimestamp") -> int:
+    """Return an RFC 3339 time in seconds since the epoch; 0 for none. Raises InvalidField."""
+    try:
+        return int(datetime.fromisoformat(text).timestamp()) if text else 0
+    except (ValueError, TypeError, OverflowError) as error:
+        raise InvalidField(field, text, "must be a time") from error
+
+
+def _locate(body: Any, path: str) -> tuple[str, object]:  # noqa: ANN401 - any JSON value.
+    """Follow msgspec's path to the value that it did not accept."""
+    field = ""
+    for step in _PATH_STEP.finditer(path):
+        if step["any"]:
+            key = min(body, key=lambda name: _plainness(body[name]))
+            field, body = f"{field}[{key}]", body[key]
+        elif step["key"]:
+            field, body = f"{field}.{step['key']}", body.get(step["key"])
+        else:
+            field, body = f"{field}{step.group()}", body[int(step["index"])]
+    return field.removeprefix("."), body
+
+
+def _in_words(problem: str) -> str:
+    expected = _EXPECTED.match(problem)
+    if expected is None:
+        return f"is wrong ({shortened(problem)})"
+    if expected["bound"]:
+        return f"must be {_BOUNDS[expected['bound']]} {expected['limit']}"
+    kinds = [each.strip() for each in expected["kinds"].split("|")]
+    return "must be " + " or ".join(_KINDS.get(kind, kind) for kind in kinds)
+
+
+def _plainness(value: object) -> int:
+    """Rank values of a map, where msgspec does not say which is wrong: the oddest is."""
+    return 2 if isinstance(value, str) else int(isinstance(value, int | float))
+
+
+def field(key: str) -> str:
+    """Return an annotation as errors name it."""
+    return f"metadata.annotations[{key}]"
+
+
+def whole_number(present: Mapping[str, str], key: str, default: int | None) -> int | None:
+    """Return a number of at least 1. Raises InvalidField for anything else."""
+    text = present.get(key)
+    if text is None:
+        return default
+    if not re.fullmatch(r"[0-9]{1,9}", text) or int(text) < 1:
+        raise InvalidField(field(key), text, "must be a whole number of at least 1")
+    return int(text)
+
+
+def amounts(quantities: Quantities, field: str) -> dict[str, int]:
+    """Return the integers of a map of quantities. Raises InvalidField naming field and value."""
+    result = {}
+    for name, quantity in quantities.items():
+        try:
+            result[name] = min(resources.amount_of(name, quantity), resources.ENORMOUS)
+        except ValueError as error:
+            raise InvalidField(f"{field}.{name}", quantity, "must be a quantity") from error
+        if result[name] < 0:
+            raise InvalidField(f"{field}.{name}", quantity, "must not be negative")
+    return result
+
+
+_LABEL_KEY = re.compile(
+    r"(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+)
+
+
+def label_layer(where: str, key: str) -> LayerRef:
+    """Return the layer of a node label. Raises InvalidField for what cannot be the key of one."""
+    if not _LABEL_KEY.fullmatch(key):
+        raise InvalidField(where, key, "must be the key of a node label")
+    return LayerRef(key, by_label=True)

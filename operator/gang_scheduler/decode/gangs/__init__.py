@@ -1,0 +1,10 @@
+"""What objects and pods say of gangs.
+
+| module            | promise                                                                   |
+|-------------------|---------------------------------------------------------------------------|
+| membership        | the table of ways in which a pod names its gang                           |
+| gang_specs        | quorum, options and topology request of a gang, from an object or members |
+| workloads         | gangs that Jobs and JobSets declare                                       |
+| gang_annotations  | the options of a gang in annotations                                      |
+| topology_requests | the topology request of a gang as a whole                                 |
+"""

@@ -1,0 +1,266 @@
+"""What an object says of a gang, valid or not: PodGroups of any API group, and members."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.kinds import Resource
+from gang_scheduler.api.parsing import InvalidField, parse_spec
+from gang_scheduler.api.pod_group import PodGroup
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.fields import amounts
+from gang_scheduler.decode.gangs import gang_annotations, membership, topology_requests
+from gang_scheduler.decode.gangs.gang_annotations import GangOptions
+from gang_scheduler.model.gangs import GangKey, Problem, Reason
+from gang_scheduler.model.network.topology_request import Gathering
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.wire.metadata import MetadataOnly
+from gang_scheduler.wire.pod_groups import DisruptionMode, NativePodGroup, NativePodGroupSpec
+
+DEFAULTS = GangOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """What is said of one gang. With a `problem` the gang waits, and only its key counts.
+
+    `resource` is the kind of the object that says it, None where members do. `apart`: every member
+    is a gang of one. `priority` is None where the members' decides. Of `completions` in all, those
+    that succeeded are not needed any more; `finished` says that nothing is. `gathering` is what it
+    asks of the network.
+    `disrupted_whole`: who evicts one member evicts all. `status` is what is written on the object
+    now, and `was_scheduled` and `quorum_since` what it says of the gang. We write all of it, and
+    where there is no status subresource that moves the generation: so none of it makes a
+    declaration differ.
+    """
+
+    key: GangKey
+    uid: str
+    resource: Resource | None = None
+    generation: int = field(default=0, compare=False)
+    created_at: float = 0
+    min_member: int = 1
+    apart: bool = False
+    priority: int | None = None
+    min_resources: tuple[tuple[str, int], ...] = ()
+    completions: int | None = None
+    finished: bool = False
+    options: GangOptions = DEFAULTS
+    gathering: Gathering | None = None
+    disrupted_whole: bool = False
+    problem: Problem | None = None
+    was_scheduled: bool = field(default=False, compare=False)
+    scheduled_at: int = field(default=0, compare=False)
+    quorum_since: int | None = field(default=None, compare=False)
+    status: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+
+def pod_group(body: Mapping[str, Any]) -> Declaration:
+    """Return what a PodGroup of scheduling.sigs.k8s.io or scheduling.x-k8s.io says."""
+    seen = _seen(body, membership.POD_GROUP.name)
+    try:
+        parsed = parse_spec(PodGroup, body)
+        present = fields.read(body, MetadataOnly).metadata.annotations
+        options = gang_annotations.read(present)
+        gathering = topology_requests.network_topology_spec(present)
+        minimum = amounts({**(parsed.spec.min_resources or {})}, "spec.minResources")
+    except InvalidField as error:
+        return replace(seen, problem=_invalid(error))
+    if parsed.spec.schedule_timeout_seconds is not None:
+        options = replace(options, timeout_seconds=parsed.spec.schedule_timeout_seconds)
+    return _checked(
+        replace(
+            seen,
+            min_member=parsed.spec.min_member,
+            min_resources=tuple(sorted(minimum.items())),
+            options=options,
+            gathering=gathering,
+            was_scheduled=_is_true(seen.status, "Scheduled"),
+            scheduled_at=_since(seen.status, "Scheduled"),
+            quorum_since=_start_time(seen.status),
+        )
+    )
+
+
+def native_pod_group(body: Mapping[str, Any]) -> Declaration:
+    """Return what a PodGroup of scheduling.k8s.io says, in any served version."""
+    seen = _seen(body, membership.NATIVE.name)
+    try:
+        spec = fields.read(body, NativePodGroup).spec
+        min_count = _min_count(spec)
+        min_runtime = gang_annotations.min_runtime(
+            fields.read(body, MetadataOnly).metadata.annotations
+        )
+        gathering = topology_requests.native_constraint(spec.scheduling_constraints)
+    except InvalidField as error:
+        return replace(seen, problem=_invalid(error))
+    unsupported = next(_not_yet(body.get("spec") or {}, spec), None)
+    return replace(
+        seen,
+        min_member=min_count,
+        apart=spec.scheduling_policy.gang is None,
+        priority=spec.priority,
+        options=replace(DEFAULTS, min_runtime_seconds=min_runtime),
+        gathering=gathering,
+        disrupted_whole=_disrupts_all(spec.disruption_mode),
+        problem=_unsupported(unsupported) if unsupported else None,
+        was_scheduled=_is_true(seen.status, "PodGroupInitiallyScheduled"),
+        scheduled_at=_since(seen.status, "PodGroupInitiallyScheduled"),
+    )
+
+
+def by_members(key: GangKey, members: Iterable[Pod]) -> Declaration | None:
+    """Return what the annotations of the oldest member that has valid ones say.
+
+    Where none has, the oldest member's error is the gang's problem; None without members.
+    """
+    problem = None
+    for pod in sorted(members, key=lambda each: (each.created_at, each.uid)):
+        seen = Declaration(key, pod.uid, created_at=pod.created_at)
+        try:
+            said = replace(
+                seen,
+                min_member=_min_available(pod),
+                options=gang_annotations.read(pod.annotations),
+                gathering=topology_requests.network_topology_spec(pod.annotations),
+            )
+        except InvalidField as error:
+            problem = problem or replace(seen, problem=_invalid(error))
+        else:
+            return _checked(said)
+    return problem
+
+
+def by_itself(key: GangKey, members: Iterable[Pod]) -> Declaration | None:
+    """Return what a pod without a gang asks for; None where it asks for nothing.
+
+    One that has just been replaced under its name does not count any more.
+    """
+    for pod in members:
+        if pod.living and annotations.NETWORK_TOPOLOGY_SPEC in pod.annotations:
+            return gathered(Declaration(key, pod.uid, created_at=pod.created_at), pod.annotations)
+    return None
+
+
+def gathered(declaration: Declaration, present: Mapping[str, str]) -> Declaration:
+    """Add what annotations ask of the network, or what is wrong with them."""
+    try:
+        gathering = topology_requests.network_topology_spec(present)
+    except InvalidField as error:
+        return replace(declaration, problem=_invalid(error))
+    return replace(declaration, gathering=gathering)
+
+
+def key_of(body: Mapping[str, Any], source: str) -> GangKey:
+    """Return the key of the gang that an object of this name describes."""
+    metadata = body.get("metadata") or {}
+    return GangKey(source, metadata.get("namespace", ""), metadata.get("name", ""))
+
+
+def _seen(body: Mapping[str, Any], source: str) -> Declaration:
+    metadata = body["metadata"]
+    group, _, version = str(body.get("apiVersion", "")).partition("/")
+    generation = metadata.get("generation")
+    return Declaration(
+        key=key_of(body, source),
+        uid=metadata.get("uid", ""),
+        resource=Resource(group, version, "podgroups"),
+        generation=generation if isinstance(generation, int) else 0,
+        created_at=_time(metadata.get("creationTimestamp")),
+        status=_readable(body.get("status")),
+    )
+
+
+def _checked(declaration: Declaration) -> Declaration:
+    """Add the problem of fields that are fine by themselves and not together."""
+    total = declaration.options.total
+    if total is not None and total < declaration.min_member:
+        where = fields.field(annotations.GANG_TOTAL_NUMBER)
+        least = f"must be at least minMember {declaration.min_member}"
+        return replace(declaration, problem=_invalid(InvalidField(where, total, least)))
+    return declaration
+
+
+def _min_count(spec: NativePodGroupSpec) -> int:
+    gang = spec.scheduling_policy.gang
+    if gang is not None and gang.min_count < 1:
+        where = "spec.schedulingPolicy.gang.minCount"
+        raise InvalidField(where, gang.min_count, "must be at least 1")
+    return 1 if gang is None else gang.min_count
+
+
+def _disrupts_all(mode: DisruptionMode | str) -> bool:
+    return mode == "PodGroup" if isinstance(mode, str) else mode.all is not None
+
+
+def _not_yet(body: Mapping[str, Any], spec: NativePodGroupSpec) -> Iterator[str]:
+    """Yield the fields of a native PodGroup that must not be ignored and are not built yet."""
+    yield from topology_requests.unknown_constraints(body.get("schedulingConstraints") or {})
+    if spec.resource_claims:
+        yield "spec.resourceClaims"
+    if spec.parent_composite_pod_group_name:
+        yield "spec.parentCompositePodGroupName"
+
+
+def _min_available(pod: Pod) -> int:
+    for present, key in (
+        (pod.annotations, annotations.GANG_MIN_AVAILABLE),
+        (pod.labels, annotations.GANG_MIN_AVAILABLE_LABEL),
+    ):
+        found = fields.whole_number(present, key, None)
+        if found is not None:
+            return found
+    raise InvalidField(fields.field(annotations.GANG_MIN_AVAILABLE), None, "is required")
+
+
+def _is_true(status: Mapping[str, Any], condition: str) -> bool:
+    return any(
+        each["type"] == condition and each.get("status") == "True"
+        for each in status.get("conditions") or []
+    )
+
+
+def _since(status: Mapping[str, Any], condition: str) -> int:
+    """Return since when a condition is true, in seconds since the epoch; 0: not known."""
+    for each in status.get("conditions") or []:
+        if each["type"] == condition and each.get("status") == "True":
+            try:
+                return fields.timestamp(each.get("lastTransitionTime") or "")
+            except InvalidField:
+                return 0
+    return 0
+
+
+def _start_time(status: Mapping[str, Any]) -> int | None:
+    return _time(status.get("scheduleStartTime")) or None
+
+
+def _time(text: object) -> int:
+    """Return a time that holds nothing up where it cannot be read."""
+    try:
+        return fields.timestamp(text) if isinstance(text, str) else 0
+    except InvalidField:
+        return 0
+
+
+def _readable(status: object) -> Mapping[str, Any]:
+    """Return a status without what cannot be read: another product's CRD lets anything in."""
+    if not isinstance(status, Mapping):
+        return {}
+    conditions = status.get("conditions") or []
+    if isinstance(conditions, list) and all(_is_condition(each) for each in conditions):
+        return status
+    return {**status, "conditions": []}
+
+
+def _is_condition(found: object) -> bool:
+    return isinstance(found, Mapping) and isinstance(found.get("type"), str)
+
+
+def _invalid(error: InvalidField) -> Problem:
+    return Problem(Reason.INVALID_SPEC, str(error))
+
+
+def _unsupported(where: str) -> Problem:
+    return Problem(Reason.UNSUPPORTED_FEATURE, f"{where} cannot be honoured by this scheduler yet")

@@ -1,0 +1,81 @@
+"""The table of ways in which a pod says what gang it belongs to. The first match wins.
+
+A new way is a line in SOURCES.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.pods import Pod
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One way. `gang_of` gives the gang's name or "".
+
+    `object_kind` is the kind of the object that must describe the gang; "" where members do, or
+    nobody need.
+    """
+
+    name: str
+    gang_of: Callable[[Pod], str]
+    object_kind: str = ""
+
+
+def _native(pod: Pod) -> str:
+    return pod.scheduling_group
+
+
+def _pod_group_label(pod: Pod) -> str:
+    spellings = (annotations.POD_GROUP_LABEL, annotations.POD_GROUP_LABEL_SCHED_PLUGINS)
+    return next((pod.labels[key] for key in spellings if pod.labels.get(key)), "")
+
+
+def _annotation(pod: Pod) -> str:
+    own = pod.annotations.get(annotations.GANG_NAME)
+    return own or pod.labels.get(annotations.GANG_NAME_LABEL, "")
+
+
+def _job_set(pod: Pod) -> str:
+    job_set, job = pod.labels.get(JOB_SET_LABEL), pod.labels.get(REPLICATED_JOB_LABEL)
+    return job_set_gang(job_set, job) if job_set and job and asks_for_gang(pod) else ""
+
+
+def _job(pod: Pod) -> str:
+    return pod.job if asks_for_gang(pod) else ""
+
+
+def _itself(pod: Pod) -> str:
+    return pod.name
+
+
+def asks_for_gang(pod: Pod) -> bool:
+    """Tell whether a pod of a Job wants to be one of a gang: by our label, or by a topology."""
+    asks = pod.labels.get(annotations.JOB_GANG_LABEL) == "true"
+    return asks or annotations.ask_for_topology(pod.annotations)
+
+
+def job_set_gang(job_set: str, replicated_job: str) -> str:
+    """Return the name of the gang of one replicatedJob. No other pair gives the same."""
+    return f"{job_set}/{replicated_job}"
+
+
+NATIVE = Source("scheduling.k8s.io", _native, "PodGroup")
+POD_GROUP = Source("PodGroup", _pod_group_label, "PodGroup")
+ANNOTATION = Source("annotation", _annotation)
+JOB_SET = Source("JobSet", _job_set, "JobSet")
+JOB = Source("Job", _job, "Job")
+SINGLE = Source("Pod", _itself)
+
+SOURCES = (NATIVE, POD_GROUP, ANNOTATION, JOB_SET, JOB, SINGLE)
+BY_NAME = {source.name: source for source in SOURCES}
+
+
+def gang_of(pod: Pod) -> GangKey:
+    """Return the gang of a pod; a pod with no gang is a gang of one, named after itself."""
+    named = ((source, source.gang_of(pod)) for source in SOURCES)
+    source, name = next(found for found in named if found[1])
+    return GangKey(source.name, pod.namespace, name)

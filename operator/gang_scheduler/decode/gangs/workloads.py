@@ -1,0 +1,113 @@
+"""Jobs and JobSets that are gangs: what their objects say of them.
+
+A workload is a gang when its pod template asks for it: by our label, or by asking for a topology.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.kinds import JOB_SETS, JOBS
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.gangs import membership
+from gang_scheduler.decode.gangs.gang_annotations import GangOptions
+from gang_scheduler.decode.gangs.gang_specs import Declaration, gathered
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.refs import JobPods
+from gang_scheduler.wire.jobs import Job, JobSet, JobSetSpec, JobSpec, ReplicatedJob
+from gang_scheduler.wire.pods import PodTemplate
+
+
+def job(body: Mapping[str, Any]) -> tuple[Declaration, ...]:
+    """Return the gang of a Job, if it is one. Raises InvalidField for what is no Job.
+
+    The Job of a JobSet is a part of its replicatedJob's gang, and none by itself.
+    """
+    source = fields.read(body, Job)
+    if not _is_gang(source.spec.template) or _is_part(source.spec.template):
+        return ()
+    left = _completions(source.spec) - source.status.succeeded
+    said = Declaration(
+        key=GangKey(membership.JOB.name, source.metadata.namespace, source.metadata.name),
+        uid=source.metadata.uid,
+        resource=JOBS,
+        created_at=fields.timestamp(source.metadata.creation_timestamp),
+        min_member=max(1, min(source.spec.parallelism, left)),
+        finished=left <= 0,
+    )
+    return (gathered(said, source.spec.template.metadata.annotations),)
+
+
+def job_set(body: Mapping[str, Any]) -> tuple[Declaration, ...]:
+    """Return a gang for each replicatedJob that asks for it, all of one group if they may be.
+
+    Raises InvalidField for what is no JobSet.
+    """
+    source = fields.read(body, JobSet)
+    jobs = [
+        each
+        for each in source.spec.replicated_jobs
+        if _is_gang(each.template.spec.template) and each.replicas * _at_once(each.template.spec)
+    ]
+    options = GangOptions()
+    if not _starts_in_order(source.spec):
+        options = GangOptions(groups=tuple(_key(source, each).called for each in jobs))
+    return tuple(_replicated(source, each, options) for each in jobs)
+
+
+def pods_of(body: Mapping[str, Any]) -> JobPods | None:
+    """Return how many pods a Job can have; None for one of several that make a workload.
+
+    Raises InvalidField for what is no Job.
+    """
+    source = fields.read(body, Job)
+    if any(each.controller for each in source.metadata.owner_references):
+        return None
+    left = _completions(source.spec) - source.status.succeeded
+    return JobPods(_at_once(source.spec), max(0, min(source.spec.parallelism, left)))
+
+
+def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> Declaration:
+    job = each.template.spec
+    said = Declaration(
+        key=_key(source, each),
+        uid=source.metadata.uid,
+        resource=JOB_SETS,
+        created_at=fields.timestamp(source.metadata.creation_timestamp),
+        min_member=max(1, each.replicas * _at_once(job)),
+        completions=each.replicas * _completions(job),
+        options=options,
+    )
+    return gathered(said, job.template.metadata.annotations)
+
+
+def _key(source: JobSet, each: ReplicatedJob) -> GangKey:
+    name = membership.job_set_gang(source.metadata.name, each.name)
+    return GangKey(membership.JOB_SET.name, source.metadata.namespace, name)
+
+
+def _starts_in_order(spec: JobSetSpec) -> bool:
+    """Tell whether some jobs are created after others run: those cannot start together."""
+    in_order = spec.startup_policy.startup_policy_order == "InOrder"
+    return in_order or any(each.depends_on for each in spec.replicated_jobs)
+
+
+def _is_gang(template: PodTemplate) -> bool:
+    metadata = template.metadata
+    asks = metadata.labels.get(annotations.JOB_GANG_LABEL) == "true"
+    return asks or annotations.ask_for_topology(metadata.annotations)
+
+
+def _is_part(template: PodTemplate) -> bool:
+    labels = template.metadata.labels
+    return bool(
+        labels.get(annotations.JOB_SET_LABEL) and labels.get(annotations.REPLICATED_JOB_LABEL)
+    )
+
+
+def _completions(spec: JobSpec) -> int:
+    return spec.parallelism if spec.completions is None else spec.completions
+
+
+def _at_once(spec: JobSpec) -> int:
+    return min(spec.parallelism, _completions(spec))

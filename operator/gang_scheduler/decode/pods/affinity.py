@@ -1,0 +1,145 @@
+"""From the wire to what a pod asks of other pods.
+
+The rules are those of kube-scheduler's InterPodAffinity and PodTopologySpread, and of what the API
+server writes into selectors for `matchLabelKeys` and `mismatchLabelKeys`: it has been there already
+for most pods, and what it wrote is not asked for twice.
+"""
+
+import functools
+from collections.abc import Iterable, Iterator
+
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode import label_selectors
+from gang_scheduler.model.pod_affinity import Affinity, Clause, Peers, PeerTerm, PodSelector, Spread
+from gang_scheduler.model.requirements import Operator, Requirement
+from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.wire.affinity import (
+    PREFERRED,
+    REQUIRED,
+    PodAffinityTerm,
+    WeightedPodAffinityTerm,
+)
+from gang_scheduler.wire.metadata import Metadata
+from gang_scheduler.wire.spreads import NodeInclusionPolicy, SpreadConstraint, WhenUnsatisfiable
+
+NEAR = "spec.affinity.podAffinity"
+FAR = "spec.affinity.podAntiAffinity"
+SPREAD = "spec.topologySpreadConstraints"
+NOBODY = Clause(labels=())
+"""What a term without a selector means: no namespace is one of it."""
+GREATEST_WEIGHT = 100
+
+
+def peers_of(pod: pod_wire.Pod) -> Peers | None:
+    """Return what a pod asks of others; None where it asks nothing. Raises InvalidField."""
+    near, far = pod.spec.affinity.pod_affinity, pod.spec.affinity.pod_anti_affinity
+    spread = pod.spec.topology_spread_constraints
+    if not (near.required or near.preferred or far.required or far.preferred or spread):
+        return None
+    me = pod.metadata
+    return Peers(
+        affinity=_affinity(me, near.required),
+        anti=_once(_terms(me, f"{FAR}.{REQUIRED}", far.required)),
+        spread=tuple(_spread(me, f"{SPREAD}[{i}]", each) for i, each in enumerate(spread)),
+        preferred=(
+            *_weighted(me, f"{NEAR}.{PREFERRED}", near.preferred, 1),
+            *_weighted(me, f"{FAR}.{PREFERRED}", far.preferred, -1),
+        ),
+    )
+
+
+def _affinity(me: Metadata, required: list[PodAffinityTerm]) -> Affinity | None:
+    if not required:
+        return None
+    terms = _once(_terms(me, f"{NEAR}.{REQUIRED}", required))
+    clauses = dict.fromkeys(clause for each in terms for clause in each.selector.clauses)
+    keys = dict.fromkeys(each.key for each in terms)
+    return Affinity(_interned(PodSelector(tuple(clauses))), tuple(keys))
+
+
+def _once(terms: Iterator[PeerTerm]) -> tuple[PeerTerm, ...]:
+    return tuple(dict.fromkeys(terms))
+
+
+def _terms(me: Metadata, where: str, terms: Iterable[PodAffinityTerm]) -> Iterator[PeerTerm]:
+    for i, each in enumerate(terms):
+        yield _term(me, f"{where}[{i}]", each)
+
+
+def _weighted(
+    me: Metadata, where: str, terms: Iterable[WeightedPodAffinityTerm], sign: int
+) -> Iterator[tuple[int, PeerTerm]]:
+    for i, each in enumerate(terms):
+        check_weight(f"{where}[{i}].weight", each.weight)
+        term = _term(me, f"{where}[{i}].podAffinityTerm", each.pod_affinity_term)
+        yield sign * each.weight, term
+
+
+def check_weight(where: str, weight: int) -> None:
+    """Raise InvalidField for a weight that no preference may have."""
+    if not 1 <= weight <= GREATEST_WEIGHT:
+        raise InvalidField(where, weight, f"must be from 1 to {GREATEST_WEIGHT}")
+
+
+def _term(me: Metadata, where: str, term: PodAffinityTerm) -> PeerTerm:
+    selector = _interned(PodSelector((_clause(me, where, term),)))
+    return PeerTerm(selector, _key(f"{where}.topologyKey", term.topology_key))
+
+
+def _clause(me: Metadata, where: str, term: PodAffinityTerm) -> Clause:
+    selector, spaces = term.label_selector, term.namespace_selector
+    of_namespaces = None
+    if spaces is not None:
+        of_namespaces = label_selectors.requirements(spaces, f"{where}.namespaceSelector")
+    if selector is None:
+        return NOBODY
+    labels = label_selectors.all_of(
+        (
+            *label_selectors.requirements(selector, f"{where}.labelSelector"),
+            *_of_own(me, term.match_label_keys, Operator.IN),
+            *_of_own(me, term.mismatch_label_keys, Operator.NOT_IN),
+        )
+    )
+    own = () if term.namespaces or spaces is not None else (me.namespace,)
+    return Clause(labels, frozenset((*term.namespaces, *own)), of_namespaces)
+
+
+def _of_own(me: Metadata, keys: Iterable[str], operator: Operator) -> Iterator[Requirement]:
+    """Yield that labels must, or must not, be as the pod's own; those it has not do not matter."""
+    own = me.labels
+    return (Requirement(key, operator, (own[key],)) for key in keys if key in own)
+
+
+def _spread(me: Metadata, where: str, asked: SpreadConstraint) -> Spread:
+    for name, number in (("maxSkew", asked.max_skew), ("minDomains", asked.min_domains)):
+        if number < 1:
+            raise InvalidField(f"{where}.{name}", number, "must be at least 1")
+    return Spread(
+        key=_key(f"{where}.topologyKey", asked.topology_key),
+        max_skew=asked.max_skew,
+        selector=_interned(PodSelector((_spread_clause(me, where, asked),), staying=True)),
+        min_domains=asked.min_domains,
+        honours_affinity=asked.node_affinity_policy is NodeInclusionPolicy.HONOR,
+        honours_taints=asked.node_taints_policy is NodeInclusionPolicy.HONOR,
+        hard=asked.when_unsatisfiable is WhenUnsatisfiable.DO_NOT_SCHEDULE,
+    )
+
+
+def _spread_clause(me: Metadata, where: str, asked: SpreadConstraint) -> Clause:
+    if asked.label_selector is None:
+        return NOBODY
+    given = label_selectors.requirements(asked.label_selector, f"{where}.labelSelector")
+    own = _of_own(me, asked.match_label_keys, Operator.IN)
+    return Clause(label_selectors.all_of((*given, *own)), frozenset({me.namespace}))
+
+
+def _key(where: str, key: str) -> str:
+    if not key:
+        raise InvalidField(where, None, "is required")
+    return key
+
+
+@functools.lru_cache(maxsize=8192)
+def _interned(selector: PodSelector) -> PodSelector:
+    """Return the first equal selector: they are keys of dictionaries, and found by identity."""
+    return selector

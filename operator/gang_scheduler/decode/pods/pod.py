@@ -1,0 +1,109 @@
+"""From the wire to a pod."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from gang_scheduler.api import annotations
+from gang_scheduler.decode.fields import read, timestamp
+from gang_scheduler.decode.pods import node_requirements, podsets, rank, volumes
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.wire.metadata import NO_OWNER, Metadata, OwnerReference
+
+KNOWN_ANNOTATIONS = (
+    "gang.scheduling.koordinator.sh/",
+    "py-gang-scheduler.io/",
+    "kueue.x-k8s.io/",
+    "batch.kubernetes.io/",
+)
+MARK = "PreemptionByScheduler"
+OUR_MARK = "py-gang-scheduler: preempting to accommodate higher priority pods"
+"""The reason in the condition DisruptionTarget of a pod that makes room for others."""
+NEVER_WITHOUT = frozenset({"DaemonSet", "Node"})
+"""Owners that keep a pod on its node: evicted, it would come back at once."""
+
+
+def pod(body: Mapping[str, Any]) -> Pod:
+    """Return the pod. Raises InvalidField that names the field and the value."""
+    return pod_from_wire(read(body, pod_wire.Pod))
+
+
+def pod_from_wire(source: pod_wire.Pod) -> Pod:
+    """Return the pod of a decoded struct. Raises InvalidField for nonsense quantities."""
+    metadata, spec = source.metadata, source.spec
+    job = _job(metadata)
+    return Pod(
+        uid=metadata.uid,
+        namespace=metadata.namespace,
+        name=metadata.name,
+        ask=node_requirements.ask_of(source),
+        scheduler=spec.scheduler_name,
+        node=spec.node_name,
+        priority=spec.priority or 0,
+        created_at=timestamp(metadata.creation_timestamp),
+        phase=source.status.phase,
+        deleting=bool(metadata.deletion_timestamp),
+        gated=bool(spec.scheduling_gates),
+        owner=_owners(metadata),
+        job=job.name,
+        job_uid=job.uid,
+        scheduling_group=spec.scheduling_group.pod_group_name,
+        rank=rank.rank_of(metadata),
+        podset=podsets.of(metadata),
+        volumes=volumes.of(source),
+        labels=metadata.labels,
+        annotations=_known(metadata.annotations),
+        pinned=_pinned(metadata),
+        unscheduled=_unscheduled(source.status),
+        scheduled_at=_scheduled_at(source.status),
+        nominated="" if spec.node_name else source.status.nominated_node_name,
+        preempts=spec.preemption_policy != "Never",
+        marked=_is_marked(source.status),
+        started_at=timestamp(source.status.start_time, "status.startTime"),
+        gone_by=timestamp(metadata.deletion_timestamp, "metadata.deletionTimestamp"),
+    )
+
+
+def _owners(metadata: Metadata) -> str:
+    return ",".join(
+        sorted(f"{metadata.namespace}/{each.name}" for each in metadata.owner_references)
+    )
+
+
+def _job(metadata: Metadata) -> OwnerReference:
+    jobs = (each for each in metadata.owner_references if each.is_job and each.controller)
+    return next(jobs, NO_OWNER)
+
+
+def _unscheduled(status: pod_wire.PodStatus) -> tuple[str, str] | None:
+    for each in status.conditions:
+        if each.type == "PodScheduled" and each.status == "False":
+            return each.reason, each.message
+    return None
+
+
+def _scheduled_at(status: pod_wire.PodStatus) -> int:
+    for each in status.conditions:
+        if each.type == "PodScheduled" and each.status == "True":
+            return timestamp(each.last_transition_time or "")
+    return 0
+
+
+def _is_marked(status: pod_wire.PodStatus) -> bool:
+    marks = (each for each in status.conditions if each.type == "DisruptionTarget")
+    # kube-scheduler marks its own victims with the same reason, and another message.
+    return any(
+        (each.status, each.reason) == ("True", MARK)
+        and each.message.startswith(OUR_MARK if each.message else "")
+        for each in marks
+    )
+
+
+def _pinned(metadata: Metadata) -> bool:
+    """Tell whether somebody would only put the pod back: its DaemonSet, or the node itself."""
+    mirrored = annotations.MIRROR_POD in metadata.annotations
+    return mirrored or any(each.kind in NEVER_WITHOUT for each in metadata.owner_references)
+
+
+def _known(present: Mapping[str, str]) -> Mapping[str, str]:
+    return {key: text for key, text in present.items() if key.startswith(KNOWN_ANNOTATIONS)}

@@ -1,0 +1,154 @@
+"""What a pod's own annotations ask of the network, as Kueue defines them for a podset."""
+
+import functools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode import fields, json_fields
+from gang_scheduler.decode.fields import field, label_layer
+from gang_scheduler.decode.json_fields import JsonField
+from gang_scheduler.model.gangs import Problem, Reason
+from gang_scheduler.model.network.topology_request import Gathering, LayerRef, PodSet, Slices
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.wire.metadata import Metadata
+
+MOST_SLICE_LAYERS: Final = 3
+# The first of them that a pod has says in messages what all of them ask for.
+_TELLING = (
+    annotations.PODSET_REQUIRED,
+    annotations.PODSET_PREFERRED,
+    annotations.PODSET_SLICE_LAYERS,
+    annotations.PODSET_SLICE_LAYER,
+    annotations.PODSET_UNCONSTRAINED,
+    annotations.PODSET_GROUP,
+)
+_GATHERING = (
+    annotations.PODSET_REQUIRED,
+    annotations.PODSET_PREFERRED,
+    annotations.PODSET_UNCONSTRAINED,
+)
+# Which of the podsets of its workload a pod is in.
+_PART_LABELS = ("kueue.x-k8s.io/podset", REPLICATED_JOB_LABEL, "training.kubeflow.org/replica-type")
+
+Text = tuple[tuple[str, str], ...]
+
+
+def of(metadata: Metadata) -> PodSet | None:
+    """Return what a pod asks for; None where it asks for nothing. Pods that ask alike share one."""
+    present = metadata.annotations.items()
+    own = tuple(sorted((key, text) for key, text in present if key in annotations.PODSET_KEYS))
+    return _podset(own, _owner(metadata)) if own else None
+
+
+def problem(members: Iterable[Pod]) -> Problem | None:
+    """Return what is wrong with the annotations of the first member that has bad ones."""
+    for pod in members:
+        if pod.podset is not None and pod.podset.problem:
+            return Problem(Reason.INVALID_SPEC, f"pod {pod.key}: {pod.podset.problem}")
+    return None
+
+
+def _owner(metadata: Metadata) -> str:
+    """Return what tells the pods of one podset from those of others that ask alike.
+
+    All Jobs of a replicatedJob are one podset, so there the controller of a pod says too much.
+    """
+    labels = metadata.labels
+    controllers = (each.uid for each in metadata.owner_references if each.controller)
+    workload = labels.get(JOB_SET_LABEL) or next(controllers, "")
+    part = next((labels[key] for key in _PART_LABELS if labels.get(key)), "")
+    return f"{workload}/{part}"
+
+
+@functools.lru_cache(maxsize=1024)
+def _podset(own: Text, owner: str) -> PodSet | None:
+    present = dict(own)
+    try:
+        podset = PodSet(_gathering(present), _group(present), owner)
+    except InvalidField as error:
+        return PodSet(owner=owner, problem=str(error))
+    return podset if annotations.ask_for_topology(present) else None
+
+
+def _gathering(present: Mapping[str, str]) -> Gathering:
+    chosen = [key for key in _GATHERING if key in present]
+    for key in chosen[1:]:
+        raise _beside(present, key, chosen[0])
+    _check_unconstrained(present)
+    prefer = _layer(present, annotations.PODSET_PREFERRED)
+    return Gathering(
+        must=_layer(present, annotations.PODSET_REQUIRED),
+        prefer=prefer,
+        upward=bool(prefer),
+        slices=_slices(present),
+        where=next(field(key) for key in _TELLING if key in present),
+    )
+
+
+def _layer(present: Mapping[str, str], key: str) -> tuple[LayerRef, ...]:
+    """Return the layer that an annotation names, if it is there."""
+    return (label_layer(field(key), present[key]),) if key in present else ()
+
+
+def _check_unconstrained(present: Mapping[str, str]) -> None:
+    text = present.get(annotations.PODSET_UNCONSTRAINED, "true")
+    if text not in annotations.GO_TRUE | annotations.GO_FALSE:
+        where = field(annotations.PODSET_UNCONSTRAINED)
+        raise InvalidField(where, text, "must be true or false")
+
+
+def _slices(present: Mapping[str, str]) -> tuple[Slices, ...]:
+    if annotations.PODSET_SLICE_LAYERS in present:
+        for key in (annotations.PODSET_SLICE_LAYER, annotations.PODSET_SLICE_SIZE):
+            if key in present:
+                raise _beside(present, key, annotations.PODSET_SLICE_LAYERS)
+        return _listed(present[annotations.PODSET_SLICE_LAYERS])
+    layer = _layer(present, annotations.PODSET_SLICE_LAYER)
+    size = fields.whole_number(present, annotations.PODSET_SLICE_SIZE, None)
+    if layer and size is None:
+        raise _without(annotations.PODSET_SLICE_SIZE, annotations.PODSET_SLICE_LAYER)
+    if size is not None and not layer:
+        raise _without(annotations.PODSET_SLICE_LAYER, annotations.PODSET_SLICE_SIZE)
+    return tuple(Slices(each, size) for each in layer if size is not None)
+
+
+def _listed(text: str) -> tuple[Slices, ...]:
+    """Return the slices of several layers, from the coarse to the fine."""
+    where = field(annotations.PODSET_SLICE_LAYERS)
+    entries = json_fields.read(where, text).items(MOST_SLICE_LAYERS)
+    if not entries:
+        raise InvalidField(where, [], "must have at least one entry")
+    slices: list[Slices] = []
+    for entry in entries:
+        slices.append(_slice(entry, slices))
+    return tuple(slices)
+
+
+def _slice(entry: JsonField, above: Sequence[Slices]) -> Slices:
+    topology, size = entry.fields("topology", "size").values()
+    layer, count = label_layer(topology.path, topology.text()), size.whole_number()
+    if any(layer == each.layer for each in above):
+        raise topology.wrong("must be listed once")
+    if count < 1:
+        raise size.wrong("must be at least 1")
+    if above and above[-1].size % count:
+        raise size.wrong(f"must divide the size above it, which is {above[-1].size}")
+    return Slices(layer, count)
+
+
+def _group(present: Mapping[str, str]) -> str:
+    name = present.get(annotations.PODSET_GROUP)
+    if name is None:
+        return ""
+    return JsonField(field(annotations.PODSET_GROUP), name).text()
+
+
+def _beside(present: Mapping[str, str], key: str, other: str) -> InvalidField:
+    return InvalidField(field(key), present[key], f"must be absent beside {other}")
+
+
+def _without(key: str, other: str) -> InvalidField:
+    return InvalidField(field(key), None, f"is required beside {other}")

@@ -1,0 +1,40 @@
+"""The volumes of a pod that may matter to where it goes: claims, and disks that it names itself."""
+
+from collections.abc import Iterator
+
+from gang_scheduler.model.volumes import Disk, PodVolume
+from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.wire.pod_volumes import Volume
+
+
+def of(pod: pod_wire.Pod) -> tuple[PodVolume, ...]:
+    """Return them in the order of the pod; most pods have none."""
+    if not pod.spec.volumes:
+        return ()
+    return tuple(volume for each in pod.spec.volumes for volume in _read(each, pod.metadata.name))
+
+
+def _read(source: Volume, pod: str) -> Iterator[PodVolume]:
+    if source.persistent_volume_claim is not None:
+        yield PodVolume(claim=source.persistent_volume_claim.claim_name)
+    elif source.ephemeral is not None:
+        yield PodVolume(claim=f"{pod}-{source.name}", ephemeral=True)
+    else:
+        yield from (PodVolume(disk=disk) for disk in _disks(source))
+
+
+def _disks(source: Volume) -> Iterator[Disk]:
+    gce, aws, iscsi, rbd = (
+        *(source.gce_persistent_disk, source.aws_elastic_block_store),
+        *(source.iscsi, source.rbd),
+    )
+    if gce is not None:
+        yield Disk((f"gce {gce.pd_name}",), gce.read_only)
+    if aws is not None:
+        # Such a volume is one pod's alone, even to read.
+        yield Disk((f"aws {aws.volume_id}",))
+    if iscsi is not None:
+        yield Disk((f"iscsi {iscsi.iqn}",), iscsi.read_only)
+    if rbd is not None:
+        names = (f"rbd {monitor} {rbd.pool} {rbd.image}" for monitor in sorted(rbd.monitors))
+        yield Disk(tuple(names), rbd.read_only)

@@ -1,0 +1,95 @@
+"""What still holds of an object that cannot be read, or not any more.
+
+It must not set free what it held: the room on a node, or the wish of a gang to gather. And it is
+nothing that anything is decided for: a pod that waits is left out, a gang that it describes waits.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from gang_scheduler.api.kinds import Resource
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode.gangs import membership
+from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.pods import pod as pod_decode
+from gang_scheduler.model.gangs import GangKey, Problem, Reason
+from gang_scheduler.model.pods import Pod, PodPhase
+
+Object = Mapping[str, Any]
+
+
+class Identity(NamedTuple):
+    """What tells an object from others. Empty where it is missing or no text."""
+
+    uid: str = ""
+    namespace: str = ""
+    name: str = ""
+    version: str = ""
+
+
+def identity(obj: Object) -> Identity:
+    """Return what an object is called, whatever else it says."""
+    metadata = _object(obj.get("metadata"))
+    names = ("uid", "namespace", "name", "resourceVersion")
+    return Identity(*(_text(metadata.get(each)) for each in names))
+
+
+def check(found: Identity) -> None:
+    """Raise InvalidField for an object without a name of its own: it would be taken for others."""
+    for field, text in (("uid", found.uid), ("name", found.name)):
+        if not text:
+            raise InvalidField(f"metadata.{field}", None, "is required")
+
+
+def pod(obj: Object, known: Pod | None) -> Pod | None:
+    """Return what is counted of a pod that cannot be read: what it uses of its node, if it has one.
+
+    That is what it used when it could be read, else the place of one pod.
+    """
+    metadata, spec, status = (_object(obj.get(part)) for part in ("metadata", "spec", "status"))
+    node = _text(spec.get("nodeName")) or (known.node if known else "")
+    if not node:
+        return None
+    found = identity(obj)
+    if known is None:
+        bare = {"metadata": found._asdict(), "spec": {"nodeName": node}}
+        known = replace(pod_decode.pod(bare), phase=PodPhase.UNKNOWN)
+    phase = status.get("phase")
+    return replace(
+        known,
+        node=node,
+        assumed=False,
+        phase=PodPhase(phase) if phase in list(PodPhase) else known.phase,
+        deleting=known.deleting or bool(metadata.get("deletionTimestamp")),
+    )
+
+
+def pod_group(obj: Object, source: str, why: InvalidField) -> Declaration:
+    """Return what a PodGroup says that cannot be read: that its gang waits, and why."""
+    found = identity(obj)
+    group, _, version = _text(obj.get("apiVersion")).partition("/")
+    key = GangKey(source, found.namespace, found.name)
+    return _declared(key, found, Resource(group, version, "podgroups"), why)
+
+
+def job(obj: Object, resource: Resource, why: InvalidField) -> Declaration:
+    """Return what a Job says that cannot be read, if it is a gang: that this waits, and why."""
+    found = identity(obj)
+    return _declared(
+        GangKey(membership.JOB.name, found.namespace, found.name), found, resource, why
+    )
+
+
+def _declared(key: GangKey, found: Identity, resource: Resource, why: InvalidField) -> Declaration:
+    problem = Problem(Reason.INVALID_SPEC, str(why))
+    return Declaration(key=key, uid=found.uid, resource=resource, problem=problem)
+
+
+def _object(value: object) -> Object:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _text(value: object) -> str:
+    # Half of a character can be in a name, and not in anything that is sent.
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""

@@ -1,0 +1,200 @@
+"""From the wire to claims, volumes and what makes them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from gang_scheduler.api.annotations import SELECTED_NODE
+from gang_scheduler.api.kinds import (
+    CSI_DRIVERS,
+    CSI_NODES,
+    CSI_STORAGE_CAPACITIES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    STORAGE_CLASSES,
+    VOLUME_ATTACHMENTS,
+    Resource,
+)
+from gang_scheduler.decode import fields, label_selectors, resource_versions
+from gang_scheduler.decode.fields import amounts
+from gang_scheduler.decode.volume_objects import (
+    Capacity,
+    Claim,
+    CsiDriver,
+    CsiNode,
+    PersistentVolume,
+    StorageClass,
+    VolumeAttachment,
+    VolumeObject,
+)
+from gang_scheduler.model.refs import ClaimRef, VolumeRef
+from gang_scheduler.model.requirements import NodeTerm, Operator, Requirement
+from gang_scheduler.model.volumes import FILESYSTEM, Need, Pool, Volume
+from gang_scheduler.wire import volumes as volume_wire
+from gang_scheduler.wire.metadata import Metadata
+from gang_scheduler.wire.quantities import Quantity
+from gang_scheduler.wire.selectors import NodeSelector, NodeSelectorRequirement
+
+BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
+OLD_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
+ZONE_LABELS: Final = (
+    "failure-domain.beta.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region",
+    "topology.kubernetes.io/zone",
+    "topology.kubernetes.io/region",
+)
+
+
+def claim(body: Mapping[str, Any]) -> Claim:
+    """Return a PersistentVolumeClaim. Raises InvalidField."""
+    source = fields.read(body, volume_wire.Claim)
+    metadata, spec = source.metadata, source.spec
+    need = Need(
+        storage_class=metadata.annotations.get(OLD_CLASS, spec.storage_class_name),
+        size=_size(spec.resources.requests.get("storage"), "spec.resources.requests"),
+        modes=tuple(sorted(set(spec.access_modes))),
+        volume_mode=spec.volume_mode or FILESYSTEM,
+        selector=label_selectors.requirements(spec.selector, "spec.selector"),
+        attributes_class=spec.volume_attributes_class_name,
+    )
+    return Claim(
+        ref=ClaimRef(metadata.namespace, metadata.name, metadata.uid),
+        need=need,
+        sole="ReadWriteOncePod" in spec.access_modes,
+        volume=spec.volume_name,
+        bound=bool(spec.volume_name) and BIND_COMPLETED in metadata.annotations,
+        node=metadata.annotations.get(SELECTED_NODE, ""),
+        lost=source.status.phase == "Lost",
+        deleting=bool(metadata.deletion_timestamp),
+        owner=next((each.uid for each in metadata.owner_references if each.controller), ""),
+        version=_version(metadata),
+    )
+
+
+def persistent_volume(body: Mapping[str, Any]) -> PersistentVolume:
+    """Return a PersistentVolume. Raises InvalidField."""
+    source = fields.read(body, volume_wire.Volume)
+    metadata, spec = source.metadata, source.spec
+    volume = Volume(
+        name=metadata.name,
+        storage_class=metadata.annotations.get(OLD_CLASS, spec.storage_class_name),
+        size=_size(spec.capacity.get("storage"), "spec.capacity"),
+        modes=tuple(sorted(set(spec.access_modes))),
+        volume_mode=spec.volume_mode or FILESYSTEM,
+        attributes_class=spec.volume_attributes_class_name,
+        labels=metadata.labels,
+        nodes=_node_terms(spec.node_affinity.required),
+    )
+    owner, csi = spec.claim_ref, spec.csi
+    return PersistentVolume(
+        ref=VolumeRef(metadata.name, metadata.uid),
+        volume=volume,
+        claim=ClaimRef(owner.namespace, owner.name, owner.uid) if owner is not None else None,
+        available=source.status.phase == "Available",
+        deleting=bool(metadata.deletion_timestamp),
+        csi=(csi.driver, csi.volume_handle) if csi and csi.driver and csi.volume_handle else None,
+        zones=tuple(_zones(metadata.labels)),
+        version=_version(metadata),
+    )
+
+
+def storage_class(body: Mapping[str, Any]) -> StorageClass:
+    """Return a StorageClass. Raises InvalidField."""
+    source = fields.read(body, volume_wire.StorageClass)
+    return StorageClass(
+        uid=source.metadata.uid,
+        key=source.metadata.name,
+        provisioner=source.provisioner,
+        waits=source.volume_binding_mode == "WaitForFirstConsumer",
+        nodes=tuple(_topology_term(term) for term in source.allowed_topologies),
+    )
+
+
+def csi_node(body: Mapping[str, Any]) -> CsiNode:
+    """Return a CSINode. Raises InvalidField."""
+    source = fields.read(body, volume_wire.CsiNode)
+    drivers = ((each.name, each.allocatable.count) for each in source.spec.drivers)
+    return CsiNode(source.metadata.uid, source.metadata.name, tuple(drivers))
+
+
+def csi_driver(body: Mapping[str, Any]) -> CsiDriver:
+    """Return a CSIDriver. Raises InvalidField."""
+    source = fields.read(body, volume_wire.CsiDriver)
+    spec = source.spec
+    return CsiDriver(
+        uid=source.metadata.uid,
+        key=source.metadata.name,
+        tells_capacity=spec.storage_capacity,
+        required=spec.prevent_pod_scheduling_if_missing,
+    )
+
+
+def capacity(body: Mapping[str, Any]) -> Capacity:
+    """Return a CSIStorageCapacity. Raises InvalidField."""
+    source = fields.read(body, volume_wire.Capacity)
+    # The largest volume says more than the sum, where a driver tells it.
+    amount = source.capacity if source.maximum_volume_size is None else source.maximum_volume_size
+    pool = None
+    if amount is not None and source.node_topology is not None:
+        nodes = label_selectors.requirements(source.node_topology, "nodeTopology")
+        pool = Pool(_size(amount, "capacity"), nodes)
+    name = f"{source.metadata.namespace}/{source.metadata.name}"
+    return Capacity(source.metadata.uid, name, source.storage_class_name, pool)
+
+
+def volume_attachment(body: Mapping[str, Any]) -> VolumeAttachment:
+    """Return a VolumeAttachment. Raises InvalidField."""
+    source = fields.read(body, volume_wire.VolumeAttachment)
+    return VolumeAttachment(
+        uid=source.metadata.uid,
+        key=source.metadata.name,
+        node=source.spec.node_name,
+        driver=source.spec.attacher,
+        volume=source.spec.source.persistent_volume_name,
+    )
+
+
+READERS: Final[Mapping[Resource, Callable[[Mapping[str, Any]], VolumeObject]]] = {
+    PERSISTENT_VOLUME_CLAIMS: claim,
+    PERSISTENT_VOLUMES: persistent_volume,
+    STORAGE_CLASSES: storage_class,
+    CSI_NODES: csi_node,
+    CSI_DRIVERS: csi_driver,
+    CSI_STORAGE_CAPACITIES: capacity,
+    VOLUME_ATTACHMENTS: volume_attachment,
+}
+"""How each kind is read."""
+
+
+def _version(metadata: Metadata) -> int:
+    return resource_versions.number_of(metadata.resource_version)
+
+
+def _size(quantity: Quantity | None, where: str) -> int:
+    return amounts({"storage": quantity}, where)["storage"] if quantity is not None else 0
+
+
+def _node_terms(required: NodeSelector | None) -> tuple[NodeTerm, ...] | None:
+    """Return the terms of a volume. Kubernetes holds its fields against a node without a name."""
+    if required is None:
+        return None
+    return tuple(
+        tuple(_requirement(each) for each in (*term.match_expressions, *term.match_fields))
+        for term in required.node_selector_terms
+    )
+
+
+def _requirement(expression: NodeSelectorRequirement) -> Requirement:
+    return Requirement(expression.key, expression.operator, tuple(expression.values))
+
+
+def _topology_term(term: volume_wire.TopologyTerm) -> NodeTerm:
+    expressions = term.match_label_expressions
+    return tuple(Requirement(each.key, Operator.IN, tuple(each.values)) for each in expressions)
+
+
+def _zones(labels: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for key in ZONE_LABELS:
+        values = [each.strip() for each in labels.get(key, "").split("__")]
+        # Kubernetes does not look at a list with a gap in it.
+        if all(values):
+            yield key, tuple(sorted(set(values)))

@@ -1,0 +1,144 @@
+"""What a topology request means on the trees there are: layers by depth, and sizes of slices.
+
+A layer is looked up in the trees in their order. A label key that is in none of them makes a tree
+of its own; a layer that is in none is unknown.
+"""
+
+import difflib
+import functools
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from gang_scheduler.model.gangs import Problem, Reason
+from gang_scheduler.model.network import topology
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.topology import Topology
+from gang_scheduler.model.network.topology_request import Gathering, LayerRef, Slices
+from gang_scheduler.model.nodes import NodeTable
+
+CLOSE_ENOUGH = 0.6
+NODES_ALONE = Scheme("nodes", (Layer(NODE_LAYER),))
+Sizes = tuple[int, ...]
+"""By depth in a tree: members come in multiples of so many in each domain of that level."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ground:
+    """A request on one tree. Depths are places in the levels of the tree; the cluster is 0.
+
+    All members must be in one domain at `must`. `prefer` are the depths to gather at, from the
+    top down. `unknown` are layers that are only preferred, and do not exist.
+    """
+
+    tree: Topology
+    must: int = 0
+    prefer: tuple[int, ...] = ()
+    unknown: Problem | None = None
+
+
+def resolve(gathering: Gathering, schemes: Sequence[Scheme], nodes: NodeTable) -> Ground | Problem:
+    """Return where the request can be met, or why that cannot be known. Computed once a table."""
+    key = ("ground", gathering, tuple(schemes))
+    return nodes.derive(key, functools.partial(_resolve, gathering, schemes, nodes))
+
+
+def sizes_of(slices: Iterable[Slices], ground: Ground) -> Sizes | Problem:
+    """Return the sizes by depth. What is a multiple further down is one further up as well."""
+    own = [1] * len(ground.tree.levels)
+    deepest = -1
+    for each in slices:
+        depth = ground.tree.depth_of(each.layer)
+        if depth is None:
+            return _unknown([each.layer], [ground.tree.scheme])
+        if not each.whole and depth <= deepest:
+            return _invalid(each.layer, "must be below the layer of the slices before it")
+        if not each.whole and depth < max(ground.must, *ground.prefer, 0):
+            return _invalid(each.layer, "is above the layer that the members gather in")
+        own[depth] = math.lcm(own[depth], each.size)
+        deepest = depth
+    for depth in range(len(own) - 2, -1, -1):
+        own[depth] = math.lcm(own[depth], own[depth + 1])
+    return tuple(own)
+
+
+def sliced_at(sizes: Sizes) -> list[int]:
+    """Return the depths that say how members are sliced, from the top down; others repeat them."""
+    return [depth for depth, (size, inner) in enumerate(pairwise((*sizes, 1))) if size > inner]
+
+
+def inner_sizes(sizes: Sizes) -> Sizes:
+    """Return how the members of one largest slice are sliced further."""
+    smaller = next((size for size in sizes if size < sizes[0]), 1)
+    return tuple(min(size, smaller) for size in sizes)
+
+
+def _resolve(gathering: Gathering, schemes: Sequence[Scheme], nodes: NodeTable) -> Ground | Problem:
+    needed = [*gathering.must, *(each.layer for each in gathering.slices)]
+    wanted = [ref for ref in gathering.prefer if ref.by_label or _known(ref, schemes, nodes)]
+    found = _tree([*needed, *wanted], schemes, nodes)
+    if isinstance(found, Problem):
+        return found
+    depths = {ref: found.depth_of(ref) or 0 for ref in (*gathering.must, *wanted)}
+    prefer = {depths[ref] for ref in wanted}
+    if gathering.upward:
+        prefer = set(range(1, max(prefer, default=0) + 1))
+    strange = [ref for ref in gathering.prefer if ref not in wanted]
+    return Ground(
+        tree=found,
+        must=max((depths[ref] for ref in gathering.must), default=0),
+        prefer=tuple(sorted(prefer)),
+        unknown=_unknown(strange, schemes) if strange else None,
+    )
+
+
+def _tree(
+    refs: Sequence[LayerRef], schemes: Sequence[Scheme], nodes: NodeTable
+) -> Topology | Problem:
+    """Return the first tree that has all these layers."""
+    for scheme in schemes or (NODES_ALONE,):
+        tree = topology.build(scheme, nodes)
+        if all(tree.depth_of(ref) is not None for ref in refs):
+            return tree
+    lost = [ref for ref in refs if not _known(ref, schemes, nodes)]
+    named = [ref for ref in lost if not ref.by_label]
+    if named:
+        return _unknown(named, schemes)
+    implied = topology.build(_implied(lost[0]), nodes) if lost else None
+    if implied is not None and all(implied.depth_of(ref) is not None for ref in refs):
+        return implied
+    names = ", ".join(f'"{ref.name}"' for ref in dict.fromkeys(refs))
+    return Problem(Reason.INVALID_SPEC, f"the layers {names} are not all in one topology")
+
+
+def _implied(ref: LayerRef) -> Scheme:
+    """Return the tree of a label key that nobody has described, and the nodes."""
+    layers = (Layer(ref.name, label_keys=(ref.name,)), Layer(NODE_LAYER, parent=ref.name))
+    return Scheme(f"label {ref.name}", layers, lone_nodes=False)
+
+
+def _known(ref: LayerRef, schemes: Sequence[Scheme], nodes: NodeTable) -> bool:
+    trees = (topology.build(scheme, nodes) for scheme in schemes or (NODES_ALONE,))
+    return any(tree.depth_of(ref) is not None for tree in trees)
+
+
+def _unknown(refs: Sequence[LayerRef], schemes: Sequence[Scheme]) -> Problem:
+    """Name the layers that do not exist, those that do, and the likeliest of them."""
+    known = list(dict.fromkeys(layer.name for each in schemes for layer in each.layers))
+    names = " and ".join(f'"{ref.name}"' for ref in refs)
+    if not known:
+        return Problem(Reason.UNKNOWN_LAYER, f"layer {names} is unknown: there is no topology")
+    message = f"layer {names} is unknown: the layers are {', '.join(known)}"
+    near = _near(refs[0].name, known)
+    return Problem(Reason.UNKNOWN_LAYER, message + (f"; did you mean {near}?" if near else ""))
+
+
+def _near(name: str, known: Sequence[str]) -> str:
+    by_lower = {each.lower(): each for each in reversed(known)}
+    found = difflib.get_close_matches(name.lower(), by_lower, n=1, cutoff=CLOSE_ENOUGH)
+    return by_lower[found[0]] if found else ""
+
+
+def _invalid(ref: LayerRef, problem: str) -> Problem:
+    return Problem(Reason.INVALID_SPEC, f'the slice layer "{ref.name}" {problem}')

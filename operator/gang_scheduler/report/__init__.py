@@ -1,0 +1,12 @@
+"""Tells people what was decided: statuses, conditions and Events.
+
+| module           | promise                                                      |
+|------------------|--------------------------------------------------------------|
+| status_writer    | the status of PodGroups, and PodScheduled of pods, coalesced |
+| pod_group_status | the status of a PodGroup                                     |
+| gang_events      | the Events of gangs and their pods                           |
+| events           | Events, at a bounded rate                                    |
+| topology_writer  | writes the status of ClusterNetworkTopologies                |
+| topology_status  | the status of a ClusterNetworkTopology                       |
+| backpressure     | lets bindings go first                                       |
+"""

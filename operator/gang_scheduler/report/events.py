@@ -1,0 +1,166 @@
+"""Events for people: aggregated a gang, rate-limited, never in the way of scheduling."""
+
+import asyncio
+import os
+import secrets
+import socket
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple
+
+from gang_scheduler import telemetry
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.port import Api
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.report.backpressure import Lull
+
+CONTROLLER = "py-gang-scheduler"
+LONGEST_NOTE = 1024
+REPEAT_SECONDS = 300
+REWORD_SECONDS = 30
+QUEUE_LENGTH = 1000
+PER_SECOND = 50.0
+BURST = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What an Event is about."""
+
+    api_version: str
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+
+
+class _Queued(NamedTuple):
+    """An Event, and since when it waits, in the event loop's time."""
+
+    since: float
+    namespace: str
+    event: dict[str, Any]
+
+
+class _Said(NamedTuple):
+    """What was said last and when, and when somebody last wanted to say something."""
+
+    note: str
+    at: float
+    asked_at: float
+
+
+class Events:
+    """Takes Events at once and sends them as fast as the rate allows.
+
+    The same Event about the same object is not repeated for some minutes, and one that says the
+    same in other numbers not for half a minute. When the queue is full, the oldest is dropped, so
+    that none comes late by more than 25 seconds: conditions tell the state, Events only how it
+    came to be.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        may_write: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = time.time,
+        lull: Lull | None = None,
+    ) -> None:
+        self._api = api
+        self._may_write = may_write
+        self._clock = clock
+        self._lull = lull or Lull()
+        self._queue: asyncio.Queue[_Queued] = asyncio.Queue(QUEUE_LENGTH)
+        self._last: dict[tuple[str, str, bool], _Said] = {}
+        self._pruned_at = clock()
+        self._instance = f"{CONTROLLER}-{os.environ.get('HOSTNAME') or socket.gethostname()}"
+
+    def is_quiet(self, about: About, reason: str, *, warning: bool = False) -> bool:
+        """Tell whether nothing of this kind need be said yet. Cheap, where to find words is not."""
+        said = self._last.get((about.uid, reason, warning))
+        return said is not None and self._clock() - said.asked_at < REWORD_SECONDS
+
+    def record(self, about: About, reason: str, note: str, *, warning: bool = False) -> None:
+        """Queue an Event, unless it was just said."""
+        now = self._clock()
+        note = note[:LONGEST_NOTE]
+        kind = (about.uid, reason, warning)
+        if self._said_lately(kind, note, now):
+            return
+        namespace = about.namespace or "default"
+        if self._queue.full():
+            self._queue.get_nowait()
+            telemetry.WRITES.labels("event", "dropped").inc()
+        event = self._event(about, reason, note, now, warning=warning)
+        self._queue.put_nowait(_Queued(asyncio.get_running_loop().time(), namespace, event))
+        self._last[kind] = _Said(note, now, now)
+
+    async def run(self) -> None:
+        """Send until cancelled, at PER_SECOND on average and BURST at once."""
+        loop = asyncio.get_running_loop()
+        allowance, at = BURST, loop.time()
+        while True:
+            queued = await self._queue.get()
+            await self._lull.wait(queued.since)
+            allowance, at = min(BURST, allowance + (loop.time() - at) * PER_SECOND), loop.time()
+            if allowance < 1:
+                await asyncio.sleep((1 - allowance) / PER_SECOND)
+            allowance -= 1
+            if self._may_write():
+                with confined("write", "an Event"):
+                    await self._send(queued)
+
+    async def _send(self, queued: _Queued) -> None:
+        """Send an Event, and once more where there was no answer: the connection may be stale.
+
+        No more often: it would only delay the next ones. A second one of its name is refused.
+        """
+        for last in (False, True):
+            try:
+                await self._api.create_event(queued.namespace, queued.event)
+            except ApiError as error:
+                if error.kind is Kind.UNKNOWN and not last:
+                    continue
+                telemetry.WRITES.labels("event", error.kind.value).inc()
+            else:
+                telemetry.WRITES.labels("event", "written").inc()
+            return
+
+    def _said_lately(self, kind: tuple[str, str, bool], note: str, now: float) -> bool:
+        if now - self._pruned_at > REPEAT_SECONDS:
+            self._pruned_at = now
+            self._last = {k: v for k, v in self._last.items() if now - v.at < REPEAT_SECONDS}
+        said = self._last.get(kind)
+        if said is None:
+            return False
+        self._last[kind] = said._replace(asked_at=now)
+        return now - said.at < (REPEAT_SECONDS if note == said.note else REWORD_SECONDS)
+
+    def _event(
+        self, about: About, reason: str, note: str, now: float, *, warning: bool
+    ) -> dict[str, Any]:
+        moment = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+        return {
+            "apiVersion": "events.k8s.io/v1",
+            "kind": "Event",
+            "metadata": {
+                "name": f"{about.name[:230]}.{secrets.token_hex(8)}",
+                "namespace": about.namespace or "default",
+            },
+            "eventTime": moment,
+            "reportingController": CONTROLLER,
+            "reportingInstance": self._instance[:128],
+            "action": "Scheduling",
+            "reason": reason,
+            "note": note,
+            "type": "Warning" if warning else "Normal",
+            "regarding": {
+                "apiVersion": about.api_version,
+                "kind": about.kind,
+                "namespace": about.namespace,
+                "name": about.name,
+                "uid": about.uid,
+            },
+        }

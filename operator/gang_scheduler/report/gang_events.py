@@ -1,0 +1,204 @@
+"""Tells people what was decided and done: Events on gangs, metrics and warnings."""
+
+import asyncio
+import itertools
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Sequence
+
+import structlog
+
+from gang_scheduler import telemetry
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.apply.binder import GangBinding
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.decode import unreadable
+from gang_scheduler.decode.event_handlers import Object
+from gang_scheduler.decode.gangs import membership
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
+from gang_scheduler.model.plan import Plan, Preemption, Refused
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.report.events import About, Events
+from gang_scheduler.report.pod_group_status import joined
+from gang_scheduler.scheduler.diagnosis import describe
+from gang_scheduler.state.cache import Cache
+
+# A gang whose members or object are still on their way is not worth an Event.
+SILENT = frozenset({Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS})
+# Told once, when the preemption begins.
+TOLD_BEFORE = frozenset({Reason.WAITING_FOR_VICTIMS})
+UNTOLD = SILENT | TOLD_BEFORE
+INVALID = frozenset({Reason.INVALID_SPEC, Reason.UNKNOWN_LAYER, Reason.UNSUPPORTED_FEATURE})
+NAMES_SHOWN = 10
+
+log = structlog.get_logger()
+
+
+class Reports:
+    """What a user can read of a decision, beside the statuses."""
+
+    def __init__(self, cache: Cache, events: Events, naming: Naming | None = None) -> None:
+        self._cache = cache
+        self._events = events
+        self._naming = naming or Naming()
+
+    def planned(self, plan: Plan, now: int) -> None:
+        """Tell why gangs wait, which wait for too long, and what else is wrong with some.
+
+        `now` is in seconds.
+        """
+        for refused in plan.refused:
+            with confined("report", str(refused.gang.key)):
+                self._waits(refused, now)
+        with confined("report", "warnings"):
+            self._warned(plan)
+        for preemption in plan.preemptions:
+            if preemption.nominations:
+                with confined("report", str(preemption.gangs[0].key)):
+                    self._preempting(preemption)
+
+    def _waits(self, refused: Refused, now: int) -> None:
+        if refused.reason not in UNTOLD:
+            self._refused(refused)
+        record = self._cache.gangs.records.get(refused.gang.key)
+        deadline = self._cache.gangs.deadline(record) if record else None
+        if deadline is not None and now >= deadline and not refused.left_over:
+            note = "not bound within the schedule timeout; it stays in the queue"
+            about = self._about(refused.gang)
+            self._events.record(about, "SchedulingTimeout", note, warning=True)
+
+    def preempted(self, preemption: Preemption) -> None:
+        """Tell gangs, and pods without one, that they make room for somebody."""
+        members: dict[GangKey, list[Pod]] = defaultdict(list)
+        for victim in preemption.victims:
+            members[victim.gang].append(victim.pod)
+        for key, pods in members.items():
+            by = self._naming.preemptor(preemption, key.namespace)
+            orphans = sum(not pod.owner for pod in pods)
+            note = f"Preempted by {by}{_who(key, pods)}{_for_good(orphans, len(pods))}"
+            self._events.record(self._object(key, pods[0]), "Preempted", note, warning=orphans > 0)
+
+    def withdrawn(self, preemption: Preemption, why: str) -> None:
+        """Tell that room could not be made."""
+        gang = preemption.gangs[0]
+        log.warning("preemption_withdrawn", preemptor=str(gang.key), why=why)
+        note = f"preemption: given up, {why}"
+        self._events.record(self._about(gang), "FailedScheduling", note, warning=True)
+
+    def lingers(self, key: GangKey, victim: Pod) -> None:
+        """Tell a gang that a pod that should have made room for it does not end."""
+        record = self._cache.gangs.records.get(key)
+        member = next(record.living(), None) if record else None
+        if member is not None:
+            name = self._naming.pod(victim, key.namespace)
+            note = f"pod {name} on {victim.node} should be gone and still holds its room"
+            self._events.record(self._object(key, member), "Preempting", note, warning=True)
+
+    def bound(self, binding: GangBinding) -> None:
+        """Tell that a gang was bound, or what kept it from being bound wholly."""
+        counts = Counter(outcome.value for outcome in binding.outcomes.values())
+        for outcome, number in counts.items():
+            telemetry.BINDINGS.labels(outcome).inc(number)
+        about = self._about(binding.gang)
+        if not binding.failed:
+            telemetry.GANGS_BOUND.inc()
+            seconds = asyncio.get_running_loop().time() - binding.submitted_at
+            telemetry.GANG_SECONDS.observe(seconds)
+            self._events.record(about, "Scheduled", _where(binding))
+            return
+        note = binding.problem
+        if not binding.without_volumes:
+            note = f"{dict(counts)} of {len(binding.outcomes)} bindings: {note}"
+        what = "claims_not_bound" if binding.without_volumes else "gang_bound_in_part"
+        log.warning(what, gang=str(binding.gang.key), note=note)
+        self._events.record(about, "FailedScheduling", note, warning=True)
+
+    def waits_for_volumes(self, gang: Gang, words: str) -> None:
+        """Tell which claims a gang waits for, whose room is held meanwhile."""
+        self._events.record(self._about(gang), Reason.WAITING_FOR_VOLUMES, words)
+
+    def broken(self, kind: str, obj: Object, why: InvalidField) -> None:
+        """Tell that an object was left out because it cannot be read."""
+        found = unreadable.identity(obj)
+        names = {"namespace": found.namespace, "name": found.name}
+        log.warning("object_left_out", kind=kind, **names, why=str(why))
+        if not found.name:
+            return  # There is nothing that an Event could be about.
+        about = About(str(obj.get("apiVersion", "v1")), kind, **names, uid=found.uid)
+        self._events.record(about, "FailedScheduling", f"left out: {why}", warning=True)
+
+    def _refused(self, refused: Refused) -> None:
+        reason = "InvalidGang" if refused.reason in INVALID else "FailedScheduling"
+        about = self._about(refused.gang)
+        # Who is invalid is not tried again: what is wrong now is said now or never.
+        if reason == "InvalidGang" or not self._events.is_quiet(about, reason, warning=True):
+            self._events.record(about, reason, describe(refused), warning=True)
+
+    def _warned(self, plan: Plan) -> None:
+        """Tell all there is to say of a gang for one reason in one Event."""
+        problems: dict[GangKey, list[Problem]] = defaultdict(list)
+        for warned in plan.warned:
+            problems[warned.gang.key].append(warned.problem)
+        gangs = {warned.gang.key: warned.gang for warned in plan.warned}
+        for key, gang in gangs.items():
+            for reason, note in joined(problems[key]).items():
+                self._events.record(self._about(gang), reason, note, warning=True)
+
+    def _preempting(self, preemption: Preemption) -> None:
+        where = f" in {preemption.domain}" if preemption.domain else ""
+        for gang in preemption.gangs:
+            pods = [each.pod for each in preemption.victims]
+            names = (self._naming.pod(pod, gang.key.namespace) for pod in pods)
+            note = f"Evicting {_pods(len(pods))} to make room{where}: {_few(names, len(pods))}"
+            if not pods:
+                note = f"Waiting for pods that are terminating to make room{where}"
+            self._events.record(self._about(gang), "Preempting", note)
+
+    def _about(self, gang: Gang) -> About:
+        return self._object(gang.key, (*gang.pending, *gang.mates)[0])
+
+    def _object(self, key: GangKey, pod: Pod) -> About:
+        """Return the PodGroup, or this pod of a gang without one."""
+        record = self._cache.gangs.records.get(key)
+        declaration = record.declaration if record else None
+        if declaration is not None and declaration.resource is not None:
+            resource = declaration.resource
+            _, namespace, name = key
+            kind = membership.BY_NAME[key.source].object_kind
+            owner = name.partition("/")[0]  # A JobSet's gang is called after its job, too.
+            version = f"{resource.group}/{resource.version}"
+            return About(version, kind, namespace, owner, declaration.uid)
+        return About("v1", "Pod", pod.namespace, pod.name, pod.uid)
+
+
+def _where(binding: GangBinding) -> str:
+    binds = binding.placed.binds
+    if len(binds) == 1:
+        return f"Successfully assigned {binds[0].pod.key} to {binds[0].node}"
+    nodes = list(dict.fromkeys(bind.node for bind in binds))
+    shown = _few(nodes, len(nodes))
+    return f"Successfully assigned {len(binds)} members to {len(nodes)} nodes: {shown}"
+
+
+def _few(names: Iterable[str], number: int) -> str:
+    shown = ", ".join(itertools.islice(names, NAMES_SHOWN))
+    return shown + (f" and {number - NAMES_SHOWN} more" if number > NAMES_SHOWN else "")
+
+
+def _who(key: GangKey, pods: Sequence[Pod]) -> str:
+    if key.source == membership.SINGLE.name:
+        return ""
+    return f": {len(pods)} members: {_few((pod.name for pod in pods), len(pods))}"
+
+
+def _for_good(orphans: int, number: int) -> str:
+    """Say what nobody might think of: only owners create pods again."""
+    if not orphans:
+        return ""
+    if number == 1:
+        return "; it has no owner: nobody will create it again"
+    return f"; {orphans} of them have no owner: nobody will create those again"
+
+
+def _pods(number: int) -> str:
+    return "1 pod" if number == 1 else f"{number} pods"

@@ -1,0 +1,199 @@
+"""What the status of a PodGroup should say now. Pure: a record in, a dict out."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gang_scheduler.api import conditions
+from gang_scheduler.api.conditions import Finding
+from gang_scheduler.apply import disruption_target
+from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.model.gangs import Problem, Reason
+from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.scheduler.diagnosis import describe
+from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.phases import Counts, counts_of, phase_of
+
+INITIALLY = "PodGroupInitiallyScheduled"
+WARNINGS = (Reason.UNKNOWN_LAYER, Reason.SCATTERED)
+"""What may be wrong with a gang and need not hold it up: each is a condition of that type."""
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a status says that a gang does not know of itself.
+
+    `written` is what the object says already. `now` and `deadline`, when the schedule timeout ends,
+    are in seconds since the epoch; there is no deadline while the clock does not run. `domain` is
+    the lowest that holds the gang, None for the whole cluster. `room_lost` says how the room that
+    was made for it was lost, if it was.
+    """
+
+    written: Mapping[str, Any]
+    now: int
+    deadline: int | None = None
+    domain: Domain | None = None
+    room_lost: str = ""
+
+
+def status_of(record: Record, declaration: Declaration, view: View) -> dict[str, Any]:
+    """Return the status; null removes a key in a merge patch."""
+    counts = counts_of(record)
+    present = view.written.get("conditions") or []
+    known = {each.get("type") for each in present}
+    findings = [
+        finding
+        for finding in _findings(record, counts, view)
+        # What is not so, and was never said to be so, needs no words.
+        if finding.status or finding.type in known or finding.type == "Scheduled"
+    ]
+    return {
+        "phase": phase_of(counts).value,
+        "members": counts.members,
+        "scheduled": counts.scheduled,
+        "running": counts.running,
+        "succeeded": counts.succeeded,
+        "failed": counts.failed,
+        "domain": str(view.domain) if view.domain else None,
+        "occupiedBy": _owners(record) or None,
+        "scheduleStartTime": _start_time(record, view.written),
+        "conditions": conditions.merged(present, findings, declaration.generation, view.now),
+    }
+
+
+def native_status_of(record: Record, declaration: Declaration, view: View) -> dict[str, Any]:
+    """Return the status of a PodGroup of scheduling.k8s.io, as kube-scheduler writes it.
+
+    One condition. Once true it stays true, whatever becomes of the members.
+    """
+    counts = counts_of(record)
+    present = view.written.get("conditions") or []
+    refusal = record.refusal
+    findings = []
+    if not record.whole_once and not declaration.was_scheduled and refusal is not None:
+        findings = [
+            Finding(INITIALLY, status=False, reason="Unschedulable", message=describe(refusal))
+        ]
+    elif record.whole_once or counts.scheduled >= counts.min_member:
+        findings = [Finding(INITIALLY, status=True, reason="Scheduled")]
+    if record.preempted_by:
+        findings.append(
+            Finding(
+                disruption_target.TYPE,
+                status=True,
+                reason=disruption_target.REASON,
+                message=_taken(record),
+            )
+        )
+    elif any(each.get("type") == disruption_target.TYPE for each in present) and _is_bound(
+        record, counts
+    ):
+        findings.append(Finding(disruption_target.TYPE, status=False, reason="Scheduled"))
+    return {"conditions": conditions.merged(present, findings, declaration.generation, view.now)}
+
+
+def joined(problems: Iterable[Problem]) -> dict[Reason, str]:
+    """Return all there is to say for each reason."""
+    messages: dict[Reason, list[str]] = defaultdict(list)
+    for problem in problems:
+        messages[problem.reason].append(problem.message)
+    return {reason: "; ".join(found) for reason, found in messages.items()}
+
+
+def _findings(record: Record, counts: Counts, view: View) -> Iterator[Finding]:
+    yield _scheduled(record, counts)
+    if record.warnings is not None:  # Else not tried since the start: what is written stands.
+        for reason in WARNINGS:
+            yield _wrong(reason, record.warnings, record.refusal, otherwise="Resolved")
+    refusal = record.refusal if counts.scheduled < counts.min_member else None
+    words = describe(refusal) if refusal else ""
+    yield _wrong(Reason.INVALID_SPEC, (), refusal, otherwise="Valid")
+    late = view.deadline is not None and view.now >= view.deadline
+    if refusal is not None and late:
+        yield Finding("SchedulingTimeout", status=True, reason=refusal.reason, message=words)
+    else:
+        yield Finding("SchedulingTimeout", status=False, reason="InTime")
+    if refusal is not None and counts.scheduled > 0 and not record.whole_once:
+        bound = f"{counts.scheduled} of {counts.min_member} members are bound"
+        yield Finding("PartiallyBound", status=True, reason=refusal.reason, message=bound)
+    else:
+        yield Finding("PartiallyBound", status=False, reason="NotPartial")
+    yield from _of_preemption(record, counts, view)
+
+
+def _of_preemption(record: Record, counts: Counts, view: View) -> Iterator[Finding]:
+    """Yield what became of preemptions, as far as it is known: after a restart what is written."""
+    bound = _is_bound(record, counts)
+    started = record.preempting
+    if started is not None and started.victims:
+        where = f" in {started.domain}" if started.domain else ""
+        number = len(started.victims)
+        words = f"{'1 pod makes' if number == 1 else f'{number} pods make'} room{where}"
+        yield Finding("Preempting", status=True, reason=Reason.WAITING_FOR_VICTIMS, message=words)
+    elif bound or not _waits_for_victims(record):
+        yield Finding("Preempting", status=False, reason="Scheduled" if bound else "NotPreempting")
+    if record.preempted_by:
+        words = _taken(record)
+        yield Finding("Preempted", status=True, reason=disruption_target.REASON, message=words)
+    elif bound:
+        yield Finding("Preempted", status=False, reason="Scheduled")
+    if view.room_lost and not bound:
+        words = view.room_lost
+        yield Finding("RoomLost", status=True, reason=Reason.UNSCHEDULABLE, message=words)
+    elif bound:
+        yield Finding("RoomLost", status=False, reason="Scheduled")
+
+
+def _taken(record: Record) -> str:
+    return f"members were evicted to make room for {record.preempted_by}"
+
+
+def _is_bound(record: Record, counts: Counts) -> bool:
+    return counts.scheduled + counts.succeeded >= counts.min_member or record.whole_once
+
+
+def _waits_for_victims(record: Record) -> bool:
+    # Before the first verdict nobody knows.
+    if record.refusal is None:
+        return not record.tried
+    return record.refusal.reason is Reason.WAITING_FOR_VICTIMS
+
+
+def _wrong(
+    reason: Reason, warnings: Iterable[Problem], refusal: Refused | None, *, otherwise: str
+) -> Finding:
+    """Return what is wrong for this reason, whether it holds the gang up or not."""
+    refused = [Problem(refusal.reason, describe(refusal))] if refusal else []
+    message = joined([*warnings, *refused]).get(reason)
+    if message is None:
+        return Finding(reason, status=False, reason=otherwise)
+    return Finding(reason, status=True, reason=reason, message=message)
+
+
+def _scheduled(record: Record, counts: Counts) -> Finding:
+    if _is_bound(record, counts):
+        bound = f"{counts.scheduled} members have a node"
+        return Finding("Scheduled", status=True, reason="Scheduled", message=bound)
+    if record.refusal is not None:
+        words = describe(record.refusal)
+        return Finding("Scheduled", status=False, reason=record.refusal.reason, message=words)
+    if counts.members < counts.min_member:
+        words = f"{counts.members} of minMember {counts.min_member} members exist"
+        return Finding("Scheduled", status=False, reason=Reason.WAITING_FOR_MEMBERS, message=words)
+    return Finding(
+        "Scheduled", status=False, reason="Scheduling", message="members are being bound"
+    )
+
+
+def _owners(record: Record) -> str:
+    owners = {owner for pod in record.members.values() for owner in pod.owner.split(",") if owner}
+    return ",".join(sorted(owners))
+
+
+def _start_time(record: Record, written: Mapping[str, Any]) -> str | None:
+    if record.quorum_since is None:
+        return None
+    # Set once for as long as the quorum lasts; after a restart the written one is older and right.
+    return written.get("scheduleStartTime") or conditions.rfc3339(record.quorum_since)

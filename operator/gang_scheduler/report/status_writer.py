@@ -1,0 +1,323 @@
+"""Writes what users see: the status of PodGroups and the PodScheduled condition of pods.
+
+Coalesced: changed gangs are looked at once an interval, and only what differs from what was
+written last is sent. So ten thousand pods that change at once cost a write a gang, not a pod.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import structlog
+
+from gang_scheduler import telemetry
+from gang_scheduler.api.conditions import rfc3339
+from gang_scheduler.api.kinds import (
+    NATIVE_POD_GROUPS,
+    POD_GROUPS,
+    PODS,
+    SCHED_PLUGINS_POD_GROUPS,
+    Resource,
+)
+from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.port import Api
+from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.gangs import GangKey, Reason
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import PodRef
+from gang_scheduler.report.backpressure import Lull
+from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
+from gang_scheduler.scheduler.diagnosis import describe
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs import queueing_hints
+from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.phases import nodes_of
+
+STATUSES = {
+    POD_GROUPS.group: status_of,
+    SCHED_PLUGINS_POD_GROUPS.group: status_of,
+    NATIVE_POD_GROUPS[0].group: native_status_of,
+}
+"""What the status of a kind says. Other objects that describe gangs get none from us."""
+QUIET_SECONDS = 5
+"""Only what lasts is written: not each member that arrives, nor that a gang is being bound."""
+REWORD_SECONDS = 30
+"""The counts in a message change with every pod that starts or ends elsewhere."""
+MOST_GONE = 1000
+
+log = structlog.get_logger()
+Write = Callable[[], Awaitable[None]]
+
+
+@dataclass(slots=True)
+class _Told:
+    """What was last written of a gang, and since when it waits for the same reason.
+
+    `uid` is that of the object that describes the gang: another one knows nothing of this yet.
+    `at` is when the gang was last looked at; `binding_since`, since when it is being bound;
+    `untold_since`, since when members wait that no verdict speaks of.
+    """
+
+    uid: str = ""
+    status: Mapping[str, Any] = field(default_factory=dict)
+    reason: Reason | None = None
+    since: int = 0
+    at: int = 0
+    binding_since: int | None = None
+    untold_since: int | None = None
+
+
+class StatusWriter:
+    """Keeps statuses current, while `may_write()` says that we are the leader."""
+
+    def __init__(
+        self,
+        api: Api,
+        cache: Cache,
+        *,
+        interval_seconds: float,
+        concurrency: int,
+        may_write: Callable[[], bool] = lambda: True,
+        losses: Losses | None = None,
+        lull: Lull | None = None,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._api = api
+        self._cache = cache
+        self._lull = lull or Lull()
+        self._losses = losses or Losses(cache)
+        self._interval = interval_seconds
+        self._concurrency = concurrency
+        self._may_write = may_write
+        self._clock = clock
+        self._told: dict[GangKey, _Told] = {}
+        self._reworded: dict[str, int] = {}
+        # When to look at gangs that have not changed.
+        self._later: dict[GangKey, int] = {}
+        self._without_status: set[Resource] = set()
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            begun = clock()
+            await asyncio.sleep(self._interval)
+            await self._lull.wait(begun)
+            if self._may_write():
+                await self.flush()
+
+    async def flush(self) -> None:
+        """Write what has changed since the last time."""
+        self._forget_the_gone()
+        now = int(self._clock())
+        keys = sorted(self._take_due(now))
+        writes: list[Write] = []
+        for key in keys:
+            with confined("report", str(key)):
+                writes += self._writes(key, now)
+        await _in_parallel(writes, self._concurrency)
+
+    def _take_due(self, now: int) -> set[GangKey]:
+        """Take out and return the gangs to look at now."""
+        gangs = self._cache.gangs
+        for key in gangs.reworded:
+            told = self._told.get(key)
+            self._look_again(key, told.at + REWORD_SECONDS if told else now)
+        due = gangs.changed | {key for key, moment in self._later.items() if moment <= now}
+        gangs.changed.clear()
+        gangs.reworded.clear()
+        for key in due:
+            self._later.pop(key, None)
+        return due
+
+    def _look_again(self, key: GangKey, moment: int) -> None:
+        self._later[key] = min(moment, self._later.get(key, moment))
+
+    def _forget_the_gone(self) -> None:
+        """Drop what was told of gangs and pods that are gone, once they are the larger part."""
+        records = self._cache.gangs.records
+        if len(self._told) > 2 * len(records) + MOST_GONE:
+            self._told = {key: told for key, told in self._told.items() if key in records}
+        if len(self._reworded) > 2 * len(self._cache.uids(PODS)) + MOST_GONE:
+            known = self._cache.uids(PODS)
+            self._reworded = {uid: at for uid, at in self._reworded.items() if uid in known}
+
+    def _writes(self, key: GangKey, now: int) -> Iterator[Write]:
+        record = self._cache.gangs.records.get(key)
+        if record is None:
+            return
+        record.settle(now)
+        uid = record.declaration.uid if record.declaration else ""
+        told = self._told.get(key)
+        if told is None or told.uid != uid:
+            told = self._told[key] = _Told(uid)
+        told.at = now
+        if self._is_being_bound(record, told, now):
+            return
+        yield from self._gang_write(record, told, now)
+        yield from self._pod_writes(record, told, now)
+        yield from self._untold_writes(record, told, now)
+
+    def _is_being_bound(self, record: Record, told: _Told, now: int) -> bool:
+        """Tell whether a gang is on its way to its nodes, and that not for long."""
+        if record.refusal is not None or not any(pod.assumed for pod in record.living()):
+            told.binding_since = None
+            return False
+        if told.binding_since is None:
+            told.binding_since = now
+        until = told.binding_since + QUIET_SECONDS
+        if now < until:
+            self._look_again(record.key, until)
+        return now < until
+
+    def _gang_write(self, record: Record, told: _Told, now: int) -> Iterator[Write]:
+        declaration = record.declaration
+        resource = declaration.resource if declaration else None
+        if declaration is None or resource is None or resource.group not in STATUSES:
+            return
+        told_by_others = declaration.status and not (record.members or told.status)
+        if told_by_others and self._cache.strangers.are_in(record.key):
+            return  # Of two installations each tells of its own.
+        view = View(
+            written=told.status or declaration.status,
+            now=now,
+            deadline=self._cache.gangs.deadline(record),
+            domain=self._cache.domain_of(nodes_of(record), record.asks),
+            room_lost=self._losses.cause(record.key),
+        )
+        status = STATUSES[resource.group](record, declaration, view)
+        if self._is_news(resource, declaration, told, status):
+            yield lambda: self._write_status(resource, record.key, status)
+        told.status = status
+
+    def _is_news(
+        self, resource: Resource, declaration: Declaration, told: _Told, status: Mapping[str, Any]
+    ) -> bool:
+        """Tell whether a status says more than what was sent or is there."""
+        present = declaration.status
+        if resource in self._without_status:
+            # There every write moves the generation: repeating that would never end.
+            return _undated(status) not in (_undated(told.status), _undated(present))
+        # What was sent counts, not what is there: its echo may be late, and a CRD of another
+        # product may drop fields.
+        known = told.status or present
+        return any(known.get(key) != value for key, value in status.items())
+
+    async def _write_status(
+        self, resource: Resource, key: GangKey, status: Mapping[str, Any]
+    ) -> None:
+        async def write() -> None:
+            request = self._api.patch_status(resource, key.namespace, key.name, status)
+            if not await request:
+                self._without_status.add(resource)
+
+        await self._write("pod_group_status", key, write())
+
+    def _pod_writes(self, record: Record, told: _Told, now: int) -> Iterator[Write]:
+        refusal = record.refusal
+        reason = refusal.reason if refusal else None
+        if reason is not told.reason:
+            told.reason, told.since = reason, now
+        if refusal is None:
+            return
+        loud = refusal.reason is Reason.UNSCHEDULABLE
+        if not loud and now - told.since < QUIET_SECONDS:
+            self._look_again(record.key, told.since + QUIET_SECONDS)
+            return
+        message = describe(refusal) if loud else _without_counts(refusal)
+        yield from self._told_to_pods(record.key, refusal, message, now)
+
+    def _untold_writes(self, record: Record, told: _Told, now: int) -> Iterator[Write]:
+        """Tell members that no verdict speaks of why they wait, once that lasts."""
+        refusal = queueing_hints.untold_of(record, self._cache.schedulers)
+        if refusal is None:
+            told.untold_since = None
+            return
+        told.untold_since = now if told.untold_since is None else told.untold_since
+        if now - told.untold_since < QUIET_SECONDS:
+            self._look_again(record.key, told.untold_since + QUIET_SECONDS)
+            return
+        yield from self._told_to_pods(record.key, refusal, describe(refusal), now)
+
+    def _told_to_pods(
+        self, key: GangKey, refusal: Refused, message: str, now: int
+    ) -> Iterator[Write]:
+        for pod in self._waiting(refusal):
+            if self._worth_saying(key, pod, refusal.reason, message, now):
+                yield self._pod_write(key, pod, refusal.reason, message, now)
+
+    def _waiting(self, refusal: Refused) -> Iterator[Pod]:
+        current = (self._cache.pod(pod.uid) for pod in refusal.pods)
+        return (pod for pod in current if pod is not None and pod.living and not pod.node)
+
+    def _worth_saying(self, key: GangKey, pod: Pod, reason: Reason, message: str, now: int) -> bool:
+        if pod.unscheduled == (reason, message):
+            return False
+        told_before = pod.unscheduled is not None and pod.unscheduled[0] == reason
+        next_time = self._reworded.get(pod.uid, 0) + REWORD_SECONDS
+        if told_before and now < next_time:
+            self._look_again(key, next_time)
+            return False
+        return True
+
+    def _pod_write(self, key: GangKey, pod: Pod, reason: Reason, message: str, now: int) -> Write:
+        self._reworded[pod.uid] = now
+        condition = {
+            "type": "PodScheduled",
+            "status": "False",
+            "reason": reason.value,
+            "message": message,
+        }
+        if pod.unscheduled is None:
+            condition["lastTransitionTime"] = rfc3339(now)
+        target = PodRef(pod.namespace, pod.name, pod.uid)
+        return lambda: self._write(
+            "pod_condition", key, self._api.patch_pod_condition(target, condition)
+        )
+
+    async def _write(self, what: str, key: GangKey, request: Awaitable[None]) -> None:
+        try:
+            await request
+        except ApiError as error:
+            telemetry.WRITES.labels(what, error.kind.value).inc()
+            if error.kind in (Kind.UNKNOWN, Kind.THROTTLED):
+                self._told.pop(key, None)
+                self._look_again(key, 0)
+            elif error.kind is Kind.REFUSED:
+                log.warning("status_refused", what=what, gang=str(key), error=str(error))
+        else:
+            telemetry.WRITES.labels(what, "written").inc()
+
+
+def _undated(status: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a status without the generations that its conditions were observed at."""
+    conditions = status.get("conditions") or []
+    plain = [{k: v for k, v in each.items() if k != "observedGeneration"} for each in conditions]
+    return {k: v for k, v in {**status, "conditions": plain}.items() if v is not None}
+
+
+def _without_counts(refusal: Refused) -> str:
+    if refusal.reason is Reason.WAITING_FOR_MEMBERS:
+        return f"gang {refusal.gang.key} does not have minMember members yet"
+    if refusal.reason is Reason.WAITING_FOR_GANGS:
+        return f"gang {refusal.gang.key} waits for the other gangs of its group"
+    return describe(refusal)
+
+
+async def _in_parallel(writes: Iterable[Write], concurrency: int) -> None:
+    """Run all, some at once. One task a connection, not one a write."""
+    remaining = iter(writes)
+
+    async def work() -> None:
+        for write in remaining:
+            with confined("write", "a status"):
+                await write()
+
+    async with asyncio.TaskGroup() as workers:
+        for _ in range(concurrency):
+            workers.create_task(work())

@@ -1,0 +1,58 @@
+"""What did not fit in a cycle, so that nobody is tried again of whom it is known.
+
+Room only shrinks during a cycle, and lower priorities come later: who is of the same shape, and
+needs no less, does not fit either. A thousand equal gangs in a full cluster cost one trial.
+"""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+
+from gang_scheduler.model.plan import Misfit
+from gang_scheduler.scheduler.placement_units import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class _Setback:
+    """How many of each unit did not fit together, and the place of the one to blame."""
+
+    quorums: tuple[int, ...]
+    blamed: int
+    misfit: Misfit
+
+
+class Setbacks:
+    """The shapes that did not fit, each the units of one group."""
+
+    def __init__(self) -> None:
+        self._by_shape: dict[Hashable, _Setback] = {}
+
+    def note(self, units: Sequence[Unit], blamed: Unit, misfit: Misfit) -> None:
+        """Note that units did not fit."""
+        if _are_comparable(units):
+            quorums = tuple(unit.at_least for unit in units)
+            self._by_shape[_shape(units)] = _Setback(quorums, units.index(blamed), misfit)
+
+    def known(self, units: Sequence[Unit]) -> tuple[Unit, Misfit] | None:
+        """Return which of the units does not fit and why, if that is known."""
+        if not self._by_shape or not _are_comparable(units):
+            return None
+        found = self._by_shape.get(_shape(units))
+        if found is None or any(u.at_least < q for u, q in zip(units, found.quorums, strict=True)):
+            return None
+        blamed, misfit = units[found.blamed], found.misfit
+        if misfit.needs != blamed.at_least:
+            misfit = replace(misfit, needs=blamed.at_least)
+        return blamed, misfit
+
+    def clear(self) -> None:
+        """Note that there may be room again."""
+        self._by_shape.clear()
+
+
+def _are_comparable(units: Sequence[Unit]) -> bool:
+    """Tell whether it depends on the shapes alone who fits, and others can only take room."""
+    return not any(unit.mates or unit.gains for unit in units)
+
+
+def _shape(units: Sequence[Unit]) -> Hashable:
+    return tuple(unit.shape for unit in units)

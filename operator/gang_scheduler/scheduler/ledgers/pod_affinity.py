@@ -1,0 +1,62 @@
+"""How many pods on each node a selector means, and how many there keep others away."""
+
+import copy
+from collections.abc import Hashable, Iterator, Mapping
+from typing import TypeVar
+
+import numpy as np
+
+from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.pod_affinity import PeerCounts, PeerTerm, PodSelector
+from gang_scheduler.model.pods import Ask
+
+K = TypeVar("K", bound=Hashable)
+NO_TERMS: Mapping[PeerTerm, IntArray] = {}
+
+
+class PeerLedger:
+    """The counts of a snapshot, changed by what is assumed on it. Columns are copied on change."""
+
+    def __init__(self, counts: PeerCounts, nodes: int) -> None:
+        self._present = dict(counts.present)
+        self._kept: dict[PodSelector, IntArray] = {}
+        self._avoiding: dict[PodSelector, dict[PeerTerm, IntArray]] = {}
+        for term, column in counts.avoiding.items():
+            self._avoiding.setdefault(term.selector, {})[term] = column
+        self._nobody = np.zeros(nodes, dtype=np.int64)
+
+    def copy(self) -> "PeerLedger":
+        """Return another ledger of the same state."""
+        other = copy.copy(self)
+        other._present = dict(self._present)  # noqa: SLF001 - one of its own class.
+        other._kept = dict(self._kept)  # noqa: SLF001 - as above.
+        avoiding = {key: dict(terms) for key, terms in self._avoiding.items()}
+        other._avoiding = avoiding  # noqa: SLF001 - as above.
+        return other
+
+    def present(self, selector: PodSelector) -> IntArray:
+        """Return how many pods the selector means, a row a node."""
+        return self._present.get(selector, self._nobody)
+
+    def expected(self, selector: PodSelector) -> IntArray:
+        """Return the same with those that room is kept for."""
+        kept = self._kept.get(selector)
+        return self.present(selector) if kept is None else self.present(selector) + kept
+
+    def avoiding(self, ask: Ask) -> Iterator[tuple[PeerTerm, IntArray]]:
+        """Yield the terms by which pods on nodes want none of this class near, and where."""
+        for selector in ask.selected_by:
+            yield from self._avoiding.get(selector, NO_TERMS).items()
+
+    def apply(self, ask: Ask, rows: IntArray, counts: IntArray, *, kept: bool = False) -> None:
+        """Count so many pods of a class on these rows; negative numbers leave."""
+        columns = self._kept if kept else self._present
+        for selector in ask.selected_by:
+            self._add(columns, selector, rows, counts)
+        for term in ask.peers.anti if ask.peers is not None else ():
+            self._add(self._avoiding.setdefault(term.selector, {}), term, rows, counts)
+
+    def _add(self, columns: dict[K, IntArray], key: K, rows: IntArray, counts: IntArray) -> None:
+        column = columns.get(key, self._nobody).copy()
+        column[rows] += counts
+        columns[key] = column

@@ -1,0 +1,192 @@
+"""Place members of one gang: all that are needed together, or none.
+
+Members that ask for the same thing form a class. A class is filtered once, and its members are
+placed in one vector operation, so the cost is per class and not per pod.
+"""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+
+import numpy as np
+
+from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.plan import Bind, Misfit
+from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.scheduler.placement import arrangements, interdependent, scoring
+from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, slot_limit
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.trial import Share, Trial, merged, number_in, shares
+
+_ask_of = attrgetter("ask")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Placement:
+    """Room taken in a trial for some members; `binds` are in rank order."""
+
+    binds: tuple[Bind, ...]
+    shares: tuple[Share, ...]
+
+
+def place(
+    members: Sequence[Pod], at_least: int, trial: Trial, profile: Profile
+) -> Placement | Misfit:
+    """Take room for as many members as fit, if those are `at_least`; else change nothing.
+
+    `members` are in rank order. Neighbours in rank get neighbouring nodes within their class.
+    """
+    with trial.all_or_nothing() as attempt:
+        shares, unplaced = _take(members, trial, profile)
+        placed = number_in(shares)
+        if placed >= at_least:
+            attempt.keep()
+            return Placement(_binds(members, shares, trial), tuple(shares))
+        rejections = diagnosis.diagnose(unplaced[0], trial, profile)
+    for some in (members[:at_least], members) if at_least < len(members) else (members,):
+        arranged = _arranged(some, at_least, trial, profile)
+        if arranged is not None:
+            return Placement(_binds(some, arranged, trial), tuple(arranged))
+    return Misfit(
+        nodes=len(trial.nodes),
+        fits=placed,
+        needs=at_least,
+        rejections=rejections,
+        cut_off=trial.effort.cut_off,
+    )
+
+
+def place_on(binds: tuple[Bind, ...], trial: Trial, profile: Profile) -> Placement | None:
+    """Take room for members on given nodes, if all of it is free; else change nothing."""
+    rows = trial.nodes.rows
+    if any(bind.node not in rows for bind in binds):
+        return None
+    taken = shares((bind.pod.ask, rows[bind.node]) for bind in binds)
+    left = taken
+    if interdependent.are([share.ask for share in taken], trial, profile):
+        left = [share for bind in binds for share in shares([(bind.pod.ask, rows[bind.node])])]
+    with trial.all_or_nothing() as attempt:
+        while left:
+            # Who has no place yet may have one beside those that come first.
+            blocked = [share for share in left if not _take_if_free(share, trial, profile)]
+            if len(blocked) == len(left):
+                return None
+            left = blocked
+        attempt.keep()
+    return Placement(binds, tuple(taken))
+
+
+def give_back(placement: Placement, trial: Trial) -> None:
+    """Free the room that a placement took."""
+    for share in placement.shares:
+        trial.give_back(share)
+
+
+def retake(placement: Placement, trial: Trial) -> None:
+    """Take the room of a placement again, after `give_back`."""
+    for share in placement.shares:
+        trial.take(share)
+
+
+def joined(members: Sequence[Pod], first: Placement, second: Placement) -> Placement:
+    """Return two placements of different members as one, in the members' order."""
+    binds = {bind.pod.uid: bind for bind in (*first.binds, *second.binds)}
+    ordered = tuple(binds[pod.uid] for pod in members if pod.uid in binds)
+    return Placement(ordered, (*first.shares, *second.shares))
+
+
+def _take_if_free(share: Share, trial: Trial, profile: Profile) -> bool:
+    if (offer_slots(share.ask, trial, profile)[share.rows] < share.counts).any():
+        return False
+    trial.take(share)
+    return True
+
+
+def _arranged(
+    members: Sequence[Pod], at_least: int, trial: Trial, profile: Profile
+) -> list[Share] | None:
+    """Take room for members of several classes: the smallest first, or by the exact search."""
+    sizes = _sizes(members)
+    if len(sizes) == 1 or interdependent.are(sizes, trial, profile):
+        return None
+    if at_least < len(members):
+        with trial.all_or_nothing() as attempt:
+            shares, _ = _take_by_class(sizes, trial, profile, easiest_first=True)
+            if number_in(shares) >= at_least:
+                attempt.keep()
+                return shares
+    slots = np.array([offer_slots(ask, trial, profile) for ask in sizes])
+    rows = np.flatnonzero(slots.any(axis=0))
+    return arrangements.take(sizes, rows, at_least, trial, profile)
+
+
+def _sizes(members: Sequence[Pod]) -> dict[Ask, int]:
+    sizes: dict[Ask, int] = {}
+    # Most neighbours are of one class, and a class is slow to look up.
+    for ask, run in itertools.groupby(members, key=_ask_of):
+        sizes[ask] = sizes.get(ask, 0) + sum(1 for _ in run)
+    return sizes
+
+
+def _take(members: Sequence[Pod], trial: Trial, profile: Profile) -> tuple[list[Share], list[Ask]]:
+    """Take what fits of each class; return the shares and the classes that did not wholly fit."""
+    sizes = _sizes(members)
+    if not interdependent.are(sizes, trial, profile):
+        return _take_by_class(sizes, trial, profile)
+    found = interdependent.take(sizes, 0, None, trial, profile)
+    taken = merged(found)
+    placed = {share.ask: int(share.counts.sum()) for share in taken}
+    return taken, [ask for ask in sizes if placed.get(ask, 0) < sizes[ask]]
+
+
+def _take_by_class(
+    sizes: dict[Ask, int], trial: Trial, profile: Profile, *, easiest_first: bool = False
+) -> tuple[list[Share], list[Ask]]:
+    shares, unplaced = [], []
+    order = _hardest_first(sizes, trial, profile)
+    for ask in reversed(order) if easiest_first else order:
+        slots = offer_slots(ask, trial, profile)
+        count = min(sizes[ask], _total(slots, sizes[ask]))
+        if count < sizes[ask]:
+            unplaced.append(ask)
+        if count:
+            share = scoring.fill(ask, slots, count, trial, profile)
+            trial.take(share)
+            shares.append(share)
+    return shares, unplaced
+
+
+def _hardest_first(sizes: dict[Ask, int], trial: Trial, profile: Profile) -> list[Ask]:
+    """Order classes by how few of their pods fit anywhere: those have the least choice.
+
+    Classes that are equal in that are in the order of their first members.
+    """
+    if len(sizes) == 1:
+        return list(sizes)
+    room = {ask: _total(offer_slots(ask, trial, profile), slot_limit(trial)) for ask in sizes}
+    return sorted(sizes, key=lambda ask: (room[ask], ask.requests))
+
+
+def _total(slots: IntArray, limit: int) -> int:
+    # A pod that asks for nothing has 2**63-1 slots a node: clip before the sum.
+    return int(np.minimum(slots, limit).sum())
+
+
+def _binds(members: Sequence[Pod], shares: Sequence[Share], trial: Trial) -> tuple[Bind, ...]:
+    """Hand each class's nodes, in order, to its members in rank order."""
+    nodes = trial.nodes.nodes
+    rows = {share.ask: iter(_rows_in_order(share)) for share in shares}
+    return tuple(
+        Bind(pod, nodes[row].name)
+        for ask, run in itertools.groupby(members, key=_ask_of)
+        # The run comes first: where it ends, no node may be lost to the next one of its class.
+        for pod, row in zip(run, rows.get(ask, ()), strict=False)
+    )
+
+
+def _rows_in_order(share: Share) -> list[int]:
+    order = np.argsort(share.rows, kind="stable")
+    rows: list[int] = np.repeat(share.rows[order], share.counts[order]).tolist()
+    return rows

@@ -1,0 +1,157 @@
+"""Members that depend on each other wherever they are: placed step by step, seeing each other.
+
+Affinity to each other, anti-affinity or spread over domains of several nodes, volumes that can be
+used once: what one member takes changes what every node offers to the next. Where members must
+share a domain, and the first of them would choose the wrong one, each domain is tried.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Final
+
+import numpy as np
+
+from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.model.pod_affinity import Affinity
+from gang_scheduler.model.pods import Ask
+from gang_scheduler.scheduler import label_domains
+from gang_scheduler.scheduler.effort import looks
+from gang_scheduler.scheduler.placement import scoring
+from gang_scheduler.scheduler.placement.feasible_slots import (
+    at_once,
+    coupled,
+    offer_slots,
+    prospects,
+)
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.trial import Share, Trial, number_in
+
+MOST_ANCHORS: Final = 64
+"""In how many domains members are tried that must share one."""
+
+Sizes = Mapping[Ask, int]
+"""How many members there are of each class."""
+Open = Mapping[Ask, BoolArray]
+"""The nodes where members of a class may be; of classes that are not in it, all."""
+
+
+def are(asks: Collection[Ask], trial: Trial, profile: Profile) -> bool:
+    """Tell whether members of these classes must be placed step by step."""
+    asking = [ask for ask in asks if ask.peers is not None or ask.storage is not None]
+    if any(coupled(ask, trial, profile) for ask in asking):
+        return True
+    wanted = {each for ask in asking if ask.peers for each in ask.peers.approached}
+    return any(wanted & ask.selected_by for ask in asks)
+
+
+def take(
+    sizes: Sizes, at_least: int, rows: BoolArray | None, trial: Trial, profile: Profile
+) -> list[Share]:
+    """Take room for as many as can be, if those are `at_least`; else for none.
+
+    `rows` are the nodes where they may be; None is all.
+    """
+    everywhere: Open = {} if rows is None else dict.fromkeys(sizes, rows)
+    best, most = everywhere, -1
+    for each in _ways(sizes, everywhere, trial, profile):
+        if most >= 0 and not trial.effort.may_go_on():
+            break
+        with trial.all_or_nothing() as attempt:
+            taken = _step_by_step(sizes, each, trial, profile)
+            if number_in(taken) == sum(sizes.values()):
+                attempt.keep()
+                return taken
+        if number_in(taken) > most:
+            best, most = each, number_in(taken)
+    return _step_by_step(sizes, best, trial, profile) if most >= at_least else []
+
+
+def _ways(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> Iterator[Open]:
+    """Yield where members may be: anywhere; then in one domain after the other."""
+    yield rows
+    for ask in sizes:
+        affinity = ask.peers.affinity if ask.peers is not None else None
+        if affinity is not None and _anchors(affinity, sizes, trial):
+            yield from _domains(ask, affinity, sizes, rows, trial, profile)
+            return
+
+
+def _anchors(affinity: Affinity, sizes: Sizes, trial: Trial) -> bool:
+    """Tell whether members are those whom an affinity means, and nobody else is."""
+    if not any(affinity.selector in ask.selected_by for ask in sizes):
+        return False
+    return label_domains.in_none(affinity.keys, trial.peers.present(affinity.selector), trial.nodes)
+
+
+def _domains(  # noqa: PLR0917 - what is placed, and where.
+    ask: Ask, affinity: Affinity, sizes: Sizes, rows: Open, trial: Trial, profile: Profile
+) -> Iterator[Open]:
+    """Yield the domains that may hold all whom the affinity is about, the tightest first."""
+    columns = [trial.nodes.label(key) for key in affinity.keys]
+    column = max(columns, key=lambda each: len(each.values))
+    concerned = [each for each in sizes if each == ask or affinity.selector in each.selected_by]
+    room: list[IntArray] = []
+    for each in concerned:
+        here = np.where(rows.get(each, True), prospects(each, trial, profile), 0)
+        held = label_domains.by_domain(column, here.clip(max=sizes[each]))
+        room.append(held.clip(max=sizes[each]))
+    together = np.sum(room, axis=0)
+    needed = sum(sizes[each] for each in concerned)
+    for code in np.lexsort((together, together < needed))[:MOST_ANCHORS].tolist():
+        inside = column.codes == code
+        yield {**rows, **{each: rows.get(each, True) & inside for each in concerned}}
+
+
+def _step_by_step(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> list[Share]:
+    """Take room for as many as can be. Who finds none may find some once others are placed."""
+    left = dict(sizes)
+    taken: list[Share] = []
+    steps = -1
+    while len(taken) > steps:
+        steps = len(taken)
+        for ask, number in left.items():
+            found = _as_many_of(ask, number, rows.get(ask), trial, profile)
+            left[ask] -= number_in(found)
+            taken += found
+    return taken
+
+
+def _as_many_of(
+    ask: Ask, number: int, rows: BoolArray | None, trial: Trial, profile: Profile
+) -> list[Share]:
+    taken: list[Share] = []
+    while number:
+        trial.effort.spend(looks(len(trial.nodes)))
+        slots = offer_slots(ask, trial, profile)
+        if rows is not None:
+            slots = np.where(rows, slots, 0)
+        if not slots.any():
+            break
+        share = _step(ask, slots.clip(max=number), number, trial, profile)
+        trial.take(share)
+        taken.append(share)
+        number -= int(share.counts.sum())
+    return taken
+
+
+def _step(ask: Ask, slots: IntArray, number: int, trial: Trial, profile: Profile) -> Share:
+    """Return room for as many members as can come at once, and at least for one."""
+    if not coupled(ask, trial, profile):
+        return scoring.fill(ask, slots, min(number, int(slots.sum())), trial, profile)
+    rows = scoring.rank(ask, slots, trial, profile)
+    caps = at_once(ask, trial, profile)
+    if caps is None:
+        return Share(ask, rows[:1], np.ones(1, dtype=np.int64))
+    counts = _capped(slots[rows], caps.domains[rows], np.append(caps.most, number))
+    counts = _capped(counts, np.zeros_like(rows), np.array([number]))
+    return Share(ask, rows[counts > 0], counts[counts > 0])
+
+
+def _capped(counts: IntArray, codes: IntArray, most: IntArray) -> IntArray:
+    """Return as many of the first counts in each domain as it may have; -1 is the last domain."""
+    order = np.argsort(codes, kind="stable")
+    together = np.cumsum(counts[order])
+    first = np.searchsorted(codes[order], codes[order])
+    before = together - counts[order] - (together - counts[order])[first]
+    allowed = np.zeros_like(counts)
+    allowed[order] = (most[codes[order]] - before).clip(0, counts[order])
+    return allowed

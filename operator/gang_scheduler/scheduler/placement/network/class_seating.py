@@ -1,0 +1,187 @@
+"""Members of one class that gather: the domain for all of them, and seats inside it.
+
+Members that ask for the same thing form a crowd. A crowd is seated exactly, down to the level where
+it is first split.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from gang_scheduler.model.network.topology import Topology
+from gang_scheduler.model.network.topology_scope import Sizes
+from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.scheduler.placement import interdependent, scoring
+from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, prospects, slot_limit
+from gang_scheduler.scheduler.placement.network import capacity
+from gang_scheduler.scheduler.placement.network.capacity import Capacity
+from gang_scheduler.scheduler.placement.network.descent import Descent
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.trial import Share, Trial, merged, number_in
+
+Seated = dict[str, int]
+"""Members by uid, and the place in the tree where each has room."""
+Found = tuple[int, int]
+"""A domain: its depth, and its place in that level."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Crowd:
+    """Members that ask for the same thing, in rank order, and how they are sliced."""
+
+    ask: Ask
+    members: tuple[Pod, ...]
+    sizes: Sizes
+
+    def __len__(self) -> int:
+        return len(self.members)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Area:
+    """Where members may go: the places of a tree that are `open`, and all in one domain at `must`.
+
+    `prefer` are the depths to gather at, from the top down.
+    """
+
+    tree: Topology
+    open: BoolArray
+    must: int = 0
+    prefer: tuple[int, ...] = ()
+
+    def inside(self, depth: int, place: int) -> "Area":
+        """Return the part of the area that is in one domain, anywhere in it."""
+        places = np.zeros_like(self.open)
+        places[self.tree.slice_of(depth, place)] = True
+        return replace(self, open=self.open & places, must=0)
+
+    def within(self, depth: int, domains: IntArray) -> "Area":
+        """Return the part of the area that is in any of these domains of a level."""
+        level = self.tree.levels[depth]
+        chosen = np.zeros(len(level), dtype=np.bool_)
+        chosen[domains] = True
+        return replace(self, open=self.open & np.repeat(chosen, level.sizes), must=0)
+
+
+class Seating:
+    """Seats crowds in areas of one tree, on one trial."""
+
+    def __init__(self, trial: Trial, profile: Profile) -> None:
+        self.trial = trial
+        self.profile = profile
+
+    def slots(self, crowd: Crowd, area: Area) -> IntArray:
+        """Return what each place in the tree offers to the crowd; nothing outside the area."""
+        return self._in(area, offer_slots(crowd.ask, self.trial, self.profile))
+
+    def rolled(self, crowd: Crowd, area: Area) -> tuple[Capacity, ...]:
+        """Return what every domain offers to the crowd, from the cluster down."""
+        return capacity.roll_up(self.slots(crowd, area), len(crowd), crowd.sizes, area.tree)
+
+    def rolled_at_best(self, crowd: Crowd, area: Area) -> tuple[Capacity, ...]:
+        """Return a bound on that, whichever members that the crowd depends on were placed."""
+        slots = self.slots_at_best(crowd, area)
+        return capacity.roll_up(slots, len(crowd), crowd.sizes, area.tree)
+
+    def slots_at_best(self, crowd: Crowd, area: Area) -> IntArray:
+        """Return a bound on the slots, whichever members that the crowd depends on were placed."""
+        return self._in(area, prospects(crowd.ask, self.trial, self.profile))
+
+    def seat(self, crowd: Crowd, area: Area) -> Seated | None:
+        """Take room for the whole crowd in one domain at `area.must` or lower, else for none."""
+        if not area.open.any():
+            return None
+        rolled = self.rolled(crowd, area)
+        found = tightest(rolled, crowd, area)
+        if found is None:
+            return None
+        area, rolled, found = self._as_preferred(crowd, area, rolled, found)
+        depth, place = found
+        descent = Descent(area.tree, rolled, crowd.sizes, area.prefer)
+        seats = descent.seats(depth, np.array([place]), len(crowd))
+        return self.take(crowd, area.tree, seats)
+
+    def seat_one_by_one(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
+        """Take room for all of several crowds whose members depend on each other, else for none."""
+        everyone = sum(len(crowd) for crowd in crowds)
+        found = self.take_one_by_one(crowds, area, at_least=everyone)
+        if number_in(found) < everyone:
+            return None
+        seats = {
+            share.ask: np.sort(np.repeat(area.tree.places[share.rows], share.counts)).tolist()
+            for share in merged(found)
+        }
+        return {
+            pod.uid: place
+            for crowd in crowds
+            for pod, place in zip(crowd.members, seats[crowd.ask], strict=True)
+        }
+
+    def take_one_by_one(self, crowds: Sequence[Crowd], area: Area, *, at_least: int) -> list[Share]:
+        """Take room for as many as can be, one by one, if those are `at_least`."""
+        rows = np.zeros(len(self.trial.nodes), dtype=np.bool_)
+        rows[area.tree.rows[area.open]] = True
+        sizes = {crowd.ask: len(crowd) for crowd in crowds}
+        return interdependent.take(sizes, at_least, rows, self.trial, self.profile)
+
+    def take(self, crowd: Crowd, tree: Topology, seats: IntArray) -> Seated:
+        """Take room for the members of a crowd at these places in the tree, in rank order."""
+        places, counts = np.unique(seats, return_counts=True)
+        self.trial.take(Share(crowd.ask, tree.rows[places], counts))
+        return dict(zip((pod.uid for pod in crowd.members), seats.tolist(), strict=True))
+
+    def _in(self, area: Area, slots: IntArray) -> IntArray:
+        """Return slots by place in the tree instead of by node row; none outside the area."""
+        offered = slots[area.tree.rows].clip(max=slot_limit(self.trial))
+        return np.where(area.open, offered, 0)
+
+    def _as_preferred(
+        self, crowd: Crowd, area: Area, rolled: tuple[Capacity, ...], found: Found
+    ) -> tuple[Area, tuple[Capacity, ...], Found]:
+        """Return the same on preferred nodes alone, where the crowd is as close together there."""
+        if not scoring.matters(crowd.ask, self.trial, self.profile):
+            return area, rolled, found
+        slots = offer_slots(crowd.ask, self.trial, self.profile)
+        scores = scoring.scores(crowd.ask, slots, self.trial, self.profile)
+        if scores is None:
+            return area, rolled, found
+        on_tree = scores[area.tree.rows]
+        best = area.open & (slots[area.tree.rows] > 0)
+        best &= on_tree == on_tree[best].max()
+        liked = replace(area, open=area.open & best)
+        rolled_there = self.rolled(crowd, liked)
+        there = tightest(rolled_there, crowd, liked)
+        if there is None or there[0] < found[0]:
+            return area, rolled, found
+        return liked, rolled_there, there
+
+    def request(self, crowd: Crowd) -> IntArray:
+        """Return what one member asks for, along the resource axis."""
+        return self.trial.nodes.vector(crowd.ask.requests)
+
+
+def tightest(rolled: Sequence[Capacity], crowd: Crowd, area: Area) -> Found | None:
+    """Return the domain to gather in, as its depth and its place in that level.
+
+    Of the lowest level where one holds all: the one with the least left over, then in its parent,
+    and so on up; then the first by name.
+    """
+    for depth in range(len(rolled) - 1, area.must - 1, -1):
+        domains = np.flatnonzero(rolled[depth].holds(len(crowd), crowd.sizes[depth]))
+        if len(domains):
+            return depth, _least_left_over(rolled, area.tree, depth, domains)
+    return None
+
+
+def _least_left_over(
+    rolled: Sequence[Capacity], tree: Topology, depth: int, domains: IntArray
+) -> int:
+    ancestors = domains
+    for above in range(depth, 0, -1):
+        offered = rolled[above].whole[ancestors]
+        best = offered == offered.min()
+        domains = domains[best]
+        ancestors = tree.levels[above].parents[ancestors[best]]
+    return int(domains[np.argmin(tree.levels[depth].ranks[domains])])

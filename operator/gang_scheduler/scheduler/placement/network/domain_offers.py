@@ -1,0 +1,80 @@
+"""Why members could not gather: what the domains offer, and what keeps the nodes from more."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from gang_scheduler.model.network import topology_scope
+from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.plan import Misfit, Offers
+from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.scheduler.placement import interdependent
+from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
+from gang_scheduler.scheduler.placement.network.class_seating import Area, Crowd, Seating
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.trial import Share, Trial
+
+MOST_DOMAINS: Final = 10
+ELSEWHERE: Final = "node(s) were not in a domain that could hold the gang"
+
+
+def explain(
+    crowds: Sequence[Crowd], area: Area, needs: int, trial: Trial, profile: Profile
+) -> Misfit:
+    """Return why no domain of the area could take `needs` members. Fills the trial up."""
+    if not len(area.tree.rows):
+        return Misfit(len(trial.nodes), 0, needs, ((ELSEWHERE, len(trial.nodes)),))
+    seats = Seating(trial, profile)
+    see_each_other = interdependent.are([crowd.ask for crowd in crowds], trial, profile)
+    rolled = seats.rolled_at_best if see_each_other else seats.rolled
+    offered = np.array(
+        [rolled(crowd, area)[area.must].whole.clip(max=len(crowd)) for crowd in crowds]
+    )
+    # The class of which the smallest part has room.
+    room = offered.max(axis=1, initial=0) / [len(crowd) for crowd in crowds]
+    shortest = crowds[int(np.argmin(room))]
+    if see_each_other:
+        seats.take_one_by_one(crowds, area, at_least=0)
+    else:
+        for crowd in crowds:
+            _fill(crowd, seats.slots(crowd, area).clip(max=len(crowd)), area, trial)
+    rejections = diagnosis.diagnose(shortest.ask, trial, profile)
+    elsewhere = int((offer_slots(shortest.ask, trial, profile) > 0).sum())
+    if elsewhere:
+        rejections = (*rejections, (ELSEWHERE, elsewhere))
+    together = offered.sum(axis=0)
+    return Misfit(
+        nodes=len(trial.nodes),
+        fits=int(together.max(initial=0)),
+        needs=needs,
+        rejections=rejections,
+        offers=_offers(crowds, area, together),
+        cut_off=trial.effort.cut_off,
+    )
+
+
+def _fill(crowd: Crowd, slots: IntArray, area: Area, trial: Trial) -> None:
+    places = np.flatnonzero(slots)
+    trial.take(Share(crowd.ask, area.tree.rows[places], slots[places]))
+
+
+def _offers(crowds: Sequence[Crowd], area: Area, together: IntArray) -> Offers | None:
+    """Return what the domains offer, where it matters in which of them the members are."""
+    tree = area.tree
+    layers = [level.layer for level in tree.levels]
+    multiples = {
+        layers[depth]: crowd.sizes[depth]
+        for crowd in crowds
+        for depth in topology_scope.sliced_at(crowd.sizes)
+    }
+    if not area.must and not multiples:
+        return None
+    open_to_it = np.flatnonzero(np.add.reduceat(area.open, tree.levels[area.must].starts))
+    best = open_to_it[np.argsort(-together[open_to_it], kind="stable")]
+    shown = best[:MOST_DOMAINS].tolist()
+    return Offers(
+        best=tuple((tree.domain(area.must, place), int(together[place])) for place in shown),
+        more=len(best) - len(shown),
+        multiples=tuple(multiples.items()),
+    )

@@ -1,0 +1,253 @@
+"""Where members go that ask something of the network: close together, and as they are sliced.
+
+1. Members that ask for the same thing form a crowd; the nodes offer slots to it.
+2. What they offer is rolled up to every domain (`capacity`).
+3. Only domains of the layer that the members must gather in, or lower, are candidates.
+4. The lowest layer is taken that has a domain with room for all.
+5. Of its domains, the one with the least left over (`class_seating`).
+6. Down from there, the fewest domains at every level (`descent`).
+
+Members that have mates with a node go beside those (`replacements`).
+"""
+
+import bisect
+import functools
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gang_scheduler.model.network import topology_scope
+from gang_scheduler.model.network.topology_scope import Ground
+from gang_scheduler.model.plan import Bind, Misfit
+from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.scheduler.effort import looks
+from gang_scheduler.scheduler.placement import anywhere, interdependent
+from gang_scheduler.scheduler.placement.anywhere import Placement
+from gang_scheduler.scheduler.placement.network import domain_offers, replacements
+from gang_scheduler.scheduler.placement.network.class_seating import Area, Crowd, Seated, Seating
+from gang_scheduler.scheduler.placement.network.packing import MOST_ORDERS, MOST_PACKED, Packing
+from gang_scheduler.scheduler.placement_units import Part, Unit
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.trial import Trial, shares
+
+Pack = Callable[[Area], Seated]
+"""A way to seat some members in an area."""
+
+
+def place(
+    unit: Unit, at_least: int, trial: Trial, profile: Profile, *, within: int | None = None
+) -> Placement | Misfit:
+    """Take room for as many members as the request allows, if those are `at_least`; else none.
+
+    Without a request they may be anywhere. Fewer than all only where all do not fit in one domain
+    that they must gather in; `within` names that domain, if it is to be one in particular.
+    """
+    ground = unit.ground
+    if ground is None:
+        return anywhere.place(unit.members, at_least, trial, profile)
+    gathering = _Gathering(unit, ground, trial, profile, within)
+    with trial.all_or_nothing() as attempt:
+        seated = gathering.as_many(at_least) if len(ground.tree.rows) else None
+        if seated is not None:
+            attempt.keep()
+            return _placement(unit.members, seated, ground)
+    if gathering.may_be_anywhere:
+        return anywhere.place(unit.members, at_least, trial, profile)
+    with trial.all_or_nothing():
+        return domain_offers.explain(
+            gathering.crowds_of(unit.parts), gathering.area, at_least, trial, profile
+        )
+
+
+class _Gathering:
+    """One unit, and where on its ground the members may go."""
+
+    def __init__(
+        self, unit: Unit, ground: Ground, trial: Trial, profile: Profile, within: int | None
+    ) -> None:
+        self._unit = unit
+        self._trial = trial
+        self._seating = Seating(trial, profile)
+        self._packing = Packing(self._seating)
+        asks = {pod.ask for pod in unit.members}
+        self._tied = interdependent.are(asks, trial, profile)
+        tree = ground.tree
+        everywhere = Area(tree, np.ones(len(tree.rows), dtype=np.bool_), ground.must, ground.prefer)
+        self._home = replacements.home_of(unit.mates, ground)
+        self.area = everywhere
+        confined = self._home if within is None else within
+        if confined is not None:
+            self.area = replace(everywhere, open=everywhere.inside(ground.must, confined).open)
+        # A preference holds nobody up: not where nodes have no labels either.
+        self.may_be_anywhere = (
+            within is None
+            and ground.must == 0
+            and len(tree.outside) > 0
+            and not any(size > 1 for part in unit.parts for size in part.sizes)
+        )
+
+    def as_many(self, at_least: int) -> Seated | None:
+        """Take room for all members, or for the most that is possible from `at_least` on."""
+        if self._home is not None:
+            return self._beside_mates(at_least)
+        step = self._unit.step
+        everyone = self._needed_first()
+        numbers = range(at_least, len(everyone) + 1, step)
+        seated = self._seat(everyone[: numbers[-1]])
+        if seated is not None or len(numbers) == 1:
+            return seated
+        # If some number fits, every smaller one does.
+        too_many = bisect.bisect_left(numbers, x=True, key=lambda n: not self._fits(everyone[:n]))
+        number = numbers[too_many - 1] if too_many else 0
+        # Where members differ, the first in rank may not fit where others do.
+        others = self._any(max(at_least, number + 1))
+        return others or (self._seat(everyone[:number]) if number else None)
+
+    def crowds_of(self, parts: Sequence[Part]) -> list[Crowd]:
+        """Return the members of parts by what they ask for and how they are sliced."""
+        found: dict[tuple[Ask, int], list[Pod]] = {}
+        for number, part in enumerate(parts):
+            sliced = part.sizes[0] > 1
+            for pod in part.members:
+                found.setdefault((pod.ask, number if sliced else -1), []).append(pod)
+        unsliced = (1,) * len(self.area.tree.levels)
+        return [
+            Crowd(ask, tuple(pods), unsliced if number < 0 else parts[number].sizes)
+            for (ask, number), pods in found.items()
+        ]
+
+    def _needed_first(self) -> list[Pod]:
+        members = self._unit.members
+        return sorted(members, key=lambda pod: pod.uid not in self._unit.required)
+
+    def _fits(self, members: Sequence[Pod]) -> bool:
+        with self._trial.all_or_nothing():
+            return self._seat(members) is not None
+
+    def _seat(self, members: Iterable[Pod]) -> Seated | None:
+        return self._seat_parts(self._unit.only({pod.uid for pod in members}).parts, self.area)
+
+    def _seat_parts(self, parts: Sequence[Part], area: Area) -> Seated | None:
+        waiting = [part for part in parts if part.members]
+        if any(self._is_rough(part) for part in waiting):
+            return self._seat_rough(waiting, area)
+        return self._packing.seat(self.crowds_of(waiting), area)
+
+    def _is_rough(self, part: Part) -> bool:
+        """Tell whether members are sliced that are no crowd: they differ, or see each other."""
+        asks = {pod.ask for pod in part.members}
+        return part.sizes[0] > 1 and (len(asks) > 1 or self._tied)
+
+    def _seat_rough(self, parts: Sequence[Part], area: Area) -> Seated | None:
+        """Seat slices whose members differ: one after the other, each like a gang of its own."""
+        crowds = self.crowds_of(parts)
+        for depth in range(len(area.tree.levels) - 1, area.must - 1, -1):
+            holds = self._packing.holds_requests(crowds, area, depth)
+            for domain in np.flatnonzero(holds).tolist():
+                if not self._trial.effort.may_go_on():
+                    return None
+                with self._trial.all_or_nothing() as attempt:
+                    seated = self._seat_slices(parts, area.inside(depth, domain))
+                    if seated is not None:
+                        attempt.keep()
+                        return seated
+        return None
+
+    def _seat_slices(self, parts: Sequence[Part], area: Area) -> Seated | None:
+        smooth = [part for part in parts if not self._is_rough(part)]
+        others = [(smooth, area)] if smooth else []
+        rough = (part for part in parts if self._is_rough(part))
+        slices = [each for part in rough for each in _slices_of(part, area)]
+        seated: Seated = {}
+        # Slices have the least choice; but they may look at the others, who must be there then.
+        for some, where in (*others, *slices) if self._tied else (*slices, *others):
+            found = self._seat_parts(some, where)
+            if found is None:
+                return None
+            seated |= found
+        return seated
+
+    def _beside_mates(self, at_least: int) -> Seated | None:
+        members = self._needed_first()
+        for number in dict.fromkeys((len(members), at_least)):
+            # One by one they may stand in each other's way.
+            seated = self._one_by_one(number) or self._unless_sliced(members[:number])
+            if seated is not None:
+                return seated
+        return None
+
+    def _one_by_one(self, at_least: int) -> Seated | None:
+        with self._trial.all_or_nothing() as attempt:
+            seated = replacements.seat(self._unit, self.area, self._seating, self._seat_parts)
+            if len(seated) >= at_least:
+                attempt.keep()
+                return seated
+        return None
+
+    def _unless_sliced(self, members: Sequence[Pod]) -> Seated | None:
+        if any(part.sizes[0] > 1 for part in self._unit.parts):
+            return None
+        return self._seat(members) if members else {}
+
+    def _any(self, at_least: int) -> Seated | None:
+        """Take room for the most members of several classes, whoever they are."""
+        crowds = self.crowds_of(self._unit.parts)
+        if len(crowds) == 1 or self._unit.step > 1 or len(self._unit.gangs) > 1:
+            return None
+        if self._tied:
+            return None
+        depth = self.area.must
+        offers = [
+            self._seating.rolled(each, self.area)[depth].whole.clip(max=len(each))
+            for each in crowds
+        ]
+        together = np.sum(offers, axis=0)
+        best, most = None, at_least - 1
+        for domain in np.argsort(-together, kind="stable")[:MOST_PACKED].tolist():
+            if int(together[domain]) <= most or not self._trial.effort.may_go_on():
+                break
+            area = self.area.inside(depth, domain)
+            for pack in self._ways_to_pack(crowds, most + 1):
+                number = self._try(pack, area)
+                if number > most:
+                    best, most = (pack, area), number
+        return None if best is None else best[0](best[1])
+
+    def _ways_to_pack(self, crowds: Sequence[Crowd], at_least: int) -> Iterator[Pack]:
+        """Yield ways to seat as many as can be: in several orders, and by the exact search."""
+        for order in itertools.islice(itertools.permutations(crowds), MOST_ORDERS):
+            yield functools.partial(self._most_of_each, order)
+        yield lambda area: self._packing.seat_exactly(crowds, area, at_least) or {}
+
+    def _try(self, pack: Pack, area: Area) -> int:
+        with self._trial.all_or_nothing():
+            return len(pack(area))
+
+    def _most_of_each(self, crowds: Sequence[Crowd], area: Area) -> Seated:
+        seated: Seated = {}
+        for crowd in crowds:
+            self._trial.effort.spend(looks(len(self._trial.nodes)))
+            number = min(len(crowd), int(self._seating.rolled(crowd, area)[0].whole[0]))
+            if number:
+                some = replace(crowd, members=crowd.members[:number])
+                seated |= self._seating.seat(some, area) or {}
+        return seated
+
+
+def _slices_of(part: Part, area: Area) -> Iterator[tuple[list[Part], Area]]:
+    """Yield each largest slice of a part, like a gang of its own, and where it must gather."""
+    depth, sizes = topology_scope.sliced_at(part.sizes)[0], topology_scope.inner_sizes(part.sizes)
+    for start in range(0, len(part.members), part.sizes[0]):
+        members = part.members[start : start + part.sizes[0]]
+        yield [Part(members, sizes=sizes)], replace(area, must=depth)
+
+
+def _placement(members: Sequence[Pod], seated: Seated, ground: Ground) -> Placement:
+    """Return the binds in rank order, and the room that was taken for them."""
+    rows = ground.tree.rows
+    nodes = ground.tree.nodes.nodes
+    placed = [(pod, int(rows[seated[pod.uid]])) for pod in members if pod.uid in seated]
+    binds = tuple(Bind(pod, nodes[row].name) for pod, row in placed)
+    return Placement(binds, tuple(shares((pod.ask, row) for pod, row in placed)))

@@ -1,0 +1,201 @@
+"""Members that join others that have a node already: each beside its neighbours in rank.
+
+Replacements of members that died, what a crash left, and surplus that comes later. A member goes
+where its slices are, and of the free slots there takes the one that shares the deepest domains
+with the members before and after it.
+"""
+
+import bisect
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gang_scheduler.model.gangs import Problem, Reason
+from gang_scheduler.model.network import topology_scope
+from gang_scheduler.model.network.topology_scope import Ground
+from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.scheduler.placement import interdependent, positions
+from gang_scheduler.scheduler.placement.network.class_seating import Area, Crowd, Seated, Seating
+from gang_scheduler.scheduler.placement_units import Part, Unit
+
+SeatParts = Callable[[Sequence[Part], Area], Seated | None]
+
+
+def home_of(mates: Sequence[Pod], ground: Ground) -> int | None:
+    """Return the domain that the others must join: of those with bound members, the fullest.
+
+    It is a domain of the level that all must gather in; None if nobody is bound in the tree.
+    """
+    counts = _mates_by_domain(mates, ground)
+    return int(np.argmax(counts)) if counts.any() else None
+
+
+def scattered(mates: Sequence[Pod], ground: Ground) -> Problem | None:
+    """Tell of bound members that are not all in one domain that they should have gathered in."""
+    counts = _mates_by_domain(mates, ground)
+    domains = np.flatnonzero(counts)
+    if len(domains) < 2:
+        return None
+    names = [str(ground.tree.domain(ground.must, place)) for place in domains.tolist()]
+    home = ground.tree.domain(ground.must, int(np.argmax(counts)))
+    words = f"members are bound in {len(names)} domains, {', '.join(names[:3])}"
+    return Problem(Reason.SCATTERED, f"{words}: the others join those in {home}")
+
+
+def _mates_by_domain(mates: Sequence[Pod], ground: Ground) -> IntArray:
+    places = positions.places_of(mates, ground.tree)
+    level = ground.tree.levels[ground.must]
+    return np.bincount(level.at(places[places != ABSENT]), minlength=len(level))
+
+
+def seat(unit: Unit, area: Area, seating: Seating, seat_parts: SeatParts) -> Seated:
+    """Take room for as many members as have a slot that their bound mates allow.
+
+    `seat_parts` seats slices of which nobody is bound.
+    """
+    seated: Seated = {}
+    complete = all(len(gang.pending) + gang.bound >= gang.min_member for gang in unit.gangs)
+    for part in unit.parts:
+        numbers = positions.as_first_placed(part, area.tree, complete=complete)
+        ranks = _Ranks(part, numbers, area, seating, seat_parts, whole=unit.step > 1)
+        seated |= ranks.seat()
+    return seated
+
+
+class _Ranks:
+    """The members of one part in rank order; those that have a place in the tree, and where."""
+
+    def __init__(
+        self,
+        part: Part,
+        numbers: Sequence[int],
+        area: Area,
+        seating: Seating,
+        seat_parts: SeatParts,
+        *,
+        whole: bool,
+    ) -> None:
+        self._area = area
+        self._seating = seating
+        self._seat_parts = seat_parts
+        self._whole = whole
+        self._sizes = part.sizes
+        asks = {pod.ask for pod in part.members}
+        self._singly = interdependent.are(asks, seating.trial, seating.profile)
+        self._line = positions.in_line(part)
+        self._numbers = numbers
+        self._places = positions.places_of(self._line, area.tree)
+        self._waits = [not pod.node for pod in self._line]
+        self._domains = positions.domains_by_level(area.tree)
+
+    def seat(self) -> Seated:
+        """Seat those who wait, the first in rank first; but slices that were lost whole last.
+
+        Those can go anywhere, and must not take the slots that others depend on.
+        """
+        stretches = list(self._stretches())
+        seated: Seated = {}
+        for lost_whole in (False, True):
+            for start, end in stretches:
+                if bool(self._untouched_run(start)) is lost_whole:
+                    seated |= self._seat_stretch(start, end)
+        return seated
+
+    def _stretches(self) -> Iterator[tuple[int, int]]:
+        start = 0
+        while start < len(self._line):
+            end = self._end_of_stretch(start)
+            if self._waits[start]:
+                yield start, end
+            start = end
+
+    def _end_of_stretch(self, start: int) -> int:
+        """Return where those end that wait, ask for the same and share all their slices.
+
+        Slices of which nobody has a place yet are a stretch of their own, whatever is in them.
+        """
+        run = self._untouched_run(start)
+        if run:
+            return run.stop
+        size = min((size for size in self._sizes if size > 1), default=len(self._line))
+        first = self._line[start]
+        for end in range(start + 1, len(self._line)):
+            alike = self._waits[end] and self._line[end].ask == first.ask
+            together = self._numbers[end] // size == self._numbers[start] // size
+            joins = self._waits[start] and alike and (together or self._sizes[0] == 1)
+            if self._singly or not joins:
+                return end
+        return len(self._line)
+
+    def _untouched_run(self, start: int) -> range:
+        """Return the largest slice that begins here, if nobody of it has a place; else nothing."""
+        size = self._sizes[0]
+        run = self._numbers[start] // size
+        if size == 1 or (start and self._numbers[start - 1] // size == run):
+            return range(0)
+        end = bisect.bisect_left(self._numbers, (run + 1) * size, lo=start)
+        untouched = all(self._waits[start:end]) and (self._places[start:end] == ABSENT).all()
+        return range(start, end) if untouched else range(0)
+
+    def _seat_stretch(self, start: int, end: int) -> Seated:
+        run = self._untouched_run(start)
+        seated = self._seat_run(run) if run else self._seat_beside(start, end)
+        for position in range(start, end):
+            self._places[position] = seated.get(self._line[position].uid, ABSENT)
+        return seated
+
+    def _seat_run(self, run: range) -> Seated:
+        """Seat a slice of which nobody is bound, like a gang of its own."""
+        if self._whole and len(run) < self._sizes[0]:
+            return {}
+        depth = topology_scope.sliced_at(self._sizes)[0]
+        sizes = topology_scope.inner_sizes(self._sizes)
+        part = Part(tuple(self._line[position] for position in run), sizes=sizes)
+        return self._seat_parts([part], replace(self._area, must=depth)) or {}
+
+    def _seat_beside(self, start: int, end: int) -> Seated:
+        """Seat as many of a stretch as have a slot, in those that are nearest to its neighbours."""
+        unsliced = (1,) * len(self._sizes)
+        members = tuple(self._line[start:end])
+        crowd = Crowd(members[0].ask, members, unsliced)
+        slots = self._seating.slots(crowd, self._area)
+        slots = np.where(self._where_their_slices_are(start), slots, 0)
+        nearest = self._nearest_first(start, end, slots)
+        before = np.cumsum(slots[nearest].clip(max=len(members)))
+        used = nearest[: int(np.searchsorted(before, len(members))) + 1]
+        seats = np.repeat(used, slots[used].clip(max=len(members)))[: len(members)]
+        some = replace(crowd, members=members[: len(seats)])
+        return self._seating.take(some, self._area.tree, np.sort(seats))
+
+    def _where_their_slices_are(self, position: int) -> BoolArray:
+        """Return the places in the domains where others of these slices are."""
+        allowed = np.ones(len(self._area.open), dtype=np.bool_)
+        for depth in topology_scope.sliced_at(self._sizes):
+            size = self._sizes[depth]
+            run = self._numbers[position] // size
+            first = bisect.bisect_left(self._numbers, run * size)
+            last = bisect.bisect_left(self._numbers, (run + 1) * size)
+            places = self._places[first:last]
+            if (places != ABSENT).any():
+                domain = self._domains[depth][places[places != ABSENT][0]]
+                allowed &= self._domains[depth] == domain
+        return allowed
+
+    def _nearest_first(self, start: int, end: int, slots: IntArray) -> IntArray:
+        """Return places with slots: nearest to the neighbours, then tightest, first."""
+        candidates = np.flatnonzero(slots)
+        shared = [
+            (self._domains[:, candidates] == self._domains[:, [place]]).sum(axis=0)
+            for place in self._neighbours(start, end)
+        ] or [np.zeros(len(candidates), dtype=np.int64)]
+        nearest, farthest = np.maximum.reduce(shared), np.minimum.reduce(shared)
+        return candidates[np.lexsort((candidates, slots[candidates], -farthest, -nearest))]
+
+    def _neighbours(self, start: int, end: int) -> list[int]:
+        """Return the places of the next members before and after that have one."""
+        before = np.flatnonzero(self._places[:start] != ABSENT)[-1:]
+        after = np.flatnonzero(self._places[end:] != ABSENT)[:1] + end
+        found: list[int] = self._places[np.concatenate([before, after])].tolist()
+        return found

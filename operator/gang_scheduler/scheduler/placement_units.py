@@ -1,0 +1,272 @@
+"""The units of placement: members that share one topology request, or none."""
+
+import functools
+import math
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
+from gang_scheduler.model.network import topology_scope
+from gang_scheduler.model.network.topology_request import Gathering, Slices
+from gang_scheduler.model.network.topology_scope import Ground, Sizes
+from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.pod_affinity import PodSelector
+from gang_scheduler.model.pods import Ask, Pod, rank_key
+from gang_scheduler.model.snapshot import Snapshot
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Members whose ranks are one sequence, in that order; `mates` are those that have a node.
+
+    `sizes` are how they are sliced on the ground of their unit; empty without one.
+    """
+
+    members: tuple[Pod, ...]
+    mates: tuple[Pod, ...] = ()
+    sizes: Sizes = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Unit:
+    """Members that are placed together, of one gang or of several.
+
+    `required` are the uids of the quorums of its gangs; the others are surplus. Without a `ground`
+    they can be anywhere. Only multiples of `step` members are of use.
+    """
+
+    gangs: tuple[Gang, ...]
+    parts: tuple[Part, ...]
+    required: frozenset[str]
+    ground: Ground | None = None
+    gathering: Gathering | None = None
+    step: int = 1
+
+    @functools.cached_property
+    def members(self) -> tuple[Pod, ...]:
+        """All that wait, in rank order within each part."""
+        return tuple(pod for part in self.parts for pod in part.members)
+
+    @functools.cached_property
+    def mates(self) -> tuple[Pod, ...]:
+        """The members that have a node."""
+        return tuple(pod for part in self.parts for pod in part.mates)
+
+    @property
+    def quorum(self) -> int:
+        """How many come before any surplus."""
+        return len(self.required)
+
+    @functools.cached_property
+    def at_least(self) -> int:
+        """How many of the quorum must be placed together: any one, where each is for itself."""
+        return min(1, self.quorum) if self.singly else self.quorum
+
+    @property
+    def singly(self) -> bool:
+        """The members are of a gang that has started, each placed for itself."""
+        return all(gang.singly for gang in self.gangs)
+
+    @functools.cached_property
+    def quorums(self) -> Mapping[GangKey, int]:
+        """How many of the quorum are of each gang: surplus of one never stands in for another."""
+        return self.numbers(self.required)
+
+    @functools.cached_property
+    def elastic(self) -> bool:
+        """Some of the members are surplus."""
+        return any(pod.uid not in self.required for pod in self.members)
+
+    @functools.cached_property
+    def classes(self) -> Mapping[Ask, int]:
+        """How many of the members that wait ask for the same."""
+        return Counter(pod.ask for pod in self.members)
+
+    @functools.cached_property
+    def gang_of(self) -> Mapping[str, GangKey]:
+        """The gang of each member that waits, by uid."""
+        return {pod.uid: gang.key for gang in self.gangs for pod in gang.pending}
+
+    def numbers(self, uids: Iterable[str]) -> Counter[GangKey]:
+        """Return how many of these members are of each gang."""
+        if len(self.gangs) == 1:
+            return Counter({self.gangs[0].key: sum(1 for _ in uids)})
+        return Counter(self.gang_of[uid] for uid in uids)
+
+    @functools.cached_property
+    def gains(self) -> bool:
+        """Others that find a place may make room for it: it has an affinity, or is spread."""
+        return any(ask.peers is not None and ask.peers.gains for ask in self.classes)
+
+    @functools.cached_property
+    def approached(self) -> frozenset[PodSelector]:
+        """The selectors of pods that make room, or a better place, for members."""
+        asked = (ask.peers.approached for ask in self.classes if ask.peers is not None)
+        return frozenset(selector for each in asked for selector in each)
+
+    @functools.cached_property
+    def shape(self) -> Hashable:
+        """Units of one shape and quorum fit or fail alike, if none has mates or gains."""
+        asked = self.gathering, tuple(part.sizes for part in self.parts)
+        if len(self.classes) == 1:
+            return next(iter(self.classes)), asked
+        # Members differ: which of them are the quorum matters, too.
+        first = Counter(pod.ask for pod in self.members if pod.uid in self.required)
+        return frozenset(self.classes.items()), frozenset(first.items()), asked
+
+    def only(self, uids: Collection[str]) -> "Unit":
+        """Return the unit without the other waiting members."""
+        if all(pod.uid in uids for pod in self.members):
+            return self
+        parts = (
+            replace(part, members=tuple(pod for pod in part.members if pod.uid in uids))
+            for part in self.parts
+        )
+        return replace(self, parts=tuple(parts))
+
+    def after(self, binds: Iterable[Bind]) -> "Unit":
+        """Return what still waits once these members have their nodes."""
+        nodes = {bind.pod.uid: bind.node for bind in binds}
+        return replace(self, parts=tuple(_bound(part, nodes) for part in self.parts))
+
+
+def of(group: GangGroup, snapshot: Snapshot) -> tuple[Unit, ...] | Problem:
+    """Return the units of all members that wait, or what is wrong with what they ask for."""
+    required = frozenset(uid for gang in group.waiting for uid in _quorum_of(gang, group))
+    found = []
+    for unit in _split(group, required):
+        sited = _sited(unit, snapshot)
+        if isinstance(sited, Problem):
+            return sited
+        found.append(sited)
+    return tuple(found)
+
+
+def _quorum_of(gang: Gang, group: GangGroup) -> frozenset[str]:
+    """Return the uids of the first members in rank; one will do where others wait for a start."""
+    number = min(1, gang.quorum) if gang.apart and len(group.waiting) > 1 else gang.quorum
+    return _uids(gang.pending[:number])
+
+
+def _split(group: GangGroup, required: frozenset[str]) -> Iterator[Unit]:
+    if group.gathering is not None:
+        members = _in_order(pod for gang in group.waiting for pod in gang.pending)
+        mates = _in_order([*group.started, *(pod for gang in group.gangs for pod in gang.mates)])
+        yield Unit(group.waiting, (Part(members, mates),), required, gathering=group.gathering)
+        return
+    if not any(pod.podset for gang in group.waiting for pod in gang.pending):
+        for gang in group.waiting:
+            own = required if len(group.waiting) == 1 else required & _uids(gang.pending)
+            yield Unit((gang,), (Part(gang.pending),), own)
+        return
+    yield from _podsets(group, required)
+
+
+def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[Unit]:
+    """Yield a unit for each podset, for each named group of them, and for each gang's others."""
+    parts: dict[Hashable, dict[Hashable, list[Pod]]] = {}
+    gangs: dict[Hashable, dict[GangKey, Gang]] = {}
+    for gang in group.gangs:
+        for pod in (*gang.pending, *gang.mates):
+            unit, part = _podset_of(pod, gang.key)
+            parts.setdefault(unit, {}).setdefault(part, []).append(pod)
+            gangs.setdefault(unit, {})[gang.key] = gang
+    for pod in group.started:
+        unit, part = _podset_of(pod, None)
+        if unit in parts:
+            parts[unit].setdefault(part, []).append(pod)
+    for unit, found in parts.items():
+        pods = [pod for part in found.values() for pod in part]
+        waiting = [pod for pod in pods if not pod.node]
+        if waiting:
+            podset = waiting[0].podset
+            yield Unit(
+                gangs=tuple(gang for gang in gangs[unit].values() if gang.pending),
+                parts=tuple(_part(part) for part in found.values()),
+                required=required & _uids(waiting),
+                gathering=podset.gathering.shared if podset and podset.gathering.asks else None,
+            )
+
+
+def _podset_of(pod: Pod, gang: GangKey | None) -> tuple[Hashable, Hashable]:
+    """Return what tells the unit of a pod from others, and its part of that from others."""
+    podset = pod.podset
+    part = (gang, podset.owner if podset else "", podset)
+    return ("group", podset.group) if podset and podset.group else part, part
+
+
+def _part(pods: Sequence[Pod]) -> Part:
+    return Part(
+        members=tuple(pod for pod in pods if not pod.node),
+        mates=tuple(pod for pod in pods if pod.node),
+    )
+
+
+def _sited(unit: Unit, snapshot: Snapshot) -> Unit | Problem:
+    """Return the unit on the ground that it asks for, with the sizes of its slices there."""
+    if unit.gathering is None:
+        return unit
+    slices = [_slices(unit, part) for part in unit.parts]
+    everything = tuple(each for found in slices for each in found)
+    asked = replace(unit.gathering, slices=everything)
+    ground = topology_scope.resolve(asked, snapshot.schemes, snapshot.nodes)
+    if isinstance(ground, Problem):
+        return _named(ground, unit)
+    parts = []
+    for part, found in zip(unit.parts, slices, strict=True):
+        sizes = topology_scope.sizes_of(found, ground)
+        if isinstance(sizes, Problem):
+            return _named(sizes, unit)
+        parts.append(replace(part, sizes=sizes))
+    step = math.lcm(1, *(each.size for each in everything if each.whole))
+    return _stepped(replace(unit, parts=tuple(parts), ground=ground, step=step))
+
+
+def _slices(unit: Unit, part: Part) -> tuple[Slices, ...]:
+    """Return how a part is sliced: as the whole unit is, or as its own podset says."""
+    podset = next((pod.podset for pod in (*part.members, *part.mates) if pod.podset), None)
+    own = podset.gathering.slices if podset is not None else ()
+    return own or (unit.gathering.slices if unit.gathering else ())
+
+
+def _stepped(unit: Unit) -> Unit | Problem:
+    """Return the unit with a quorum that is a multiple of what its slices need."""
+    if unit.step == 1 or unit.mates:
+        return unit
+    members = unit.members
+    if not unit.elastic and len(members) % unit.step:
+        words = f"podCountMultiple {unit.step} does not divide the {len(members)} members"
+        return _named(Problem(Reason.INVALID_SPEC, words), unit)
+    quorum = -(-unit.quorum // unit.step) * unit.step
+    if quorum > len(members):
+        words = f"{len(members)} members exist, and podCountMultiple needs {quorum} at once"
+        return Problem(Reason.WAITING_FOR_MEMBERS, words)
+    surplus = [pod for pod in members if pod.uid not in unit.required]
+    more = _uids(surplus[: quorum - unit.quorum])
+    return replace(unit, required=unit.required | more)
+
+
+def _named(problem: Problem, unit: Unit) -> Problem:
+    """Return the problem with the field that asks for what it is about."""
+    where = unit.gathering.where if unit.gathering else ""
+    return replace(problem, message=f"{where}: {problem.message}") if where else problem
+
+
+def _in_order(pods: Iterable[Pod]) -> tuple[Pod, ...]:
+    """Return members of several gangs by rank, where those are all different; else by gang."""
+    listed = tuple(pods)
+    ranks = {pod.rank for pod in listed if pod.rank}
+    if len(ranks) < len(listed):
+        return listed
+    return tuple(sorted(listed, key=rank_key))
+
+
+def _bound(part: Part, nodes: Mapping[str, str]) -> Part:
+    placed = (replace(pod, node=nodes[pod.uid]) for pod in part.members if pod.uid in nodes)
+    waiting = tuple(pod for pod in part.members if pod.uid not in nodes)
+    return replace(part, members=waiting, mates=(*part.mates, *placed))
+
+
+def _uids(pods: Iterable[Pod]) -> frozenset[str]:
+    return frozenset(pod.uid for pod in pods)

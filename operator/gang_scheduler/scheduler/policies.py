@@ -1,0 +1,97 @@
+"""What a policy can be: the protocols, and the profile that puts policies together."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
+from gang_scheduler.model.pods import Ask
+from gang_scheduler.scheduler.label_domains import Caps
+from gang_scheduler.scheduler.trial import Share, Trial
+
+
+class NodeFilter(Protocol):
+    """Depends on the node and the ask alone: computed once a class for as long as nodes last."""
+
+    def passes(self, ask: Ask, nodes: NodeTable) -> BoolArray:
+        """Return the nodes that the filter allows."""
+
+    def reasons(self, ask: Ask, nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
+        """Count the nodes of `rejected` by reason, in kube-scheduler's words."""
+
+
+class RoomFilter(Protocol):
+    """Depends on what else is on the node: computed on every trial, for those it concerns."""
+
+    def concerns(self, ask: Ask, trial: Trial) -> bool:
+        """Tell whether pods of the class can be rejected at all. Cheap."""
+
+    def slots(self, ask: Ask, trial: Trial) -> IntArray:
+        """Return how many pods of the class fit on each node beside each other."""
+
+    def reasons(self, ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
+        """Count the nodes of `rejected` by reason, in kube-scheduler's words."""
+
+
+class CoupledFilter(RoomFilter, Protocol):
+    """Depends on what is on other nodes, too, so what nodes offer is right for one pod alone."""
+
+    def coupled(self, ask: Ask, trial: Trial) -> bool:
+        """Tell whether a pod of the class on one node changes what others offer to the next."""
+
+    def at_once(self, ask: Ask, trial: Trial) -> Caps | None:
+        """Return how many pods may come at once, if coupled; None is one in the whole cluster."""
+
+    def prospects(self, ask: Ask, trial: Trial) -> IntArray:
+        """Return a bound on `slots`, whichever pods beside which the class may be were placed."""
+
+
+class Preference(Protocol):
+    """Nodes that a class would rather have than others."""
+
+    def concerns(self, ask: Ask, trial: Trial) -> bool:
+        """Tell whether the class prefers any node at all. Cheap."""
+
+    def score(self, ask: Ask, trial: Trial) -> IntArray:
+        """Return how much each node is preferred, on any scale."""
+
+    def coupled(self, ask: Ask, trial: Trial) -> bool:
+        """Tell whether a pod of the class on one node changes the scores for the next."""
+
+
+Rank = Callable[[Ask, IntArray, Trial], IntArray]
+"""Order the rows with slots, the best first: (ask, slots, trial) -> rows."""
+Fill = Callable[[Ask, IntArray, int, Trial], Share]
+"""Choose nodes for a number of pods of one class: (ask, slots, count, trial) -> share."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptionRules:
+    """Victims are of a priority lower by `min_difference`, and `most_victims` a plan; 0: any.
+
+    `within_budgets`: never more than PodDisruptionBudgets allow, whatever else it costs.
+    """
+
+    min_difference: int = 1
+    most_victims: int = 0
+    within_budgets: bool = False
+
+
+@dataclass(frozen=True)
+class Profile:
+    """The policies of one scheduler.
+
+    Filters run in this order; the first to reject a node gives the reason. Preferences have
+    weights.
+    """
+
+    order: Callable[[GangGroup], tuple[Any, ...]]
+    node_filters: tuple[NodeFilter, ...]
+    room_filters: tuple[RoomFilter, ...]
+    coupled_filters: tuple[CoupledFilter, ...]
+    preferences: tuple[tuple[int, Preference], ...]
+    rank: Rank
+    fill: Fill
+    preemption: PreemptionRules = PreemptionRules()

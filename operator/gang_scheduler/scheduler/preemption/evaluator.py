@@ -1,0 +1,329 @@
+"""What a group does that does not fit: it waits for others to leave, or makes them leave."""
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from gang_scheduler.model.bound_pods import Tenant, Tenants
+from gang_scheduler.model.gangs import UNDER_WAY, Gang, GangGroup, GangKey
+from gang_scheduler.model.plan import Bind, Preemption
+from gang_scheduler.model.pod_affinity import PodSelector
+from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.scheduler.placement_units import Unit
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.preemption import search
+from gang_scheduler.scheduler.preemption.nominated_room import Reservations
+from gang_scheduler.scheduler.preemption.potential_victims import Roster
+from gang_scheduler.scheduler.preemption.preemptor import Nominee, Placements, Preemptor, room_of
+from gang_scheduler.scheduler.preemption.search import Found
+from gang_scheduler.scheduler.preemption.victim_costs import Tolls
+from gang_scheduler.scheduler.trial import Trial, merged
+
+NOT_HELPFUL = "not helpful: evicting every pod that may be evicted would not make room."
+NONE_FOUND = "the search was cut off before it found pods to evict; it is made again."
+NOT_ALL_SEEN = " The search was cut off: there may be cheaper ones."
+
+
+_RosterKey = tuple[int, frozenset[GangKey], frozenset[PodSelector]]
+"""Up to which priority pods may go, of which gangs none may, and which pods may not."""
+
+
+class Rounds:
+    """The preemptions of one cycle: later gangs see the victims and nominations of earlier ones."""
+
+    def __init__(self, snapshot: Snapshot, trial: Trial, profile: Profile) -> None:
+        self._snapshot = snapshot
+        self._trial = trial
+        self._profile = profile
+        self._tenants = snapshot.tenants or Tenants()
+        # Of all that leave in the end, whatever is decided: victims of this cycle are among them.
+        self._left = room_of(self._tenants.leaving, trial.nodes)
+        self._victims: list[Tenant] = []
+        self._gone = [each for each in self._tenants.leaving if each.pod.living]
+        self._numbers = Counter(each.gang for each in self._gone)
+        self._rosters: dict[_RosterKey, Roster] = {}
+        self._leant_on: frozenset[PodSelector] = frozenset()
+        self._bound = frozenset(each.gang for each in self._tenants.tenants)
+        evictable = (each.priority for each in self._tenants.tenants if each.evictable)
+        self._lowest = min(evictable, default=None)
+        self.reservations = Reservations(_ranked(snapshot), trial)
+        self.preemptions: list[Preemption] = []
+
+    def attempt(
+        self, group: GangGroup, units: Sequence[Unit], kept: Sequence[Nominated]
+    ) -> tuple[bool, str]:
+        """Make room for a group that does not fit; tell whether it waits for some, and in words.
+
+        `kept` is the room that was kept for it until now: released, and kept again only if it goes
+        on waiting.
+        """
+        if not any(gang.lacking for gang in group.waiting):
+            return False, ""  # No pod leaves for surplus.
+        spares = {gang.spares_others for gang in group.waiting} - {""}
+        waits = self._wait_for_leaving(group, units, kept, displacing=spares <= {UNDER_WAY})
+        if waits is not None:
+            self._carry_out(group, waits, kept)
+            return True, UNDER_WAY
+        if kept and UNDER_WAY in spares:
+            self.reservations.keep(kept)
+            return True, UNDER_WAY
+        below = group.priority - self._profile.preemption.min_difference
+        if self._lowest is None or self._lowest > below:
+            return False, ""  # There is nobody to think of.
+        if spares:
+            return False, min(spares)
+        return self._evict(group, units, kept)
+
+    def attempt_each(
+        self, group: GangGroup, unit: Unit, kept: Sequence[Nominated]
+    ) -> tuple[bool, str]:
+        """Make room for members that are gangs of one, each for itself, in one preemption."""
+        before = len(self.preemptions)
+        outcomes: list[tuple[bool, str]] = []
+        full: set[Ask] = set()
+        for pod in unit.members:
+            # Where there is no room for one there is none for another that asks for the same.
+            if pod.uid in unit.required and pod.ask not in full:
+                beside = unit.after(self.reservations.binds(group.waiting[0].key))
+                alone = replace(beside, required=frozenset([pod.uid]))
+                own = [each for each in kept if each.pod.uid == pod.uid]
+                outcomes.append(self.attempt(group, [alone], own))
+                if not outcomes[-1][0]:
+                    full.add(pod.ask)
+        made = self.preemptions[before:]
+        if len(made) > 1:
+            self.preemptions[before:] = [_joined(made)]
+            victims = sum(len(each.victims) for each in made)
+            return True, f"{_pods(victims)} to make room." if victims else UNDER_WAY
+        return next((each for each in outcomes if each[0]), outcomes[0])
+
+    def without_victims(self, group: GangGroup) -> GangGroup:
+        """Return the group without the members that are being evicted: those are as good as gone.
+
+        The same object where none is evicted. A gang that keeps none must be whole again.
+        """
+        if not self._numbers:
+            return group
+        keys = {gang.key for gang in group.gangs} | group.declared
+        if keys.isdisjoint(self._numbers):
+            return group
+        gone = {each.pod.uid for each in self._gone if each.gang in keys}
+        started = tuple(pod for pod in group.started if pod.uid not in gone)
+        return replace(group, gangs=tuple(map(self._without_victims, group.gangs)), started=started)
+
+    def _without_victims(self, gang: Gang) -> Gang:
+        evicted = self._numbers[gang.key]
+        if not evicted:
+            return gang
+        uids = {each.pod.uid for each in self._gone if each.gang == gang.key}
+        bound = max(0, gang.bound - evicted)
+        mates = tuple(pod for pod in gang.mates if pod.uid not in uids)
+        return replace(gang, bound=bound, mates=mates, satisfied=gang.satisfied and bound > 0)
+
+    def displace(
+        self, group: GangGroup, released: Sequence[Nominated], nodes: Collection[str]
+    ) -> None:
+        """Note that a group was placed on these nodes, with all this kept room released."""
+        pods = self.reservations.keep_elsewhere(released, nodes)
+        if pods:
+            self.preemptions.append(Preemption(group.waiting, (), displaced=tuple(pods)))
+
+    def own(self, group: GangGroup) -> frozenset[GangKey]:
+        """Return the gangs of the group that have pods on nodes: it never evicts those."""
+        return group.declared & self._bound
+
+    def _wait_for_leaving(
+        self,
+        group: GangGroup,
+        units: Sequence[Unit],
+        kept: Sequence[Nominated],
+        *,
+        displacing: bool,
+    ) -> Preemption | None:
+        """Return where the group is once those have left that are leaving, if it is then.
+
+        It stays where it is nominated, if that is such room: others rely on where it is. Room kept
+        for lower priorities is taken where there is no other, by a group that may evict.
+        """
+        if not self._left:
+            return None
+        preemptor = self._preemptor(units)
+        found = preemptor.place_as(kept) or preemptor.place(None)
+        if found is not None:
+            return Preemption(group.waiting, _binds(found))
+        lower = self.reservations.below(group.priority) if displacing else ()
+        released = self.reservations.release(lower)
+        if not released:
+            return None
+        found = self._preemptor(units).place(None)
+        if found is None:
+            self.reservations.keep(released)
+            return None
+        binds = _binds(found)
+        displaced = self.reservations.keep_elsewhere(released, {bind.node for bind in binds})
+        return Preemption(group.waiting, binds, displaced=tuple(displaced))
+
+    def _evict(
+        self,
+        group: GangGroup,
+        units: Sequence[Unit],
+        kept: Sequence[Nominated],
+    ) -> tuple[bool, str]:
+        roster = self._roster(group)
+        resumed = self._resumed(units, roster, kept)
+        found, released = (resumed, []) if resumed else self._cheapest(group, units, roster)
+        limit = self._profile.preemption.most_victims
+        if found is None or (limit and len(found.victims) > limit):
+            self.reservations.keep(released)
+            if found is None:
+                words = NONE_FOUND if self._trial.effort.cut_off else NOT_HELPFUL
+                return False, words + self._potential(units, roster)
+            return False, f"needs {len(found.victims)} victims, and at most {limit} are allowed."
+        binds = _binds(found.placements)
+        displaced = self.reservations.keep_elsewhere(released, {bind.node for bind in binds})
+        victims = tuple(found.victims.values())
+        preemption = Preemption(group.waiting, binds, victims, tuple(displaced), found.domain)
+        self._carry_out(group, preemption, kept)
+        more = NOT_ALL_SEEN if self._trial.effort.cut_off else ""
+        return True, f"{_pods(len(found.victims))} to make room.{more}"
+
+    def _resumed(
+        self, units: Sequence[Unit], roster: Roster, kept: Sequence[Nominated]
+    ) -> Found | None:
+        """Return the victims where the group is nominated, if some of them are marked already.
+
+        So a plan that another life of the scheduler had begun with is gone on with.
+        """
+        nodes = {each.pod.nominated for each in kept}
+        marked = (each.pod.node for each in self._tenants.tenants if each.pod.marked)
+        if not nodes or nodes.isdisjoint(marked):
+            return None
+        nominee = Nominee(units, self._trial.copy(), self._profile, kept)
+        nominee.free(self._left)
+        # What must stay there may not leave enough: then no choice of victims need be tried.
+        fits = nominee.fits(roster.shares(roster.there), None)
+        return search.find(nominee, roster) if fits else None
+
+    def _cheapest(
+        self, group: GangGroup, units: Sequence[Unit], roster: Roster
+    ) -> tuple[Found | None, list[Nominated]]:
+        """Return the cheapest victims, and the room kept for others that was released for that.
+
+        It is taken only where that saves anything.
+        """
+        found = search.find(self._preemptor(units), roster)
+        released = self.reservations.release(self.reservations.below(group.priority))
+        if not released:
+            return found, []
+        taking = search.find(self._preemptor(units), roster)
+        if taking is None or (found is not None and found.cost <= taking.cost):
+            self.reservations.keep(released)
+            return found, []
+        return taking, released
+
+    def _potential(self, units: Sequence[Unit], roster: Roster) -> str:
+        """Return what the domains would offer at best, if the group must gather in one."""
+        preemptor = self._preemptor(units)
+        preemptor.free(roster.shares(roster.there))
+        offers = preemptor.offers()
+        return f" At best: {diagnosis.offered(offers)}." if offers else ""
+
+    def _preemptor(self, units: Sequence[Unit]) -> Preemptor:
+        """Return the group, and the room that there is once everybody has left who is leaving."""
+        preemptor = Preemptor(units, self._trial.copy(), self._profile)
+        preemptor.free(self._left)
+        return preemptor
+
+    def _roster(self, group: GangGroup) -> Roster:
+        """Return those that the group may evict and the victims of earlier gangs have left."""
+        below = group.priority - self._profile.preemption.min_difference
+        own = self.own(group)
+        key = below, own, self._leant_on
+        if key not in self._rosters:
+            # Priorities only fall from one group to the next.
+            self._rosters = {key: each for key, each in self._rosters.items() if key[0] == below}
+            spared = _sparing(own, self._leant_on, self._tenants)
+            roster = Roster(Tolls(spared, below, self._snapshot.taken_at), self._trial.nodes)
+            self._rosters[key] = roster
+            roster.leave(self._victims)
+        return self._rosters[key]
+
+    def _carry_out(
+        self, group: GangGroup, preemption: Preemption, kept: Sequence[Nominated]
+    ) -> None:
+        """Keep the room and note the victims, unless the group is nominated just so already."""
+        self.reservations.keep(_nominated(group, preemption.nominations))
+        self._leant_on |= _affinities(preemption.nominations)
+        self._leave(preemption.victims)
+        before = {each.pod.uid: each.pod.nominated for each in kept}
+        after = {bind.pod.uid: bind.node for bind in preemption.nominations}
+        if preemption.victims or before != after:
+            self.preemptions.append(preemption)
+
+    def _leave(self, victims: Sequence[Tenant]) -> None:
+        self._victims += victims
+        self._gone += victims
+        self._numbers.update(each.gang for each in victims)
+        self._left = merged([*self._left, *room_of(victims, self._trial.nodes)])
+        for roster in self._rosters.values():
+            roster.leave(victims)
+
+
+def _joined(preemptions: Sequence[Preemption]) -> Preemption:
+    """Return several preemptions of one group as one."""
+    return Preemption(
+        preemptions[0].gangs,
+        tuple(bind for each in preemptions for bind in each.nominations),
+        tuple(victim for each in preemptions for victim in each.victims),
+        tuple(pod for each in preemptions for pod in each.displaced),
+    )
+
+
+def _affinities(binds: Sequence[Bind]) -> frozenset[PodSelector]:
+    """Return which pods members must have near them, and so have to stay where they are."""
+    peers = (bind.pod.ask.peers for bind in binds)
+    affinities = (each.affinity for each in peers if each is not None)
+    return frozenset(each.selector for each in affinities if each is not None)
+
+
+def _sparing(
+    own: frozenset[GangKey], leant_on: frozenset[PodSelector], tenants: Tenants
+) -> Tenants:
+    """Return the tenants with those safe that are of the preemptor's own group, or `leant_on`."""
+    if not own and not leant_on:
+        return tenants
+    spared = (
+        replace(each, evictable=False)
+        if each.gang in own or leant_on & each.pod.ask.selected_by
+        else each
+        for each in tenants.tenants
+    )
+    return replace(tenants, tenants=tuple(spared))
+
+
+def _binds(placements: Placements) -> tuple[Bind, ...]:
+    return tuple(bind for placement in placements.values() for bind in placement.binds)
+
+
+def _ranked(snapshot: Snapshot) -> list[Nominated]:
+    """Return what is nominated, each with the priority that its group is decided at."""
+    if not snapshot.nominated:
+        return []
+    ranks = {gang.key: group.priority for group in snapshot.groups for gang in group.waiting}
+    return [
+        each._replace(priority=ranks.get(each.gang, each.priority)) for each in snapshot.nominated
+    ]
+
+
+def _nominated(group: GangGroup, binds: Sequence[Bind]) -> list[Nominated]:
+    gangs = {pod.uid: gang for gang in group.waiting for pod in gang.pending}
+    return [
+        Nominated(replace(bind.pod, nominated=bind.node), gang.key, group.priority)
+        for bind, gang in ((bind, gangs[bind.pod.uid]) for bind in binds)
+    ]
+
+
+def _pods(number: int) -> str:
+    return "1 pod is evicted" if number == 1 else f"{number} pods are evicted"

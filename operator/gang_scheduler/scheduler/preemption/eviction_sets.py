@@ -1,0 +1,165 @@
+"""Many victims: cheap ones first, in closures.
+
+Where gangs go whole, taking one often frees no slot at all until its neighbours on the same nodes
+go too. So what is weighed is a closure: all that must go to clear one more slot on some node, with
+every other member of those gangs, and how many slots that clears elsewhere for nothing.
+"""
+
+import heapq
+from collections.abc import Hashable, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Final
+
+import numpy as np
+
+from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.scheduler.preemption.eviction_units import Loss
+from gang_scheduler.scheduler.preemption.potential_victims import NOWHERE, Pool, Roster, Weighed
+from gang_scheduler.scheduler.preemption.slots import Slots
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, Victims
+
+SCALE: Final = 1_000_000
+WEIGHINGS_A_LOOK: Final = 4
+Key = tuple[int, ...]
+
+
+class Closures:
+    """Takes closures until there are slots enough, the one that costs least a slot first."""
+
+    def __init__(self, roster: Roster, slots: Slots, pool: Pool, among: BoolArray) -> None:
+        """Only tenants of the pool are taken, `among` these, and the gangs that they take along.
+
+        `among` has all who are on a node, or none of them.
+        """
+        self._roster = roster
+        self._tolls = roster.tolls
+        self._slots = slots
+        self._effort = slots.effort
+        self._weighings = 0
+        self._pool = pool
+        # Where not even all of them leave one more slot, there is nothing to weigh.
+        most = slots.without(roster.shares(roster.may_leave_with(pool, among)))
+        self._version = dict.fromkeys(np.flatnonzero(most > slots.slots).tolist(), 0)
+        self._tally = self._tolls.tally()
+        self._heap: list[tuple[Key, int, int]] = []
+        self._alike: dict[tuple[Loss, ...], Weighed] = {}
+        self.victims: Victims = {}
+
+    def take(self, needed: int, question: Hashable = None) -> bool:
+        """Let closures go until there are so many slots; False if there never are.
+
+        What is weighed before anybody goes is kept in the roster as an answer to the `question`.
+        """
+        if not self._heap:
+            known = {} if self.victims else self._roster.weighed(question, self._slots.free)
+            for row in self._version:
+                if row not in known:
+                    known[row] = self._weighed(row)
+                self._offer(row, known[row], needed)
+        while self._slots.total < needed:
+            if not self._heap:
+                return False
+            _, row, version = heapq.heappop(self._heap)
+            if version != self._version[row]:
+                continue
+            closure = self._closure(row)
+            if closure:
+                self._let_go(closure, needed)
+        return True
+
+    def _let_go(self, closure: Sequence[Loss], needed: int) -> None:
+        self._slots.evict(closure)
+        self._tally.add(closure)
+        self._alike.clear()
+        self.victims.update((each.pod.uid, each) for loss in closure for each in loss.tenants)
+        members = (each for loss in closure for each in self._tolls.members(loss.gang))
+        rows = {self._slots.nodes.rows.get(each.pod.node, NOWHERE) for each in members}
+        for row in rows & self._version.keys():
+            self._version[row] += 1
+            self._offer(row, self._weighed(row), needed)
+
+    def _offer(self, row: int, weighed: Weighed, needed: int) -> None:
+        gain = min(weighed.gain, needed - self._slots.total)
+        if gain > 0:
+            key = _a_slot(self._tally.cost, weighed.cost, gain)
+            heapq.heappush(self._heap, ((*key, row), row, self._version[row]))
+
+    def _weighed(self, row: int) -> Weighed:
+        """Return what it takes to clear one more slot on a node, and what that gives."""
+        self._weighings += 1
+        if self._weighings % WEIGHINGS_A_LOOK == 0:
+            self._effort.spend(1)
+        closure = tuple(self._closure(row))
+        if not closure:
+            return Weighed(0, self._tally.cost, frozenset([row]))
+        # Gangs that share one node often share others.
+        if closure not in self._alike:
+            rows = (loss.room(self._slots.nodes).on_row for loss in closure)
+            self._alike[closure] = Weighed(
+                gain=self._slots.gain(closure),
+                cost=self._tally.with_more(closure),
+                rows=frozenset[int]().union(*rows),
+            )
+        return self._alike[closure]
+
+    def _closure(self, row: int) -> list[Loss]:
+        """Return whom it takes to clear one more slot on a node; nobody, if it cannot be."""
+        taken: list[Loss] = []
+        uids: set[str] = set()
+        freed = self._slots.nothing
+        for each in self._roster.on_row(row, self._pool):
+            if each.pod.uid in self.victims or each.pod.uid in uids:
+                continue
+            loss = self._taken_along(each, taken, uids)
+            if loss is not None:
+                taken.append(loss)
+                uids |= loss.uids
+                freed = freed + self._freed_on(row, loss)
+                if self._slots.clears(row, freed):
+                    return self._spared(row, taken, freed)
+        return []
+
+    def _freed_on(self, row: int, loss: Loss) -> IntArray:
+        """Return what a loss leaves on one node."""
+        return loss.room(self._slots.nodes).on_row.get(row, self._slots.nothing)
+
+    def _taken_along(
+        self, tenant: Tenant, taken: Sequence[Loss], uids: AbstractSet[str]
+    ) -> Loss | None:
+        """Return who goes with a tenant: nobody else while its gang has members to spare."""
+        gang, surplus = tenant.gang, self._tolls.surplus(tenant.gang)
+        if not surplus:
+            return self._tolls.loss_of(tenant) if self._tolls.may_break(gang) else None
+        number = self._tally.numbers[gang] + sum(len(e) for e in taken if e.gang == gang)
+        if number < surplus:
+            return self._tolls.loss_of(tenant)
+        if not self._tolls.may_break(gang):
+            return None
+        gone = uids | self.victims.keys()
+        return self._tolls.loss([e for e in self._tolls.members(gang) if e.pod.uid not in gone])
+
+    def _spared(self, row: int, taken: list[Loss], freed: IntArray) -> list[Loss]:
+        """Put back whom it does not take after all."""
+        if len(taken) == 1:
+            return taken
+        apart = self._tolls.most_valuable_first(taken, self._tally.numbers)
+        left = list(apart)
+        for loss in apart:
+            less = freed - self._freed_on(row, loss)
+            if len(left) > 1 and self._slots.clears(row, less):
+                freed = less
+                left.remove(loss)
+        return left
+
+
+def _a_slot(before: Cost, after: Cost, gain: int) -> Key:
+    """Return what a slot costs more, as integers, in the order of costs."""
+    return (
+        (after.over_budget - before.over_budget) * SCALE // gain,
+        after.highest_priority,
+        (after.broken - before.broken) * SCALE // gain,
+        (after.touched - before.touched) * SCALE // gain,
+        (after.lost_work - before.lost_work) * SCALE // gain,
+        (after.pods - before.pods) * SCALE // gain,
+    )

@@ -1,0 +1,116 @@
+"""Tenants of one gang that go together, summed up once: what that costs, and what they leave."""
+
+import functools
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.nodes import IntArray, NodeTable
+from gang_scheduler.model.pods import Ask, Pod
+
+NOBODY: Final = -(2**31)
+"""A priority below all."""
+
+
+class Room(NamedTuple):
+    """What tenants use: `used[i]` along the resource axis on node row `rows[i]`; rows ascend."""
+
+    rows: IntArray
+    used: IntArray
+    on_row: Mapping[int, IntArray]
+
+
+class Overlap(NamedTuple):
+    """A pod under several budgets; those under fewer come first, then those of smaller uids."""
+
+    number: int
+    uid: str
+    budgets: tuple[str, ...]
+
+
+class Loss:
+    """Tenants of one gang, at least one. Who is marked as a victim already costs nothing any more.
+
+    `going` counts the others, `highest_priority` is theirs, `lost_work` is in pod-seconds,
+    `covered` counts those under one PodDisruptionBudget by that, and `overlapping` are those under
+    several.
+    """
+
+    def __init__(self, tenants: Sequence[Tenant], now: int) -> None:
+        self.tenants = tuple(tenants)
+        self.gang: GangKey = tenants[0].gang
+        pods = [each.pod for each in tenants if not each.pod.marked]
+        self.going = len(pods)
+        priorities = (each.priority for each in tenants if not each.pod.marked)
+        self.highest_priority = max(priorities, default=NOBODY)
+        self.lost_work = sum([work_of(pod, now) for pod in pods])
+        guarded = [each for each in tenants if each.budgets and not each.pod.marked]
+        self.covered = Counter(each.budgets[0] for each in guarded if len(each.budgets) == 1)
+        self.overlapping = tuple(
+            Overlap(len(each.budgets), each.pod.uid, each.budgets)
+            for each in guarded
+            if len(each.budgets) > 1
+        )
+        self._room: Room | None = None
+
+    def __len__(self) -> int:
+        return len(self.tenants)
+
+    @functools.cached_property
+    def uids(self) -> frozenset[str]:
+        """The uids of the pods."""
+        return frozenset(each.pod.uid for each in self.tenants)
+
+    def room(self, nodes: NodeTable) -> Room:
+        """Return what they use on the nodes that exist. A loss is one of these nodes only."""
+        if self._room is None:
+            self._room = _room(self.tenants, nodes)
+        return self._room
+
+
+def work_of(pod: Pod, now: int) -> int:
+    """Return what is lost with a pod, in pod-seconds."""
+    return max(0, now - pod.started_at) if pod.started_at and not pod.marked else 0
+
+
+def by_gang(tenants: Iterable[Tenant]) -> dict[GangKey, list[Tenant]]:
+    """Return tenants by their gangs, in the order in which they come."""
+    found: dict[GangKey, list[Tenant]] = {}
+    for each in tenants:
+        found.setdefault(each.gang, []).append(each)
+    return found
+
+
+def room_of(losses: Sequence[Loss], nodes: NodeTable) -> tuple[IntArray, IntArray]:
+    """Return the node rows that all these use, ascending, and what they use on each."""
+    rooms = [each.room(nodes) for each in losses]
+    if len(rooms) == 1:
+        return rooms[0].rows, rooms[0].used
+    if not rooms:
+        return np.zeros(0, dtype=np.int64), np.zeros((0, len(nodes.resources)), dtype=np.int64)
+    rows, places = np.unique(np.concatenate([each.rows for each in rooms]), return_inverse=True)
+    used = np.zeros((len(rows), len(nodes.resources)), dtype=np.int64)
+    np.add.at(used, places, np.concatenate([each.used for each in rooms]))
+    return rows, used
+
+
+def _room(tenants: Iterable[Tenant], nodes: NodeTable) -> Room:
+    on_row: dict[int, IntArray] = {}
+    for each in tenants:
+        row = nodes.rows.get(each.pod.node)
+        if row is not None:
+            used = _request(each.pod.ask, nodes)
+            on_row[row] = on_row[row] + used if row in on_row else used
+    rows = sorted(on_row)
+    used = np.array([on_row[row] for row in rows], dtype=np.int64)
+    return Room(
+        np.array(rows, dtype=np.int64), used.reshape(len(rows), len(nodes.resources)), on_row
+    )
+
+
+def _request(ask: Ask, nodes: NodeTable) -> IntArray:
+    return nodes.derive(("request", ask), functools.partial(nodes.vector, ask.requests))

@@ -1,0 +1,194 @@
+"""All who may go, as columns and by node, kept from one preemptor of a cycle to the next.
+
+Looking at every tenant for every preemptor is what would make a cycle with many of them slow. So
+each is looked at once, and those whom a preemptor takes are crossed out.
+"""
+
+from collections.abc import Collection, Hashable
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
+from gang_scheduler.model.pod_affinity import PodSelector
+from gang_scheduler.model.pods import Ask
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls, Victims
+from gang_scheduler.scheduler.trial import Share
+
+NOWHERE: Final = -1
+"""The row of those on nodes that do not exist."""
+
+
+class Pool(NamedTuple):
+    """Who is thought of: those up to a price, perhaps without those under a budget.
+
+    Those stay that any selector of `staying` means.
+    """
+
+    highest: int
+    unguarded: bool = False
+    staying: frozenset[PodSelector] = frozenset()
+
+
+class Weighed(NamedTuple):
+    """How many slots it gives, at what cost, to clear one on a node; 0 if that cannot be.
+
+    `rows` are those of the nodes that this depends on.
+    """
+
+    gain: int
+    cost: Cost
+    rows: frozenset[int]
+
+
+class Roster:
+    """Those whom `tolls` let go, in natural order of their names.
+
+    `rows` are those of their nodes, `prices` the priorities that go with them, `gangs` the numbers
+    of their gangs, `used` what they use along the resource axis, and `work` what is lost with each
+    in pod-seconds. `guarded` are under a budget, `marked` are victims already, `elastic` were of a
+    gang that could spare some, and `there` are those who have not left.
+    """
+
+    def __init__(self, tolls: Tolls, nodes: NodeTable) -> None:
+        self.tolls = tolls
+        self.nodes = nodes
+        self.tenants = tolls.evictable
+        rows = [nodes.rows.get(each.pod.node, NOWHERE) for each in self.tenants]
+        self.rows: IntArray = np.array(rows, dtype=np.int64)
+        self.prices: IntArray = np.array([tolls.priority(e) for e in self.tenants], dtype=np.int64)
+        self.guarded: BoolArray = np.array([bool(e.budgets) for e in self.tenants], dtype=np.bool_)
+        elastic = [tolls.surplus(each.gang) > 0 for each in self.tenants]
+        self.elastic: BoolArray = np.array(elastic, dtype=np.bool_)
+        self.marked: BoolArray = np.array([e.pod.marked for e in self.tenants], dtype=np.bool_)
+        self.there: BoolArray = np.ones(len(rows), dtype=np.bool_)
+        classes: dict[Ask, int] = {}
+        codes = [classes.setdefault(each.pod.ask, len(classes)) for each in self.tenants]
+        self._codes: IntArray = np.array(codes, dtype=np.int64)
+        self._asks = tuple(classes)
+        requests = [nodes.vector(ask.requests) for ask in classes]
+        self.used: IntArray = np.array(requests, dtype=np.int64)[self._codes]
+        self.used = self.used.reshape(len(codes), len(nodes.resources))
+        gangs: dict[GangKey, int] = {}
+        codes = [gangs.setdefault(each.gang, len(gangs)) for each in self.tenants]
+        self.gangs: IntArray = np.array(codes, dtype=np.int64)
+        self.work: IntArray = np.array([tolls.work(each) for each in self.tenants], dtype=np.int64)
+        self._by_row: IntArray = np.argsort(self.rows, kind="stable")
+        self._by_gang: dict[GangKey, list[int]] = {}
+        for place, each in enumerate(self.tenants):
+            self._by_gang.setdefault(each.gang, []).append(place)
+        self._on_row: dict[int, dict[Pool, list[Tenant]]] = {}
+        self._weighed: dict[Hashable, tuple[IntArray, dict[int, Weighed]]] = {}
+
+    def leave(self, victims: Collection[Tenant]) -> None:
+        """Cross those out who have left, and who can go no more without them."""
+        gangs = {each.gang for each in victims}
+        members = (each for gang in gangs for each in self.tolls.members(gang))
+        concerned = {self.nodes.rows.get(each.pod.node, NOWHERE) for each in members}
+        self.tolls.leave(victims)
+        gone = {each.pod.uid for each in victims}
+        for place in (place for gang in gangs for place in self._by_gang.get(gang, ())):
+            each = self.tenants[place]
+            self.there[place] &= each.pod.uid not in gone and self.tolls.may_go(each)
+            self.prices[place] = self.tolls.priority(each)
+        if any(each.budgets for each in victims):
+            # It costs something else now to evict others under the same budgets.
+            self._on_row.clear()
+            self._weighed.clear()
+        self._forget(concerned)
+
+    def on_nodes(self, nodes: BoolArray) -> BoolArray:
+        """Return which of those there are on some nodes, given as rows."""
+        found: BoolArray = self.there & (self.rows != NOWHERE)
+        found[found] = nodes[self.rows[found]]
+        return found
+
+    def prices_of(self, chosen: BoolArray) -> list[int]:
+        """Return the prices of these, ascending."""
+        prices: list[int] = np.unique(self.prices[chosen]).tolist()
+        return prices
+
+    def of(self, pool: Pool, among: BoolArray) -> BoolArray:
+        """Return which of these are thought of."""
+        found: BoolArray = among & (self.prices <= pool.highest)
+        if pool.staying:
+            found = found & ~self._meant_by(pool.staying)
+        return found & ~self.guarded if pool.unguarded else found
+
+    def may_leave_with(self, pool: Pool, among: BoolArray) -> BoolArray:
+        """Return which of these may leave if only those are taken who are thought of.
+
+        Who costs more may go along with an elastic gang, and who is guarded with any.
+        """
+        found: BoolArray = among & (self.elastic | (self.prices <= pool.highest))
+        return found
+
+    def beyond(self) -> BoolArray:
+        """Return those who cannot go without more going than a budget allows."""
+        found: BoolArray = np.zeros_like(self.guarded)
+        for place in np.flatnonzero(self.guarded & self.there).tolist():
+            found[place] = self.tolls.is_beyond(self.tenants[place])
+        return found
+
+    def freed(self, chosen: BoolArray) -> IntArray:
+        """Return what these leave, nodes by resources."""
+        freed = np.zeros((len(self.nodes), len(self.nodes.resources)), dtype=np.int64)
+        placed = chosen & (self.rows != NOWHERE)
+        np.add.at(freed, self.rows[placed], self.used[placed])
+        return freed
+
+    def victims(self, chosen: BoolArray) -> Victims:
+        """Return these by uid."""
+        tenants = (self.tenants[place] for place in np.flatnonzero(chosen).tolist())
+        return {each.pod.uid: each for each in tenants}
+
+    def shares(self, chosen: BoolArray) -> list[Share]:
+        """Return the room that these take."""
+        placed = chosen & (self.rows != NOWHERE)
+        rows, codes = self.rows[placed], self._codes[placed]
+        return [
+            Share(self._asks[code], *np.unique(rows[codes == code], return_counts=True))
+            for code in np.unique(codes).tolist()
+        ]
+
+    def on_row(self, row: int, pool: Pool) -> list[Tenant]:
+        """Return those on a node that are thought of, the cheapest first."""
+        known = self._on_row.setdefault(row, {})
+        if pool not in known:
+            known[pool] = self._cheapest_on(row, pool)
+        return known[pool]
+
+    def weighed(self, question: Hashable, free: IntArray) -> dict[int, Weighed]:
+        """Return what was weighed for the same question, by row, and holds with so much free."""
+        before, known = self._weighed.get(question, (free, {}))
+        changed = frozenset(np.flatnonzero((before != free).any(axis=1)).tolist())
+        if changed:
+            known = {row: each for row, each in known.items() if changed.isdisjoint(each.rows)}
+        self._weighed[question] = free.copy(), known
+        return known
+
+    def _meant_by(self, selectors: frozenset[PodSelector]) -> BoolArray:
+        """Return which tenants any of the selectors means."""
+        meant = np.array([bool(ask.selected_by & selectors) for ask in self._asks], dtype=np.bool_)
+        return meant[self._codes]
+
+    def _cheapest_on(self, row: int, pool: Pool) -> list[Tenant]:
+        first, end = np.searchsorted(self.rows, (row, row + 1), sorter=self._by_row).tolist()
+        places = self._by_row[first:end]
+        chosen = self.there[places] & (self.prices[places] <= pool.highest)
+        if pool.unguarded:
+            chosen &= ~self.guarded[places]
+        if pool.staying:
+            chosen &= ~self._meant_by(pool.staying)[places]
+        found = [self.tenants[place] for place in places[chosen].tolist()]
+        return sorted(found, key=lambda each: (self.tolls.cost_of(each), each.pod.uid))
+
+    def _forget(self, rows: set[int]) -> None:
+        """Forget what was known of nodes on which somebody else is now."""
+        for row in rows & self._on_row.keys():
+            del self._on_row[row]
+        for question, (free, known) in self._weighed.items():
+            left = {row: each for row, each in known.items() if rows.isdisjoint(each.rows)}
+            self._weighed[question] = free, left

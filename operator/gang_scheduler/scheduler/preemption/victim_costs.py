@@ -1,0 +1,266 @@
+"""What an eviction costs, and whom it takes along.
+
+A gang that would fall under its minMember goes whole, and is counted whole: who is left of it would
+only burn the GPUs that it holds. The surplus of an elastic gang can go by itself.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from gang_scheduler.model.bound_pods import Tenant, Tenants
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.scheduler.preemption.eviction_units import (
+    NOBODY,
+    Loss,
+    Overlap,
+    by_gang,
+    work_of,
+)
+
+Victims = dict[str, Tenant]
+"""Tenants by the uid of the pod."""
+NONE: Mapping[GangKey, int] = {}
+
+
+class Cost(NamedTuple):
+    """What a set of victims costs; compared in this order, less is better.
+
+    `over_budget` are pods beyond what PodDisruptionBudgets allow, each counted once. What a budget
+    allows goes to the first of the victims under it: those under the fewest budgets, then those of
+    the smallest uids. A pod is beyond if any of its budgets allows no more for it, as in
+    kube-scheduler, and counts for its other budgets all the same: so one victim more never makes
+    another one cheaper. A gang of one that goes is `broken`, too. `lost_work` is in pod-seconds.
+    """
+
+    over_budget: int = 0
+    highest_priority: int = NOBODY
+    broken: int = 0
+    touched: int = 0
+    lost_work: int = 0
+    pods: int = 0
+
+
+class Tolls:
+    """Whom preemptors of a certain priority may evict, and at what cost.
+
+    Kept for all of a cycle: those that one preemptor takes have left for the next one.
+    """
+
+    def __init__(self, tenants: Tenants, below: int, now: int) -> None:
+        """Only pods of a priority less than or equal to `below` may go; `now` is in seconds."""
+        self._below = below
+        self._now = now
+        self._surplus = dict(tenants.surplus)
+        self._allowed = dict(tenants.allowed)
+        low = [each for each in tenants.tenants if _may_go(each, below)]
+        # Of gangs with nobody who may go, nobody asks.
+        self._gangs: dict[GangKey, list[Tenant]] = {each.gang: [] for each in low}
+        for each in tenants.tenants:
+            if each.gang in self._gangs and not each.pod.deleting:
+                self._gangs[each.gang].append(each)
+        self._lost: dict[GangKey, bool] = {}
+        self._highest: dict[GangKey, int] = {}
+        for gang in self._gangs:
+            self._weigh(gang)
+        self._losses: dict[GangKey | str, Loss] = {}
+        self._alone: dict[GangKey | str, Cost] = {}
+        self.evictable = [each for each in low if self.may_go(each)]
+        """Who may go, of those that there were at first."""
+
+    def leave(self, victims: Collection[Tenant]) -> None:
+        """Note that these have left, with all of their gangs that must go with them."""
+        gone = {each.pod.uid for each in victims}
+        for gang, number in Counter(each.gang for each in victims).items():
+            left = [each for each in self.members(gang) if each.pod.uid not in gone]
+            self._surplus[gang] = max(0, self.surplus(gang) - number)
+            self._gangs[gang] = left
+            self._weigh(gang)
+            self._losses.pop(gang, None)
+            self._alone.pop(gang, None)
+        used = Counter(budget for each in victims for budget in each.budgets)
+        for budget in used.keys() & self._allowed.keys():
+            self._allowed[budget] = max(0, self._allowed[budget] - used[budget])
+        if used:
+            self._alone.clear()
+
+    def surplus(self, gang: GangKey) -> int:
+        """Return how many members a gang can lose and be none the worse."""
+        return self._surplus.get(gang, 0)
+
+    def members(self, gang: GangKey) -> list[Tenant]:
+        """Return the tenants of a gang that are not leaving already."""
+        return self._gangs.get(gang, [])
+
+    def may_break(self, gang: GangKey) -> bool:
+        """Tell whether a gang may go whole."""
+        return self._lost.get(gang, False)
+
+    def may_go(self, tenant: Tenant) -> bool:
+        """Tell whether one of those that may be evicted can go with its gang, or without it."""
+        return self._lost[tenant.gang] or self.surplus(tenant.gang) > 0
+
+    def priority(self, tenant: Tenant) -> int:
+        """Return the highest priority that goes with this pod, if its gang goes with it."""
+        if self.surplus(tenant.gang):
+            return _price(tenant)
+        return self._highest[tenant.gang]
+
+    def work(self, tenant: Tenant) -> int:
+        """Return what is lost with a pod, in pod-seconds."""
+        return work_of(tenant.pod, self._now)
+
+    def is_beyond(self, tenant: Tenant) -> bool:
+        """Tell whether a budget allows a pod to go no more, whatever else goes."""
+        exhausted = (self._allowed.get(each, 0) <= 0 for each in tenant.budgets)
+        return not tenant.pod.marked and any(exhausted)
+
+    def with_gangs(self, victims: Victims) -> Victims | None:
+        """Return all who must go where these do; None if somebody of them may not."""
+        closed = dict(victims)
+        for gang, number in Counter(each.gang for each in victims.values()).items():
+            if number <= self.surplus(gang):
+                continue
+            if not self._lost[gang]:
+                return None
+            closed.update((each.pod.uid, each) for each in self._gangs[gang])
+        return closed
+
+    def loss_of(self, tenant: Tenant) -> Loss:
+        """Return what goes with a tenant: nobody else where its gang has members to spare."""
+        elastic = self.surplus(tenant.gang) > 0
+        key = tenant.pod.uid if elastic else tenant.gang
+        if key not in self._losses:
+            self._losses[key] = self.loss([tenant] if elastic else self._gangs[tenant.gang])
+        return self._losses[key]
+
+    def loss(self, tenants: Collection[Tenant]) -> Loss:
+        """Return tenants of one gang as one loss."""
+        return Loss(tuple(tenants), self._now)
+
+    def cost_of(self, tenant: Tenant) -> Cost:
+        """Return what it costs if one goes, with its gang where that must go whole."""
+        key = tenant.pod.uid if self.surplus(tenant.gang) else tenant.gang
+        if key not in self._alone:
+            self._alone[key] = self.tally().with_more([self.loss_of(tenant)])
+        return self._alone[key]
+
+    def losses(self, victims: Mapping[str, Tenant]) -> list[Loss]:
+        """Return victims as a loss for each gang."""
+        return [self.loss(each) for each in by_gang(victims.values()).values()]
+
+    def cost(self, victims: Mapping[str, Tenant]) -> Cost:
+        """Return what it costs. Who is marked as a victim already costs nothing any more."""
+        return self.tally().with_more(self.losses(victims))
+
+    def tally(self) -> "Tally":
+        """Return the running cost of a set that grows."""
+        return Tally(self._allowed, self.surplus)
+
+    def most_valuable_first(
+        self, losses: Iterable[Loss], gone: Mapping[GangKey, int] = NONE
+    ) -> list[Loss]:
+        """Return what of losses can be spared apart, where so many others of a gang are `gone`.
+
+        Protected by a budget, then by priority, size and age.
+        """
+        groups: dict[GangKey, list[Loss]] = {}
+        for each in losses:
+            groups.setdefault(each.gang, []).append(each)
+        apart: list[Loss] = []
+        for gang, some in groups.items():
+            broken = gone.get(gang, 0) + sum(map(len, some)) > self.surplus(gang)
+            if broken and len(some) == 1:
+                apart += some
+                continue
+            tenants = [each for loss in some for each in loss.tenants]
+            apart += [self.loss(tenants)] if broken else [self.loss([each]) for each in tenants]
+        return sorted(apart, key=self._value)
+
+    def _weigh(self, gang: GangKey) -> None:
+        members = self._gangs[gang]
+        self._lost[gang] = all(_may_go(each, self._below) for each in members)
+        self._highest[gang] = max(map(_price, members), default=NOBODY)
+
+    def _value(self, loss: Loss) -> tuple[bool, bool, int, int, int, str]:
+        tenant = loss.tenants[0]
+        pod = tenant.pod
+        size = len(self._gangs[tenant.gang])
+        return pod.marked, not tenant.budgets, -tenant.priority, -size, pod.started_at, pod.uid
+
+
+def _may_go(tenant: Tenant, below: int) -> bool:
+    pod = tenant.pod
+    return tenant.evictable and tenant.priority <= below and not pod.deleting
+
+
+def _price(tenant: Tenant) -> int:
+    """Return the priority that counts: who is marked as a victim already costs nothing."""
+    return NOBODY if tenant.pod.marked else tenant.priority
+
+
+class Tally:
+    """What a growing set of victims costs, and what it would cost with more.
+
+    `numbers` are how many of each gang are in it.
+    """
+
+    def __init__(self, allowed: Mapping[str, int], surplus: Callable[[GangKey], int]) -> None:
+        self.cost = Cost()
+        self.numbers: Counter[GangKey] = Counter()
+        self._allowed = allowed
+        self._surplus = surplus
+        self._going: Counter[GangKey] = Counter()
+        self._covered: Counter[str] = Counter()
+        self._overlapping: tuple[Overlap, ...] = ()
+
+    def add(self, more: Collection[Loss]) -> None:
+        """Let the set grow by losses that are not in it."""
+        self.cost = self.with_more(more)
+        for each in more:
+            self.numbers[each.gang] += len(each)
+            self._going[each.gang] += each.going
+            self._covered.update(each.covered)
+            self._overlapping += each.overlapping
+
+    def with_more(self, more: Collection[Loss]) -> Cost:
+        """Return the cost of the set and these."""
+        now = self.cost
+        numbers: dict[GangKey, int] = {}
+        going: dict[GangKey, int] = {}
+        for each in more:
+            numbers[each.gang] = numbers.get(each.gang, 0) + len(each)
+            going[each.gang] = going.get(each.gang, 0) + each.going
+        return Cost(
+            over_budget=self._over_budget(more),
+            highest_priority=max([now.highest_priority, *(e.highest_priority for e in more)]),
+            broken=now.broken
+            + sum(self._breaks(gang, number, going[gang]) for gang, number in numbers.items()),
+            touched=now.touched + sum(n > 0 and not self._going[gang] for gang, n in going.items()),
+            lost_work=now.lost_work + sum(each.lost_work for each in more),
+            pods=now.pods + sum(going.values()),
+        )
+
+    def _over_budget(self, more: Collection[Loss]) -> int:
+        """Return how many pods of the set and these are beyond a budget."""
+        guarded = [each for each in more if each.covered or each.overlapping]
+        if not guarded:
+            return self.cost.over_budget
+        covered = self._covered.copy()
+        overlapping = self._overlapping
+        for each in guarded:
+            covered.update(each.covered)
+            overlapping += each.overlapping
+        over = sum(max(0, n - self._allowed.get(budget, 0)) for budget, n in covered.items())
+        for pod in sorted(overlapping):
+            covered.update(pod.budgets)
+            over += any(covered[each] > self._allowed.get(each, 0) for each in pod.budgets)
+        return over
+
+    def _breaks(self, gang: GangKey, more: int, going: int) -> int:
+        """Return 1 if so many more break a gang that was not broken."""
+        return self._is_broken(gang, more, going) - self._is_broken(gang, 0, 0)
+
+    def _is_broken(self, gang: GangKey, more: int, going: int) -> bool:
+        counts = self._going.get(gang, 0) + going > 0
+        return counts and self.numbers.get(gang, 0) + more > self._surplus(gang)

@@ -1,0 +1,146 @@
+"""Which volumes each node reaches, and for which nodes new ones can be made.
+
+Semantics of component-helpers' FindMatchingVolume and of kube-scheduler's VolumeBinding.
+"""
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from gang_scheduler.model.node_terms import terms
+from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray, NodeTable
+from gang_scheduler.model.requirements import Requirement
+from gang_scheduler.model.volumes import Need, Pool, Volume, Volumes
+
+Needs = tuple[Need, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Finds:
+    """Which volumes suit a need, and where: `volumes[i]`, by number, is reached by `rows[i]`.
+
+    `at` are the numbers by row, in the order in which they are taken.
+    """
+
+    rows: IntArray
+    volumes: IntArray
+    at: Mapping[int, tuple[int, ...]]
+
+
+class Reach:
+    """What needs find on each node, if nobody else were there. Each is looked up once.
+
+    Volumes have numbers here: `names` are in their order.
+    """
+
+    def __init__(self, volumes: Volumes, nodes: NodeTable) -> None:
+        self.nodes = nodes
+        self.names = [each.name for several in volumes.available.values() for each in several]
+        self.numbers = {name: number for number, name in enumerate(self.names)}
+        self._volumes = volumes
+        self._finds: dict[Need, Finds] = {}
+        self._places: dict[Need, BoolArray] = {}
+        self._room: dict[Need, BoolArray] = {}
+        self._alike: dict[Needs, list[IntArray]] = {}
+        self._shared: dict[Needs, IntArray] = {}
+
+    def finds(self, need: Need) -> Finds:
+        """Return the volumes that suit a need, and where."""
+        if need not in self._finds:
+            self._finds[need] = self._find(need)
+        return self._finds[need]
+
+    def alike(self, needs: Needs) -> list[IntArray]:
+        """Return the rows that reach any of the volumes, those together that find the same."""
+        if needs not in self._alike:
+            self._alike[needs] = self._find_alike(needs)
+        return self._alike[needs]
+
+    def shared(self, needs: Needs) -> IntArray:
+        """Return the volumes, by number, that a node cannot do without and others reach, too."""
+        if needs not in self._shared:
+            self._shared[needs] = self._find_shared(needs)
+        return self._shared[needs]
+
+    def places(self, need: Need) -> BoolArray:
+        """Return the nodes that its class can make a volume for, whether or not there is room."""
+        if need not in self._places:
+            self._places[need] = self._find_places(need)
+        return self._places[need]
+
+    def makeable(self, need: Need) -> BoolArray:
+        """Return the nodes that a volume can be made for."""
+        if need not in self._room:
+            self._room[need] = self.places(need) & self._with_room(need)
+        return self._room[need]
+
+    def _find(self, need: Need) -> Finds:
+        everything = () if need.node else self._volumes.available.get(need.storage_class, ())
+        suitable = [each for each in everything if each.suits(need)]
+        reached = [self._reached_by(each) for each in suitable]
+        at: dict[int, list[int]] = {}
+        for volume, rows in zip(suitable, reached, strict=True):
+            for row in rows.tolist():
+                at.setdefault(row, []).append(self.numbers[volume.name])
+        numbers = np.array([self.numbers[each.name] for each in suitable], dtype=np.int64)
+        return Finds(
+            rows=np.concatenate([*reached, np.zeros(0, dtype=np.int64)]),
+            volumes=np.repeat(numbers, [len(rows) for rows in reached]),
+            at={row: tuple(found) for row, found in at.items()},
+        )
+
+    def _reached_by(self, volume: Volume) -> IntArray:
+        if volume.nodes is None:
+            return np.arange(len(self.nodes))
+        return np.flatnonzero(terms(volume.nodes, self.nodes))
+
+    def _find_alike(self, needs: Needs) -> list[IntArray]:
+        alike: dict[Hashable, list[int]] = {}
+        finds, made = [self.finds(each) for each in needs], [self.makeable(each) for each in needs]
+        for row in sorted({row for each in finds for row in each.at}):
+            key = tuple(
+                (each.at.get(row), bool(can[row])) for each, can in zip(finds, made, strict=True)
+            )
+            alike.setdefault(key, []).append(row)
+        return [np.array(rows) for rows in alike.values()]
+
+    def _find_shared(self, needs: Needs) -> IntArray:
+        without = ~np.logical_and.reduce([self.makeable(each) for each in needs])
+        found = [self.finds(each) for each in needs]
+        pairs = np.unique(
+            np.concatenate([each.volumes * len(self.nodes) + each.rows for each in found])
+        )
+        volumes, rows = pairs // len(self.nodes), pairs % len(self.nodes)
+        wanted = np.unique(volumes[without[rows]])
+        shared: IntArray = wanted[np.bincount(volumes, minlength=1)[wanted] > 1]
+        return shared
+
+    def _find_places(self, need: Need) -> BoolArray:
+        by = self._volumes.provisioning.get(need.storage_class)
+        if by is None:
+            return np.zeros(len(self.nodes), dtype=np.bool_)
+        places = np.ones(len(self.nodes), dtype=np.bool_)
+        if need.node:
+            places = np.arange(len(self.nodes)) == self.nodes.rows.get(need.node, ABSENT)
+        return places & terms(by.nodes, self.nodes) if by.nodes else places
+
+    def _with_room(self, need: Need) -> BoolArray:
+        by = self._volumes.provisioning.get(need.storage_class)
+        if by is None or by.pools is None:
+            return np.ones(len(self.nodes), dtype=np.bool_)
+        return _any_pool(tuple(each for each in by.pools if each.size >= need.size), self.nodes)
+
+
+def _any_pool(pools: tuple[Pool, ...], nodes: NodeTable) -> BoolArray:
+    allowed = np.zeros(len(nodes), dtype=np.bool_)
+    for pool in pools:
+        allowed |= _selected(pool.nodes, nodes)
+    return allowed
+
+
+def _selected(requirements: tuple[Requirement, ...], nodes: NodeTable) -> BoolArray:
+    # Unlike a node term, an empty selector of labels means all.
+    if not requirements:
+        return np.ones(len(nodes), dtype=np.bool_)
+    return terms((requirements,), nodes)

@@ -1,0 +1,392 @@
+"""The cluster as last seen, and as we know it will be: our own binds count at once.
+
+Plain synchronous code. Handlers and the binder change it, the loop takes snapshots of it, and
+status reads it; all on one event loop, so nothing here needs a lock.
+"""
+
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass, replace
+
+from gang_scheduler.api.kinds import NAMESPACES, NODES, POD_DISRUPTION_BUDGETS, PODS, Resource
+from gang_scheduler.decode import topologies
+from gang_scheduler.decode import volumes as volume_decode
+from gang_scheduler.decode.budgets import DeclaredBudget
+from gang_scheduler.decode.gangs import membership
+from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.namespaces import DeclaredNamespace
+from gang_scheduler.decode.topologies import DeclaredTopology
+from gang_scheduler.decode.volume_objects import VolumeObject
+from gang_scheduler.model.gangs import GangGroup, GangKey
+from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.network.topology_request import Gathering
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.pod_affinity import PeerCounts
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import JobPods
+from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
+from gang_scheduler.state import pod_classes
+from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules, Tenancy
+from gang_scheduler.state.foreign_members import Strangers
+from gang_scheduler.state.gangs.gang_queue import Gangs
+from gang_scheduler.state.node_usage import Room
+from gang_scheduler.state.nominator import Nominations
+from gang_scheduler.state.pod_affinity.matches import PeerBook
+from gang_scheduler.state.topologies import Topologies
+from gang_scheduler.state.victims import Victims
+from gang_scheduler.state.volumes.volume_cache import VolumeBook
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A pod and where it is counted: its gang (None for other schedulers') and its node."""
+
+    pod: Pod
+    gang: GangKey | None
+    node: str
+
+
+class Cache:
+    """Everything that the scheduler knows. `on_change` is called when a cycle may be worth it."""
+
+    def __init__(
+        self,
+        schedulers: Iterable[str],
+        on_change: Callable[[], None] = lambda: None,
+        timeout_seconds: int = 600,
+        rules: Rules = DEFAULT_RULES,
+    ) -> None:
+        self.schedulers = frozenset(schedulers)
+        self.room = Room()
+        self.tenancy = Tenancy(rules)
+        self.gangs = Gangs(self.schedulers, timeout_seconds, self.tenancy)
+        self.topologies = Topologies()
+        self.strangers = Strangers()
+        self.peers = PeerBook()
+        self.volumes = VolumeBook(self.room.table)
+        self._entries: dict[str, _Entry] = {}
+        self._assumed: dict[str, str] = {}
+        self._nominations = Nominations()
+        self.victims = Victims(self.tenancy, self._nominations, self.gangs, on_change)
+        self._on_change = on_change
+
+    def pod_seen(self, pod: Pod) -> None:
+        """Take in a pod as the API server shows it."""
+        if pod.node:
+            self._assumed.pop(pod.uid, None)
+            self._nominations.forget(pod.uid)
+        else:
+            pod = self._nominations.seen(pod)
+        if pod.uid in self._assumed:
+            # An older state than our own bind, whose echo is still on its way.
+            pod = replace(pod, node=self._assumed[pod.uid], assumed=True)
+        self._replace(pod.uid, pod)
+
+    def pod_gone(self, uid: str) -> None:
+        """Forget a pod whose object is gone."""
+        self._assumed.pop(uid, None)
+        self._nominations.forget(uid)
+        self._replace(uid, None)
+
+    def node_seen(self, node: Node) -> None:
+        """Take in a node."""
+        if self.room.node_seen(node):
+            self.topologies.nodes_changed()
+            self._moved(node.name)
+            self._freed()
+
+    def node_gone(self, name: str, uid: str = "") -> None:
+        """Forget a node; with a uid, only if it is still this one."""
+        if self.room.node_gone(name, uid):
+            self.topologies.nodes_changed()
+            if self.peers:
+                # A domain may be gone that nobody could use, and that held a spread up.
+                self._freed()
+            lost = tuple(self._nominations.gangs_on(name))
+            if lost:
+                self.gangs.nominations_lost(lost)
+                self._on_change()
+
+    def described(self, api_group: str, uid: str, declared: Iterable[Declaration]) -> None:
+        """Take in what an object says of gangs."""
+        self.gangs.described(api_group, uid, declared)
+        self._on_change()
+
+    def undescribed(self, api_group: str, uid: str) -> None:
+        """Forget an object that described gangs."""
+        self.gangs.undescribed(api_group, uid)
+        self._on_change()
+
+    def job_seen(self, uid: str, pods: JobPods | None) -> None:
+        """Note how many pods a Job can have; None forgets it."""
+        self.gangs.job_seen(uid, pods)
+        self._on_change()
+
+    def topology_seen(self, declared: DeclaredTopology) -> None:
+        """Take in an object that says how a tree of the network is made."""
+        if self.topologies.seen(declared):
+            self._trees_changed()
+
+    def topology_gone(self, uid: str) -> None:
+        """Forget an object that said how a tree is made."""
+        if self.topologies.gone(uid):
+            self._trees_changed()
+
+    def budget_seen(self, declared: DeclaredBudget) -> None:
+        """Take in a PodDisruptionBudget."""
+        if self.tenancy.budget_seen(declared):
+            self._freed()
+
+    def budget_gone(self, uid: str) -> None:
+        """Forget a PodDisruptionBudget."""
+        if self.tenancy.budget_gone(uid):
+            self._freed()
+
+    def namespace_seen(self, declared: DeclaredNamespace) -> None:
+        """Take in a Namespace."""
+        if self.peers.namespace_seen(declared):
+            self._freed()
+
+    def namespace_gone(self, uid: str) -> None:
+        """Forget a Namespace."""
+        if self.peers.namespace_gone(uid):
+            self._freed()
+
+    def volume_seen(self, resource: Resource, found: VolumeObject) -> None:
+        """Take in a claim, a volume, or something that makes them."""
+        if self.volumes.seen(resource, found):
+            self._freed()
+
+    def volume_gone(self, resource: Resource, uid: str) -> None:
+        """Forget a claim, a volume, or something that makes them."""
+        if self.volumes.gone(resource, uid):
+            self._freed()
+
+    def assume(self, bind: Bind) -> None:
+        """Count a pod on a node before the API server has confirmed it."""
+        self._assumed[bind.pod.uid] = bind.node
+        if bind.pod.volumes:
+            self.volumes.assume(bind.pod, bind.node, bind.volumes)
+        self._replace(bind.pod.uid, replace(bind.pod, node=bind.node, assumed=True))
+
+    def forget(self, uid: str) -> None:
+        """Take an assumed bind back: it did not happen."""
+        entry = self._entries.get(uid)
+        if self._assumed.pop(uid, None) is not None and entry is not None:
+            self.volumes.forget(uid)
+            self._replace(uid, replace(entry.pod, node="", assumed=False))
+
+    def nominate(self, binds: Iterable[Bind]) -> None:
+        """Keep room for pods before the API server has confirmed it."""
+        for bind in binds:
+            self._nominate(bind.pod.uid, bind.node)
+
+    def clear_nominations(self, uids: Iterable[str]) -> None:
+        """Keep no more room for pods, whether that was ever written or not."""
+        for uid in uids:
+            self._nominate(uid, "")
+
+    def snapshot(self, now: int) -> Snapshot:
+        """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
+        self._dress_anew()
+        self.gangs.peers_came(self.peers.take_helped())
+        groups = self.gangs.take_due(now)
+        nominated = self._nominations.all(self.gangs.records)
+        gated = any(gang.min_resources for group in groups for gang in group.gangs)
+        return Snapshot(
+            taken_at=now,
+            nodes=self.room.table(),
+            free=self.room.free(),
+            host_ports=self.room.host_ports(),
+            peers=self._peers(groups, nominated),
+            volumes=self._volumes(groups),
+            held=self.room.held() if gated else {},
+            schemes=self.topologies.schemes(),
+            tenants=self.tenancy.tenants_for(
+                groups, self.gangs.records, self.pods, now, self.gangs.ranked()
+            ),
+            nominated=nominated,
+            groups=groups,
+        )
+
+    def domain_of(self, nodes: Iterable[str], asked: Gathering | None = None) -> Domain | None:
+        """Return the lowest domain of these nodes, in the tree that was asked for or the first.
+
+        None is the whole cluster, or that no tree has them. Nothing is built before nodes change.
+        """
+        return self.topologies.domain_of(nodes, self.room.table(), asked)
+
+    def pod(self, uid: str) -> Pod | None:
+        """Return a pod with the node it is counted on."""
+        entry = self._entries.get(uid)
+        return entry.pod if entry else None
+
+    def pods(self) -> Iterable[Pod]:
+        """Return all pods."""
+        return (entry.pod for entry in self._entries.values())
+
+    def uids(self, resource: Resource) -> Collection[str]:
+        """Return the uids of all known objects of a kind."""
+        if resource == PODS:
+            return self._entries.keys()
+        if resource == NODES:
+            return self.room.uids.keys()
+        if resource == POD_DISRUPTION_BUDGETS:
+            return self.tenancy.budgets.uids
+        if resource == NAMESPACES:
+            return self.peers.namespaces.uids
+        if resource in volume_decode.READERS:
+            return self.volumes.uids(resource)
+        is_tree = resource.group in topologies.KINDS
+        group = resource.group
+        return self.topologies.uids(group) if is_tree else self.gangs.objects(group).keys()
+
+    def uid_gone(self, resource: Resource, uid: str) -> None:
+        """Forget an object of which only the uid is known."""
+        if resource == PODS:
+            self.pod_gone(uid)
+        elif resource == NODES:
+            self.node_gone(self.room.uids.get(uid, ""))
+        elif resource.group in topologies.KINDS:
+            self.topology_gone(uid)
+        elif resource == POD_DISRUPTION_BUDGETS:
+            self.budget_gone(uid)
+        elif resource == NAMESPACES:
+            self.namespace_gone(uid)
+        elif resource in volume_decode.READERS:
+            self.volume_gone(resource, uid)
+        else:
+            self.undescribed(resource.group, uid)
+            self.gangs.job_seen(uid, None)
+
+    def _replace(self, uid: str, pod: Pod | None) -> None:
+        before = self._entries.get(uid)
+        if pod is None:
+            self._entries.pop(uid, None)
+            self.strangers.note(uid, None)
+            self.peers.gone(uid)
+            self.volumes.pod_gone(uid)
+        else:
+            named = membership.gang_of(pod)
+            gang = named if pod.scheduler in self.schedulers else None
+            self.strangers.note(uid, named if gang is None else None)
+            # What it asks of others comes first: it may ask for pods such as itself.
+            self.peers.seen(pod, gang)
+            pod = self._dressed(pod)
+            self._entries[uid] = _Entry(pod, gang, _counted_on(pod))
+        self._house(uid, self._entries.get(uid))
+        if pod is not None and before is not None and before.pod == pod:
+            return
+        self._count(uid, before, self._entries.get(uid))
+        self._join(uid, before, self._entries.get(uid))
+
+    def _dressed(self, pod: Pod) -> Pod:
+        """Return the pod with what is known of it only in this cluster."""
+        storage = self.volumes.storage_of(pod) if pod.volumes else None
+        ask = pod_classes.dressed(pod.ask, self.peers.meaning(pod.uid), storage)
+        return pod if ask is pod.ask else replace(pod, ask=ask)
+
+    def _dress_anew(self) -> None:
+        """Take in which other selectors mean a pod now, and what its claims ask for.
+
+        That frees no room, and takes none.
+        """
+        for uid in {*self.peers.take_undressed(), *self.volumes.take_undressed()}:
+            entry = self._entries[uid]
+            pod = self._dressed(entry.pod)
+            if pod is not entry.pod:
+                self._entries[uid] = after = replace(entry, pod=pod)
+                self._house(uid, after)
+                if after.node:
+                    self.room.dress(pod, after.node)
+                if after.gang:
+                    self.gangs.member_dressed(after.gang, pod)
+
+    def _house(self, uid: str, after: _Entry | None) -> None:
+        """Keep account of who is on a node, and of whom room is kept for."""
+        if after is not None and after.node:
+            self.tenancy.seen(after.pod, after.gang)
+        else:
+            self.tenancy.gone(uid)
+        pod, gang = (after.pod, after.gang) if after is not None else (None, None)
+        if self._nominations.note(uid, pod, gang):
+            self._freed()
+
+    def _count(self, uid: str, before: _Entry | None, after: _Entry | None) -> None:
+        """Move the pod's usage."""
+        if before and before.node and (after is None or after.node != before.node):
+            self.room.remove(uid, before.node)
+            self._freed()
+        if after and after.node and (before is None or before.node != after.node):
+            self.room.add(after.pod, after.node)
+            if after.pod.ask.selected_by:
+                self._came(after.pod)
+        elif before and after and after.node and after.pod.ask != before.pod.ask:
+            self.room.add(after.pod, after.node)
+            self._freed()
+        if self.tenancy.rules.preemption and _begins_to_leave(before, after):
+            # From now on a gang may wait for its room.
+            self._freed()
+
+    def _came(self, pod: Pod) -> None:
+        """Try those again that wait for such a pod."""
+        if self.peers.came(pod.ask.selected_by):
+            self._on_change()
+
+    def _join(self, uid: str, before: _Entry | None, after: _Entry | None) -> None:
+        """Move the pod between gangs."""
+        if before and before.gang and (after is None or after.gang != before.gang):
+            self.gangs.member_gone(before.gang, uid)
+            self._on_change()
+        if after and after.gang:
+            self.gangs.member_seen(after.gang, after.pod)
+            self._on_change()
+
+    def _nominate(self, uid: str, node: str) -> None:
+        entry = self._entries.get(uid)
+        if entry is None or (entry.pod.node and not entry.pod.assumed):
+            return
+        self._nominations.assume(uid, node)
+        self._replace(uid, replace(entry.pod, nominated=node))
+        if entry.gang is not None and not node:
+            self.gangs.preemption_over([entry.gang])
+
+    def _peers(self, groups: Iterable[GangGroup], nominated: Iterable[Nominated]) -> PeerCounts:
+        """Return what those who are to be placed must know of the pods on the nodes."""
+        if not self.peers:
+            return PeerCounts()
+        waiting = {pod.ask for each in groups for gang in each.gangs for pod in gang.pending}
+        return self.room.peers(waiting | {each.pod.ask for each in nominated})
+
+    def _volumes(self, groups: Iterable[GangGroup]) -> Volumes:
+        """Return the volumes, if any of those who are to be placed asks for some."""
+        if not self.volumes.in_use:
+            return NO_VOLUMES
+        waiting = (pod for each in groups for gang in each.gangs for pod in gang.pending)
+        asked = any(pod.ask.storage is not None for pod in waiting)
+        return self.volumes.state() if asked else NO_VOLUMES
+
+    def _trees_changed(self) -> None:
+        self.gangs.topologies_changed()
+        self._on_change()
+
+    def _moved(self, node: str) -> None:
+        """Look at those on a node again: they may be in another domain now."""
+        entries = (self._entries.get(uid) for uid in self.room.uids_on(node))
+        self.gangs.changed |= {each.gang for each in entries if each and each.gang}
+
+    def _freed(self) -> None:
+        self.gangs.room_freed()
+        self._on_change()
+
+
+def _begins_to_leave(before: _Entry | None, after: _Entry | None) -> bool:
+    if before is None or after is None or not after.node:
+        return False
+    return after.pod.deleting and not before.pod.deleting
+
+
+def _counted_on(pod: Pod) -> str:
+    """Return the node whose room the pod uses: ended pods use none."""
+    return "" if pod.terminal else pod.node

@@ -1,0 +1,283 @@
+"""Who is on the nodes, and who of them may be evicted: kept up to date pod by pod.
+
+Nobody is looked at before somebody of a higher priority may want his room. Then what a pod says of
+itself is looked at once. A look at all of them costs their number, and only what changes with time
+is worked out anew.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, TypeVar
+
+from gang_scheduler.api import annotations
+from gang_scheduler.decode.budgets import DeclaredBudget
+from gang_scheduler.decode.gangs import membership
+from gang_scheduler.model.bound_pods import Tenant, Tenants
+from gang_scheduler.model.gangs import GangGroup, GangKey
+from gang_scheduler.model.names import NaturalKey, natural_key
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.state import terminating
+from gang_scheduler.state.budgets import Budgets
+from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.terminating import Leaving
+
+SYSTEM_PRIORITY: Final = 2_000_000_000
+"""From here on priorities are those of system-cluster-critical and system-node-critical."""
+
+NONE_RANKED: Mapping[GangKey, int] = {}
+
+T = TypeVar("T")
+_Order = tuple[NaturalKey, NaturalKey, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What an administrator says of preemption.
+
+    `label_namespaces` are those in which labels protect pods; empty: all. Minimum run times that
+    gangs ask for count up to `max_min_runtime_seconds`. A victim that has not ended
+    `victim_timeout_seconds` after its grace period hangs.
+    """
+
+    preemption: bool = True
+    other_schedulers: bool = False
+    label_namespaces: frozenset[str] = frozenset()
+    min_runtime_seconds: int = 0
+    max_min_runtime_seconds: int = 3600
+    victim_timeout_seconds: int = 300
+
+
+DEFAULT_RULES: Final = Rules()
+
+
+class Tenancy:
+    """All pods that have a node and have not ended. Without preemption it knows of none."""
+
+    def __init__(self, rules: Rules = DEFAULT_RULES) -> None:
+        self.rules = rules
+        self.budgets = Budgets()
+        self.leaving = Leaving(rules.victim_timeout_seconds)
+        self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
+        self._changed: set[str] = set()
+        self._tenants: dict[str, Tenant] = {}
+        self._spared: dict[str, Tenant] = {}
+        self._order: dict[str, _Order] = {}
+        self._in_order = True
+        self._present: Counter[int] = Counter()
+        self._priorities: Counter[int] = Counter()
+        self._bound: Counter[GangKey] = Counter()
+
+    def seen(self, pod: Pod, gang: GangKey | None) -> None:
+        """Add or replace a pod on its node; without a gang it is another scheduler's."""
+        if self.rules.preemption:
+            self._leave(pod.uid)
+            self._pods[pod.uid] = (pod, gang)
+            self._present[pod.priority] += 1
+            self._changed.add(pod.uid)
+            self.leaving.seen(pod, gang)
+
+    def gone(self, uid: str) -> None:
+        """Forget a pod that is on no node any more."""
+        self._leave(uid)
+        self.leaving.gone(uid)
+        if uid in self._tenants:
+            self._changed.add(uid)
+        else:
+            # Who came and went between two looks is nobody to remember.
+            self._changed.discard(uid)
+
+    def budget_seen(self, declared: DeclaredBudget) -> bool:
+        """Add or replace a budget; tell whether more pods than before may go."""
+        before = self.budgets.seen(declared)
+        if before is None or before.selector != declared.selector:
+            self._look_again_in(declared.namespace)
+        if before is None or not self.rules.preemption:
+            return False
+        more = (declared.allowed or 0) > (before.allowed or 0)
+        return more or before.selector != declared.selector
+
+    def budget_gone(self, uid: str) -> bool:
+        """Forget a budget; tell whether more pods than before may go."""
+        before = self.budgets.gone(uid)
+        if before is not None:
+            self._look_again_in(before.namespace)
+        return before is not None and self.rules.preemption
+
+    def decided(self, uids: Collection[str]) -> None:
+        """Count victims as leaving before the API server shows it."""
+        for uid in self._pods.keys() & set(uids):
+            self.leaving.decided(*self._pods[uid])
+            self._changed.add(uid)
+
+    def spared(self, uids: Collection[str]) -> set[str]:
+        """Count pods as staying that are no victims any more; return the nodes that they are on."""
+        staying = [pod for pod in map(self.leaving.spared, uids) if pod is not None]
+        self._changed.update(pod.uid for pod in staying)
+        return {pod.node for pod in staying}
+
+    def outranked_by(self, priority: int) -> bool:
+        """Tell whether a gang of this priority finds any pod that may go."""
+        if not any(each < priority for each in self._present):
+            return False
+        self._refresh()
+        return any(each < priority for each in self._priorities)
+
+    def tenants_for(
+        self,
+        groups: Iterable[GangGroup],
+        records: Mapping[GangKey, Record],
+        pods: Callable[[], Iterable[Pod]],
+        now: int,
+        ranked: Mapping[GangKey, int] = NONE_RANKED,
+    ) -> Tenants | None:
+        """Return the pods that may make room for one of the groups, if there are any.
+
+        `ranked` are the priorities of gangs of which some members have others.
+
+        Those that leave do so for every group; the others are only looked at where one outranks
+        some of them.
+        """
+        priorities = {group.priority for group in groups}
+        lowest = min(ranked.values(), default=SYSTEM_PRIORITY)
+        if any(lowest < each or self.outranked_by(each) for each in priorities):
+            return self.tenants(records, pods, now, ranked)
+        going = self.leaving.tenants(now) if priorities else ()
+        return Tenants(leaving=going) if going else None
+
+    def tenants(
+        self,
+        records: Mapping[GangKey, Record],
+        pods: Callable[[], Iterable[Pod]],
+        now: int,
+        ranked: Mapping[GangKey, int] = NONE_RANKED,
+    ) -> Tenants:
+        """Return all of them, those that leave apart. Linear in pods on nodes."""
+        self._refresh()
+        self._put_in_order()
+        tenants = tuple(self._tenants.values())
+        runtimes = self._min_runtimes(records)
+        if runtimes or self.rules.min_runtime_seconds:
+            tenants = tuple(self._checked(each, runtimes, now) for each in tenants)
+        if ranked:
+            tenants = tuple(_ranked(each, ranked) for each in tenants)
+        bound = ((key, n) for key, n in self._bound.items() if n > 1)
+        surplus = ((key, _surplus(records.get(key), n)) for key, n in bound)
+        going = self.leaving.not_deleted()
+        used = Counter(budget for pod in going for budget in self.budgets.of(pod))
+        allowed = self.budgets.allowed(pods)
+        return Tenants(
+            tenants=tenants,
+            surplus={key: spare for key, spare in surplus if spare},
+            allowed={key: max(0, n - used[key]) for key, n in allowed.items()},
+            leaving=self.leaving.tenants(now),
+        )
+
+    def _leave(self, uid: str) -> None:
+        """Take a pod off its node, if it was on one."""
+        before, _ = self._pods.pop(uid, (None, None))
+        if before is not None:
+            _add(self._present, before.priority, -1)
+
+    def _refresh(self) -> None:
+        """Take in what has changed since the last time."""
+        for uid in self._changed:
+            before = self._tenants.get(uid)
+            if before is not None:
+                self._count(before, -1)
+            self._take(uid)
+        self._changed.clear()
+
+    def _take(self, uid: str) -> None:
+        self._spared.pop(uid, None)
+        if uid not in self._pods or uid in self.leaving:
+            self._tenants.pop(uid, None)
+            self._order.pop(uid, None)
+            return
+        pod, gang = self._pods[uid]
+        if uid not in self._order:
+            self._order[uid] = (natural_key(pod.namespace), natural_key(pod.name), uid)
+            self._in_order = False
+        tenant = replace(
+            terminating.tenant(pod, gang),
+            evictable=self._evictable(pod, gang),
+            budgets=self.budgets.of(pod),
+        )
+        self._tenants[uid] = tenant
+        self._count(tenant, 1)
+
+    def _count(self, tenant: Tenant, sign: int) -> None:
+        if tenant.evictable:
+            _add(self._priorities, tenant.pod.priority, sign)
+        if tenant.gang.source != membership.SINGLE.name:
+            _add(self._bound, tenant.gang, sign)
+
+    def _evictable(self, pod: Pod, gang: GangKey | None) -> bool:
+        # A bind that is under way must be through first.
+        if pod.assumed or pod.priority >= SYSTEM_PRIORITY:
+            return False
+        if gang is None and not self.rules.other_schedulers:
+            return False
+        if pod.pinned:
+            return False
+        return not self._is_protected(pod)
+
+    def _is_protected(self, pod: Pod) -> bool:
+        """Tell whether a label keeps the pod from being evicted, where labels may."""
+        where = self.rules.label_namespaces
+        if where and pod.namespace not in where:
+            return False
+        disabled = pod.labels.get(annotations.DISABLE_PREEMPTIBLE) == "true"
+        return disabled or pod.labels.get(annotations.QUOTA_PREEMPTIBLE) == "false"
+
+    def _look_again_in(self, namespace: str) -> None:
+        self._changed.update(
+            uid for uid, (pod, _) in self._pods.items() if pod.namespace == namespace
+        )
+
+    def _put_in_order(self) -> None:
+        if not self._in_order:
+            uids = sorted(self._tenants, key=self._order.__getitem__)
+            self._tenants = {uid: self._tenants[uid] for uid in uids}
+            self._in_order = True
+
+    def _min_runtimes(self, records: Mapping[GangKey, Record]) -> Mapping[GangKey, int]:
+        """Return the minimum run times of those gangs that ask for one, in seconds."""
+        most = self.rules.max_min_runtime_seconds
+        if not most:
+            return {}
+        asked = ((key, each.min_runtime_seconds) for key, each in records.items())
+        return {key: min(seconds, most) for key, seconds in asked if seconds}
+
+    def _checked(self, tenant: Tenant, runtimes: Mapping[GangKey, int], now: int) -> Tenant:
+        """Return the tenant, safe while it has not run for as long as it may."""
+        least = max(runtimes.get(tenant.gang, 0), self.rules.min_runtime_seconds)
+        if not tenant.evictable or not least:
+            return tenant
+        pod = tenant.pod
+        # The kubelet says when it began. Until then the best guess is when it was bound.
+        began = pod.started_at or pod.scheduled_at or pod.created_at
+        return tenant if now - began >= least else self._spare(tenant)
+
+    def _spare(self, tenant: Tenant) -> Tenant:
+        """Return the tenant as one that may not be evicted; the same one each time."""
+        uid = tenant.pod.uid
+        if uid not in self._spared:
+            self._spared[uid] = replace(tenant, evictable=False)
+        return self._spared[uid]
+
+
+def _ranked(tenant: Tenant, priorities: Mapping[GangKey, int]) -> Tenant:
+    """Return the tenant with the priority of its gang."""
+    priority = priorities.get(tenant.gang, tenant.pod.priority)
+    return tenant if priority == tenant.pod.priority else replace(tenant, gangs_priority=priority)
+
+
+def _surplus(record: Record | None, bound: int) -> int:
+    return record.surplus_of(bound) if record is not None else 0
+
+
+def _add(counter: Counter[T], key: T, sign: int) -> None:
+    counter[key] += sign
+    if not counter[key]:
+        del counter[key]

@@ -1,0 +1,349 @@
+"""Who is in which gang, and which gangs are worth a try."""
+
+from collections.abc import Collection, Iterable, Mapping
+
+from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Reason
+from gang_scheduler.model.plan import Refused, Warned
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import JobPods
+from gang_scheduler.state.evictable_pods import Tenancy
+from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
+from gang_scheduler.state.gangs.gang_info import Preempting, Record
+from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Assembly
+from gang_scheduler.state.gangs.job_sizes import Jobs
+from gang_scheduler.state.gangs.preemption_eligibility import MOST_ROUNDS, Eligibility
+from gang_scheduler.state.gangs.queueing_hints import Refusals, is_news
+
+WITH_BACKOFF = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS, Reason.INTERNAL_ERROR})
+"""What only time may change, too: then a gang is tried again after a backoff."""
+
+
+class Gangs:
+    """All gangs, and the set of those to try in the next cycle.
+
+    A gang is tried when something about itself or its group changed, when room was freed or the
+    network changed and that may help it, and after a backoff as a safety net. So a cycle costs what
+    changed, not what waits.
+    """
+
+    def __init__(
+        self,
+        schedulers: Iterable[str],
+        timeout_seconds: int = 600,
+        tenancy: Tenancy | None = None,
+    ) -> None:
+        self.schedulers = frozenset(schedulers)
+        self.records: dict[GangKey, Record] = {}
+        self.changed: set[GangKey] = set()
+        """Of whom something else is to be said than before."""
+        self.reworded: set[GangKey] = set()
+        """Of whom the same is to be said in other numbers."""
+        self._timeout_seconds = timeout_seconds
+        self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
+        self._to_try: set[GangKey] = set()
+        self._apart: set[GangKey] = set()
+        self._jobs = Jobs()
+        self._retries = Retries(self.records)
+        self._assembly = Assembly(
+            self.records,
+            self.schedulers,
+            jobs=self._jobs,
+            eligibility=Eligibility(tenancy or Tenancy()),
+            retries=self._retries,
+            changed=self.changed,
+        )
+        self._refusals = Refusals(self.records)
+        self.waiting = self._refusals.waiting
+        """How many gangs wait, by reason."""
+
+    def expect_nothing(self) -> None:
+        """Wait for no pods that may still come: all are there that there will ever be."""
+        self._assembly.patience = NOTHING_COMES
+
+    # What is seen.
+
+    def member_seen(self, key: GangKey, pod: Pod) -> None:
+        """Add or replace a member."""
+        record = self._record(key)
+        record.take(pod)
+        if record.may_rank_apart:
+            self._apart.add(key)
+        self._jobs.member_seen(key, pod)
+        self._touched(key)
+
+    def member_dressed(self, key: GangKey, pod: Pod) -> None:
+        """Replace a member of which only what other pods ask of it is new."""
+        self._record(key).take(pod)
+
+    def member_gone(self, key: GangKey, uid: str) -> None:
+        """Forget a member whose object is gone."""
+        record = self.records.get(key)
+        if record is not None and record.drop(uid):
+            self._touched(key)
+
+    def described(self, api_group: str, uid: str, declared: Iterable[Declaration]) -> None:
+        """Add or replace what an object says of its gangs."""
+        declared = tuple(declared)
+        known = self._objects.setdefault(api_group, {})
+        for key in set(known.get(uid, ())) - {each.key for each in declared}:
+            self._unsaid(key, uid)
+        known[uid] = tuple(each.key for each in declared)
+        for each in declared:
+            self._said(each)
+
+    def undescribed(self, api_group: str, uid: str) -> None:
+        """Forget an object that described gangs."""
+        for key in self._objects.get(api_group, {}).pop(uid, ()):
+            self._unsaid(key, uid)
+
+    def objects(self, api_group: str) -> Mapping[str, tuple[GangKey, ...]]:
+        """Return the objects of an API group that describe gangs, by uid."""
+        return self._objects.get(api_group, {})
+
+    def job_seen(self, uid: str, pods: JobPods | None) -> None:
+        """Note how many pods a Job can have; None forgets it."""
+        self._to_try |= self._jobs.seen(uid, pods) & self.records.keys()
+
+    def room_freed(self) -> None:
+        """Try again all gangs that were short of room, or of a layer: nodes make those."""
+        self._refusals.room_freed()
+
+    def topologies_changed(self) -> None:
+        """Try again all gangs that other trees may help; others may be in another domain now."""
+        self._refusals.topologies_changed()
+        self.changed.update(self.records)
+
+    def peers_came(self, keys: Collection[GangKey]) -> None:
+        """Try gangs again that wait for pods such as have just found a node."""
+        self._to_try.update(keys & self.records.keys())
+
+    def undecided(self, keys: Iterable[GangKey]) -> None:
+        """Try gangs again that were taken for a cycle and got no verdict in it."""
+        self._to_try.update(self.records.keys() & set(keys))
+
+    def nominations_lost(self, keys: Iterable[GangKey]) -> None:
+        """Try gangs again whose nominated nodes are gone."""
+        self._to_try.update(keys)
+
+    def ranked(self) -> dict[GangKey, int]:
+        """Return the priorities of gangs of which some members have others."""
+        known = ((key, self.records.get(key)) for key in self._apart)
+        return {key: record.priority for key, record in known if record and record.ranks_apart}
+
+    # What is to be tried.
+
+    def take_due(self, now: int) -> tuple[GangGroup, ...]:
+        """Return the groups to try now, and expect a verdict on each of their waiting gangs."""
+        due = self._retries.due(now) | self._refusals.helped()
+        self._to_try |= {key for key in due if self.records[key].standing is None}
+        for key in list(self._to_try):
+            with confined("assemble", str(key)):
+                self._to_try |= self._assembly.listen(key)
+        for key in self._to_try:
+            self.records[key].standing = None
+        groups = list(self._assembly.groups(sorted(self._to_try | due), now))
+        self._to_try.clear()
+        for gang in (gang for group in groups for gang in group.gangs):
+            if not gang.pending and not self.records[gang.key].held:
+                self._refusals.note(self.records[gang.key], None)
+        return tuple(group for group in groups if group.waiting)
+
+    def next_retry(self) -> int | None:
+        """Return when the first backoff ends, in seconds since the epoch."""
+        return self._retries.next()
+
+    def deadline(self, record: Record) -> int | None:
+        """Return when the schedule timeout ends, in seconds since the epoch; None: not running."""
+        if record.quorum_since is None:
+            return None
+        said = record.declaration
+        own = said.options.timeout_seconds if said else None
+        return record.quorum_since + (own or self._timeout_seconds)
+
+    # What came of it.
+
+    def placed(self, key: GangKey) -> None:
+        """Note that the scheduler found room for a gang's quorum."""
+        record = self._record(key)
+        # What the API server refused last time stands until it takes it.
+        self._judged(record, record.refusal if record.failed_binds else None)
+        record.retry_at = record.preempting = None
+        record.written = False
+        self.changed.add(key)
+
+    def refused(self, refusal: Refused, now: int) -> None:
+        """Note why a gang waits, and when to try again if nothing happens before."""
+        record = self._record(refusal.gang.key)
+        deadline = self.deadline(record)
+        late = deadline is not None and now >= deadline
+        if is_news(record, refusal, late=late):
+            self.changed.add(record.key)
+        elif record.refusal != refusal:
+            self.reworded.add(record.key)
+        record.late = late
+        self._judged(record, refusal, refusal.reason)
+        if refusal.reason is not Reason.WAITING_FOR_VICTIMS:
+            record.preempting = None
+        if refusal.reason in WITH_BACKOFF:
+            self._retries.later(record, now, deadline)
+        elif deadline is not None and now < deadline:
+            self._retries.at(record, deadline)
+
+    def warned(self, warned: Warned) -> None:
+        """Note what people should know of a gang, after the verdict of the same try."""
+        record = self._record(warned.gang.key)
+        record.warnings = tuple(dict.fromkeys((*(record.warnings or ()), warned.problem)))
+        self.changed.add(record.key)
+
+    def bound(self, key: GangKey) -> None:
+        """Note that all members of a plan were bound."""
+        record = self.records.get(key)
+        if record is not None:
+            record.failed_binds = 0
+            self._refusals.note(record, None)
+            self.changed.add(key)
+            record.standing = None
+            # By the time the watch shows it, a member may already be gone again.
+            record.whole_once = True
+
+    def joined(self, gang: Gang, pods: Collection[Pod]) -> None:
+        """Note that members were bound that their gang does not wait for."""
+        record = self.records.get(gang.key)
+        if record is None:
+            return
+        self.changed.add(gang.key)
+        record.whole_once |= gang.singly or gang.quorum <= 1
+        record.standing = None
+        uids = {pod.uid for pod in pods}
+        if record.refusal is not None and uids.issuperset(pod.uid for pod in record.refusal.pods):
+            record.failed_binds = 0
+            self._refusals.note(record, None)
+
+    def bind_failed(self, refusal: Refused, now: int) -> None:
+        """Note why a binding failed; and do not try again at once, it may fail again."""
+        key = refusal.gang.key
+        record = self.records.get(key)
+        if record is not None:
+            self._refusals.note(record, refusal)
+            self.changed.add(key)
+            self._to_try.discard(key)
+            # Forgetting the failed binds has just reset the other count.
+            record.retries = record.failed_binds
+            most = REST_RETRY_SECONDS if refusal.gang.rest else LAST_RETRY_SECONDS
+            self._retries.later(record, now, self.deadline(record), most)
+            record.failed_binds = record.retries
+
+    def hold(self, key: GangKey, *, joins: bool = False) -> None:
+        """Note that members wait for claims, whose room is held meanwhile.
+
+        Those that join a gang are none that it waits for.
+        """
+        record = self.records.get(key)
+        if record is not None:
+            record.held += 1
+            record.standing = None
+            record.unstarted |= not joins
+
+    def held(self, refusal: Refused) -> None:
+        """Note which claims a gang waits for that is held."""
+        record = self.records.get(refusal.gang.key)
+        if (
+            record is not None
+            and record.held
+            and (record.refusal is None or record.refusal.detail != refusal.detail)
+        ):
+            self._refusals.note(record, refusal)
+            self.changed.add(record.key)
+
+    def let_go(self, key: GangKey, *, joins: bool = False) -> None:
+        """Note that members wait for claims no more, for better or worse, and look at all again."""
+        record = self.records.get(key)
+        if record is None or not record.held:
+            return
+        record.held -= 1
+        record.unstarted &= joins
+        refusal = record.refusal
+        if not record.held and refusal and refusal.reason is Reason.WAITING_FOR_VOLUMES:
+            self._refusals.note(record, None)
+        self.changed.add(key)
+        self._to_try.add(key)
+
+    def preempting(
+        self, keys: Iterable[GangKey], now: int, victims: Collection[str] = (), domain: str = ""
+    ) -> None:
+        """Note that victims, by their uids, are being evicted for these gangs."""
+        for key in keys:
+            record = self._record(key)
+            record.preempting = Preempting(now, tuple(victims), domain)
+            record.rounds = (*record.rounds, now)[-MOST_ROUNDS:]
+            record.standing = None
+            self.changed.add(key)
+
+    def preemption_over(self, keys: Iterable[GangKey]) -> None:
+        """Note that the preemption for these gangs was given up; they are to be tried again."""
+        for key in self.records.keys() & set(keys):
+            if self.records[key].preempting is not None:
+                self.records[key].preempting = None
+                self.changed.add(key)
+                self._to_try.add(key)
+
+    def preempted(self, key: GangKey, by: str) -> None:
+        """Note who takes members of a gang, until it is whole again."""
+        record = self.records.get(key)
+        if record is not None:
+            record.taken_from(by)
+            self.changed.add(key)
+
+    def _judged(
+        self, record: Record, refusal: Refused | None, reason: Reason | None = None
+    ) -> None:
+        self._refusals.note(record, refusal)
+        self._refusals.tried(record, reason)
+        record.warnings = ()
+        record.tried = True
+
+    # Records.
+
+    def _said(self, declaration: Declaration) -> None:
+        record = self._record(declaration.key)
+        before = record.said.get(declaration.uid)
+        record.describe(declaration)
+        if record.may_rank_apart:
+            self._apart.add(declaration.key)
+        if before is None:
+            record.whole_once |= declaration.was_scheduled
+            record.quorum_since = record.quorum_since or declaration.quorum_since
+        elif (before.options, before.gathering) != (declaration.options, declaration.gathering):
+            # A gang that is bound is not tried again, and what it was warned of may be gone.
+            record.warnings = ()
+        if before != declaration:
+            self._touched(declaration.key)
+
+    def _unsaid(self, key: GangKey, uid: str) -> None:
+        record = self.records.get(key)
+        if record is not None and record.undescribe(uid):
+            self._touched(key)
+
+    def _record(self, key: GangKey) -> Record:
+        record = self.records.get(key)
+        if record is None:
+            record = self.records[key] = Record(key)
+        return record
+
+    def _touched(self, key: GangKey) -> None:
+        record = self.records[key]
+        if record.empty:
+            self._forget(key)
+            return
+        record.retries = 0
+        record.standing = None
+        self.changed.add(key)
+        self._to_try.add(key)
+
+    def _forget(self, key: GangKey) -> None:
+        self._to_try |= self._assembly.forget(key)
+        self._refusals.forget(self.records.pop(key))
+        for keys in (self.changed, self.reworded, self._to_try, self._apart):
+            keys.discard(key)

@@ -1,0 +1,273 @@
+"""Groups of gangs as the scheduler sees them, made of what is known of each gang."""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from gang_scheduler.decode.gangs import membership
+from gang_scheduler.internal_errors import confined, in_short
+from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, GangName, Problem, Reason
+from gang_scheduler.model.network.topology_request import Gathering
+from gang_scheduler.state.gangs import group_topology, plan_annotations
+from gang_scheduler.state.gangs.backoff import Retries
+from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.group_graph import GroupGraph
+from gang_scheduler.state.gangs.job_sizes import Jobs
+from gang_scheduler.state.gangs.preemption_eligibility import Eligibility
+
+TOTAL_SECONDS = 2
+"""How long a complete quorum waits for the expected rest, so that all are placed together."""
+PATIENCE_SECONDS = 10
+"""How long more Jobs of a gang are waited for before it is called impossible."""
+
+
+class Patience(NamedTuple):
+    """How long pods are waited for that may still come, in seconds."""
+
+    total_seconds: int = TOTAL_SECONDS
+    jobs_seconds: int = PATIENCE_SECONDS
+
+
+NOTHING_COMES = Patience(0, 0)
+"""All pods are there that there will ever be."""
+
+
+class _Formed(NamedTuple):
+    """The gangs of a group. `starting` are those that have not been whole yet.
+
+    Or the one that has, and has lost members; `problem` keeps the group from being one.
+    """
+
+    whole: tuple[GangKey, ...]
+    starting: tuple[GangKey, ...]
+    problem: Problem | None
+
+
+class Assembly:
+    """Makes groups out of records. A group that would be the same as the last time is kept.
+
+    Gangs of which something else is to be said by that are noted in `changed`, and those that are
+    to be tried at a certain moment in `retries`. `patience` may be changed before the first use.
+    """
+
+    def __init__(
+        self,
+        records: Mapping[GangKey, Record],
+        schedulers: frozenset[str],
+        *,
+        jobs: Jobs,
+        eligibility: Eligibility,
+        retries: Retries,
+        changed: set[GangKey],
+    ) -> None:
+        self._records = records
+        self._schedulers = schedulers
+        self._jobs = jobs
+        self._eligibility = eligibility
+        self._retries = retries
+        self._changed = changed
+        self.patience = Patience()
+        self._graph = GroupGraph(self._resolve)
+
+    def listen(self, key: GangKey) -> set[GangKey]:
+        """Take in what a gang says of its group; return the gangs that this concerns."""
+        record = self._records[key]
+        said = record.declaration
+        names = said.options.groups if said else ()
+        concerned = self._say(key, names)
+        for mate in self._all_called(names):
+            self._records[mate].standing = None
+        if record.asked != record.gathering:
+            # What one asks for holds for its whole group, also when it has started itself.
+            record.asked = record.gathering
+            concerned.update(self._graph.group_of(key)[0])
+        return concerned
+
+    def forget(self, key: GangKey) -> set[GangKey]:
+        """Note that a gang is going; return the gangs that this concerns."""
+        return self._say(key, ())
+
+    def groups(self, keys: Iterable[GangKey], now: int) -> Iterator[GangGroup]:
+        """Yield the groups of these gangs that can be tried now."""
+        seen: set[GangKey] = set()
+        for key in keys:
+            if key in seen:
+                continue
+            group = self._standing(key)
+            if group is None:
+                group = self._guarded(key, seen, now)
+            else:
+                for gang in group.gangs:
+                    seen.add(gang.key)
+            if group is not None:
+                yield group
+
+    def _guarded(self, key: GangKey, seen: set[GangKey], now: int) -> GangGroup | None:
+        """Return the group of a gang, if it is due; set the gang aside if that fails."""
+        with confined("assemble", str(key)) as step:
+            return self._due(key, seen, now)
+        return self._set_aside(key, step.error) if step.error is not None else None
+
+    def _due(self, key: GangKey, seen: set[GangKey], now: int) -> GangGroup | None:
+        """Return the group of a gang, if it can be tried now and none of it was `seen` yet."""
+        formed = self._group_of(key, now)
+        if seen.issuperset(formed.starting):
+            return None  # Another gang of the group, that has ended well, is due, too.
+        seen.update(formed.starting)
+        if self._is_held(formed) or self._expects_more(formed.starting, now):
+            return None
+        return self._as_group(formed, now)
+
+    def _set_aside(self, key: GangKey, error: Exception) -> GangGroup | None:
+        """Return a gang that an error of ours keeps from being tried, for the verdict on it."""
+        pods = self._records[key].members.values()
+        pending = tuple(
+            pod for pod in pods if pod.living and not pod.node and pod.scheduler in self._schedulers
+        )
+        problem = Problem(Reason.INTERNAL_ERROR, in_short(error))
+        gang = Gang(key, "", 0, 0, 1, pending, problem=problem)
+        return GangGroup((gang,)) if pending else None
+
+    # Who is in a group.
+
+    def _standing(self, key: GangKey) -> GangGroup | None:
+        """Return the group of a gang as it was tried last, if that is what it still is."""
+        group = self._records[key].standing
+        for gang in group.gangs if group is not None else ():
+            record = self._records.get(gang.key)
+            if record is None or record.standing is not group:
+                return None
+        return group
+
+    def _group_of(self, key: GangKey, now: int) -> _Formed:
+        """Return the group of a gang, and which gangs of it must start with this one."""
+        self._settle(key, now)
+        keys, problem = self._graph.group_of(key)
+        if self._records[key].whole_once:
+            # It has started: from now on it is nobody's business.
+            return _Formed(keys, (key,), None)
+        for each in keys:
+            if each != key:
+                self._settle(each, now)
+        starting = tuple(each for each in keys if not self._is_done(self._records[each]))
+        return _Formed(keys, starting, problem)
+
+    def _settle(self, key: GangKey, now: int) -> None:
+        record = self._records[key]
+        record.spared = self._jobs.spared(record)
+        was_whole, was_preempted = record.whole_once, record.preempted_by
+        record.settle(now)
+        if record.preempted_by != was_preempted:
+            self._changed.add(key)
+        if record.whole_once and not was_whole:
+            # From now on it holds back no other gang of its group.
+            for mate in self._graph.group_of(key)[0]:
+                self._retries.at(self._records[mate], now)
+
+    def _is_held(self, formed: _Formed) -> bool:
+        """Tell whether a quorum has room and waits for its claims: till then nobody joins it."""
+        records = (self._records[key] for key in formed.starting)
+        return any(record.unstarted and not record.whole_once for record in records)
+
+    def _is_done(self, record: Record) -> bool:
+        """Tell whether a group has no more to expect of a gang: it runs, or it has ended well."""
+        return record.whole_once or (not any(record.living()) and record.succeeded_wholly())
+
+    def _expects_more(self, keys: Iterable[GangKey], now: int) -> bool:
+        """Tell whether a quorum waits a moment for the rest of its expected members."""
+        records = [self._records[key] for key in keys]
+        for record in records:
+            said = record.declaration
+            total = said.options.total if said else None
+            if total is None or record.quorum_since is None or record.whole_once:
+                continue
+            until = record.quorum_since + self.patience.total_seconds
+            if now < until and sum(1 for _ in record.living()) < total:
+                for mate in records:
+                    self._retries.at(mate, until)
+                return True
+        return False
+
+    def _say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangKey]:
+        """Note whom a gang names; return those that mention it, or that it named until now."""
+        left = self._graph.say(key, names)
+        # A gang that named them may have held them back.
+        return self._graph.concerned(key.called) | self._all_called(left)
+
+    def _all_called(self, names: Iterable[GangName]) -> set[GangKey]:
+        return {key for key in map(self._resolve, names) if key is not None}
+
+    def _resolve(self, name: GangName) -> GangKey | None:
+        """Return the gang that is called so, by the order of sources."""
+        keys = (GangKey(source.name, *name) for source in membership.SOURCES)
+        return next((key for key in keys if key in self._records and self._exists(key)), None)
+
+    def _exists(self, key: GangKey) -> bool:
+        return key.source != membership.SINGLE.name and self._records[key].declaration is not None
+
+    # What the scheduler sees.
+
+    def _as_group(self, formed: _Formed, now: int) -> GangGroup:
+        """Return the group as the scheduler sees it, with what its gangs ask of the network."""
+        whole = [self._records[key] for key in formed.whole]
+        found = group_topology.common(whole, formed.starting)
+        gathering = None if isinstance(found, Problem) else found
+        gangs = tuple(self._gang(key, gathering, now) for key in formed.starting)
+        gangs = self._with_rests(formed, gangs)
+        wrong = found if isinstance(found, Problem) else group_topology.podset_problem(gangs)
+        has_mates = gathering is not None or group_topology.shared(gangs)
+        # What is wrong comes before what is only not there yet.
+        is_missing = formed.problem and formed.problem.reason is not Reason.INVALID_SPEC
+        group = GangGroup(
+            gangs=gangs,
+            problem=(wrong or formed.problem) if is_missing else (formed.problem or wrong),
+            gathering=gathering,
+            started=group_topology.started(whole, formed.starting) if has_mates else (),
+            declared=frozenset(formed.whole if len(formed.whole) > 1 else ()),
+        )
+        lasts = formed.whole == formed.starting and all(map(self._lasts, gangs))
+        for gang in gangs:
+            self._records[gang.key].standing = group if lasts else None
+        return group
+
+    def _with_rests(self, formed: _Formed, gangs: tuple[Gang, ...]) -> tuple[Gang, ...]:
+        """Tell those gangs that a crash kept from starting with the others of their group."""
+        others = set(formed.whole).difference(formed.starting)
+        started = [tuple(self._records[key].living()) for key in sorted(others)]
+        return tuple(
+            replace(gang, rest=True)
+            if not (gang.rest or gang.satisfied)
+            and plan_annotations.is_left_behind(gang.pending, started)
+            else gang
+            for gang in gangs
+        )
+
+    def _lasts(self, gang: Gang) -> bool:
+        """Tell whether only a change of the gang itself can make it another one."""
+        is_complete = len(gang.pending) + gang.bound >= gang.min_member
+        may_change = self._eligibility.may_change(gang, self._records[gang.key])
+        return bool(gang.pending) and is_complete and not may_change
+
+    def _gang(self, key: GangKey, gathering: Gathering | None, now: int) -> Gang:
+        record = self._records[key]
+        gang = record.as_gang(self._schedulers, gathers=gathering is not None)
+        spares_others = self._eligibility.why_not(gang, record, now) if gang.pending else ""
+        if spares_others:
+            gang = replace(gang, spares_others=spares_others)
+        return group_topology.checked(self._checked(gang, now), gathering)
+
+    def _checked(self, gang: Gang, now: int) -> Gang:
+        """Tell a gang that can never be complete, because its Jobs make fewer pods at once."""
+        if gang.problem is not None or len(gang.pending) + gang.bound >= gang.min_member:
+            return gang
+        problem = self._jobs.problem(gang)
+        if problem is None:
+            return gang
+        # Another Job of the gang may be on its way.
+        youngest = math.ceil(max(pod.created_at for pod in gang.pending))
+        until = youngest + self.patience.jobs_seconds
+        if now < until:
+            self._retries.at(self._records[gang.key], until)
+            return gang
+        return replace(gang, problem=problem)

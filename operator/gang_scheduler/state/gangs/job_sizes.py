@@ -1,0 +1,56 @@
+"""How many pods the Jobs of gangs can have: who is not needed any more, and who can never come."""
+
+from gang_scheduler.decode.gangs import membership
+from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import JobPods
+from gang_scheduler.state.gangs.gang_info import Record
+
+OWNERS = frozenset({membership.JOB.name, membership.JOB_SET.name})
+
+
+class Jobs:
+    """The Jobs by their uid, and the gangs that have some of their pods."""
+
+    def __init__(self) -> None:
+        self._pods: dict[str, JobPods] = {}
+        self._gangs: dict[str, set[GangKey]] = {}
+
+    def member_seen(self, key: GangKey, pod: Pod) -> None:
+        """Note in which gang a pod of a Job is."""
+        if pod.job_uid:
+            self._gangs.setdefault(pod.job_uid, set()).add(key)
+
+    def seen(self, uid: str, pods: JobPods | None) -> set[GangKey]:
+        """Note how many pods a Job can have; None forgets it. Return the gangs concerned."""
+        if pods is None:
+            known = self._pods.pop(uid, None)
+            gangs = self._gangs.pop(uid, set())
+            return gangs if known else set()
+        if self._pods.get(uid) == pods:
+            return set()
+        self._pods[uid] = pods
+        return self._gangs.get(uid, set())
+
+    def spared(self, record: Record) -> int:
+        """Return how many members Jobs will not run any more, because so many have succeeded."""
+        jobs = {pod.job_uid for pod in record.living()} & self._pods.keys()
+        return sum(self._pods[job].at_once - self._pods[job].left for job in jobs)
+
+    def problem(self, gang: Gang) -> Problem | None:
+        """Return why a gang can never be complete, if its Jobs make fewer pods at once.
+
+        Only of Jobs that are no gangs themselves, and if all its waiting members are of such Jobs.
+        """
+        jobs = {pod.job_uid for pod in gang.pending}
+        if gang.key.source in OWNERS or not jobs or jobs - self._pods.keys():
+            return None
+        most = sum(self._pods[job].at_once for job in jobs)
+        if most >= gang.min_member:
+            return None
+        names = ", ".join(sorted({f"{pod.namespace}/{pod.job}" for pod in gang.pending}))
+        message = (
+            f"minMember must be at most {most}, the pods that Job {names} can have at once, "
+            f"not {gang.min_member}"
+        )
+        return Problem(Reason.INVALID_SPEC, message)

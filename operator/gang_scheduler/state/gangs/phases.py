@@ -1,0 +1,81 @@
+"""How far a gang has come, as a table. Status and `simulate` both read it here."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.model.gangs import Reason
+from gang_scheduler.model.pods import PodPhase
+from gang_scheduler.state.gangs.gang_info import Record
+
+PLACEABLE = frozenset(
+    {Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_VOLUMES}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a phase depends on.
+
+    `members`, `scheduled` (with a node) and `running` count living members, `succeeded` and
+    `failed` those that ended. `tried`: the scheduler looked for room.
+    """
+
+    min_member: int
+    members: int = 0
+    scheduled: int = 0
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    tried: bool = False
+
+
+PHASES: tuple[tuple[Phase, Callable[[Counts], bool]], ...] = (
+    (Phase.PENDING, lambda n: n.members + n.succeeded + n.failed == 0),
+    (Phase.FINISHED, lambda n: n.succeeded >= n.min_member and not n.members),
+    (Phase.RUNNING, lambda n: n.running + n.succeeded >= n.min_member),
+    (Phase.FAILED, lambda n: n.failed > 0 and n.members + n.succeeded < n.min_member),
+    (Phase.SCHEDULED, lambda n: n.scheduled >= n.min_member),
+    (Phase.SCHEDULING, lambda n: n.members >= n.min_member and n.tried),
+    (Phase.PRE_SCHEDULING, lambda n: n.members >= n.min_member),
+    (Phase.PENDING, lambda _: True),
+)
+"""The first that holds is the phase."""
+
+
+def phase_of(counts: Counts) -> Phase:
+    """Return the phase."""
+    return next(phase for phase, holds in PHASES if holds(counts))
+
+
+def counts_of(record: Record) -> Counts:
+    """Count the members of a gang. Linear in members."""
+    living = list(record.living())
+    ended = Counter(pod.phase for pod in record.ended())
+    return Counts(
+        min_member=record.min_member,
+        members=len(living),
+        scheduled=sum(1 for pod in living if pod.node and not pod.assumed),
+        running=sum(1 for pod in living if pod.phase is PodPhase.RUNNING),
+        succeeded=ended[PodPhase.SUCCEEDED],
+        failed=ended[PodPhase.FAILED],
+        tried=record.tried and _was_placeable(record),
+    )
+
+
+def nodes_of(record: Record) -> set[str]:
+    """Return the nodes of a gang, and nothing before a member is known to have one.
+
+    From then on those are in it that are assumed of the others: so where a gang is does not change
+    with every member of it that is confirmed. Linear in members.
+    """
+    placed = [pod for pod in record.living() if pod.node]
+    if all(pod.assumed for pod in placed):
+        return set()
+    return {pod.node for pod in placed}
+
+
+def _was_placeable(record: Record) -> bool:
+    """Tell a gang that was tried from one that could not even be tried."""
+    return record.refusal is None or record.refusal.reason in PLACEABLE

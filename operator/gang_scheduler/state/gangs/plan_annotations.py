@@ -1,0 +1,122 @@
+"""What the bindings of a gang tell of the plan that they were made by.
+
+Every plan of ours is of a whole quorum. So of a gang in part either some were not bound, and wait
+for it since before the first was; then a crash came between. Or they were, and are gone.
+"""
+
+import enum
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from gang_scheduler.api import annotations
+from gang_scheduler.decode.gangs import membership
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.plan import Placed
+from gang_scheduler.model.pods import Pod
+
+
+class Mark(NamedTuple):
+    """What a binding says of its plan: how many members of the gang it binds, and how many not.
+
+    `gangs` is how many gangs start together by it. An empty `plan` says nothing: another writer
+    bound the pod.
+    """
+
+    plan: str = ""
+    size: int = 0
+    left_out: int = 0
+    gangs: int = 1
+
+
+class Progress(enum.Enum):
+    """How far the plans of a gang have come, of which members are bound."""
+
+    UNFINISHED = "unfinished"
+    """Members wait that were to be bound."""
+    FINISHED = "finished"
+    """All were bound that were to be: what is missing was lost later."""
+
+
+def marks_of(placed: Placed, plan_id: str) -> Mapping[str, str]:
+    """Return the annotations of the bindings of a gang."""
+    size = len(placed.binds)
+    marks = {annotations.PLAN_ID: plan_id, annotations.PLAN_SIZE: str(size)}
+    if placed.gang.key.source != membership.SINGLE.name:
+        marks[annotations.PLAN_GANG] = _called(placed.gang.key)
+    if left_out := len(placed.gang.pending) - size:
+        marks[annotations.PLAN_LEFT_OUT] = str(left_out)
+    if len(placed.together) > 1:
+        marks[annotations.PLAN_GANGS] = str(len(placed.together))
+    return marks
+
+
+def mark_of(pod: Pod) -> Mark:
+    """Return what the binding of a pod says; one that cannot be read says nothing.
+
+    Nor does one by which the pod was bound as a member of another gang.
+    """
+    present = pod.annotations
+    gang = present.get(annotations.PLAN_GANG)
+    if gang is not None and gang != _called(membership.gang_of(pod)):
+        return Mark()
+    try:
+        return Mark(
+            present.get(annotations.PLAN_ID, ""),
+            int(present.get(annotations.PLAN_SIZE, "0")),
+            int(present.get(annotations.PLAN_LEFT_OUT, "0")),
+            int(present.get(annotations.PLAN_GANGS, "1")),
+        )
+    except ValueError:
+        return Mark()
+
+
+def _called(gang: GangKey) -> str:
+    """Return the name of a gang among those of its namespace."""
+    return f"{gang.source}/{gang.name}"
+
+
+def began_at(living: Iterable[Pod]) -> int:
+    """Return when the first of these was bound, in seconds since the epoch; 0: not known."""
+    return min((pod.scheduled_at for pod in living if _is_bound(pod)), default=0)
+
+
+def progress_of(living: Sequence[Pod]) -> Progress | None:
+    """Return how far the plans have come that the living members of a gang were bound by.
+
+    None: no plan is known of, and no member was left behind.
+    """
+    bound: dict[Mark, list[Pod]] = defaultdict(list)
+    for pod in living:
+        if _is_bound(pod):
+            bound[mark_of(pod)].append(pod)
+    if any(_is_unfinished(mark, pods, living) for mark, pods in bound.items()):
+        return Progress.UNFINISHED
+    return Progress.FINISHED if any(mark.plan for mark in bound) else None
+
+
+def is_left_behind(waiting: Iterable[Pod], started: Iterable[Sequence[Pod]]) -> bool:
+    """Tell whether a gang was to start with others of its group, of which these have started.
+
+    `waiting` are its members, `started` the living members of each gang that has started.
+    """
+    together = [[pod for pod in each if mark_of(pod).gangs > 1] for each in started]
+    together = [pods for pods in together if pods]
+    if not together:
+        return False
+    gangs = max(mark_of(pod).gangs for pods in together for pod in pods)
+    began = min(map(began_at, together))
+    return len(together) < gangs and any(pod.created_at <= began for pod in waiting)
+
+
+def _is_unfinished(mark: Mark, bound: Sequence[Pod], living: Iterable[Pod]) -> bool:
+    """Tell whether members of a plan wait: more than it left out were there before it began."""
+    if mark.plan and len(bound) >= mark.size:
+        return False
+    began = began_at(bound)
+    waiting = sum(1 for pod in living if not _is_bound(pod) and pod.created_at <= began)
+    return waiting > mark.left_out
+
+
+def _is_bound(pod: Pod) -> bool:
+    return bool(pod.node and pod.scheduled_at) and not pod.assumed

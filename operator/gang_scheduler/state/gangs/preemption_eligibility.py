@@ -1,0 +1,52 @@
+"""Whether a gang may make room for itself by evicting others, and if not, why."""
+
+from typing import Final
+
+from gang_scheduler.model.gangs import UNDER_WAY, Gang
+from gang_scheduler.model.pods import rank_key
+from gang_scheduler.state.evictable_pods import Tenancy
+from gang_scheduler.state.gangs.gang_info import Record
+
+MOST_ROUNDS: Final = 3
+"""How often a gang may evict others in ROUNDS_SECONDS."""
+ROUNDS_SECONDS: Final = 600
+
+SWITCHED_OFF: Final = "preemption is switched off"
+TOO_MANY_ROUNDS: Final = f"{MOST_ROUNDS} preemption rounds in 10 minutes were not enough"
+
+
+class Eligibility:
+    """Answers for one gang at a time. `tenancy` knows who is on the nodes."""
+
+    def __init__(self, tenancy: Tenancy) -> None:
+        self._tenancy = tenancy
+
+    def why_not(self, gang: Gang, record: Record, now: int) -> str:
+        """Return why the gang may not evict anybody now; "" if it may."""
+        if not self._tenancy.rules.preemption:
+            return SWITCHED_OFF
+        peaceful = min(
+            (pod for pod in record.living() if not pod.preempts), key=rank_key, default=None
+        )
+        if peaceful is not None:
+            return f"pod {peaceful.key} has preemptionPolicy Never"
+        if self._is_under_way(gang, record, now):
+            return UNDER_WAY
+        recent = sum(1 for at in record.rounds if now - at < ROUNDS_SECONDS)
+        return TOO_MANY_ROUNDS if recent >= MOST_ROUNDS else ""
+
+    def may_change(self, gang: Gang, record: Record) -> bool:
+        """Tell whether the answer may be another one later, although the gang is the same."""
+        if record.preempting is not None or record.rounds:
+            return True
+        return any(pod.nominated for pod in gang.pending)
+
+    def _is_under_way(self, gang: Gang, record: Record, now: int) -> bool:
+        """Tell whether pods leave that are evicted for the gang, or where it is nominated."""
+        leaving, started = self._tenancy.leaving, record.preempting
+        if started is not None and any(leaving.is_awaited(uid, now) for uid in started.victims):
+            return True
+        nodes = [pod.nominated for pod in gang.pending if pod.nominated]
+        if len(nodes) < max(1, gang.lacking) or leaving.is_interrupted_on(nodes):
+            return False  # The plan is made again.
+        return any(pod.priority < gang.priority for pod in leaving.on(nodes, now))

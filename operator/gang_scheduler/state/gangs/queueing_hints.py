@@ -1,0 +1,117 @@
+"""Why gangs wait, and which of them a change of the cluster may help."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Final
+
+from gang_scheduler.model.gangs import Gang, GangKey, Reason
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.state.gangs.gang_info import Record
+
+HELPED_BY_NODES: Final = frozenset(
+    {Reason.UNSCHEDULABLE, Reason.UNKNOWN_LAYER, Reason.WAITING_FOR_VICTIMS}
+)
+"""What may be so no more when room is freed or a node changes: labels make layers, too."""
+HELPED_BY_TREES: Final = HELPED_BY_NODES | {Reason.INVALID_SPEC}
+"""The same for a change of the trees of the network."""
+
+
+class Refusals:
+    """How many gangs wait, by reason, and what has changed since somebody asked whom it helps."""
+
+    def __init__(self, records: Mapping[GangKey, Record]) -> None:
+        self.waiting: Counter[Reason] = Counter()
+        self._records = records
+        self._short_of_nodes: set[GangKey] = set()
+        self._room_freed = False
+        self._topologies_changed = False
+
+    def note(self, record: Record, refusal: Refused | None) -> None:
+        """Note why a gang waits, if it does."""
+        if record.refusal is not None:
+            self.waiting[record.refusal.reason] -= 1
+        if refusal is not None:
+            self.waiting[refusal.reason] += 1
+        record.refusal = refusal
+
+    def tried(self, record: Record, reason: Reason | None = None) -> None:
+        """Note how a try ended. Without it, not even freed room makes a gang due that waits."""
+        if reason in HELPED_BY_NODES:
+            self._short_of_nodes.add(record.key)
+        else:
+            self._short_of_nodes.discard(record.key)
+            # What follows from the nodes is kept with it, and they may be others by the next try.
+            record.standing = None
+
+    def forget(self, record: Record) -> None:
+        """Forget a gang that is gone."""
+        self.note(record, None)
+        self._short_of_nodes.discard(record.key)
+
+    def room_freed(self) -> None:
+        """Note that room was freed, or that a node is another now."""
+        self._room_freed = True
+
+    def topologies_changed(self) -> None:
+        """Note that the trees of the network are others now."""
+        self._topologies_changed = True
+
+    def helped(self) -> set[GangKey]:
+        """Return the gangs that may be helped by what has changed since the last time."""
+        helped = set(self._short_of_nodes) if self._room_freed else set()
+        if self._topologies_changed:
+            helped.update(key for key, each in self._records.items() if _misses_a_tree(each))
+        self._room_freed = self._topologies_changed = False
+        return helped
+
+
+def _misses_a_tree(record: Record) -> bool:
+    return record.refusal is not None and record.refusal.reason in HELPED_BY_TREES
+
+
+def is_news(record: Record, refusal: Refused, *, late: bool) -> bool:
+    """Tell whether a verdict says something else of a gang than the last one, not only in numbers.
+
+    `late`: the schedule timeout has ended.
+    """
+    if not record.tried or record.warnings or late != record.late:
+        return True
+    before = record.refusal
+    return before != refusal and (before is None or _wordless(before) != _wordless(refusal))
+
+
+def untold_of(record: Record, schedulers: frozenset[str]) -> Refused | None:
+    """Return what is to be said of members that the last verdict does not speak of, if any wait."""
+    spoken_of = {pod.uid for pod in record.refusal.pods} if record.refusal else set()
+    gang = record.as_gang(schedulers)
+    pods = tuple(pod for pod in gang.pending if pod.uid not in spoken_of)
+    return untold(gang, pods, held=record.held > 0) if pods else None
+
+
+def untold(gang: Gang, pods: tuple[Pod, ...], *, held: bool = False) -> Refused:
+    """Return what is to be said of members that no verdict speaks of.
+
+    They are surplus that was not placed beside the quorum, or nothing has been decided yet. `held`:
+    other members have room and wait for their claims.
+    """
+    number = len(pods)
+    if held:
+        detail = f"gang {gang.key} waits for the claims of other members"
+        return Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, detail=detail)
+    if gang.bound:
+        members = "1 more member has" if number == 1 else f"{number} more members have"
+        detail = f"gang {gang.key} has a place; {members} none yet, and will be tried again."
+        return Refused(gang, Reason.UNSCHEDULABLE, pods, detail=detail, left_over=True)
+    detail = f"gang {gang.key} was not tried yet: others come before it"
+    return Refused(gang, Reason.WAITING_FOR_GANGS, pods, detail=detail)
+
+
+def _wordless(refusal: Refused) -> tuple[object, ...]:
+    """Return what a refusal says, apart from counts that change with every pod elsewhere."""
+    misfit = refusal.misfit
+    rejections = {words for words, _ in misfit.rejections} if misfit else None
+    return (
+        *(refusal.reason, refusal.pods, refusal.detail, refusal.left_over, refusal.preemption),
+        rejections,
+    )

@@ -1,0 +1,161 @@
+"""Nodes, and what every pod in the cluster uses on them, whoever scheduled it."""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from gang_scheduler.model.nodes import IntArray, Node, NodeTable
+from gang_scheduler.model.pod_affinity import PeerCounts
+from gang_scheduler.model.pods import Ask, HostPort, Pod
+from gang_scheduler.state.pod_affinity.counts import Headcounts
+
+
+class _Use(NamedTuple):
+    """What a pod uses, and with what right."""
+
+    ask: Ask
+    priority: int
+
+
+class Room:
+    """Usage a node, kept up to date pod by pod. Looking at it costs one copy of a matrix.
+
+    The node table is rebuilt when a node changed in a way that matters to scheduling, which is
+    linear in nodes; the pods are not counted again for that.
+    """
+
+    def __init__(self) -> None:
+        self.uids: dict[str, str] = {}
+        """The names of all nodes by uid. Kept, since every object of a list is looked up in it."""
+        self._nodes: dict[str, Node] = {}
+        self._pods: dict[str, dict[str, _Use]] = {}
+        self._classes: Counter[_Use] = Counter()
+        self._table = NodeTable(())
+        self._used = np.zeros((0, 0), dtype=np.int64)
+        self._ports: dict[str, Counter[HostPort]] = {}
+        self._heads = Headcounts()
+        self._stale = False
+
+    def node_seen(self, node: Node) -> bool:
+        """Add or replace a node; tell whether anything that matters changed."""
+        before = self._nodes.get(node.name)
+        if before == node:
+            return False
+        if before is not None:
+            self.uids.pop(before.uid, None)
+        self._nodes[node.name] = node
+        self.uids[node.uid] = node.name
+        self._stale = True
+        return True
+
+    def node_gone(self, name: str, uid: str = "") -> bool:
+        """Forget a node; with a uid, only if it is still this one. Tell whether it was known.
+
+        Pods on it are remembered: it may come back before they are gone.
+        """
+        node = self._nodes.get(name)
+        # The deletion of a node may be heard of after the creation of the next of its name.
+        if node is None or uid not in ("", node.uid):
+            return False
+        del self._nodes[name]
+        self.uids.pop(node.uid, None)
+        self._stale = True
+        return True
+
+    def uids_on(self, node: str) -> Collection[str]:
+        """Return the uids of the pods that are counted on a node."""
+        return self._pods.get(node, {}).keys()
+
+    def add(self, pod: Pod, node: str) -> None:
+        """Count a pod on a node. A pod that is counted there already is replaced."""
+        self.remove(pod.uid, node)
+        use = _Use(pod.ask, pod.priority)
+        self._pods.setdefault(node, {})[pod.uid] = use
+        self._count(node, use, 1)
+
+    def dress(self, pod: Pod, node: str) -> None:
+        """Note for a pod that asks for no more and no less which selectors mean it now."""
+        before = self._pods[node][pod.uid]
+        after = self._pods[node][pod.uid] = before._replace(ask=pod.ask)
+        self._heads.meant_anew(node, before.ask, after.ask)
+        self._number(before, -1)
+        self._number(after, 1)
+
+    def remove(self, uid: str, node: str) -> None:
+        """Stop counting a pod on a node."""
+        pods = self._pods.get(node, {})
+        use = pods.pop(uid, None)
+        if use is not None:
+            self._count(node, use, -1)
+        if not pods:
+            self._pods.pop(node, None)
+
+    def table(self) -> NodeTable:
+        """Return the nodes as columns; the same object for as long as no node changes."""
+        if self._stale:
+            self._rebuild()
+        return self._table
+
+    def free(self) -> IntArray:
+        """Return allocatable less used, nodes by resources, as a copy that will not change."""
+        free: IntArray = self.table().allocatable - self._used
+        free.flags.writeable = False
+        return free
+
+    def host_ports(self) -> Mapping[int, Collection[HostPort]]:
+        """Return the taken ports of each row that has any, with how many pods take each."""
+        rows = self.table().rows
+        return {rows[node]: Counter(p) for node, p in self._ports.items() if p and node in rows}
+
+    def peers(self, asks: Iterable[Ask]) -> PeerCounts:
+        """Return how many pods each node has of those that matter to pods of these classes."""
+        return self._heads.of(asks, self.table().rows)
+
+    def held(self) -> dict[int, IntArray]:
+        """Return what pods of each priority use on all nodes.
+
+        Linear in classes of pods, in nodes, and in pods on nodes that are gone.
+        """
+        table, there = self.table(), self._classes.copy()
+        for node, pods in self._pods.items():
+            if node not in table.rows:
+                there.subtract(pods.values())
+        held: dict[int, IntArray] = {}
+        for use, number in there.items():
+            vector = number * table.vector(use.ask.requests)
+            held[use.priority] = held.get(use.priority, 0) + vector
+        return held
+
+    def _count(self, node: str, use: _Use, sign: int) -> None:
+        self._number(use, sign)
+        ask = use.ask
+        row = self._table.rows.get(node)
+        # A stale table is counted from scratch anyway where it has to be: see _rebuild.
+        if row is not None:
+            self._used[row] += sign * self._table.vector(ask.requests)
+        if ask.host_ports:
+            ports = self._ports.setdefault(node, Counter())
+            ports.update(dict.fromkeys(ask.host_ports, sign))
+            self._ports[node] = +ports
+        if ask.selected_by or ask.peers is not None:
+            self._heads.count(node, ask, sign)
+
+    def _number(self, use: _Use, sign: int) -> None:
+        self._classes[use] += sign
+        if not self._classes[use]:
+            del self._classes[use]
+
+    def _rebuild(self) -> None:
+        old, used = self._table, self._used
+        self._table = table = NodeTable(self._nodes.values())
+        self._used = np.zeros((len(table), len(table.resources)), dtype=np.int64)
+        self._stale = False
+        same_axis = table.resources == old.resources
+        for row, node in enumerate(table.nodes):
+            if same_axis and node.name in old.rows:
+                self._used[row] = used[old.rows[node.name]]
+            else:
+                for use in self._pods.get(node.name, {}).values():
+                    self._used[row] += table.vector(use.ask.requests)

@@ -1,0 +1,76 @@
+"""How many pods on each node every selector means, and how many there keep others away."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TypeVar
+
+import numpy as np
+
+from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.pod_affinity import PeerCounts, PeerTerm, PodSelector
+from gang_scheduler.model.pods import Ask
+
+K = TypeVar("K", bound=Hashable)
+Heads = Counter[str]
+"""Pods by the name of their node."""
+
+
+class Headcounts:
+    """Counted pod by pod. A look costs what was asked for, and nothing where nobody asks."""
+
+    def __init__(self) -> None:
+        self._present: dict[PodSelector, Heads] = {}
+        self._avoiding: dict[PodSelector, dict[PeerTerm, Heads]] = {}
+
+    def count(self, node: str, ask: Ask, sign: int) -> None:
+        """Count a pod on a node, or with the sign -1 no more."""
+        for selector in ask.selected_by:
+            _add(self._present, selector, node, sign)
+        for term in ask.peers.anti if ask.peers is not None else ():
+            terms = self._avoiding.setdefault(term.selector, {})
+            _add(terms, term, node, sign)
+            if not terms:
+                del self._avoiding[term.selector]
+
+    def meant_anew(self, node: str, before: Ask, after: Ask) -> None:
+        """Count a pod that asks for the same, and that other selectors mean now."""
+        for selector in after.selected_by - before.selected_by:
+            _add(self._present, selector, node, 1)
+        for selector in before.selected_by - after.selected_by:
+            _add(self._present, selector, node, -1)
+
+    def of(self, asks: Iterable[Ask], rows: Mapping[str, int]) -> PeerCounts:
+        """Return what pods of these classes must know of others, in these rows of nodes."""
+        asked: set[PodSelector] = set()
+        meant: set[PodSelector] = set()
+        for ask in asks:
+            meant |= ask.selected_by
+            if ask.peers is not None:
+                asked |= ask.peers.selectors
+        terms = (
+            item for each in meant & self._avoiding.keys() for item in self._avoiding[each].items()
+        )
+        return PeerCounts(
+            present={s: _column(self._present[s], rows) for s in asked & self._present.keys()},
+            avoiding={term: _column(heads, rows) for term, heads in terms},
+        )
+
+
+def _add(counted: dict[K, Heads], key: K, node: str, sign: int) -> None:
+    heads = counted.get(key)
+    if heads is None:
+        heads = counted[key] = Counter()
+    heads[node] += sign
+    if not heads[node]:
+        del heads[node]
+    if not heads:
+        del counted[key]
+
+
+def _column(heads: Heads, rows: Mapping[str, int]) -> IntArray:
+    column = np.zeros(len(rows), dtype=np.int64)
+    for node, number in heads.items():
+        if node in rows:
+            column[rows[node]] = number
+    column.flags.writeable = False
+    return column

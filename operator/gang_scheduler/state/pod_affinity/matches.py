@@ -1,0 +1,195 @@
+"""Who asks what of whom: the selectors that pods carry, and the pods that those mean."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator
+from typing import Final, NamedTuple
+
+from gang_scheduler.decode.namespaces import DeclaredNamespace
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.pod_affinity import Peers, PodSelector
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.state.pod_affinity.namespaces import Namespaces
+from gang_scheduler.state.pod_affinity.selector_index import Shelves
+
+Selectors = frozenset[PodSelector]
+NO_SELECTORS: Final[Selectors] = frozenset()
+MOST_LEFT_BEHIND: Final = 64
+
+
+class _Carried(NamedTuple):
+    """What a pod asks of others, and its gang for as long as the pod waits for it."""
+
+    peers: Peers
+    gang: GangKey | None
+
+
+class PeerBook:
+    """All pods that have not ended, and which selectors mean each.
+
+    A selector is known from its first carrier on. The pods that it means must then be dressed anew:
+    `take_undressed`. What its last carrier leaves behind stays on those pods for a while, and is
+    cleared away when there is more of that than of use. Without any selector, a pod costs an entry.
+    """
+
+    def __init__(self) -> None:
+        self.namespaces = Namespaces()
+        self._pods: dict[str, Pod] = {}
+        self._shelves = Shelves(self._pods)
+        self._carried: dict[str, _Carried] = {}
+        self._carriers: Counter[PodSelector] = Counter()
+        self._left_behind: set[PodSelector] = set()
+        self._meant_by: dict[str, Selectors] = {}
+        self._undressed: set[str] = set()
+        self._came: set[PodSelector] = set()
+        self._hopeful: defaultdict[PodSelector, Counter[GangKey]] = defaultdict(Counter)
+
+    def __len__(self) -> int:
+        """How many selectors are carried."""
+        return len(self._shelves)
+
+    def seen(self, pod: Pod, gang: GangKey | None) -> None:
+        """Add or replace a pod; the gang may be tried again when others arrive."""
+        if pod.terminal:
+            self.gone(pod.uid)
+            return
+        before = self._pods.get(pod.uid)
+        self._pods[pod.uid] = pod
+        peers = pod.ask.peers
+        if peers is None and not self._shelves and not self._meant_by:
+            return
+        if before is None or _is_other(before, pod):
+            self._shelves.pod_moved(before, pod)
+            self._look_at(pod)
+        self._carry(pod.uid, _Carried(peers, None if pod.node else gang) if peers else None)
+
+    def gone(self, uid: str) -> None:
+        """Forget a pod."""
+        before = self._pods.pop(uid, None)
+        if before is not None:
+            self._shelves.pod_moved(before, None)
+            self._carry(uid, None)
+            self._mean(uid, NO_SELECTORS)
+            self._undressed.discard(uid)
+
+    def namespace_seen(self, declared: DeclaredNamespace) -> bool:
+        """Add or replace a namespace; tell whether that may matter to selectors."""
+        return self.namespaces.seen(declared) and self._relabelled({declared.name})
+
+    def namespace_gone(self, uid: str) -> bool:
+        """Forget a namespace; tell whether that may matter to selectors."""
+        return self._relabelled({self.namespaces.gone(uid)})
+
+    def meaning(self, uid: str) -> Selectors:
+        """Return the selectors that mean a pod."""
+        return self._meant_by.get(uid, NO_SELECTORS)
+
+    def take_undressed(self) -> set[str]:
+        """Return the pods that other selectors mean than when this was asked for last."""
+        undressed, self._undressed = self._undressed, set()
+        return undressed
+
+    def came(self, selectors: Selectors) -> bool:
+        """Note that a pod of these has found a node; tell whether that may help a waiting gang."""
+        helpful = [each for each in selectors if each in self._hopeful]
+        self._came.update(helpful)
+        return bool(helpful)
+
+    def take_helped(self) -> set[GangKey]:
+        """Return the waiting gangs that pods help which came since this was asked for last."""
+        came, self._came = self._came, set()
+        return {gang for each in came for gang in self._hopeful.get(each, ())}
+
+    def _carry(self, uid: str, after: _Carried | None) -> None:
+        before = self._carried.get(uid)
+        if after == before:
+            return
+        if after is not None:
+            self._carried[uid] = after
+            self._take_up(after)
+        else:
+            del self._carried[uid]
+        if before is not None:
+            self._put_down(before)
+
+    def _take_up(self, carried: _Carried) -> None:
+        self._hope(carried, 1)
+        for each in carried.peers.selectors:
+            self._carriers[each] += 1
+            if each not in self._shelves:
+                self._shelves.put(each)
+                self._left_behind.discard(each)
+                self._look_for(each)
+
+    def _put_down(self, carried: _Carried) -> None:
+        self._hope(carried, -1)
+        for each in carried.peers.selectors:
+            self._carriers[each] -= 1
+            if not self._carriers[each]:
+                del self._carriers[each]
+                self._shelves.take(each)
+                self._left_behind.add(each)
+        if len(self._left_behind) > max(MOST_LEFT_BEHIND, len(self._shelves)):
+            self._clear_away()
+
+    def _hope(self, carried: _Carried, sign: int) -> None:
+        if carried.gang is None:
+            return
+        for each in _hopes(carried.peers):
+            gangs = self._hopeful[each]
+            gangs[carried.gang] += sign
+            if not gangs[carried.gang]:
+                del gangs[carried.gang]
+            if not gangs:
+                del self._hopeful[each]
+
+    def _look_at(self, pod: Pod) -> None:
+        """Find the selectors that mean a pod."""
+        found = self._shelves.selectors_for(pod)
+        self._mean(pod.uid, frozenset(each for each in found if self._selects(each, pod)))
+
+    def _look_for(self, selector: PodSelector) -> None:
+        """Find the pods that a new selector means."""
+        for pod in self._shelves.pods_for(selector):
+            meant_by = self.meaning(pod.uid)
+            if selector not in meant_by and self._selects(selector, pod):
+                self._mean(pod.uid, meant_by | {selector})
+
+    def _selects(self, selector: PodSelector, pod: Pod) -> bool:
+        where, around = pod.namespace, self.namespaces.labels_of(pod.namespace)
+        return selector.selects(where, pod.labels, around, deleting=pod.deleting)
+
+    def _mean(self, uid: str, selectors: Selectors) -> None:
+        if selectors == self.meaning(uid):
+            return
+        self._undressed.add(uid)
+        if selectors:
+            self._meant_by[uid] = selectors
+        else:
+            del self._meant_by[uid]
+
+    def _relabelled(self, namespaces: Collection[str]) -> bool:
+        if not self._shelves and not self._meant_by:
+            return False
+        for pod in self._pods.values():
+            if pod.namespace in namespaces:
+                self._look_at(pod)
+        return True
+
+    def _clear_away(self) -> None:
+        """Take what nobody carries any more from all pods that it meant."""
+        for uid, selectors in list(self._meant_by.items()):
+            if not selectors.isdisjoint(self._left_behind):
+                self._mean(uid, selectors - self._left_behind)
+        self._left_behind.clear()
+
+
+def _is_other(before: Pod, after: Pod) -> bool:
+    """Tell whether other selectors may mean the pod than before."""
+    return before.labels != after.labels or before.deleting != after.deleting
+
+
+def _hopes(peers: Peers) -> Iterator[PodSelector]:
+    """Yield the selectors of pods that can make room for this one where they arrive."""
+    if peers.affinity is not None:
+        yield peers.affinity.selector
+    yield from {each.selector for each in peers.spread if each.hard}

@@ -1,0 +1,38 @@
+"""All namespaces as last seen, of which only the labels matter."""
+
+from collections.abc import Collection, Mapping
+
+from gang_scheduler.decode.namespaces import NAME_LABEL, DeclaredNamespace
+
+
+class Namespaces:
+    """All namespaces. One that nobody has shown has the label of its name only."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, DeclaredNamespace] = {}
+        self._names: dict[str, str] = {}
+
+    @property
+    def uids(self) -> Collection[str]:
+        """The uids of all of them."""
+        return self._names.keys()
+
+    def labels_of(self, name: str) -> Mapping[str, str]:
+        """Return the labels of a namespace."""
+        found = self._known.get(name)
+        return {NAME_LABEL: name} if found is None else found.labels
+
+    def seen(self, declared: DeclaredNamespace) -> bool:
+        """Add or replace a namespace; tell whether its labels are others now."""
+        before = self.labels_of(declared.name)
+        if declared.name in self._known:
+            self._names.pop(self._known[declared.name].uid, None)
+        self._known[declared.name] = declared
+        self._names[declared.uid] = declared.name
+        return before != declared.labels
+
+    def gone(self, uid: str) -> str:
+        """Forget a namespace; return its name, empty for one that was not known."""
+        name = self._names.pop(uid, "")
+        self._known.pop(name, None)
+        return name

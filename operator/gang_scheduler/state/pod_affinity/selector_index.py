@@ -1,0 +1,145 @@
+"""Selectors and pods, filed so that each finds the others without going through all.
+
+A selector is filed where every pod that it means must be, too: under one label that it asks for, or
+under none, in the namespaces that it names, or anywhere. Pods are filed under those of their labels
+that any selector is filed under, so that they are not where there is no selector.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from gang_scheduler.model.pod_affinity import PodSelector
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.requirements import Operator
+
+NO_LABEL: Final = ""
+ANYWHERE: Final = ""
+FEW: Final = 8
+"""So many selectors in one place cost nothing: no need to look for a better one."""
+
+Place = tuple[str, str]
+"""A namespace, or ANYWHERE, and the value of a label."""
+
+
+class _Filing(NamedTuple):
+    """Where a selector is: the label, and the places on its shelf."""
+
+    label: str
+    places: tuple[Place, ...]
+
+
+@dataclass(slots=True, eq=False)
+class _Shelf:
+    """What is filed under one label."""
+
+    selectors: dict[Place, dict[PodSelector, None]] = field(default_factory=dict)
+    pods: dict[Place, set[str]] = field(default_factory=dict)
+
+    def file(self, pod: Pod, label: str) -> None:
+        self.pods.setdefault((pod.namespace, pod.labels.get(label, "")), set()).add(pod.uid)
+
+    def take_out(self, pod: Pod, label: str) -> None:
+        place = (pod.namespace, pod.labels.get(label, ""))
+        self.pods[place].discard(pod.uid)
+        if not self.pods[place]:
+            del self.pods[place]
+
+    def uids_at(self, place: Place) -> Iterable[str]:
+        namespace, value = place
+        if namespace != ANYWHERE:
+            return self.pods.get(place, ())
+        return (uid for (_, v), uids in self.pods.items() if v == value for uid in uids)
+
+
+class Shelves:
+    """The selectors that were put there, and `pods` by uid, which is somebody else's to keep."""
+
+    def __init__(self, pods: Mapping[str, Pod]) -> None:
+        self._pods = pods
+        self._shelves: dict[str, _Shelf] = {}
+        self._filings: dict[PodSelector, _Filing] = {}
+
+    def __len__(self) -> int:
+        return len(self._filings)
+
+    def __contains__(self, selector: PodSelector) -> bool:
+        return selector in self._filings
+
+    def put(self, selector: PodSelector) -> None:
+        """File a selector. Linear in pods where it is the first of its label."""
+        filing = self._filings[selector] = self._filing(selector)
+        for place in filing.places:
+            shelf = self._shelves.get(filing.label) or self._set_up(filing.label)
+            shelf.selectors.setdefault(place, {})[selector] = None
+
+    def take(self, selector: PodSelector) -> None:
+        """Take a selector out."""
+        label, places = self._filings.pop(selector)
+        for place in places:
+            filed = self._shelves[label].selectors
+            del filed[place][selector]
+            if not filed[place]:
+                del filed[place]
+            if not filed:
+                del self._shelves[label]
+
+    def pod_moved(self, before: Pod | None, after: Pod | None) -> None:
+        """File a pod as it is now, and no more as it was."""
+        if before is not None:
+            for label in self._labels_of(before):
+                self._shelves[label].take_out(before, label)
+        if after is not None:
+            for label in self._labels_of(after):
+                self._shelves[label].file(after, label)
+
+    def selectors_for(self, pod: Pod) -> Iterator[PodSelector]:
+        """Yield all selectors that may mean a pod."""
+        for label in self._labels_of(pod):
+            filed, value = self._shelves[label].selectors, pod.labels.get(label, "")
+            yield from filed.get((pod.namespace, value), ())
+            yield from filed.get((ANYWHERE, value), ())
+
+    def pods_for(self, selector: PodSelector) -> Iterator[Pod]:
+        """Yield all pods that a selector may mean."""
+        label, places = self._filings[selector]
+        for place in places:
+            for uid in self._shelves[label].uids_at(place):
+                yield self._pods[uid]
+
+    def _set_up(self, label: str) -> _Shelf:
+        shelf = self._shelves[label] = _Shelf()
+        for pod in self._pods.values():
+            if label == NO_LABEL or label in pod.labels:
+                shelf.file(pod, label)
+        return shelf
+
+    def _labels_of(self, pod: Pod) -> list[str]:
+        labels = list(self._shelves.keys() & pod.labels.keys())
+        return [NO_LABEL, *labels] if NO_LABEL in self._shelves else labels
+
+    def _filing(self, selector: PodSelector) -> _Filing:
+        """Return where a selector is filed: under a label where few others are."""
+        named = [each.namespaces for each in selector.clauses if each.of_namespaces is None]
+        namespaces = min(named, key=len, default=(ANYWHERE,))
+        filings = [
+            _Filing(label, tuple((each, value) for each in namespaces for value in values))
+            for label, values in _wanted(selector)
+        ]
+        return min(filings, key=self._crowd)
+
+    def _crowd(self, filing: _Filing) -> int:
+        shelf = self._shelves.get(filing.label, _Shelf())
+        there = sum(len(shelf.selectors.get(place, ())) for place in filing.places)
+        return there if there >= FEW else 0
+
+
+def _wanted(selector: PodSelector) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the labels that a selector asks for, each with the values that it may have."""
+    wanted = [
+        (each.key, each.values)
+        for clause in selector.clauses
+        for each in clause.labels
+        if each.operator is Operator.IN
+    ]
+    return wanted or [(NO_LABEL, ("",))]

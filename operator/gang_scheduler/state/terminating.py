@@ -1,0 +1,102 @@
+"""The pods that leave their nodes, whatever else is decided: those that terminate, and victims.
+
+A victim counts as leaving from the decision on, before the API server shows it, so that its room is
+planned with and no other pod is evicted for the same purpose.
+"""
+
+from collections.abc import Collection, Iterator
+from typing import Final
+
+from gang_scheduler.decode.gangs import membership
+from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.names import natural_key
+from gang_scheduler.model.pods import Pod
+
+PATIENCE_SECONDS: Final = 30
+"""How long after its grace period a terminating pod still counts as leaving."""
+REPORTING_SECONDS: Final = 10
+"""How much longer a victim does than until it is called late, so that this is told first."""
+
+
+class Leaving:
+    """The pods that leave. Victims of ours are late after `victim_timeout_seconds`."""
+
+    def __init__(self, victim_timeout_seconds: int) -> None:
+        self._victim_patience = max(PATIENCE_SECONDS, victim_timeout_seconds + REPORTING_SECONDS)
+        self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
+        self._decided: set[str] = set()
+        self._marked: dict[str, str] = {}
+
+    def __contains__(self, uid: str) -> bool:
+        return uid in self._pods
+
+    def seen(self, pod: Pod, gang: GangKey | None) -> None:
+        """Keep account of a pod on a node; without a gang it is another scheduler's."""
+        self._marked.pop(pod.uid, None)
+        if pod.deleting or pod.uid in self._decided:
+            self._pods[pod.uid] = (pod, gang)
+        elif pod.marked:
+            self._marked[pod.uid] = pod.node
+
+    def gone(self, uid: str) -> None:
+        """Forget a pod that is on no node any more."""
+        self._pods.pop(uid, None)
+        self._marked.pop(uid, None)
+        self._decided.discard(uid)
+
+    def decided(self, pod: Pod, gang: GangKey | None) -> None:
+        """Note that a pod is a victim."""
+        self._decided.add(pod.uid)
+        self._marked.pop(pod.uid, None)
+        self._pods[pod.uid] = (pod, gang)
+
+    def spared(self, uid: str) -> Pod | None:
+        """Note that a pod is no victim any more; return it if it stays by that."""
+        self._decided.discard(uid)
+        pod, _ = self._pods.get(uid, (None, None))
+        if pod is None or pod.deleting:
+            return None
+        _, gang = self._pods.pop(uid)
+        self.seen(pod, gang)
+        return pod
+
+    def is_awaited(self, uid: str, now: int) -> bool:
+        """Tell whether a pod leaves, and not so slowly that nothing should wait for it."""
+        pod, _ = self._pods.get(uid, (None, None))
+        return pod is not None and not self._hangs(pod, now)
+
+    def on(self, nodes: Collection[str], now: int) -> Iterator[Pod]:
+        """Yield the pods that are waited for on some nodes."""
+        there = (pod for pod, _ in self._pods.values() if pod.node in nodes)
+        return (pod for pod in there if not self._hangs(pod, now))
+
+    def is_interrupted_on(self, nodes: Collection[str]) -> bool:
+        """Tell whether pods there are marked by another life, which did not come to evict them."""
+        return any(node in nodes for node in self._marked.values())
+
+    def tenants(self, now: int) -> tuple[Tenant, ...]:
+        """Return the pods that are waited for, in natural order of their names."""
+        awaited = (each for each in self._pods.values() if not self._hangs(each[0], now))
+        return tuple(tenant(*each) for each in sorted(awaited, key=_order))
+
+    def not_deleted(self) -> Iterator[Pod]:
+        """Yield the victims that the API server does not show as leaving yet."""
+        return (pod for pod, _ in self._pods.values() if not pod.deleting)
+
+    def _hangs(self, pod: Pod, now: int) -> bool:
+        """Tell a pod that should long be gone."""
+        is_ours = pod.marked or pod.uid in self._decided
+        patience = self._victim_patience if is_ours else PATIENCE_SECONDS
+        return pod.deleting and 0 < pod.gone_by < now - patience
+
+
+def tenant(pod: Pod, gang: GangKey | None) -> Tenant:
+    """Return a pod on a node as one that may not be evicted; alone where it has no gang."""
+    alone = GangKey(membership.SINGLE.name, pod.namespace, pod.name)
+    return Tenant(pod, gang or alone, evictable=False)
+
+
+def _order(each: tuple[Pod, GangKey | None]) -> tuple[object, ...]:
+    pod, _ = each
+    return natural_key(pod.namespace), natural_key(pod.name), pod.uid

@@ -1,0 +1,110 @@
+"""The objects that say how trees of the network are made, and the trees in force.
+
+Plain synchronous code, a part of the cache. Nothing is built before somebody looks, and then once
+for as long as neither the nodes nor the layers change.
+"""
+
+import itertools
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from gang_scheduler.decode.topologies import DEFAULT_TREE, DeclaredTopology
+from gang_scheduler.model.network import topology, topology_scope
+from gang_scheduler.model.network.layers import Scheme
+from gang_scheduler.model.network.topology import Domain, Topology
+from gang_scheduler.model.network.topology_request import Gathering
+from gang_scheduler.model.network.topology_scope import Ground
+from gang_scheduler.model.nodes import ABSENT, NodeTable
+
+
+class Topologies:
+    """All objects by uid; `on_change` is called when what can be said of them may have changed."""
+
+    def __init__(self) -> None:
+        self.on_change: Callable[[], None] = lambda: None
+        self.declared: dict[str, DeclaredTopology] = {}
+        # The last valid one of each, by uid: it outlives a spec that is wrong.
+        self._valid: dict[str, Scheme] = {}
+        self._schemes: tuple[Scheme, ...] = ()
+
+    def uids(self, api_group: str) -> Collection[str]:
+        """Return the uids of all that exist of a kind."""
+        return {u for u, each in self.declared.items() if each.resource.group == api_group}
+
+    def seen(self, declared: DeclaredTopology) -> bool:
+        """Take in an object; tell whether the trees are others now.
+
+        One without a scheme leaves that of its earlier spec in force.
+        """
+        self._forget_earlier_lives(declared)
+        self.declared[declared.uid] = declared
+        if declared.scheme is not None:
+            self._valid[declared.uid] = declared.scheme
+        self.on_change()
+        return self._rearranged()
+
+    def gone(self, uid: str) -> bool:
+        """Forget an object and its tree; tell whether the trees are others now."""
+        self._forget(uid)
+        return self._rearranged()
+
+    def nodes_changed(self) -> None:
+        """Note that the nodes are others now."""
+        if self.declared:
+            self.on_change()
+
+    def schemes(self) -> tuple[Scheme, ...]:
+        """Return how the trees in force are made, in the order in which a layer is looked up."""
+        return self._schemes
+
+    def scheme_of(self, uid: str) -> Scheme | None:
+        """Return the last valid scheme of an object."""
+        return self._valid.get(uid)
+
+    def tree(self, nodes: NodeTable) -> Topology | None:
+        """Return the tree of the default ClusterNetworkTopology; None while it makes none."""
+        scheme = next((each for each in self._schemes if each.name == DEFAULT_TREE), None)
+        return None if scheme is None else topology.build(scheme, nodes)
+
+    def domain_of(
+        self, names: Iterable[str], nodes: NodeTable, asked: Gathering | None = None
+    ) -> Domain | None:
+        """Return the lowest domain of these nodes, in the first tree that has all of them inside.
+
+        The tree that was asked for comes before others, also where a label alone makes it. None is
+        the whole cluster, or that no tree has them.
+        """
+        rows = [nodes.rows.get(name, ABSENT) for name in set(names)]
+        if ABSENT in rows:
+            return None
+        trees = itertools.chain(
+            self._asked_for(asked, nodes),
+            (topology.build(scheme, nodes) for scheme in self._schemes),
+        )
+        inside = (tree for tree in trees if (tree.places[rows] != ABSENT).all())
+        first = next(inside, None)
+        return None if first is None else first.lowest_of(rows)
+
+    def _asked_for(self, asked: Gathering | None, nodes: NodeTable) -> Iterator[Topology]:
+        ground = topology_scope.resolve(asked, self._schemes, nodes) if asked else None
+        if isinstance(ground, Ground):
+            yield ground.tree
+
+    def _rearranged(self) -> bool:
+        before = self._schemes
+        used = sorted(
+            (each for each in self.declared.values() if each.is_used and each.uid in self._valid),
+            key=lambda each: each.order,
+        )
+        self._schemes = tuple(self._valid[each.uid] for each in used)
+        return self._schemes != before
+
+    def _forget_earlier_lives(self, declared: DeclaredTopology) -> None:
+        # The deletion of one of the same name was missed: another uid is another object.
+        called = [each for each in self.declared.values() if each.order == declared.order]
+        for each in called:
+            if each.uid != declared.uid:
+                self._forget(each.uid)
+
+    def _forget(self, uid: str) -> None:
+        self.declared.pop(uid, None)
+        self._valid.pop(uid, None)

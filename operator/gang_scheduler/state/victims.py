@@ -1,0 +1,38 @@
+"""What the cache is told of evictions that are decided, before the API server shows them."""
+
+from collections.abc import Callable, Collection
+
+from gang_scheduler.state.evictable_pods import Tenancy
+from gang_scheduler.state.gangs.gang_queue import Gangs
+from gang_scheduler.state.nominator import Nominations
+
+
+class Victims:
+    """Lets the room of victims count as leaving, and as taken again when those are spared.
+
+    `on_change` is called when gangs must plan again that were to have that room.
+    """
+
+    def __init__(
+        self,
+        tenancy: Tenancy,
+        nominations: Nominations,
+        gangs: Gangs,
+        on_change: Callable[[], None],
+    ) -> None:
+        self._tenancy = tenancy
+        self._nominations = nominations
+        self._gangs = gangs
+        self._on_change = on_change
+
+    def decided(self, uids: Collection[str]) -> None:
+        """Count pods as leaving."""
+        self._tenancy.decided(uids)
+
+    def spared(self, uids: Collection[str]) -> None:
+        """Count pods as staying after all, unless they terminate already."""
+        nodes = self._tenancy.spared(uids)
+        waiting = {gang for node in nodes for gang in self._nominations.gangs_on(node)}
+        if waiting:
+            self._gangs.nominations_lost(waiting)
+            self._on_change()

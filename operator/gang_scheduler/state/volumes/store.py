@@ -1,0 +1,163 @@
+"""Claims, volumes and what makes them by uid and by name, and who of them belongs together."""
+
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterator, Mapping
+from typing import Any, Generic, Protocol, TypeVar
+
+from gang_scheduler.api.kinds import (
+    CSI_DRIVERS,
+    CSI_NODES,
+    CSI_STORAGE_CAPACITIES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    STORAGE_CLASSES,
+    VOLUME_ATTACHMENTS,
+    Resource,
+)
+from gang_scheduler.decode.volume_objects import (
+    Capacity,
+    Claim,
+    CsiDriver,
+    CsiNode,
+    PersistentVolume,
+    StorageClass,
+    VolumeAttachment,
+    VolumeObject,
+)
+
+
+class Named(Protocol):
+    """An object of any kind here."""
+
+    @property
+    def uid(self) -> str:
+        """Its uid."""
+
+    @property
+    def key(self) -> str:
+        """Its name, after that of its namespace if it has one."""
+
+
+T = TypeVar("T", bound=Named)
+K = TypeVar("K", bound=Hashable)
+
+
+class Shelf(Generic[T]):
+    """All objects of one kind. Of one name there is one: a later uid is another object."""
+
+    def __init__(self) -> None:
+        self._by_key: dict[str, T] = {}
+        self._keys: dict[str, str] = {}
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._by_key.values())
+
+    @property
+    def uids(self) -> Collection[str]:
+        """The uids of all."""
+        return self._keys.keys()
+
+    def get(self, key: str) -> T | None:
+        """Return the object of a name."""
+        return self._by_key.get(key)
+
+    def put(self, found: T) -> T | None:
+        """Add or replace an object; return what had its name before."""
+        before = self._by_key.get(found.key)
+        if before is not None:
+            self._keys.pop(before.uid, None)
+        self._by_key[found.key] = found
+        self._keys[found.uid] = found.key
+        return before
+
+    def take(self, uid: str) -> T | None:
+        """Forget an object; return what it was."""
+        key = self._keys.pop(uid, None)
+        return None if key is None else self._by_key.pop(key)
+
+
+class VolumeShelves:
+    """All kinds of objects that volumes are about."""
+
+    def __init__(self) -> None:
+        self.claims: Shelf[Claim] = Shelf()
+        self.volumes: Shelf[PersistentVolume] = Shelf()
+        self.classes: Shelf[StorageClass] = Shelf()
+        self.nodes: Shelf[CsiNode] = Shelf()
+        self.drivers: Shelf[CsiDriver] = Shelf()
+        self.capacities: Shelf[Capacity] = Shelf()
+        self.attachments: Shelf[VolumeAttachment] = Shelf()
+        self._kinds: Mapping[Resource, Shelf[Any]] = {
+            PERSISTENT_VOLUME_CLAIMS: self.claims,
+            PERSISTENT_VOLUMES: self.volumes,
+            STORAGE_CLASSES: self.classes,
+            CSI_NODES: self.nodes,
+            CSI_DRIVERS: self.drivers,
+            CSI_STORAGE_CAPACITIES: self.capacities,
+            VOLUME_ATTACHMENTS: self.attachments,
+        }
+        self._kept: dict[str, set[str]] = {}
+        self._handles: dict[tuple[str, str], set[str]] = {}
+        self._counting: Counter[str] = Counter()
+
+    def uids(self, resource: Resource) -> Collection[str]:
+        """Return the uids of all objects of a kind."""
+        return self._kinds[resource].uids
+
+    def put(self, resource: Resource, found: VolumeObject) -> VolumeObject | None:
+        """Add or replace an object; return what had its name before."""
+        before: VolumeObject | None = self._kinds[resource].put(found)
+        self._moved(before, found)
+        return before
+
+    def take(self, resource: Resource, uid: str) -> VolumeObject | None:
+        """Forget an object; return what it was."""
+        before: VolumeObject | None = self._kinds[resource].take(uid)
+        self._moved(before, None)
+        return before
+
+    def kept_for(self, claim: str) -> list[PersistentVolume]:
+        """Return the volumes that name a claim as theirs, by name."""
+        found = (self.volumes.get(name) for name in sorted(self._kept.get(claim, ())))
+        return [each for each in found if each is not None]
+
+    def of_handle(self, csi: tuple[str, str] | None) -> list[PersistentVolume]:
+        """Return the volumes that are the same one to its driver."""
+        found = (self.volumes.get(name) for name in self._handles.get(csi or ("", ""), ()))
+        return [each for each in found if each is not None]
+
+    def counted(self, driver: str) -> bool:
+        """Tell whether any node limits a driver, or may lack it."""
+        return driver in self._counting
+
+    @property
+    def counted_drivers(self) -> frozenset[str]:
+        """All drivers that any node limits or may lack."""
+        return frozenset(self._counting)
+
+    def _moved(self, before: VolumeObject | None, after: VolumeObject | None) -> None:
+        for each, sign in ((before, -1), (after, 1)):
+            if isinstance(each, PersistentVolume):
+                _file(self._kept, each.claim.key if each.claim else None, each.key, sign)
+                _file(self._handles, each.csi, each.key, sign)
+            for driver in _counts(each):
+                self._counting[driver] += sign
+        self._counting = +self._counting
+
+
+def _file(index: dict[K, set[str]], key: K | None, name: str, sign: int) -> None:
+    if key is None:
+        return
+    if sign > 0:
+        index.setdefault(key, set()).add(name)
+        return
+    index[key].discard(name)
+    if not index[key]:
+        del index[key]
+
+
+def _counts(found: VolumeObject | None) -> list[str]:
+    """Return the drivers whose volumes are to be counted for the sake of an object."""
+    if isinstance(found, CsiNode):
+        return [driver for driver, limit in found.drivers if limit is not None]
+    return [found.key] if isinstance(found, CsiDriver) and found.required else []

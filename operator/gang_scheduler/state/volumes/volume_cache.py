@@ -1,0 +1,231 @@
+"""Claims and volumes as last seen, and as we know they will be: what we promised counts at once.
+
+Plain synchronous code, a part of the cache.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+
+from gang_scheduler.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, Resource
+from gang_scheduler.decode.volume_objects import Claim, PersistentVolume, StorageClass, VolumeObject
+from gang_scheduler.model.nodes import NodeTable
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.volumes import Storage, Volumes
+from gang_scheduler.state.volumes import pod_storage
+from gang_scheduler.state.volumes import snapshot as volume_state
+from gang_scheduler.state.volumes.assume_cache import (
+    ClaimPromises,
+    Target,
+    claim_target,
+    target_of,
+    volume_target,
+)
+from gang_scheduler.state.volumes.claim_progress import progress_of
+from gang_scheduler.state.volumes.claim_steps import ClaimStep, Progress, Stage
+from gang_scheduler.state.volumes.claim_users import ClaimUsers
+from gang_scheduler.state.volumes.pod_storage import Known
+from gang_scheduler.state.volumes.store import VolumeShelves
+from gang_scheduler.state.volumes.usage import VolumeUses
+
+
+class VolumeBook:
+    """All that is known of volumes; `nodes` gives the nodes as they are now.
+
+    `on_progress` is called with the uid of an assumed pod whose claims may have come further.
+    """
+
+    def __init__(self, nodes: Callable[[], NodeTable]) -> None:
+        self.on_progress: Callable[[str], None] = lambda _: None
+        self._nodes = nodes
+        self._shelves = VolumeShelves()
+        self._promises = ClaimPromises()
+        self._uses = VolumeUses()
+        self._users = ClaimUsers()
+        self._undressed: set[str] = set()
+        self._state: Volumes | None = None
+        self._known = Known(
+            claim=self._shelves.claims.get,
+            volume=self._shelves.volumes.get,
+            storage_class=self._shelves.classes.get,
+            shared=self._users.is_shared,
+            same_handle=lambda csi: len(self._shelves.of_handle(csi)) > 1,
+            counted=self._shelves.counted,
+            kept=self._kept,
+            selected=lambda claim: claim.node or self._promises.node_of(claim.key),
+        )
+
+    # For the cache.
+
+    @property
+    def in_use(self) -> bool:
+        """Whether any pod names volumes."""
+        return bool(self._users)
+
+    def uids(self, resource: Resource) -> Collection[str]:
+        """Return the uids of all objects of a kind."""
+        return self._shelves.uids(resource)
+
+    def seen(self, resource: Resource, found: VolumeObject) -> bool:
+        """Take in an object; tell whether that can matter to any pod."""
+        counted = self._shelves.counted_drivers
+        return self._changed(resource, self._shelves.put(resource, found), found, counted)
+
+    def gone(self, resource: Resource, uid: str) -> bool:
+        """Forget an object; tell whether that can matter to any pod."""
+        counted = self._shelves.counted_drivers
+        return self._changed(resource, self._shelves.take(resource, uid), None, counted)
+
+    def pod_gone(self, uid: str) -> None:
+        """Forget a pod. Of one that names no volumes, this costs a look."""
+        if uid in self._users:
+            self._promises.forget(uid)
+            self._uses.take(uid)
+            self._undressed |= self._users.take(uid)
+            self._undressed.discard(uid)
+            self._state = None
+
+    def storage_of(self, pod: Pod) -> Storage | None:
+        """Note a pod that names volumes, and return what they ask for now; None for nothing."""
+        self._undressed |= self._users.put(pod)
+        self._undressed.discard(pod.uid)
+        found = pod_storage.storage_of(pod, self._known)
+        node = "" if pod.terminal else pod.node
+        handles = pod_storage.handles_of(pod, self._known) if node and found is not None else ()
+        self._uses.put(pod.uid, node, found, [(node, *each) for each in handles])
+        self._state = None
+        return found
+
+    def take_undressed(self) -> Collection[str]:
+        """Return the uids of the pods that may ask for something else since they were noted."""
+        undressed, self._undressed = self._undressed, set()
+        return undressed
+
+    def state(self) -> Volumes:
+        """Return what a snapshot needs to know; the same object for as long as nothing changes."""
+        if self._state is None:
+            self._state = volume_state.of(self._shelves, self._promises, self._uses)
+        return self._state
+
+    # For the binder.
+
+    def assume(self, pod: Pod, node: str, volumes: tuple[str, ...]) -> None:
+        """Promise volumes to the claims of a pod that goes to a node.
+
+        `volumes` are those of `Bind.volumes`: a name for each of `pod.ask.storage.needs`, "" for
+        one that is to be made.
+        """
+        claims = [claim for _, claim in pod_storage.needs_of(pod, self._known)]
+        names = (*volumes, *[""] * len(claims))
+        steps = [self._step(each, node, name) for each, name in zip(claims, names, strict=False)]
+        self._promises.make(pod.uid, steps)
+        self._promised(steps)
+
+    def forget(self, uid: str) -> None:
+        """Take back what was promised to a pod and not written.
+
+        What was written stays: whoever needs the claim is then tried on that node alone.
+        """
+        self._promised(self._promises.forget(uid))
+
+    def steps(self, uid: str) -> tuple[ClaimStep, ...]:
+        """Return what must be written before an assumed pod can be bound, without what has been.
+
+        Empty for a pod whose claims are bound, or only have to be waited for.
+        """
+        return tuple(each for each in self._promises.steps(uid) if not self._is_done(each))
+
+    def written(self, step: ClaimStep, version: int) -> None:
+        """Note that a step was written: states of the object older than this version are stale."""
+        self._promises.written(step, version)
+        found: Claim | PersistentVolume | None = self._shelves.claims.get(step.claim.key)
+        if step.volume is not None:
+            found = self._shelves.volumes.get(step.volume.name)
+        if found is not None:
+            self._promises.shown(target_of(step), found.version)
+
+    def progress(self, uid: str) -> Progress:
+        """Tell whether all claims of an assumed pod are bound, or cannot be on its node."""
+        waiting: tuple[str, ...] = ()
+        for step in self._promises.steps(uid):
+            found = progress_of(step, self._shelves, self._promises, self._nodes())
+            if found.stage is Stage.FAILED:
+                return found
+            waiting += found.waiting
+        return Progress(Stage.WAITING if waiting else Stage.BOUND, waiting=waiting)
+
+    def _promised(self, steps: Iterable[ClaimStep]) -> None:
+        """Note that it is promised otherwise now what these steps are for."""
+        for step in steps:
+            self._undressed.update(self._users.of(step.claim.key))
+        self._state = None
+
+    def _step(self, claim: Claim, node: str, name: str) -> ClaimStep:
+        volume = self._shelves.volumes.get(name) if name else None
+        return ClaimStep(claim.ref, node, volume.ref if volume is not None else None)
+
+    def _is_done(self, step: ClaimStep) -> bool:
+        claim = self._shelves.claims.get(step.claim.key)
+        if self._promises.is_written(step) or (claim is not None and bool(claim.volume)):
+            return True
+        if step.volume is None:
+            return claim is not None and claim.node == step.node
+        volume = self._shelves.volumes.get(step.volume.name)
+        return volume is not None and volume.claim == step.claim
+
+    def _kept(self, claim: Claim) -> str:
+        """Return the volume that is kept for a claim, or promised to it; "" for none."""
+        for each in self._shelves.kept_for(claim.key):
+            of_class = each.volume.storage_class == claim.need.storage_class
+            usable = of_class and each.volume.roomy(claim.need) and not each.deleting
+            if usable and each.belongs_to(claim):
+                return each.key
+        promised = self._shelves.volumes.get(self._promises.volume_of(claim.key))
+        return promised.key if promised is not None and promised.claim is None else ""
+
+    # What follows from a change.
+
+    def _changed(
+        self,
+        resource: Resource,
+        before: VolumeObject | None,
+        after: VolumeObject | None,
+        counted: frozenset[str],
+    ) -> bool:
+        """Note what a change means; tell whether it can matter to any pod."""
+        self._state = None
+        for target in _targets(resource, before, after):
+            if isinstance(after, Claim | PersistentVolume):
+                self._promises.shown(target, after.version)
+            if after is None or (before is not None and before.uid != after.uid):
+                self._promises.gone(target)
+            for uid in self._promises.pods(target):
+                self.on_progress(uid)
+        if before == after:
+            return False
+        for each in (before, after):
+            self._undressed.update(self._concerned(each))
+        if counted != self._shelves.counted_drivers:
+            self._undressed.update(self._users.uids)
+        return bool(self._users)
+
+    def _concerned(self, found: VolumeObject | None) -> Iterator[str]:
+        """Yield the uids of the pods whose storage depends on an object."""
+        if isinstance(found, Claim):
+            yield from self._users.of(found.key)
+        elif isinstance(found, PersistentVolume):
+            for each in (found, *self._shelves.of_handle(found.csi)):
+                yield from self._users.of(each.claim.key) if each.claim is not None else ()
+        elif isinstance(found, StorageClass):
+            for key in self._users.claims:
+                claim = self._shelves.claims.get(key)
+                if claim is not None and claim.need.storage_class == found.key:
+                    yield from self._users.of(key)
+
+
+def _targets(
+    resource: Resource, before: VolumeObject | None, after: VolumeObject | None
+) -> set[Target]:
+    """Return what could have been promised to an object."""
+    keys = {each.key for each in (before, after) if each is not None}
+    if resource == PERSISTENT_VOLUME_CLAIMS:
+        return {claim_target(key) for key in keys}
+    return {volume_target(key) for key in keys} if resource == PERSISTENT_VOLUMES else set()

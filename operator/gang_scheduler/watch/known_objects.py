@@ -1,0 +1,135 @@
+"""One kind as it comes from the API server: every object taken in, every deletion told, once."""
+
+from collections.abc import Collection
+from typing import Any, Final
+
+import msgspec
+import structlog
+from msgspec import Raw
+
+from gang_scheduler import telemetry
+from gang_scheduler.api.kinds import Resource
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.watch import envelope
+from gang_scheduler.watch.watched_kinds import Watched
+from gang_scheduler.wire import nodes as node_wire
+from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.wire.metadata import Identity, Metadata
+
+ANYTHING: Final = msgspec.json.Decoder()
+
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What the decoder raises for what is no JSON, no text, beyond all bounds, or nested too deeply."""
+
+log = structlog.get_logger()
+
+
+class Feed:
+    """Hands the objects of a kind to the intake, and remembers which there are.
+
+    A list is `begin`, `listed` for each object, and `end`, which tells of those that are not in it
+    any more. One that breaks off is simply begun again.
+    """
+
+    def __init__(self, kind: Watched, intake: Intake) -> None:
+        self._kind = kind
+        self._intake = intake
+        self._api_version = kind.versions[0].api_version
+        # By uid: namespace and name.
+        self._known: dict[str, tuple[str, str]] = {}
+        self._unlisted: set[str] = set()
+        self._newest_before = 0
+
+    @property
+    def uids(self) -> Collection[str]:
+        """The uids of all objects that there are."""
+        return self._known.keys()
+
+    def begin(self, resource: Resource) -> None:
+        """Expect a list, in this version of the kind."""
+        self._api_version = resource.api_version
+        self._unlisted = set(self._known)
+        self._newest_before = self._intake.versions.newest
+
+    def as_of(self, version: str) -> None:
+        """Note which version the list is of that was asked for after it had begun."""
+        self._intake.versions.as_of(version, self._newest_before)
+
+    def listed(self, item: Raw) -> None:
+        """Take in an object of the list."""
+        self._take("ADDED", item)
+
+    def end(self) -> None:
+        """Tell that all objects are gone that were there before the list and are not in it."""
+        for uid in sorted(self._unlisted):
+            namespace, name = self._known[uid]
+            metadata = {"uid": uid, "namespace": namespace, "name": name}
+            self._take("DELETED", Raw(msgspec.json.encode({"metadata": metadata})))
+        self._unlisted = set()
+
+    def changed(self, line: bytes) -> str:
+        """Take in a line of a watch; return the version from which to watch on, "" for as before.
+
+        Raises ApiError for an event that is an error, and for what is no event.
+        """
+        try:
+            event = envelope.decoded(line, envelope.EVENT)
+            if event.type == "ERROR":
+                status = envelope.STATUS.decode(event.object)
+                raise ApiError(status.code, status.message)
+            if event.type == "BOOKMARK":
+                return envelope.IDENTIFIED.decode(event.object).metadata.resource_version
+        except UNREADABLE as error:
+            raise ApiError(0, f"no event of a watch: {error}") from error
+        return self._take(event.type, event.object)
+
+    def _take(self, change: str, raw: Raw) -> str:
+        """Take in an object, whatever it looks like, and return its version."""
+        try:
+            found = self._hand_on(change, raw)
+        except Exception:
+            # A bug that one object brings out must not keep all others away.
+            telemetry.OBJECTS_BROKEN.labels(self._kind.name).inc()
+            log.exception("object_lost", kind=self._kind.name, change=change)
+            # It is there all the same: what is known of it is not to be told gone.
+            self._unlisted.discard(_identity(raw).uid)
+            return ""
+        self._unlisted.discard(found.uid)
+        if change == "DELETED":
+            self._known.pop(found.uid, None)
+        elif found.uid:
+            self._known[found.uid] = (found.namespace, found.name)
+        return found.resource_version
+
+    def _hand_on(self, change: str, raw: Raw) -> Identity | Metadata:
+        if (direct := self._kind.direct) is not None:
+            try:
+                found: pod_wire.Pod | node_wire.Node = direct.decoder.decode(raw)
+                direct.take(self._intake, change, found)
+            except (*UNREADABLE, InvalidField):
+                pass  # What is wrong is told below, unless it is only a null.
+            else:
+                return found.metadata
+        # Lists of some kinds leave the version to the list.
+        self._kind.take(self._intake, {"type": change, **self._read(raw)})
+        return _identity(raw)
+
+    def _read(self, raw: Raw) -> dict[str, Any]:
+        """Return the object; or what it is called, and why nothing else of it can be read."""
+        try:
+            return {"object": {"apiVersion": self._api_version, **ANYTHING.decode(raw)}}
+        except UNREADABLE as error:
+            metadata = msgspec.to_builtins(_identity(raw))
+            body = {"apiVersion": self._api_version, "metadata": metadata}
+            why = InvalidField("the object", None, f"cannot be read: {error}")
+            return {"object": body, "unreadable": why}
+
+
+def _identity(raw: Raw) -> Identity:
+    """Return what an object is called, empty where even that cannot be read."""
+    try:
+        return envelope.IDENTIFIED.decode(raw).metadata
+    except UNREADABLE:
+        return Identity()

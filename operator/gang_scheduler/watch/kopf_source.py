@@ -1,0 +1,164 @@
+"""Runs Kopf inside our task group, and starts it again when it ends.
+
+Kopf ends on what an informer would survive: a watch answered with an error other than 410, half a
+line at the end of a stream, an outage longer than its backoffs. The cache outlives it, lists past
+it bring that up to date, and the sweep finds what was deleted, and kinds that Kopf does not watch.
+
+`kopf.operator()` would cancel every task of the event loop that is younger than itself, the
+binder's requests included. So its tasks are spawned here and watched by us.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from typing import cast
+
+import kopf
+import structlog
+
+from gang_scheduler import telemetry
+from gang_scheduler.client.connection import REQUEST_SECONDS, Connection
+from gang_scheduler.client.http1.client import CONNECT_SECONDS
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.watch import kopf_handlers
+from gang_scheduler.watch.relist import Relist
+from gang_scheduler.watch.sweep import Sweep
+from gang_scheduler.watch.synced import InStep
+
+FIRST_PAUSE = 1.0
+LAST_PAUSE = 5.0
+"""Whatever happens meanwhile is not seen, and nothing is decided for long on an old view."""
+SILENT_SECONDS = 20.0
+"""A connection that stalls looks like one of an API server that has nothing to tell. To ask anew
+from the last version on costs little."""
+HEALTHY_SECONDS = 60.0
+
+log = structlog.get_logger()
+
+
+class KopfSource:
+    """The default source. The sweep tells what Kopf does not.
+
+    Kopf takes over the process's signal handlers when it starts: `after_start` puts ours back.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        intake: Intake,
+        sweep: Sweep,
+        relist: Relist,
+        after_start: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._connection = connection
+        self._intake = intake
+        self._sweep = sweep
+        self._relist = relist
+        self._after_start = after_start
+        self._is_complete = asyncio.Event()
+        self._in_step = InStep()
+
+    async def run(self) -> None:
+        """Run until cancelled. Whatever ends Kopf, it is started again."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._run_kopf())
+            await self._is_complete.wait()
+            await self._sweep.run()
+
+    async def complete(self) -> None:
+        """Return when everything that was there at first is in the sink."""
+        await self._is_complete.wait()
+
+    async def catch_up(self) -> None:
+        """Return when lists that were asked for from now on are in the sink."""
+        await self._relist.everything()
+
+    async def fresh(self) -> None:
+        """Return at once unless Kopf has not run for long; else when it does and missed nothing."""
+        await self._in_step.fresh()
+
+    async def _run_kopf(self) -> None:
+        """Start Kopf, and again after a pause whenever it has ended."""
+        pauses = iter(_Forever())
+        loop = asyncio.get_running_loop()
+        while True:
+            started = loop.time()
+            error = await self._run_once()
+            telemetry.SOURCE_RESTARTS.inc()
+            if loop.time() - started > HEALTHY_SECONDS:
+                pauses = iter(_Forever())
+            pause = next(pauses)
+            log.warning("watching_ended", error=error, next_start_in_seconds=pause)
+            await asyncio.sleep(pause)
+
+    async def _run_once(self) -> str:
+        """Run Kopf until it ends, or leaves out what it should watch; return what happened."""
+        self._intake.start_over()
+        registry = kopf.OperatorRegistry()
+        kopf_handlers.register(registry, self._intake, self._sweep.listed, self._connection)
+        kopfs = await kopf.spawn_tasks(
+            registry=registry,
+            settings=operator_settings(),
+            clusterwide=True,
+            standalone=True,
+        )
+        self._after_start()
+        tasks = [*kopfs, asyncio.create_task(self._look_after())]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._in_step.clear()
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+        errors = (task.exception() for task in done if not task.cancelled())
+        return next((repr(error) for error in errors if error is not None), "ended by itself")
+
+    async def _look_after(self) -> None:
+        """Wait for the first lists; from then on, raise when a kind is not watched."""
+        await self._sweep.wait_until_complete()
+        if self._is_complete.is_set():
+            # What was known before says nothing of what changed since.
+            await self._relist.everything()
+        self._in_step.set()
+        self._is_complete.set()
+        await self._sweep.look_for_kinds()
+
+
+class _NoDiff(kopf.AnnotationsDiffBaseStorage):
+    """Kopf keeps a deep copy of every object to find changes; `on.event` never looks at it."""
+
+    def build(self, **_: object) -> kopf.BodyEssence:
+        return cast("kopf.BodyEssence", {})
+
+    def fetch(self, **_: object) -> kopf.BodyEssence | None:
+        return None
+
+
+class _Forever:
+    """Pauses between attempts: doubling up to some seconds, without an end."""
+
+    def __iter__(self) -> Iterator[float]:
+        pause = FIRST_PAUSE
+        while True:
+            yield pause
+            pause = min(pause * 2, LAST_PAUSE)
+
+
+def operator_settings() -> kopf.OperatorSettings:
+    """Return Kopf's settings: nothing written to the cluster, little kept, outages waited out."""
+    settings = kopf.OperatorSettings()
+    settings.posting.enabled = False
+    settings.persistence.diffbase_storage = _NoDiff()
+    # A worker task and a queue stay for every object that had an event lately.
+    settings.queueing.idle_timeout = 1.0
+    settings.watching.chunk_size = 500
+    settings.watching.server_timeout = 300
+    settings.watching.client_timeout = 330
+    settings.watching.inactivity_timeout = SILENT_SECONDS
+    # A list that is never answered holds up all that follows, by default for five minutes.
+    settings.networking.request_timeout = REQUEST_SECONDS
+    settings.networking.connect_timeout = CONNECT_SECONDS
+    settings.networking.error_backoffs = _Forever()
+    # Kopf would kill the process ten minutes after it ended, although we have started it again.
+    settings.process.ultimate_exiting_timeout = None
+    return settings

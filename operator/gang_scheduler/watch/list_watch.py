@@ -1,0 +1,235 @@
+"""Keeps a feed in step with the API server: a list, and from its version on a watch.
+
+What client-go calls a reflector. A connection that breaks is followed by another one from the
+last version; a version that the server has forgotten, by another list.
+"""
+
+import asyncio
+import random
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import Final
+
+import anyio
+import msgspec
+import structlog
+
+from gang_scheduler import telemetry
+from gang_scheduler.api.kinds import Resource
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.watch import envelope, line_stream, watched_kinds
+from gang_scheduler.watch.envelope import Page
+from gang_scheduler.watch.known_objects import Feed
+from gang_scheduler.watch.synced import InStep
+from gang_scheduler.watch.watched_kinds import Watched
+
+PAGE: Final = 500
+SLICE: Final = 100
+"""So many objects are taken in before anybody else has a turn."""
+LAST_SECONDS: Final = (300, 600)
+"""How long a watch lasts: at least, and at most."""
+SILENT_SECONDS: Final = 20
+"""A connection that stalls looks like one of an API server that has nothing to tell, which sends a
+bookmark about once a minute. To ask anew from the last version on costs little."""
+FIRST_PAGE_SECONDS, LAST_PAGE_SECONDS = 5.0, 30.0
+"""How long a page may take: a request that is lost shall not cost much, and a slow API server be
+given the time that it takes."""
+BRIEF_SECONDS: Final = 1.0
+"""A watch that ends sooner has not really begun."""
+FIRST_PAUSE, LAST_PAUSE = 0.1, 5.0
+RESUMES: Final = 8
+"""So many failures in a row are waited out; then a list may help."""
+LOOK_AGAIN_SECONDS: Final = 60.0
+SETTLE_SECONDS: Final = 1.0
+"""A CRD is served a moment after it was created. If not by then, looks follow after longer ones."""
+
+RESUMABLE: Final = frozenset({Kind.UNKNOWN, Kind.THROTTLED})
+FULL: Final = ("application/json", "application/json")
+METADATA_ONLY: Final = (
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+    "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+)
+"""What is asked for, of lists and of watches."""
+
+log = structlog.get_logger()
+
+
+class ListWatch:
+    """Lists and watches one kind. `crds_changed` is set when a kind may be served that was not.
+
+    `in_step` is set for as long as the feed misses nothing, as far as anybody knows here.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        kind: Watched,
+        feed: Feed,
+        crds_changed: asyncio.Event,
+        accept: tuple[str, str] = FULL,
+    ) -> None:
+        self.kind = kind
+        self.in_step = InStep()
+        self.served = False
+        self._connection = connection
+        self._feed = feed
+        self._crds_changed = crds_changed
+        self._accept_list, self._accept_watch = accept
+        self._resource = kind.versions[0]
+        self._version = ""
+        self._look_again_seconds = LOOK_AGAIN_SECONDS
+        # In a row, and what was told of them.
+        self._failures = 0
+        self._problem = ""
+        self._turn = anyio.CancelScope()
+        self._must_list = True
+
+    async def run(self) -> None:
+        """List, then watch, and anew whenever the watch cannot go on. Runs until cancelled."""
+        while True:
+            with anyio.CancelScope() as self._turn:
+                try:
+                    if await self.list_once():
+                        await self._watch()
+                    else:
+                        await self._wait_until_served()
+                except ApiError as error:
+                    await self.pause(error)
+
+    def list_anew(self) -> None:
+        """Begin with a list once more, whatever is under way; until it is there, be out of step."""
+        self._must_list = True
+        self.in_step.clear()
+        self._turn.cancel()
+
+    async def list_once(self) -> bool:
+        """Take all objects in, in the best version that is served; tell whether one is."""
+        self._must_list = False
+        for resource in self.kind.versions:
+            try:
+                await self._list_pages(resource)
+            except ApiError as error:
+                if error.kind is not Kind.GONE:
+                    raise
+            else:
+                self._resource, self.served = resource, True
+                self._keep_step()
+                return True
+        watched_kinds.require_absent(self.kind)
+        return False
+
+    async def _list_pages(self, resource: Resource) -> None:
+        self._feed.begin(resource)
+        version = ""
+        async with aclosing(self._pages(resource)) as pages:
+            async for page in pages:
+                self._feed.as_of(page.metadata.resource_version)
+                for number, item in enumerate(page.items or ()):
+                    if not number % SLICE:
+                        await asyncio.sleep(0)
+                    self._feed.listed(item)
+                version = page.metadata.resource_version
+        self._feed.end()
+        self._version = version
+
+    async def _pages(self, resource: Resource) -> AsyncGenerator[Page]:
+        """Yield all pages of a list. While one is taken in, the next is on its way."""
+
+        def ask(following: str) -> asyncio.Task[bytes]:
+            path = f"{resource.path()}?limit={PAGE}&continue={following}"
+            longest = min(FIRST_PAGE_SECONDS * 2 ** min(self._failures, RESUMES), LAST_PAGE_SECONDS)
+            request = self._connection.request(
+                "GET", path, accept=self._accept_list, timeout_seconds=longest
+            )
+            return asyncio.create_task(request)
+
+        answer = ask("")
+        try:
+            while True:
+                page = _page(await answer)
+                if not page.metadata.continue_:
+                    yield page
+                    return
+                answer = ask(page.metadata.continue_)
+                yield page
+        finally:
+            answer.cancel()
+
+    async def _watch(self) -> None:
+        """Take changes in, over as many connections as it takes, until only a list can help."""
+        while True:
+            try:
+                await self._take_changes()
+            except ApiError as error:
+                if error.kind not in RESUMABLE or self._failures >= RESUMES:
+                    raise
+                await self.pause(error)
+
+    async def _take_changes(self) -> None:
+        """Take in what one connection brings."""
+        clock = asyncio.get_running_loop().time
+        began = clock()
+        async with self._connection.stream(
+            self._watch_path(), accept=self._accept_watch, silence_seconds=SILENT_SECONDS
+        ) as chunks:
+            self._keep_step()
+            async for lines in line_stream.lines(chunks):
+                for line in lines:
+                    self._version = self._feed.changed(line) or self._version
+                self._recovered()
+        if clock() - began < BRIEF_SECONDS:
+            raise ApiError(0, "the watch ended at once")
+
+    def _watch_path(self) -> str:
+        # Watches that began together shall not end together.
+        seconds = random.randint(*LAST_SECONDS)  # noqa: S311 - nothing that anybody could guess.
+        query = f"watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}"
+        return f"{self._resource.path()}?{query}&resourceVersion={self._version}"
+
+    async def _wait_until_served(self) -> None:
+        """Wait until a CRD changes, or a minute: a new API server may serve more, too.
+
+        After a change wait for less, and longer each time.
+        """
+        self._feed.begin(self._resource)
+        self._feed.end()
+        self.served = False
+        self._keep_step()
+        try:
+            async with asyncio.timeout(self._look_again_seconds):
+                await self._crds_changed.wait()
+        except TimeoutError:
+            self._look_again_seconds = min(self._look_again_seconds * 2, LOOK_AGAIN_SECONDS)
+        else:
+            self._look_again_seconds = SETTLE_SECONDS
+            await asyncio.sleep(SETTLE_SECONDS)
+
+    async def pause(self, error: ApiError) -> None:
+        """Wait before the next attempt, twice as long each time, and never in step with others."""
+        self.in_step.clear()
+        longest = min(FIRST_PAUSE * 2 ** min(self._failures, RESUMES), LAST_PAUSE)
+        seconds = max(random.uniform(longest / 2, longest), error.retry_after)  # noqa: S311
+        telemetry.SOURCE_RESTARTS.inc()
+        self._failures += 1
+        if str(error) != self._problem:
+            self._problem = str(error)
+            log.warning("watch_interrupted", kind=self.kind.name, error=self._problem)
+        await asyncio.sleep(seconds)
+
+    def _keep_step(self) -> None:
+        # What is under way when a new list is asked for may still have a turn.
+        if not self._must_list:
+            self.in_step.set()
+
+    def _recovered(self) -> None:
+        if self._failures:
+            log.info("watch_goes_on", kind=self.kind.name, failures=self._failures)
+            self._failures, self._problem = 0, ""
+
+
+def _page(answer: bytes) -> Page:
+    try:
+        return envelope.decoded(answer, envelope.PAGE)
+    except msgspec.DecodeError as error:
+        raise ApiError(0, f"no list: {error}") from error

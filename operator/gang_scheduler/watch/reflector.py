@@ -1,0 +1,72 @@
+"""The lean source: lists and watches of our own, without Kopf, for large clusters.
+
+Bytes are decoded once, straight into what is read of pods and nodes. After a list that had to be
+made anew, what is missing from it is told as deleted at once, so nothing has to be swept.
+"""
+
+import asyncio
+from typing import Final
+
+import structlog
+
+from gang_scheduler.api.kinds import Resource
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.watch import list_watch, watched_kinds
+from gang_scheduler.watch.known_objects import Feed
+from gang_scheduler.watch.list_watch import ListWatch
+from gang_scheduler.watch.watched_kinds import WATCHED, Watched
+
+CRDS: Final = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+
+log = structlog.get_logger()
+
+
+class Reflector:
+    """A source with one task for each kind, and one for the CRDs, which tell of kinds to come."""
+
+    def __init__(self, connection: Connection, intake: Intake) -> None:
+        self._crds_changed = asyncio.Event()
+        self._kinds = [
+            ListWatch(connection, kind, Feed(kind, intake), self._crds_changed) for kind in WATCHED
+        ]
+        crds = Watched((CRDS,), lambda *_: self._crd_changed())
+        self._crds = ListWatch(
+            connection, crds, Feed(crds, intake), self._crds_changed, list_watch.METADATA_ONLY
+        )
+
+    async def run(self) -> None:
+        """Run until cancelled. Whatever ends a watch, it goes on with a new one."""
+        async with asyncio.TaskGroup() as group:
+            for each in (self._crds, *self._kinds):
+                group.create_task(each.run(), name=f"watch {each.kind.name}")
+
+    async def complete(self) -> None:
+        """Return when everything that was there at first is in the sink."""
+        await self._in_step()
+        absent = [each.kind.name for each in self._kinds if not each.served]
+        log.info("first_lists_complete", kinds_not_served=absent)
+
+    async def catch_up(self) -> None:
+        """Return when lists that were asked for from now on are in the sink.
+
+        A watch may have stalled, and nothing tells of that.
+        """
+        for each in self._kinds:
+            each.list_anew()
+        await self._in_step()
+
+    async def fresh(self) -> None:
+        """Return when nothing that pods and nodes are decided by was out of step for long."""
+        for each in self._kinds:
+            if each.kind.name in watched_kinds.DECISIVE:
+                await each.in_step.fresh()
+
+    async def _in_step(self) -> None:
+        for each in self._kinds:
+            await each.in_step.wait()
+
+    def _crd_changed(self) -> None:
+        """Wake those that wait now. Nobody else is to find the event set."""
+        self._crds_changed.set()
+        self._crds_changed.clear()

@@ -1,0 +1,53 @@
+"""Lists of all kinds, past every watch: what a process must know before it decides anything.
+
+A watch that has stalled, or waits to be begun again, does not show what a predecessor wrote last.
+Kopf has no way to ask for a list, so these come beside its own; whatever is older when it arrives
+is no news to the intake.
+"""
+
+import asyncio
+
+from gang_scheduler import telemetry
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.watch.known_objects import Feed
+from gang_scheduler.watch.list_watch import ListWatch
+from gang_scheduler.watch.watched_kinds import WATCHED, Watched
+
+
+class Relist:
+    """Takes everything in anew, whenever it is asked to."""
+
+    def __init__(self, connection: Connection, cache: Cache, intake: Intake) -> None:
+        self._connection = connection
+        self._cache = cache
+        self._intake = intake
+
+    async def everything(self) -> None:
+        """Return when all is in the cache, and out of it, that had happened before this call.
+
+        Insists until every list was answered.
+        """
+        async with asyncio.TaskGroup() as group:
+            for kind in WATCHED:
+                group.create_task(self._kind(kind), name=f"list {kind.name}")
+
+    async def _kind(self, kind: Watched) -> None:
+        resource = kind.versions[0]
+        # Only what was known before the list was asked for can be missing from it by deletion.
+        known = set(self._cache.uids(resource))
+        feed = Feed(kind, self._intake)
+        lists = ListWatch(self._connection, kind, feed, asyncio.Event())
+        while True:
+            try:
+                await lists.list_once()
+                break
+            except ApiError as error:
+                await lists.pause(error)
+        gone = known.difference(feed.uids)
+        for uid in gone:
+            self._intake.missing(uid)
+            self._cache.uid_gone(resource, uid)
+        telemetry.SWEPT.labels(resource.plural).inc(len(gone))

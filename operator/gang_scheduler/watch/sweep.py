@@ -1,0 +1,185 @@
+"""Compares the cache with a list: nothing that was deleted stays, and we know when all is there.
+
+A watch that had to start anew tells nothing of what was deleted in between, and Kopf has no word
+for "the first list is complete". Both are answered by the uids that the API server lists.
+
+So is whether Kopf watches a kind at all. It asks which kinds are served when it is told that a CRD
+changed, and at no other time: it does not know of a kind that the API server serves a moment later,
+or whose CRD came while no watch looked.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Iterable, Mapping
+
+import structlog
+
+from gang_scheduler import telemetry
+from gang_scheduler.api.kinds import Resource
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.port import Api
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.model.refs import PodRef
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.watch import watched_kinds
+from gang_scheduler.watch.watched_kinds import WATCHED
+
+BY_VERSIONS = {each.versions: each for each in WATCHED}
+KINDS = tuple(BY_VERSIONS)
+"""Each kind in the versions it may be served in, the first that is counts."""
+
+AFTER_LIST_SECONDS = 2.0
+"""A watch's own list takes a moment to come in: look after it."""
+LOOK_SECONDS = 0.05
+LIST_AGAIN_SECONDS = 5.0
+ASK_AGAIN_SECONDS = 1.0
+STALLS = 6
+"""So many lists in a row without anything new, and it may not be slowness that keeps the rest away.
+Whoever starts anew has twice as many: a page of a slow API server may just take longer."""
+LOOK_FOR_KINDS_SECONDS = 10.0
+
+log = structlog.get_logger()
+Versions = tuple[Resource, ...]
+
+
+class KindsNotWatchedError(Exception):
+    """The API server has objects that no watch tells of."""
+
+
+class Sweep:
+    """Sweeps when asked to, and now and then in any case."""
+
+    def __init__(self, api: Api, cache: Cache, intake: Intake, interval_seconds: float) -> None:
+        self._api = api
+        self._cache = cache
+        self._intake = intake
+        self._interval = interval_seconds
+        self._asked = asyncio.Event()
+        self._patience = STALLS
+
+    def listed(self, kind: Resource, uid: str) -> None:
+        """Note that an object has come with a list. If it was known, its watch has begun anew.
+
+        Then deletions may have been missed: sweep soon.
+        """
+        if uid in self._cache.uids(kind):
+            self._asked.set()
+
+    async def wait_until_complete(self) -> None:
+        """Return when the cache has everything that the API server listed and has not deleted.
+
+        Raises KindsNotWatchedError when nothing more comes of what is missing.
+        """
+        required: dict[Versions, Mapping[str, PodRef]] = {}
+        missing = dict.fromkeys(KINDS, 1)
+        stalls = 0
+        while any(missing.values()):
+            listed = {versions: await self._insist(versions) for versions in KINDS}
+            # What came after the first list is the watches' business, or this might never end.
+            required = {
+                each: {uid: ref for uid, ref in listed[each].items() if uid in first}
+                for each, first in (required or listed).items()
+            }
+            before, missing = missing, await self._fill(required)
+            stalls = stalls + 1 if missing == before else 0
+            if stalls == self._patience:
+                self._patience *= 2
+                raise KindsNotWatchedError(_names(each for each, n in missing.items() if n))
+        self._patience = STALLS
+
+    async def look_for_kinds(self) -> None:
+        """Compare until cancelled. Raises KindsNotWatchedError for what was absent at two looks.
+
+        A kind that is not served or has no objects costs one small request a look; one that the
+        cache has an object of costs none.
+        """
+        absent: set[Versions] = set()
+        while True:
+            await asyncio.sleep(LOOK_FOR_KINDS_SECONDS)
+            before, absent = absent, await self._absent()
+            if before & absent:
+                raise KindsNotWatchedError(_names(before & absent))
+
+    async def run(self) -> None:
+        """Sweep until cancelled."""
+        while True:
+            try:
+                async with asyncio.timeout(self._interval):
+                    await self._asked.wait()
+                await asyncio.sleep(AFTER_LIST_SECONDS)
+            except TimeoutError:
+                pass
+            await self.sweep_all()
+
+    async def sweep_all(self) -> None:
+        """Sweep every kind once."""
+        self._asked.clear()
+        for versions in KINDS:
+            await self.sweep(versions)
+
+    async def sweep(self, versions: Versions) -> None:
+        """Drop the objects of one kind that are in the cache and not on the API server."""
+        kind = versions[0]
+        # Only what was known before the list was asked for can be missing from it by deletion.
+        known = set(self._cache.uids(kind))
+        try:
+            listed = await self._uids(versions)
+        except ApiError as error:
+            log.warning("sweep_failed", kind=kind.plural, error=str(error))
+            return
+        gone = known - set(listed)
+        for uid in gone:
+            self._intake.missing(uid)
+            self._cache.uid_gone(kind, uid)
+        if gone:
+            telemetry.SWEPT.labels(kind.plural).inc(len(gone))
+            log.info("swept", kind=kind.plural, gone=len(gone))
+
+    async def _fill(self, required: Mapping[Versions, Mapping[str, PodRef]]) -> dict[Versions, int]:
+        """Give the watches a while to bring what is required; return how much is missing then."""
+        clock = asyncio.get_running_loop().time
+        until = clock() + LIST_AGAIN_SECONDS
+        while True:
+            missing = {each: self._missing(each, uids) for each, uids in required.items()}
+            if clock() >= until or not any(missing.values()):
+                break
+            await asyncio.sleep(LOOK_SECONDS)
+        log.info("cache_filling", missing={k[0].plural: n for k, n in missing.items() if n})
+        return missing
+
+    async def _absent(self) -> set[Versions]:
+        """Return the kinds that the API server has objects of, and the cache none."""
+        found = set()
+        for versions in KINDS:
+            if not self._cache.uids(versions[0]):
+                with contextlib.suppress(ApiError):
+                    if self._missing(versions, await self._uids(versions)):
+                        found.add(versions)
+        return found
+
+    def _missing(self, versions: Versions, listed: Mapping[str, PodRef]) -> int:
+        known = self._cache.uids(versions[0])
+        return sum(uid not in known and uid not in self._intake.broken for uid in listed)
+
+    async def _insist(self, versions: Versions) -> Mapping[str, PodRef]:
+        """List a kind, again and again until that is answered."""
+        while True:
+            try:
+                return await self._uids(versions)
+            except ApiError as error:
+                log.warning("list_failed", kind=versions[0].plural, error=str(error))
+                await asyncio.sleep(max(ASK_AGAIN_SECONDS, error.retry_after))
+
+    async def _uids(self, versions: Versions) -> Mapping[str, PodRef]:
+        for resource in versions:
+            try:
+                return await self._api.uids(resource)
+            except ApiError as error:
+                if error.kind is not Kind.GONE:
+                    raise
+        watched_kinds.require_absent(BY_VERSIONS[versions])
+        return {}  # The kind is not served: its CRD is not installed.
+
+
+def _names(kinds: Iterable[Versions]) -> str:
+    return ", ".join(sorted(versions[0].name for versions in kinds))

@@ -1,0 +1,23 @@
+"""What is read of objects, as the API server sends them. Everything else is skipped.
+
+msgspec checks the types and names the path of what is wrong. The same structs decode the bytes
+of a watch and the dicts that Kopf hands out.
+
+| module      | promise                                               |
+|-------------|-------------------------------------------------------|
+| metadata    | `metadata`, and objects of which nothing else is read |
+| pods        | pods, and templates of them                           |
+| containers  | containers, and what the kubelet says of them         |
+| affinity    | `spec.affinity`: node affinity and pod affinity       |
+| spreads     | `spec.topologySpreadConstraints[]`                    |
+| pod_volumes | `spec.volumes[]` of a pod                             |
+| nodes       | nodes                                                 |
+| conditions  | conditions of pods and nodes                          |
+| pod_groups  | PodGroups of scheduling.k8s.io                        |
+| jobs        | Jobs and JobSets                                      |
+| budgets     | PodDisruptionBudgets                                  |
+| volumes     | claims, volumes, classes, drivers and attachments     |
+| selectors   | node selectors and label selectors                    |
+| quantities  | amounts of resources                                  |
+| structs     | how a struct of any kind is read                      |
+"""

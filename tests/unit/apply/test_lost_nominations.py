@@ -1,0 +1,108 @@
+"""Room that was made for a gang and is lost: who is told, and whose nominations end."""
+
+from dataclasses import replace
+
+import pytest
+
+import builders
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.model.gangs import Gang, Reason
+from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.state.cache import Cache
+
+
+def nominated(name: str, node: str) -> Pod:
+    return builders.pod(name, gang="a", nominated=node)
+
+
+def losses(**how: bool) -> Losses:
+    """Return the books of a cluster of n1, which is fine, n2, cordoned, and n3, not ready."""
+    cache = Cache([builders.SCHEDULER])
+    cache.node_seen(builders.node("n1"))
+    cache.node_seen(builders.node("n2", unschedulable=True))
+    cache.node_seen(builders.node("n3", ready=False))
+    cache.pod_seen(builders.pod("a-0", gang="a"))
+    return Losses(cache, Naming(**how))
+
+
+def gang(*nodes: str) -> Gang:
+    members = [nominated(f"a-{i}", node) for i, node in enumerate(nodes)]
+    return builders.gang("a", members=members)
+
+
+def refused(waits: Gang, reason: Reason = Reason.UNSCHEDULABLE) -> Plan:
+    return Plan(refused=(Refused(waits, reason, waits.pending),))
+
+
+@pytest.mark.parametrize(
+    ("node", "cause"),
+    [
+        ("n1", "the room on n1 was taken"),
+        ("n2", "node n2 takes no more pods"),
+        ("n3", "node n3 is not ready"),
+        ("n4", "node n4 is gone"),
+    ],
+)
+def test_a_nominated_gang_that_does_not_fit_any_more_has_lost_its_room(
+    node: str, cause: str
+) -> None:
+    books, waits = losses(), gang(node, "")
+
+    ended = books.note(refused(waits))
+
+    assert [waits.pending[0]] == ended
+    assert cause == books.cause(waits.key)
+
+
+@pytest.mark.parametrize(
+    "reason", [Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS]
+)
+def test_the_room_stays_its_own_while_victims_leave_or_a_member_is_made_again(
+    reason: Reason,
+) -> None:
+    books, waits = losses(), gang("n1")
+
+    assert [] == books.note(refused(waits, reason))
+    assert "" == books.cause(waits.key)
+
+
+def test_a_gang_that_gets_its_room_has_lost_nothing() -> None:
+    books, waits = losses(), gang("n1", "n1")
+    binds = tuple(Bind(pod, "n1") for pod in waits.pending)
+
+    assert [] == books.note(Plan(placed=(Placed(waits, binds),)))
+    assert [] == books.note(Plan(preemptions=(Preemption((waits,), binds),)))
+    assert "" == books.cause(waits.key)
+
+
+def test_of_a_gang_that_is_nominated_elsewhere_only_the_others_end() -> None:
+    books, waits = losses(), gang("n4", "n4")
+    first, second = waits.pending
+
+    ended = books.note(Plan(preemptions=(Preemption((waits,), (Bind(first, "n1"),)),)))
+
+    assert [second] == ended
+    assert "node n4 is gone" == books.cause(waits.key)
+
+
+@pytest.mark.parametrize(("hides", "named"), [(False, "other/b"), (True, "uid-b")])
+def test_who_loses_room_to_a_higher_gang_is_told_to_which(*, hides: bool, named: str) -> None:
+    books, waits = losses(hides_foreign=hides), gang("n1")
+    higher = replace(builders.gang("b"), key=builders.gang_key("b", "other"))
+
+    ended = books.note(Plan(preemptions=(Preemption((higher,), (), displaced=waits.pending),)))
+
+    assert [] == ended
+    expected = f"the room on n1 goes to {named}, which has a higher priority"
+    assert expected == books.cause(waits.key)
+
+
+def test_a_loss_is_over_when_there_is_a_place() -> None:
+    books, waits = losses(), gang("n1")
+    books.note(refused(waits))
+
+    books.over(waits.key)
+
+    assert "" == books.cause(waits.key)

@@ -1,0 +1,67 @@
+"""Who does not end in time is told of once, to those who wait for the room."""
+
+import builders
+from gang_scheduler.apply.stuck_victims import Lingering
+from gang_scheduler.model.gangs import GangKey, Reason
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.state.cache import Cache
+
+GONE_BY = 1000
+TIMEOUT = 60
+
+
+def leaving(name: str, node: str) -> Pod:
+    return builders.pod(name, node=node, phase="Running", deleting=True, gone_by=GONE_BY)
+
+
+class Vigil:
+    """A gang that waits for the room of a terminating pod on n1. `now` is in seconds."""
+
+    def __init__(self, *others: Pod) -> None:
+        self.now = GONE_BY
+        self.told: list[tuple[str, str]] = []
+        self.cache = Cache([builders.SCHEDULER])
+        waiting = builders.pod("a-0", gang="a", nominated="n1")
+        for each in (waiting, leaving("low", "n1"), *others):
+            self.cache.pod_seen(each)
+        gang = builders.gang("a", members=[waiting])
+        refused = Refused(gang, Reason.WAITING_FOR_VICTIMS, gang.pending)
+        self.cache.gangs.refused(refused, self.now)
+        self.lingering = Lingering(self.cache, TIMEOUT, self._tell, lambda: self.now)
+
+    def look(self, now: int) -> list[tuple[str, str]]:
+        """Return all that was told until a moment."""
+        self.now = now
+        self.lingering.look()
+        return self.told
+
+    def _tell(self, key: GangKey, pod: Pod) -> None:
+        self.told.append((str(key), pod.name))
+
+
+def test_a_pod_is_given_time_beyond_its_grace_period() -> None:
+    assert [] == Vigil().look(GONE_BY + TIMEOUT - 1)
+
+
+def test_a_pod_that_hangs_is_told_of_once() -> None:
+    vigil = Vigil()
+
+    for late in range(3):
+        vigil.look(GONE_BY + TIMEOUT + late)
+
+    assert [("default/a", "low")] == vigil.told
+
+
+def test_only_who_is_waited_for_matters() -> None:
+    staying = builders.pod("staying", node="n1", phase="Running")
+    vigil = Vigil(leaving("other", "n2"), staying)
+
+    assert [("default/a", "low")] == vigil.look(GONE_BY + TIMEOUT)
+
+
+def test_nobody_is_looked_at_while_nobody_waits() -> None:
+    vigil = Vigil()
+    vigil.cache.pod_gone("uid-a-0")
+
+    assert [] == vigil.look(GONE_BY + TIMEOUT)

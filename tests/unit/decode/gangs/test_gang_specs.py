@@ -1,0 +1,157 @@
+"""A PodGroup says what its gang needs, or what is wrong with it."""
+
+from typing import Any
+
+import pytest
+
+from api_objects import pod_group_body
+from builders import gang_key
+from gang_scheduler.api.kinds import POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
+from gang_scheduler.decode.gangs import gang_specs
+from gang_scheduler.decode.gangs.gang_annotations import GangOptions
+from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.model.gangs import Problem, Reason
+from gang_scheduler.model.network.topology_request import Gathering, LayerRef
+
+NOW = "2026-01-02T03:04:05Z"
+SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"
+
+
+def condition(kind: str, status: str) -> dict[str, Any]:
+    words = {"reason": "Because", "message": "", "lastTransitionTime": NOW}
+    return {"type": kind, "status": status, **words}
+
+
+def test_a_pod_group_is_read() -> None:
+    body = pod_group_body(
+        min_member=4,
+        scheduleTimeoutSeconds=60,
+        metadata={"generation": 3, "creationTimestamp": NOW},
+    )
+
+    expected = Declaration(
+        key=gang_key("a"),
+        uid="uid-a",
+        resource=POD_GROUPS,
+        generation=3,
+        created_at=1767323045,
+        min_member=4,
+        options=GangOptions(timeout_seconds=60),
+    )
+    assert expected == gang_specs.pod_group(body)
+
+
+def test_the_api_group_tells_two_pod_groups_of_one_name_apart() -> None:
+    ours = gang_specs.pod_group(pod_group_body())
+    theirs = gang_specs.pod_group(pod_group_body(api_version="scheduling.x-k8s.io/v1alpha1"))
+
+    assert ours.key == theirs.key
+    assert (POD_GROUPS, SCHED_PLUGINS_POD_GROUPS) == (ours.resource, theirs.resource)
+
+
+@pytest.mark.parametrize(
+    ("conditions", "was_scheduled"),
+    [
+        ([condition("Scheduled", "True")], True),
+        ([condition("Scheduled", "False")], False),
+        ([condition("Preempted", "True")], False),
+        ([], False),
+    ],
+)
+def test_the_status_says_whether_the_gang_was_whole_once(
+    conditions: list[dict[str, Any]], *, was_scheduled: bool
+) -> None:
+    body = pod_group_body(status={"conditions": conditions})
+
+    assert was_scheduled == gang_specs.pod_group(body).was_scheduled
+
+
+@pytest.mark.parametrize("status", [None, "Running", {"phase": "Odd"}, {"members": "many"}])
+def test_a_status_that_cannot_be_read_is_no_problem(status: Any) -> None:
+    found = gang_specs.pod_group({**pod_group_body(min_member=2), "status": status})
+
+    assert (2, None) == (found.min_member, found.problem)
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (pod_group_body(min_member=0), "spec.minMember must be at least 1, not 0"),
+        (pod_group_body(min_member="4"), 'spec.minMember must be a whole number, not "4"'),
+        (pod_group_body(min_member=None), "spec.minMember is required"),
+        ({**pod_group_body(), "spec": None}, "spec is required"),
+        (
+            pod_group_body(scheduleTimeoutSeconds=0),
+            "spec.scheduleTimeoutSeconds must be at least 1, not 0",
+        ),
+        (
+            pod_group_body(minResources={"cpu": "many"}),
+            'spec.minResources.cpu must be a quantity such as 4 or "16Gi", not "many"',
+        ),
+    ],
+)
+def test_what_is_invalid_becomes_the_problem(body: dict[str, Any], message: str) -> None:
+    found = gang_specs.pod_group(body)
+
+    assert Problem(Reason.INVALID_SPEC, message) == found.problem
+    assert (gang_key("a"), "uid-a", 1) == (found.key, found.uid, found.min_member)
+
+
+def test_what_is_asked_of_the_network_is_read() -> None:
+    rules = '{"gatherStrategy": [{"layer": "SpineLayer", "strategy": "MustGather"}]}'
+
+    found = gang_specs.pod_group(pod_group_body(metadata={"annotations": {SPEC: rules}}))
+
+    assert (Gathering(must=(LayerRef("SpineLayer"),)), None) == (found.gathering, found.problem)
+
+
+def test_what_is_wrong_with_it_becomes_the_problem() -> None:
+    found = gang_specs.pod_group(pod_group_body(metadata={"annotations": {SPEC: "x"}}))
+
+    words = f'metadata.annotations[{SPEC}] must be JSON, not "x"'
+    assert (Problem(Reason.INVALID_SPEC, words), None) == (found.problem, found.gathering)
+
+
+def test_other_annotations_are_no_problem() -> None:
+    annotation = {"gang.scheduling.koordinator.sh/mode": "Strict", "example.com/a": "b"}
+
+    assert (
+        gang_specs.pod_group(pod_group_body(metadata={"annotations": annotation})).problem is None
+    )
+
+
+def test_the_key_of_a_pod_group_needs_its_metadata_only() -> None:
+    assert gang_key("a") == gang_specs.key_of(
+        {"metadata": pod_group_body()["metadata"]}, "PodGroup"
+    )
+
+
+@pytest.mark.parametrize(
+    ("mode", "is_whole"),
+    [
+        ({"all": {}}, True),
+        ({"single": {}}, False),
+        ({}, False),
+        (None, False),
+        ("PodGroup", True),
+        ("Pod", False),
+    ],
+)
+def test_a_native_pod_group_says_whether_it_is_disrupted_as_a_whole(
+    mode: Any,
+    is_whole: bool,  # noqa: FBT001 - a row of a table.
+) -> None:
+    body = pod_group_body(api_version="scheduling.k8s.io/v1beta1", disruptionMode=mode)
+
+    assert is_whole == gang_specs.native_pod_group(body).disrupted_whole
+
+
+@pytest.mark.parametrize("api_version", ["scheduling.sigs.k8s.io/v1alpha1", "scheduling.k8s.io/v1"])
+def test_a_pod_group_can_ask_for_a_minimum_run_time(api_version: str) -> None:
+    wanted = {"annotations": {"py-gang-scheduler.io/min-runtime": "1m30s"}}
+    body = pod_group_body(api_version=api_version, metadata=wanted)
+    read = {"scheduling.k8s.io": gang_specs.native_pod_group}.get(
+        api_version.partition("/")[0], gang_specs.pod_group
+    )
+
+    assert 90 == read(body).options.min_runtime_seconds

@@ -1,0 +1,66 @@
+"""Labels of namespaces are known from the first event on, and before."""
+
+from typing import Any
+
+import pytest
+
+from gang_scheduler.api.kinds import NAMESPACES
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode import namespaces
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.namespaces import DeclaredNamespace
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.pod_affinity.namespaces import Namespaces
+
+OWN = {"kubernetes.io/metadata.name": "team"}
+
+
+def body(labels: Any = None) -> dict[str, Any]:
+    metadata = {"name": "team", "uid": "uid-team", "labels": labels}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def test_a_namespace_is_read_with_the_label_that_every_one_has() -> None:
+    expected = DeclaredNamespace("uid-team", "team", {"tier": "a", **OWN})
+    assert expected == namespaces.read(body({"tier": "a"}))
+
+
+def test_a_namespace_that_cannot_be_read_is_refused_by_field() -> None:
+    with pytest.raises(InvalidField) as caught:
+        namespaces.read(body({"tier": 1}))
+
+    assert ("metadata.labels[tier]", 1) == (caught.value.field, caught.value.value)
+
+
+def test_a_namespace_that_nobody_has_shown_has_its_name() -> None:
+    assert OWN == Namespaces().labels_of("team")
+
+
+def test_it_is_told_whether_labels_are_others() -> None:
+    known = Namespaces()
+    told = [known.seen(namespaces.read(body(labels))) for labels in ({}, {"a": "1"}, {"a": "1"})]
+
+    assert [False, True, False] == told
+    assert ("team", OWN, "") == (known.gone("uid-team"), known.labels_of("team"), known.gone("x"))
+
+
+def test_namespaces_come_in_through_the_intake_and_leave_by_event_or_sweep() -> None:
+    cache = Cache(["s"])
+    intake = Intake(cache)
+    steps = []
+    for event in ("ADDED", "DELETED", "ADDED"):
+        intake.namespace({"type": event, "object": body()})
+        steps.append(sorted(cache.uids(NAMESPACES)))
+    cache.uid_gone(NAMESPACES, "uid-team")
+
+    assert [["uid-team"], [], ["uid-team"]] == steps
+    assert [] == sorted(cache.uids(NAMESPACES))
+
+
+def test_a_namespace_that_was_created_again_has_only_its_new_uid() -> None:
+    known = Namespaces()
+    for uid in ("first", "second"):
+        known.seen(DeclaredNamespace(uid, "team", {}))
+
+    assert ["second"] == list(known.uids)
+    assert ("", "team") == (known.gone("first"), known.gone("second"))

@@ -1,0 +1,161 @@
+"""An older state than the one that is known is no news, and what was deleted does not come back."""
+
+from typing import Any
+
+import pytest
+
+from api_objects import node_body, pod_body
+from builders import SCHEDULER
+from gang_scheduler.decode import resource_versions
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.pods import pod as pod_decode
+from gang_scheduler.decode.resource_versions import Versions
+from gang_scheduler.model.plan import Bind
+from gang_scheduler.state.cache import Cache
+
+
+class Told:
+    """A cache, and what it is told of one pod, a node and their versions."""
+
+    def __init__(self) -> None:
+        self.cache = Cache([SCHEDULER])
+        self.intake = Intake(self.cache)
+        self.intake.node({"type": None, "object": node("n1", 1)})
+
+    def pod(self, version: int, change: str | None = "MODIFIED", **spec: Any) -> None:
+        """Tell of the pod in a version."""
+        self.intake.pod({"type": change, "object": pod(version, **spec)})
+
+    def free(self) -> int:
+        """Return how much CPU is free, in thousandths."""
+        axis = self.cache.room.table().axis["cpu"]
+        return int(self.cache.room.free()[:, axis].sum())
+
+
+def pod(version: int, **spec: Any) -> dict[str, Any]:
+    return pod_body("a", metadata={"resourceVersion": str(version)}, **spec)
+
+
+def node(name: str, version: int, cpu: str = "8") -> dict[str, Any]:
+    offered = {"cpu": cpu, "memory": "32Gi", "pods": "110"}
+    metadata = {"resourceVersion": str(version)}
+    return node_body(name, allocatable=offered, metadata=metadata)
+
+
+def test_a_bound_pod_is_not_unbound_by_an_older_state() -> None:
+    told = Told()
+    told.pod(12, nodeName="n1")
+
+    told.pod(11)
+
+    assert 7000 == told.free()
+
+
+def test_a_bind_of_ours_that_was_shown_is_not_undone_by_an_older_state() -> None:
+    told = Told()
+    told.pod(10)
+    told.cache.assume(Bind(pod_decode.pod(pod(10)), "n1"))
+    told.pod(12, nodeName="n1")
+
+    told.pod(11)
+
+    assert 7000 == told.free()
+
+
+def test_a_bind_of_ours_outlives_every_state_that_is_older_than_it() -> None:
+    told = Told()
+    told.pod(10)
+    told.cache.assume(Bind(pod_decode.pod(pod(10)), "n1"))
+
+    for version in (10, 11, 9):
+        told.pod(version)
+
+    assert 7000 == told.free()
+
+
+def test_a_pod_that_was_deleted_does_not_come_back_with_an_older_state() -> None:
+    told = Told()
+    told.pod(12, nodeName="n1")
+    told.pod(13, "DELETED", nodeName="n1")
+
+    told.pod(12, nodeName="n1")
+
+    assert 8000 == told.free()
+
+
+def test_a_pod_that_a_list_did_not_have_any_more_does_not_come_back() -> None:
+    told = Told()
+    told.pod(12, nodeName="n1")
+    told.intake.missing("uid-a")
+    told.cache.pod_gone("uid-a")
+
+    told.pod(14, nodeName="n1")
+
+    assert 8000 == told.free()
+
+
+def test_a_node_does_not_grow_by_an_older_state() -> None:
+    told = Told()
+    told.intake.node({"type": "MODIFIED", "object": node("n1", 7, cpu="2")})
+
+    told.intake.node({"type": "MODIFIED", "object": node("n1", 6)})
+
+    assert 2000 == told.free()
+
+
+def test_the_same_state_may_come_twice() -> None:
+    told = Told()
+    told.pod(12, nodeName="n1")
+
+    told.pod(12, None, nodeName="n1")
+
+    assert 7000 == told.free()
+
+
+def test_an_object_that_could_not_be_read_may_become_readable() -> None:
+    told = Told()
+    broken = [{"name": "c", "resources": {"requests": {"cpu": "much"}}}]
+    told.pod(12, nodeName="n1", containers=broken)
+    assert {"uid-a"} == told.intake.broken
+
+    told.pod(13, nodeName="n1")
+
+    assert (7000, set()) == (told.free(), told.intake.broken)
+
+
+def test_states_without_a_version_are_always_news() -> None:
+    known = Versions()
+    known.seen("a", "7")
+
+    assert known.seen("a", "")
+    assert known.seen("a", "not-a-number")
+
+
+def test_only_so_many_deletions_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource_versions, "MOST_GONE", 2)
+    known = Versions()
+    for uid in "abc":
+        known.gone(uid, "7")
+
+    assert [True, False, False] == [known.seen(uid, "6") for uid in "abc"]
+
+
+def test_a_history_that_was_restored_from_a_backup_is_believed() -> None:
+    known = Versions()
+    known.seen("a", "90")
+    known.gone("b", "80")
+
+    known.as_of("50", before=known.newest)
+
+    assert [True, True] == [known.seen(uid, "40") for uid in "ab"]
+
+
+def test_a_list_that_was_asked_for_before_the_newest_was_seen_is_no_restored_history() -> None:
+    known = Versions()
+    known.seen("a", "50")
+    before = known.newest
+    known.seen("a", "90")
+
+    known.as_of("60", before)
+
+    assert not known.seen("a", "55")

@@ -1,0 +1,140 @@
+"""What a request means on the trees there are."""
+
+import pytest
+
+import forests
+from builders import node
+from forests import BLOCK, SCHEME, SPINE
+from gang_scheduler.model.gangs import Problem, Reason
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.topology_request import HOSTNAME, Gathering, LayerRef, Slices
+from gang_scheduler.model.network.topology_scope import Ground, resolve, sizes_of
+from gang_scheduler.model.nodes import NodeTable
+
+NODES = NodeTable([node("n1", labels={**forests.labels_of("s/b"), "zone": "z"})])
+RACKS = Scheme("Topology racks", (Layer("rack", label_keys=("rack",)), Layer(NODE_LAYER, "rack")))
+
+
+def named(*layers: str) -> tuple[LayerRef, ...]:
+    return tuple(LayerRef(layer) for layer in layers)
+
+
+def labelled(*keys: str) -> tuple[LayerRef, ...]:
+    return tuple(LayerRef(key, by_label=True) for key in keys)
+
+
+def ground(gathering: Gathering, *schemes: Scheme) -> Ground:
+    found = resolve(gathering, schemes or (SCHEME,), NODES)
+    assert isinstance(found, Ground), found
+    return found
+
+
+def problem(gathering: Gathering, *schemes: Scheme) -> Problem:
+    found = resolve(gathering, schemes, NODES)
+    assert isinstance(found, Problem), found
+    return found
+
+
+def test_the_lowest_layer_to_gather_in_counts() -> None:
+    assert 2 == ground(Gathering(must=named(BLOCK, SPINE))).must
+
+
+def test_a_label_key_names_the_layer_that_has_it() -> None:
+    assert 1 == ground(Gathering(must=labelled(forests.SPINE_KEY))).must
+
+
+def test_the_host_name_is_the_layer_of_the_nodes_in_every_tree() -> None:
+    assert 3 == ground(Gathering(must=labelled(HOSTNAME))).must
+    assert 2 == ground(Gathering(must=labelled(HOSTNAME)), RACKS).must
+
+
+def test_preferring_upward_prefers_every_layer_above() -> None:
+    asked = Gathering(prefer=labelled(forests.BLOCK_KEY), upward=True)
+
+    assert (1, 2) == ground(asked).prefer
+
+
+def test_a_later_tree_is_taken_where_the_first_has_not_all_layers() -> None:
+    asked = Gathering(must=labelled("rack"))
+
+    assert RACKS == ground(asked, SCHEME, RACKS).tree.scheme
+
+
+def test_a_label_that_no_tree_has_makes_a_tree() -> None:
+    found = ground(Gathering(must=labelled("zone")), SCHEME)
+
+    assert ("zone", NODE_LAYER) == tuple(layer.name for layer in found.tree.layers)
+    assert ("z",) == found.tree.levels[1].names
+
+
+def test_without_any_tree_there_are_nodes() -> None:
+    found = resolve(Gathering(must=labelled(HOSTNAME)), (), NODES)
+
+    assert isinstance(found, Ground)
+    assert 1 == found.must
+
+
+def test_one_request_cannot_ask_for_two_trees() -> None:
+    both = Gathering(must=labelled("rack", forests.SPINE_KEY))
+
+    assert Reason.INVALID_SPEC is problem(both, SCHEME, RACKS).reason
+
+
+def test_a_misspelt_layer_is_met_with_a_guess() -> None:
+    found = problem(Gathering(must=named("spineLayer")), SCHEME)
+
+    assert Reason.UNKNOWN_LAYER is found.reason
+    assert (
+        'layer "spineLayer" is unknown: the layers are SpineLayer, BlockLayer, NodeTopologyLayer; '
+        "did you mean SpineLayer?"
+    ) == found.message
+
+
+def test_a_layer_like_nothing_known_is_met_without_one() -> None:
+    assert "did you mean" not in problem(Gathering(must=named("Zebra")), SCHEME).message
+
+
+def test_without_a_tree_every_layer_is_unknown() -> None:
+    found = problem(Gathering(must=named(SPINE)))
+
+    assert 'layer "SpineLayer" is unknown: there is no topology' == found.message
+
+
+def test_an_unknown_layer_that_is_only_preferred_is_told_and_left_out() -> None:
+    found = ground(Gathering(prefer=named(SPINE, "Zebra")))
+
+    assert (1,) == found.prefer
+    assert found.unknown is not None
+    assert "Zebra" in found.unknown.message
+
+
+@pytest.mark.parametrize(
+    ("slices", "sizes"),
+    [
+        ([], (1, 1, 1, 1)),
+        ([(SPINE, 4)], (4, 4, 1, 1)),
+        ([(SPINE, 8), (BLOCK, 4), (NODE_LAYER, 2)], (8, 8, 4, 2)),
+        # What is a multiple of 4 in every block, and of 6 in every spine, is one of 12 there.
+        ([(SPINE, 6), (BLOCK, 4)], (12, 12, 4, 1)),
+    ],
+)
+def test_sizes_by_depth(slices: list[tuple[str, int]], sizes: tuple[int, ...]) -> None:
+    asked = [Slices(LayerRef(layer), size, whole=True) for layer, size in slices]
+
+    assert sizes == sizes_of(asked, ground(Gathering()))
+
+
+def test_runs_of_ranks_cannot_be_in_a_layer_above_the_one_to_gather_in() -> None:
+    where = ground(Gathering(must=named(BLOCK)))
+
+    found = sizes_of([Slices(LayerRef(SPINE), 2)], where)
+
+    assert isinstance(found, Problem)
+    assert 'the slice layer "SpineLayer" is above' in found.message
+
+
+def test_runs_of_ranks_go_from_coarse_to_fine() -> None:
+    found = sizes_of([Slices(LayerRef(BLOCK), 4), Slices(LayerRef(SPINE), 2)], ground(Gathering()))
+
+    assert isinstance(found, Problem)
+    assert "must be below the layer of the slices before it" in found.message

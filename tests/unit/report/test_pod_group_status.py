@@ -1,0 +1,242 @@
+"""Where a gang is, and what is wrong with it though it holds nothing up, on its PodGroup."""
+
+from typing import Any
+
+import pytest
+
+import builders
+from gang_scheduler.model.gangs import Problem, Reason
+from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.plan import Bind, Placed, Plan, Refused, Warned
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs.gang_info import Preempting, Record
+from gang_scheduler.state.gangs.phases import nodes_of
+
+KEY = builders.gang_key("a")
+STRANGE = Problem(Reason.UNKNOWN_LAYER, 'layer "spineLayer" is unknown')
+
+
+def written(record: Record, view: View) -> dict[str, Any]:
+    assert record.declaration is not None
+    return status_of(record, record.declaration, view)
+
+
+def condition(record: Record, present: list[dict[str, Any]] | None = None) -> dict[str, str] | None:
+    """Return the condition on unknown layers without the moments, if there is one."""
+    found = written(record, View({"conditions": present or []}, now=7))["conditions"]
+    kept = ("status", "reason", "message")
+    named = ({key: each[key] for key in kept} for each in found if each["type"] == "UnknownLayer")
+    return next(named, None)
+
+
+def record_of(*members: Pod, warnings: tuple[Problem, ...] | None = None) -> Record:
+    said = builders.declaration("a")
+    members_by_uid = {each.uid: each for each in members}
+    return Record(KEY, members_by_uid, {said.uid: said}, warnings=warnings)
+
+
+def cache_of(*members: Pod, minimum: int = 1) -> Cache:
+    cache = Cache([builders.SCHEDULER])
+    said = builders.declaration("a", minimum)
+    assert said.resource is not None
+    cache.described(said.resource.group, said.uid, [said])
+    for each in members:
+        cache.pod_seen(each)
+    return cache
+
+
+def decide(cache: Cache, plan: Plan) -> None:
+    """Note the decisions of a cycle, as the loop does."""
+    for placed in plan.placed:
+        cache.gangs.placed(placed.gang.key)
+    for refused in plan.refused:
+        cache.gangs.refused(refused, 1000)
+    for warned in plan.warned:
+        cache.gangs.warned(warned)
+
+
+def domain_written(domain: Domain | None) -> str | None:
+    found: str | None = written(record_of(), View({}, now=0, domain=domain))["domain"]
+    return found
+
+
+def test_the_domain_is_its_layer_and_its_path() -> None:
+    domain = Domain("BlockLayer", ("spine-1", "block-2"))
+
+    assert "BlockLayer/spine-1/block-2" == domain_written(domain)
+
+
+def test_the_whole_cluster_is_no_domain() -> None:
+    # Null removes what is written already.
+    assert domain_written(None) is None
+
+
+def test_a_gang_is_where_its_living_members_are() -> None:
+    members = [
+        builders.pod("a-0", node="n1"),
+        builders.pod("a-1", node="n2"),
+        builders.pod("a-2"),
+        builders.pod("a-3", node="n3", phase="Failed"),
+    ]
+
+    assert {"n1", "n2"} == nodes_of(record_of(*members))
+
+
+def test_a_gang_is_nowhere_before_a_member_is_known_to_be_somewhere() -> None:
+    members = [builders.pod(f"a-{i}", gang="a") for i in range(3)]
+    cache = cache_of(*members)
+    record = cache.gangs.records[KEY]
+
+    found = [nodes_of(record)]
+    for member in members:
+        cache.assume(Bind(member, f"n-{member.name}"))
+    found.append(nodes_of(record))
+    for member in members:
+        cache.pod_seen(builders.pod(member.name, gang="a", node=f"n-{member.name}"))
+        found.append(nodes_of(record))
+
+    # Not one node after the other: the domain is written once.
+    whole = {"n-a-0", "n-a-1", "n-a-2"}
+    assert [set(), set(), whole, whole, whole] == found
+
+
+def test_a_warning_is_a_condition() -> None:
+    expected = {"status": "True", "reason": "UnknownLayer", "message": STRANGE.message}
+    assert expected == condition(record_of(warnings=(STRANGE,)))
+
+
+def test_warnings_of_one_kind_are_one_condition() -> None:
+    other = Problem(Reason.UNKNOWN_LAYER, 'layer "rack" is unknown')
+    found = condition(record_of(warnings=(STRANGE, other)))
+
+    assert found is not None
+    assert f"{STRANGE.message}; {other.message}" == found["message"]
+
+
+@pytest.mark.parametrize("warnings", [None, ()])
+def test_without_a_warning_there_is_no_condition(warnings: tuple[Problem, ...] | None) -> None:
+    assert condition(record_of(warnings=warnings)) is None
+
+
+def test_what_is_no_longer_so_is_said_where_it_was_said() -> None:
+    present = [{"type": "UnknownLayer", "status": "True", "reason": "UnknownLayer"}]
+
+    expected = {"status": "False", "reason": "Resolved", "message": ""}
+    assert expected == condition(record_of(warnings=()), present)
+
+
+def test_before_the_first_try_what_was_said_stands() -> None:
+    said = {"type": "UnknownLayer", "status": "True", "reason": "UnknownLayer", "message": "it"}
+
+    expected = {"status": "True", "reason": "UnknownLayer", "message": "it"}
+    assert expected == condition(record_of(warnings=None), [said])
+
+
+def test_the_same_condition_tells_of_a_layer_that_holds_a_gang_up() -> None:
+    cache = cache_of(builders.pod("a-0", gang="a"))
+    waits = builders.gang("a")
+    refused = Refused(waits, STRANGE.reason, waits.pending, detail=STRANGE.message)
+    decide(cache, Plan(refused=(refused,)))
+
+    expected = {"status": "True", "reason": "UnknownLayer", "message": STRANGE.message}
+    assert expected == condition(cache.gangs.records[KEY])
+
+
+def test_a_warning_lasts_until_the_next_verdict() -> None:
+    cache = cache_of(builders.pod("a-0", gang="a"))
+    gang = builders.gang("a")
+    placed = Placed(gang, (Bind(gang.pending[0], "n1"),))
+    warned = Plan(placed=(placed,), warned=(Warned(gang, STRANGE), Warned(gang, STRANGE)))
+    record = cache.gangs.records[KEY]
+
+    found = [record.warnings]
+    for plan in (warned, Plan(), Plan(placed=(placed,))):
+        decide(cache, plan)
+        found.append(record.warnings)
+
+    assert [None, (STRANGE,), (STRANGE,), ()] == found
+
+
+def test_a_bound_gang_with_other_options_is_not_warned_any_more() -> None:
+    cache = cache_of(builders.pod("a-0", gang="a", node="n1"))
+    record = cache.gangs.records[KEY]
+    found = []
+    for said in (builders.declaration("a", 2), builders.declaration("a", 2, strict=False)):
+        decide(cache, Plan(warned=(Warned(builders.gang("a"), STRANGE),)))
+        cache.described("scheduling.sigs.k8s.io", said.uid, [said])
+        found.append(record.warnings)
+
+    assert [(STRANGE,), ()] == found
+
+
+# Preemption.
+
+
+def of_preemption(record: Record, view: View) -> dict[str, tuple[str, str, str]]:
+    """Return the conditions on preemptions: status, reason and message by type."""
+    return {
+        each["type"]: (each["status"], each["reason"], each["message"])
+        for each in written(record, view)["conditions"]
+        if each["type"] in {"Preempting", "Preempted", "RoomLost"}
+    }
+
+
+def preempting() -> Record:
+    record = record_of(builders.pod("a-0"))
+    record.tried = True
+    record.preempting = Preempting(7, ("uid-x", "uid-y"), "SpineLayer/s1")
+    return record
+
+
+def test_a_gang_that_room_is_made_for_says_by_whom_and_where() -> None:
+    expected = ("True", "WaitingForVictims", "2 pods make room in SpineLayer/s1")
+    assert {"Preempting": expected} == of_preemption(preempting(), View({}, now=7))
+
+
+def test_room_that_was_lost_is_told_with_its_cause() -> None:
+    view = View({}, now=7, room_lost="node n1 is gone")
+
+    expected = ("True", "Unschedulable", "node n1 is gone")
+    assert expected == of_preemption(preempting(), view)["RoomLost"]
+
+
+def test_when_the_gang_is_bound_all_of_that_is_over() -> None:
+    said = [{"type": each, "status": "True"} for each in ("Preempting", "Preempted", "RoomLost")]
+    record = record_of(builders.pod("a-0", node="n1"))
+
+    found = of_preemption(record, View({"conditions": said}, now=7, room_lost="it"))
+
+    assert dict.fromkeys(("Preempting", "Preempted", "RoomLost"), ("False", "Scheduled", "")) == (
+        found
+    )
+
+
+def test_what_was_said_before_a_restart_stands_until_the_gang_is_tried() -> None:
+    said = {"type": "Preempting", "status": "True", "reason": "it", "message": "was so"}
+    record = record_of(builders.pod("a-0"))
+
+    found = of_preemption(record, View({"conditions": [said]}, now=7))
+
+    assert {"Preempting": ("True", "it", "was so")} == found
+
+
+def test_a_victim_says_who_took_its_members() -> None:
+    record = record_of(builders.pod("a-0"))
+    record.preempted_by = "default/high"
+
+    words = "members were evicted to make room for default/high"
+    expected = ("True", "PreemptionByScheduler", words)
+    assert expected == of_preemption(record, View({}, now=7))["Preempted"]
+
+
+def test_a_native_victim_says_so_in_the_condition_of_kubernetes() -> None:
+    record = record_of(builders.pod("a-0"))
+    record.preempted_by = "default/high"
+    assert record.declaration is not None
+
+    status = native_status_of(record, record.declaration, View({}, now=7))
+
+    found = {each["type"]: each["status"] for each in status["conditions"]}
+    assert {"DisruptionTarget": "True"} == found

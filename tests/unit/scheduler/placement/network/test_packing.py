@@ -1,0 +1,83 @@
+"""Members of several classes, packed together; what is hopeless is not tried."""
+
+from dataclasses import replace
+
+import forests
+from builders import ask, gang, group, pod, snapshot
+from counting import Calls, calls_of
+from forests import SCHEME, SPINE, must
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.pods import Ask
+from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.effort import MOST_OF_ALL
+from gang_scheduler.scheduler.profile import PROFILES
+from plans import nodes_of
+
+TRIED, SEARCHED = "packing.Packing._seat_each", "exact_packing.pack"
+
+
+def unlike(name: str, *asks: Ask) -> GangGroup:
+    """Return a gang that must gather under a spine, of members that ask for this."""
+    members = [replace(pod(f"{name}-{i}", gang=name), ask=each) for i, each in enumerate(asks)]
+    return group(gang(name, members=members), gathering=must(SPINE))
+
+
+def decide(*groups: GangGroup, spines: int, nodes: int) -> tuple[Plan, Calls]:
+    """Return the plan for spines of so many nodes of 10 CPUs, and the calls that it took."""
+    blocks = {f"s{i}/b{i}": range(i * nodes, (i + 1) * nodes) for i in range(spines)}
+    cluster = snapshot(forests.nodes(blocks, cpu=10), groups, schemes=[SCHEME])
+    plans: list[Plan] = []
+    calls = calls_of(lambda: plans.append(schedule(cluster, PROFILES["binpack"])))
+    return plans[0], calls
+
+
+def halves(number: int, least: int = 5001) -> list[Ask]:
+    return [ask(cpu=f"{least + i}m") for i in range(number)]
+
+
+def test_eleven_classes_over_half_a_node_are_refused_without_a_try() -> None:
+    plan, calls = decide(unlike("g", *halves(11)), spines=64, nodes=10)
+
+    assert ({}, 0, 0) == (nodes_of(plan), calls[TRIED], calls[SEARCHED])
+    assert diagnosis.CUT_OFF not in diagnosis.describe(plan.refused[0])
+
+
+def test_ten_of_them_have_a_node_each() -> None:
+    plan, calls = decide(unlike("g", *halves(10)), spines=64, nodes=10)
+
+    assert 10 == len(set(nodes_of(plan).values()))
+    assert calls[TRIED] <= 3
+
+
+def test_of_domains_that_are_alike_one_is_tried() -> None:
+    # Three of 4.1 and three of 3.4 need three nodes by counting, and four in fact.
+    asks = [ask(cpu=f"{4100 + i}m") for i in range(3)] + [ask(cpu=f"{3400 + i}m") for i in range(3)]
+
+    one, many = (decide(unlike("g", *asks), spines=n, nodes=2)[1] for n in (1, 40))
+
+    assert one[TRIED] == many[TRIED]
+
+
+def test_what_is_packed_at_last_is_as_it_was_tried() -> None:
+    asks = [ask(cpu=n) for n in (7, 6, 4, 3, 5, 5)]
+
+    plan, _ = decide(unlike("g", *asks), spines=3, nodes=4)
+
+    assert 6 == len(nodes_of(plan))
+    assert 3 == len(set(nodes_of(plan).values()))
+
+
+def test_many_gangs_of_many_classes_are_not_all_searched_in_one_cycle() -> None:
+    # Any two fit on a node by counting, and no arrangement has a place for all.
+    gangs = [
+        unlike(f"g{k}", *(ask(cpu=f"{4700 + (37 * i + k) % 600}m") for i in range(16)))
+        for k in range(40)
+    ]
+
+    plan, calls = decide(*gangs, spines=20, nodes=8)
+
+    described = [diagnosis.describe(each) for each in plan.refused]
+    assert any(diagnosis.CUT_OFF in each for each in described)
+    assert calls["effort.Effort.spend"] <= 1.5 * MOST_OF_ALL

@@ -1,0 +1,253 @@
+"""What a gang does that does not fit, and what others of the same cycle see of it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import forests
+from builders import gang, group, node, snapshot, tenant, tenants
+from forests import BLOCK, SCHEME, SPINE, TWELVE, must
+from gang_scheduler.model.bound_pods import Tenant, Tenants
+from gang_scheduler.model.gangs import UNDER_WAY, Gang, GangGroup
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.policies import PreemptionRules
+from gang_scheduler.scheduler.preemption.evaluator import NOT_HELPFUL
+from gang_scheduler.scheduler.profile import PROFILES
+from plans import nodes_of, nominations_of, reasons, victims_of
+
+NOW = 10_000
+
+
+def decide(
+    nodes: Sequence[Node], held: Tenants | None, *gangs: Gang | GangGroup, most_victims: int = 0
+) -> Plan:
+    rules = PreemptionRules(most_victims=most_victims)
+    profile = replace(PROFILES["binpack"], preemption=rules)
+    return schedule(snapshot(nodes, gangs, schemes=[SCHEME], tenants=held, taken_at=NOW), profile)
+
+
+def low(name: str, where: str, *, cpu: int = 4, priority: int = 1, **others: Any) -> Tenant:
+    return tenant(name, where, cpu=cpu, priority=priority, **others)
+
+
+def high(name: str = "a", *, pods: int = 1, priority: int = 10, spares_others: str = "") -> Gang:
+    return gang(name, pods=pods, cpu=4, priority=priority, spares_others=spares_others)
+
+
+def words(plan: Plan) -> dict[str, str]:
+    return {refused.gang.key.name: refused.preemption for refused in plan.refused}
+
+
+# Words.
+
+
+def test_who_makes_room_waits_for_victims() -> None:
+    plan = decide([node("n1", cpu=4)], tenants(low("x", "n1")), high())
+
+    assert ({"x"}, {"a-0": "n1"}, {}) == (victims_of(plan), nominations_of(plan), nodes_of(plan))
+    assert {"a": "WaitingForVictims"} == reasons(plan)
+    assert {"a": "1 pod is evicted to make room."} == words(plan)
+
+
+def test_without_anybody_below_nothing_is_said() -> None:
+    plan = decide([node("n1", cpu=4)], tenants(low("x", "n1", priority=10)), high())
+
+    assert ({"a": "Unschedulable"}, {"a": ""}) == (reasons(plan), words(plan))
+
+
+def test_where_nobody_looks_for_victims_nobody_goes() -> None:
+    plan = decide([node("n1", cpu=4)], None, high(pods=2))
+
+    assert ({"a": "Unschedulable"}, {"a": ""}) == (reasons(plan), words(plan))
+
+
+def test_where_all_would_be_too_few_nobody_goes() -> None:
+    plan = decide([node("n1", cpu=4)], tenants(low("x", "n1")), high(pods=2))
+
+    assert set() == victims_of(plan)
+    assert {"a": NOT_HELPFUL} == words(plan)
+
+
+def test_a_refusal_says_what_the_domains_would_offer_at_best() -> None:
+    held = (low(f"x-{i}", f"node-{i}", cpu=8, priority=99 * (i == 5)) for i in range(12))
+    wide = group(gang("a", pods=4, cpu=8, priority=10), gathering=must(BLOCK))
+
+    said = words(decide(forests.nodes(TWELVE, cpu=8), tenants(*held), wide))["a"]
+
+    assert said.startswith(f"{NOT_HELPFUL} At best: ")
+    assert "BlockLayer/block-0: 3" in said
+    assert "BlockLayer/block-2: 1" in said
+
+
+def test_the_other_gangs_of_a_group_say_who_tried() -> None:
+    one, other = high("a"), high("b")
+
+    said = words(decide([node("n1", cpu=4)], tenants(low("x", "n1")), group(one, other)))
+
+    attempted = f"preemption already attempted by default/a with message {NOT_HELPFUL}"
+    assert {"a": NOT_HELPFUL, "b": attempted} == said
+
+
+def test_who_spares_others_says_why() -> None:
+    proud = high(spares_others="preemptionPolicy of a-0 is Never.")
+
+    plan = decide([node("n1", cpu=4)], tenants(low("x", "n1")), proud)
+
+    assert set() == victims_of(plan)
+    assert {"a": "Unschedulable"} == reasons(plan)
+    assert {"a": "preemptionPolicy of a-0 is Never."} == words(plan)
+
+
+def test_one_gang_that_spares_others_stops_its_group() -> None:
+    several = group(high("a"), high("b", spares_others="b may not."))
+
+    plan = decide([node("n1")], tenants(low("x", "n1", cpu=8)), several)
+
+    assert set() == victims_of(plan)
+    assert "b may not." == words(plan)["a"]
+
+
+def test_the_like_of_one_that_spares_others_is_tried_all_the_same() -> None:
+    nodes, held = [node("n1", cpu=4)], tenants(low("x", "n1"))
+
+    plan = decide(nodes, held, high("a", spares_others="a may not."), high("b"))
+
+    assert {"b-0": "n1"} == nominations_of(plan)
+    assert {"a": "Unschedulable", "b": "WaitingForVictims"} == reasons(plan)
+
+
+def test_the_surplus_of_a_running_gang_makes_nobody_go() -> None:
+    running = gang("a", pods=2, min_member=2, bound=2, cpu=4, priority=10)
+
+    plan = decide([node("n1", cpu=4)], tenants(low("x", "n1")), running)
+
+    assert (set(), {}) == (victims_of(plan), nominations_of(plan))
+    assert {"a": "Unschedulable"} == reasons(plan)
+
+
+def test_the_missing_member_of_a_running_gang_makes_room() -> None:
+    running = gang("a", pods=1, min_member=3, bound=2, cpu=4, priority=10)
+
+    plan = decide([node("n1", cpu=4)], tenants(low("x", "n1")), running)
+
+    assert ({"x"}, {"a-0": "n1"}) == (victims_of(plan), nominations_of(plan))
+
+
+# Those that leave already.
+
+
+def test_who_terminates_makes_room() -> None:
+    leaving = low("leaving", "n2", deleting=True)
+
+    plan = decide([node("n1", cpu=4), node("n2", cpu=4)], tenants(low("x", "n1"), leaving), high())
+
+    assert (set(), {"a-0": "n2"}) == (victims_of(plan), nominations_of(plan))
+    assert ({"a": "WaitingForVictims"}, {"a": UNDER_WAY}) == (reasons(plan), words(plan))
+
+
+def test_who_terminates_makes_room_whatever_its_priority() -> None:
+    leaving = low("leaving", "n1", priority=99, deleting=True, evictable=False)
+
+    plan = decide([node("n1", cpu=4)], tenants(leaving), high())
+
+    assert {"a-0": "n1"} == nominations_of(plan)
+
+
+def test_who_spares_others_may_wait_for_those_that_leave() -> None:
+    plan = decide(
+        [node("n1", cpu=4)],
+        tenants(low("x", "n1", deleting=True)),
+        high(spares_others="preemptionPolicy of a-0 is Never."),
+    )
+
+    assert {"a-0": "n1"} == nominations_of(plan)
+
+
+def test_with_those_that_leave_fewer_must_go() -> None:
+    held = tenants(low("leaving", "n1", deleting=True), low("x", "n2"), low("y", "n3"))
+
+    plan = decide([node(f"n{i}", cpu=4) for i in (1, 2, 3)], held, high(pods=2))
+
+    assert 1 == len(victims_of(plan))
+    assert "n1" in nominations_of(plan).values()
+
+
+# Several gangs in one cycle.
+
+
+def test_two_gangs_do_not_share_a_victim() -> None:
+    held = tenants(low("x", "n1"), low("y", "n2", priority=2))
+
+    plan = decide([node("n1", cpu=4), node("n2", cpu=4)], held, high("a"), high("b", priority=9))
+
+    assert {"a-0": "n1", "b-0": "n2"} == nominations_of(plan)
+    assert [{"x"}, {"y"}] == [{v.pod.name for v in made.victims} for made in plan.preemptions]
+
+
+def test_the_second_uses_what_the_victims_of_the_first_leave_over() -> None:
+    plan = decide([node("n1")], tenants(low("x", "n1", cpu=8)), high("a"), high("b", priority=9))
+
+    assert ({"x"}, {"a-0": "n1", "b-0": "n1"}) == (victims_of(plan), nominations_of(plan))
+
+
+def test_the_second_waits_for_the_victims_of_the_first_and_evicts_nobody_for_it() -> None:
+    held = tenants(low("x", "n1", cpu=8), low("y", "n2", priority=5))
+
+    plan = decide([node("n1"), node("n2", cpu=4)], held, high("a"), high("b", priority=9))
+
+    assert ({"x"}, {"a-0": "n1", "b-0": "n1"}) == (victims_of(plan), nominations_of(plan))
+    assert {"a": "1 pod is evicted to make room.", "b": UNDER_WAY} == words(plan)
+
+
+def test_a_lower_gang_does_not_take_room_that_is_kept_since_this_cycle() -> None:
+    held = tenants(low("leaving", "n1", cpu=4, deleting=True))
+
+    plan = decide([node("n1", cpu=4)], held, high("a"), high("b", priority=9))
+
+    assert {"a-0": "n1"} == nominations_of(plan)
+    assert {"a": "WaitingForVictims", "b": "Unschedulable"} == reasons(plan)
+
+
+def test_the_second_finds_the_surplus_used_up() -> None:
+    elastic = [low(f"e-{i}", f"n{i}", gang="e") for i in range(3)]
+    nodes = [node(f"n{i}", cpu=4) for i in range(4)]
+    held = tenants(*elastic, low("x", "n3", priority=1), surplus={"e": 1})
+
+    plan = decide(nodes, held, high("a"), high("b", priority=9))
+
+    first, second = ({each.pod.name for each in made.victims} for made in plan.preemptions)
+    assert (1, {"x"}) == (len(first), second)
+    assert first < {"e-0", "e-1", "e-2"}
+
+
+def test_the_second_finds_the_budget_used_up() -> None:
+    covered = [low(f"c-{i}", f"n{i}", budgets=["b"]) for i in range(2)]
+    held = tenants(*covered, low("x", "n2", priority=5), allowed={"b": 1})
+
+    plan = decide([node(f"n{i}", cpu=4) for i in range(3)], held, high("a"), high("b", priority=9))
+
+    first, second = ({each.pod.name for each in made.victims} for made in plan.preemptions)
+    assert (1, {"x"}) == (len(first), second)
+    assert first < {"c-0", "c-1"}
+
+
+def test_a_preemption_that_is_too_large_leaves_its_like_alone_too() -> None:
+    held = tenants(*(low(f"x-{i}", "n1", cpu=1) for i in range(4)))
+
+    plan = decide([node("n1", cpu=4)], held, high("a"), high("b"), most_victims=3)
+
+    assert set() == victims_of(plan)
+    assert {"needs 4 victims, and at most 3 are allowed."} == set(words(plan).values())
+
+
+def test_a_gang_that_fits_is_placed_beside_one_that_makes_room() -> None:
+    small = gang("small", cpu=1)
+    wide = group(gang("a", pods=2, cpu=8, priority=10), gathering=must(SPINE))
+    nodes = forests.nodes({"spine-0/block-0": (0, 1), "spine-1/block-1": (2,)}, cpu=8)
+
+    plan = decide(nodes, tenants(low("x", "node-0", cpu=8)), wide, small)
+
+    assert {"a-0", "a-1"} == set(nominations_of(plan))
+    assert {"small-0": "node-2"} == nodes_of(plan)

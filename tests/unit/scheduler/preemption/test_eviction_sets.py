@@ -1,0 +1,99 @@
+"""Many victims, of gangs that lie across each other."""
+
+import numpy as np
+
+from builders import ask as asks
+from builders import gang, gang_key, node, snapshot, tenant, tenants
+from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.preemption.eviction_sets import Closures
+from gang_scheduler.scheduler.preemption.potential_victims import Pool, Roster
+from gang_scheduler.scheduler.preemption.slots import Slots
+from gang_scheduler.scheduler.preemption.victim_costs import Tolls
+from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.scheduler.trial import Trial
+from plans import nominations_of, victims_of
+
+GANGS, SIZE = 32, 20
+
+
+def across(gangs: int = GANGS) -> list[Tenant]:
+    """Return gangs of 20 one-CPU pods: the first half of them on n0 to n19, the others beyond."""
+    return [
+        tenant(f"g{i}-{j}", f"n{j + SIZE * (i >= GANGS // 2)}", gang=f"g{i}", priority=1)
+        for i in range(gangs)
+        for j in range(SIZE)
+    ]
+
+
+def decide(*those: Tenant, surplus: dict[str, int] | None = None) -> Plan:
+    nodes = [node(f"n{i}", cpu=16) for i in range(2 * SIZE)]
+    high = gang("high", pods=SIZE, cpu=16, priority=10)
+    held = tenants(*those, surplus=surplus)
+    return schedule(snapshot(nodes, [high], tenants=held), PROFILES["binpack"])
+
+
+def gangs_of(victims: set[str]) -> set[str]:
+    return {name.partition("-")[0] for name in victims}
+
+
+def test_exactly_the_gangs_of_one_half_go() -> None:
+    plan = decide(*across())
+
+    assert {f"g{i}" for i in range(16)} == gangs_of(victims_of(plan))
+    assert (16 * SIZE, SIZE) == (len(victims_of(plan)), len(nominations_of(plan)))
+
+
+def test_the_half_with_fewer_gangs_goes() -> None:
+    plan = decide(*across(GANGS - 1))
+
+    assert {f"g{i}" for i in range(16, 31)} == gangs_of(victims_of(plan))
+
+
+def test_the_half_of_the_lower_priority_goes() -> None:
+    dear = [tenant(f"dear-{j}", f"n{j}", gang="dear", priority=2) for j in range(SIZE)]
+
+    plan = decide(*(each for each in across() if each.gang != gang_key("g0")), *dear)
+
+    assert {f"g{i}" for i in range(16, 32)} == gangs_of(victims_of(plan))
+
+
+def _closures(*those: Tenant, cpu: int, surplus: dict[str, int] | None = None) -> Closures:
+    nodes = [node("n1", cpu=4), node("n2", cpu=4)]
+    held = tenants(*those, surplus=surplus)
+    trial = Trial(snapshot(nodes, tenants=held))
+    roster = Roster(Tolls(held, below=9, now=0), trial.nodes)
+    everywhere = np.ones(2, dtype=np.bool_)
+    slots = Slots(asks(cpu=cpu), everywhere, trial)
+    return Closures(roster, slots, Pool(highest=9), roster.on_nodes(everywhere))
+
+
+def test_what_is_there_already_takes_nobody() -> None:
+    closures = _closures(tenant("x", "n1", cpu=4), cpu=4)
+
+    assert closures.take(1)
+    assert {} == closures.victims
+
+
+def test_a_closure_takes_its_gang_along() -> None:
+    pair = [tenant(f"g-{i}", where, gang="g", cpu=4) for i, where in enumerate(("n1", "n2"))]
+    closures = _closures(*pair, cpu=4)
+
+    assert closures.take(1)
+    assert {"uid-g-0", "uid-g-1"} == closures.victims.keys()
+
+
+def test_only_so_many_of_an_elastic_gang_go_as_it_takes() -> None:
+    elastic = [tenant(f"g-{i}", "n1", gang="g", cpu=1) for i in range(4)]
+    closures = _closures(*elastic, tenant("x", "n2", cpu=4), cpu=2, surplus={"g": 2})
+
+    assert closures.take(1)
+    assert 2 == len(closures.victims)
+
+
+def test_who_frees_nothing_is_not_taken() -> None:
+    closures = _closures(tenant("x", "n1", cpu=4), tenant("y", "n2", cpu=4), cpu=5)
+
+    assert not closures.take(1)
+    assert {} == closures.victims

@@ -1,0 +1,262 @@
+"""What an eviction costs, and whom it takes along."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from builders import gang_key, tenant, tenants
+from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.scheduler.preemption.eviction_units import NOBODY
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls, Victims
+
+NOW = 1000
+
+
+def victims(those: Iterable[Tenant]) -> Victims:
+    return {each.pod.uid: each for each in those}
+
+
+def names(those: Iterable[Tenant]) -> list[str]:
+    return [each.pod.name for each in those]
+
+
+def of_gang(name: str, pods: int, **fields: Any) -> list[Tenant]:
+    return [tenant(f"{name}-{i}", "n1", gang=name, **fields) for i in range(pods)]
+
+
+def tolls(
+    *those: Tenant,
+    below: int = 9,
+    surplus: dict[str, int] | None = None,
+    allowed: dict[str, int] | None = None,
+) -> Tolls:
+    return Tolls(tenants(*those, surplus=surplus, allowed=allowed), below, NOW)
+
+
+# Who may go.
+
+
+def test_who_outranks_leaves_or_is_protected_may_not_go() -> None:
+    found = tolls(
+        tenant("high", "n1", priority=10),
+        tenant("leaving", "n1", deleting=True),
+        tenant("protected", "n1", evictable=False),
+        tenant("low", "n1", priority=9),
+    )
+
+    assert ["low"] == names(found.evictable)
+
+
+def test_a_member_that_may_not_go_protects_its_gang() -> None:
+    found = tolls(*of_gang("g", 2), tenant("g-2", "n1", gang="g", priority=10))
+
+    assert [] == found.evictable
+    assert not found.may_break(gang_key("g"))
+
+
+def test_the_surplus_of_such_a_gang_may_go_all_the_same() -> None:
+    dear = tenant("g-2", "n1", gang="g", priority=10)
+    found = tolls(*of_gang("g", 2), dear, surplus={"g": 1})
+
+    assert ["g-0", "g-1"] == names(found.evictable)
+
+
+def test_one_victim_takes_its_gang_along() -> None:
+    whole = of_gang("g", 3)
+
+    assert victims(whole) == tolls(*whole).with_gangs(victims(whole[:1]))
+
+
+def test_surplus_takes_nobody_along() -> None:
+    whole = of_gang("g", 3)
+
+    assert victims(whole[:1]) == tolls(*whole, surplus={"g": 1}).with_gangs(victims(whole[:1]))
+
+
+def test_beyond_the_surplus_all_go() -> None:
+    whole = of_gang("g", 3)
+
+    assert victims(whole) == tolls(*whole, surplus={"g": 1}).with_gangs(victims(whole[:2]))
+
+
+def test_nobody_goes_whose_gang_may_not() -> None:
+    whole = [*of_gang("g", 2), tenant("g-2", "n1", gang="g", evictable=False)]
+
+    assert tolls(*whole).with_gangs(victims(whole[:1])) is None
+
+
+# What it costs.
+
+
+def test_nobody_costs_nothing() -> None:
+    assert Cost() == tolls().cost({})
+
+
+def test_a_broken_gang_is_counted_whole() -> None:
+    whole = of_gang("g", 3, priority=4, started_at=NOW - 10)
+
+    assert Cost(0, 4, 1, 1, 30, 3) == tolls(*whole).cost(victims(whole))
+
+
+def test_surplus_breaks_nothing_but_touches() -> None:
+    whole = of_gang("g", 3)
+
+    assert Cost(0, 0, 0, 1, 0, 1) == tolls(*whole, surplus={"g": 1}).cost(victims(whole[:1]))
+
+
+def test_only_what_is_beyond_a_budget_is_over_it() -> None:
+    covered = [tenant(f"x-{i}", "n1", budgets=["b"]) for i in range(3)]
+
+    assert 1 == tolls(*covered, allowed={"b": 2}).cost(victims(covered)).over_budget
+
+
+def test_a_pod_under_two_exhausted_budgets_counts_once() -> None:
+    covered = tenant("x", "n1", budgets=["b", "c"])
+
+    assert 1 == tolls(covered).cost(victims([covered])).over_budget
+
+
+def test_what_a_budget_allows_goes_to_pods_under_no_other_first() -> None:
+    held = [tenant(name, "n1", budgets=list(name)) for name in ("bc", "b", "c")]
+
+    found = tolls(*held, allowed={"b": 1, "c": 1})
+
+    assert 1 == found.cost(victims(held)).over_budget
+    assert 0 == found.cost(victims(held[1:])).over_budget
+
+
+def test_a_pod_beyond_one_budget_uses_up_its_others() -> None:
+    held = [tenant("x", "n1", budgets=["b", "c"]), tenant("y", "n1", budgets=["c", "d"])]
+
+    found = tolls(*held, allowed={"c": 1, "d": 1})
+
+    assert [1, 0, 2] == [
+        found.cost(victims(some)).over_budget for some in (held[:1], held[1:], held)
+    ]
+
+
+def test_one_victim_more_makes_no_set_cheaper() -> None:
+    budgets = ("b", "c", "d", "bc", "cd", "bd", "bcd")
+    held = [tenant(f"{name}-{i}", "n1", budgets=list(name)) for name in budgets for i in (0, 1)]
+    found = tolls(*held, allowed={"b": 1, "c": 2})
+
+    for order in (held, held[::-1], sorted(held, key=lambda each: each.budgets)):
+        costs = [found.cost(victims(order[:end])).over_budget for end in range(len(order) + 1)]
+        assert costs == sorted(costs)
+
+
+def test_who_is_marked_costs_nothing() -> None:
+    marked = tenant("x", "n1", priority=5, marked=True, budgets=["b"], started_at=1)
+    found = tolls(marked)
+
+    assert (Cost(), NOBODY) == (found.cost(victims([marked])), found.priority(marked))
+
+
+def test_who_has_not_started_loses_no_work() -> None:
+    late = [tenant("x", "n1", started_at=0), tenant("y", "n1", started_at=NOW + 5)]
+
+    assert 0 == tolls(*late).cost(victims(late)).lost_work
+
+
+def test_the_price_of_a_gang_is_its_highest_priority() -> None:
+    whole = [*of_gang("g", 2, priority=1), tenant("g-2", "n1", gang="g", priority=5)]
+
+    assert 5 == tolls(*whole).priority(whole[0])
+    assert 1 == tolls(*whole, surplus={"g": 1}).priority(whole[0])
+
+
+def test_costs_are_compared_from_the_budget_to_the_number() -> None:
+    falling = [
+        Cost(over_budget=1),
+        Cost(highest_priority=1),
+        Cost(broken=1),
+        Cost(touched=1),
+        Cost(lost_work=1),
+        Cost(pods=9),
+    ]
+
+    assert falling == sorted(falling, reverse=True)
+
+
+def test_the_running_cost_is_that_of_the_whole() -> None:
+    elastic = of_gang("e", 4, priority=3, started_at=NOW - 7)
+    others = [tenant(f"x-{i}", "n1", budgets=["b"], marked=i == 0) for i in range(3)]
+    found = tolls(*elastic, *others, surplus={"e": 1}, allowed={"b": 1})
+    tally = found.tally()
+
+    for end in range(1, 8):
+        so_far = [*elastic, *others][:end]
+        tally.add(found.losses(victims(so_far[-1:])))
+        assert found.cost(victims(so_far)) == tally.cost
+
+
+# Reprieve.
+
+
+def apart(found: Tolls, those: Iterable[Tenant]) -> list[list[str]]:
+    """Return who can be spared, each with those that come along, the most valuable first."""
+    losses = found.most_valuable_first(found.losses(victims(those)))
+    return [names(each.tenants) for each in losses]
+
+
+def test_the_most_valuable_are_spared_first() -> None:
+    those = [
+        tenant("marked", "n1", priority=9, marked=True, budgets=["b"]),
+        tenant("young", "n1", priority=2, started_at=9),
+        tenant("old", "n1", priority=2, started_at=5),
+        *of_gang("pair", 2, priority=2, started_at=9),
+        tenant("dear", "n1", priority=3),
+        tenant("covered", "n1", priority=1, budgets=["b"]),
+    ]
+
+    order = [each[0] for each in apart(tolls(*those), those)]
+
+    assert ["covered", "dear", "pair-0", "old", "young", "marked"] == order
+
+
+def test_who_is_spared_takes_his_gang_along() -> None:
+    those = [tenant("x", "n1"), *of_gang("g", 2)]
+
+    assert [["g-0", "g-1"], ["x"]] == apart(tolls(*those), those)
+
+
+def test_surplus_is_spared_one_by_one() -> None:
+    whole = of_gang("g", 3)
+
+    assert [["g-0"], ["g-1"]] == apart(tolls(*whole, surplus={"g": 2}), whole[:2])
+
+
+# Who has left.
+
+
+def test_who_has_left_leaves_less_surplus() -> None:
+    whole = of_gang("g", 3)
+    found = tolls(*whole, surplus={"g": 1})
+    found.leave(whole[:1])
+
+    assert (0, whole[1:]) == (found.surplus(gang_key("g")), found.members(gang_key("g")))
+    assert victims(whole[1:]) == found.with_gangs(victims(whole[1:2]))
+
+
+def test_beyond_the_surplus_the_rest_of_a_gang_that_is_protected_stays() -> None:
+    whole = [*of_gang("g", 2), tenant("g-2", "n1", gang="g", evictable=False)]
+    found = tolls(*whole, surplus={"g": 1})
+    found.leave(whole[:1])
+
+    assert not found.may_go(whole[1])
+
+
+def test_who_has_left_has_used_up_what_a_budget_allows() -> None:
+    covered = [tenant(f"x-{i}", "n1", budgets=["b"]) for i in range(2)]
+    found = tolls(*covered, allowed={"b": 1})
+    before = found.cost_of(covered[1])
+    found.leave(covered[:1])
+
+    assert (0, 1) == (before.over_budget, found.cost_of(covered[1]).over_budget)
+
+
+def test_the_price_of_a_gang_is_that_of_those_who_are_left() -> None:
+    whole = [tenant("g-0", "n1", gang="g", priority=5), *of_gang("g", 3, priority=1)[1:]]
+    found = tolls(*whole, surplus={"g": 1})
+    found.leave(whole[:1])
+
+    assert 1 == found.priority(whole[1])

@@ -1,0 +1,218 @@
+"""Whether a gang may make room for itself, and what is remembered of its preemptions."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builders import SCHEDULER, declaration, gang_key, node, pod
+from gang_books import NOW
+from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.model.gangs import UNDER_WAY, Gang, Reason
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
+from gang_scheduler.state.gangs.gang_info import Preempting
+from gang_scheduler.state.terminating import REPORTING_SECONDS
+
+KEY = gang_key("a")
+NOMINATED = replace(pod("a-0", gang="a", priority=5), nominated="n1")
+VICTIM = pod("victim", node="n1", phase="Running")
+MARKED = replace(VICTIM, marked=True)
+LEAVING = replace(MARKED, deleting=True, gone_by=NOW + 30)
+
+
+def new_cache(*pods: Pod, rules: Rules = DEFAULT_RULES) -> Cache:
+    cache = Cache([SCHEDULER], rules=rules)
+    cache.node_seen(node("n1"))
+    cache.described(POD_GROUPS.group, "uid-a", [declaration("a", 1)])
+    for each in pods:
+        cache.pod_seen(each)
+    return cache
+
+
+def gang_a(cache: Cache, now: int = NOW) -> Gang:
+    """Return the gang as it is tried now, also when nothing has changed."""
+    cache.gangs.nominations_lost([KEY])
+    groups = cache.snapshot(now).groups
+    (found,) = [each for group in groups for each in group.gangs if each.key == KEY]
+    return found
+
+
+def why_not(cache: Cache, now: int = NOW) -> str:
+    return gang_a(cache, now).spares_others
+
+
+def test_a_gang_may_evict_unless_something_speaks_against_it() -> None:
+    assert "" == why_not(new_cache(NOMINATED, VICTIM))
+
+
+def test_a_setting_switches_preemption_off() -> None:
+    cache = new_cache(NOMINATED, rules=Rules(preemption=False))
+
+    assert "preemption is switched off" == why_not(cache)
+
+
+def test_one_member_that_may_not_evict_keeps_the_whole_gang_from_it() -> None:
+    cache = new_cache(*(replace(pod(f"a-{i}", gang="a"), preempts=i == 0) for i in (10, 9, 0)))
+
+    assert "pod default/a-9 has preemptionPolicy Never" == why_not(cache)
+
+
+@pytest.mark.parametrize(
+    ("other", "is_under_way"),
+    [
+        (LEAVING, True),
+        (replace(LEAVING, marked=False), True),
+        (replace(LEAVING, node="n2"), False),
+        (replace(LEAVING, priority=5), False),
+        (replace(LEAVING, gone_by=0), True),
+        (MARKED, False),
+        (VICTIM, False),
+    ],
+)
+def test_it_waits_for_pods_that_leave_its_nominated_node(
+    other: Pod,
+    is_under_way: bool,  # noqa: FBT001 - a row of a table.
+) -> None:
+    assert (UNDER_WAY if is_under_way else "") == why_not(new_cache(NOMINATED, other))
+
+
+def test_it_waits_for_the_victims_of_others_on_its_nominated_node() -> None:
+    cache = new_cache(NOMINATED, VICTIM)
+    cache.victims.decided(["uid-victim"])
+    decided = why_not(cache)
+
+    cache.victims.spared(["uid-victim"])
+
+    assert (UNDER_WAY, "") == (decided, why_not(cache))
+
+
+def test_it_does_not_where_another_life_has_marked_more_than_it_evicted() -> None:
+    cache = new_cache(NOMINATED, LEAVING, replace(MARKED, uid="uid-x", name="x"))
+
+    assert "" == why_not(cache)
+
+
+def test_a_gang_without_a_nominated_node_waits_for_its_own_victims_only() -> None:
+    cache = new_cache(pod("a-0", gang="a", priority=5), LEAVING)
+    before = why_not(cache)
+
+    cache.gangs.preempting([KEY], NOW, ["uid-victim"])
+
+    assert ("", UNDER_WAY) == (before, why_not(cache))
+
+
+@pytest.mark.parametrize("seen", [VICTIM, MARKED, LEAVING])
+def test_victims_are_waited_for_however_long_it_takes_to_evict_them(seen: Pod) -> None:
+    cache = new_cache(NOMINATED, VICTIM)
+    cache.victims.decided(["uid-victim"])
+    cache.gangs.preempting([KEY], NOW, victims=["uid-victim"])
+    cache.pod_seen(seen)
+
+    assert [UNDER_WAY] * 2 == [why_not(cache, NOW), why_not(cache, NOW + 300)]
+
+
+def test_a_victim_that_hangs_in_termination_is_waited_for_no_longer() -> None:
+    cache = new_cache(NOMINATED, LEAVING)
+    cache.gangs.preempting([KEY], NOW, victims=["uid-victim"])
+    last = LEAVING.gone_by + DEFAULT_RULES.victim_timeout_seconds + REPORTING_SECONDS
+
+    assert (UNDER_WAY, "") == (why_not(cache, last), why_not(cache, last + 1))
+
+
+@pytest.mark.parametrize("gone", ["victim", "eviction", "nomination"])
+def test_nothing_is_under_way_once_victims_are_gone_or_it_was_given_up(gone: str) -> None:
+    cache = new_cache(NOMINATED, MARKED)
+    cache.victims.decided(["uid-victim"])
+    cache.gangs.preempting([KEY], NOW, victims=["uid-victim"])
+
+    if gone == "victim":
+        cache.pod_gone("uid-victim")
+    elif gone == "eviction":
+        cache.victims.spared(["uid-victim"])
+        cache.gangs.preemption_over([KEY])
+    else:
+        cache.clear_nominations(["uid-a-0"])
+
+    assert "" == why_not(cache)
+
+
+def test_three_rounds_in_ten_minutes_are_enough() -> None:
+    cache = new_cache(pod("a-0", gang="a"))
+    found = []
+
+    for now in (NOW, NOW + 1, NOW + 2, NOW + 599, NOW + 600):
+        found.append(why_not(cache, now))
+        if now < NOW + 3:
+            cache.gangs.preempting([KEY], now)
+
+    enough = "3 preemption rounds in 10 minutes were not enough"
+    assert ["", "", "", enough, ""] == found
+
+
+def test_what_is_carried_out_is_remembered_until_the_gang_finds_its_place() -> None:
+    cache = new_cache(NOMINATED, VICTIM)
+    gang_a(cache)
+    cache.gangs.preempting([KEY], NOW, ["uid-victim"], "SpineLayer/s1")
+    record = cache.gangs.records[KEY]
+    first = record.preempting
+
+    cache.gangs.placed(KEY)
+
+    assert (Preempting(NOW, ("uid-victim",), "SpineLayer/s1"), None) == (first, record.preempting)
+
+
+@pytest.mark.parametrize(
+    ("reason", "is_kept"), [(Reason.WAITING_FOR_VICTIMS, True), (Reason.UNSCHEDULABLE, False)]
+)
+def test_it_is_remembered_while_the_gang_waits_for_victims(reason: Reason, is_kept: bool) -> None:  # noqa: FBT001 - a row of a table.
+    cache = new_cache(NOMINATED)
+    gang = gang_a(cache)
+    cache.gangs.preempting([KEY], NOW)
+
+    cache.gangs.refused(Refused(gang, reason, gang.pending), NOW)
+
+    assert is_kept == (cache.gangs.records[KEY].preempting is not None)
+
+
+def members(*names: str, **state: Any) -> list[Pod]:
+    return [pod(name, gang="a", **state) for name in names]
+
+
+def preempted_by(cache: Cache) -> str:
+    cache.gangs.nominations_lost([KEY])
+    cache.snapshot(NOW)
+    return cache.gangs.records[KEY].preempted_by
+
+
+def test_a_gang_remembers_who_took_its_members_until_it_is_whole_again() -> None:
+    cache = new_cache(*members("a-0", "a-1", node="n1"))
+    cache.described(POD_GROUPS.group, "uid-a", [declaration("a", 2)])
+    cache.snapshot(NOW)
+    cache.gangs.preempted(KEY, "default/b")
+    found = [preempted_by(cache)]
+
+    for name in ("a-0", "a-1"):
+        cache.pod_gone(f"uid-{name}")
+        found.append(preempted_by(cache))
+    for each in members("a-2", "a-3"):
+        cache.pod_seen(each)
+    found.append(preempted_by(cache))
+    cache.gangs.changed.clear()
+    for each in members("a-2", "a-3", node="n1"):
+        cache.pod_seen(each)
+    found.append(preempted_by(cache))
+
+    assert ["default/b"] * 4 + [""] == found
+    assert KEY in cache.gangs.changed
+
+
+def test_nobody_is_noted_for_a_gang_that_is_gone() -> None:
+    cache = new_cache()
+
+    cache.gangs.preempted(gang_key("gone"), "default/b")
+    cache.gangs.preemption_over([gang_key("gone")])
+
+    assert [KEY] == list(cache.gangs.records)

@@ -1,0 +1,247 @@
+"""A gang that waits and does not change is not looked at anew; one that does is, in every way."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from builders import SCHEDULER, declaration, gang_key, pod
+from gang_books import KEY, NOW, describe, due
+from gang_scheduler.model.gangs import UNDER_WAY, Gang, GangGroup, GangName, Reason
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.refs import JobPods
+from gang_scheduler.state.evictable_pods import Tenancy
+from gang_scheduler.state.gangs.gang_queue import Gangs
+
+LATER = NOW + 1
+Change = Callable[[Gangs], object]
+
+
+def waiting(members: int = 2, tenancy: Tenancy | None = None) -> Gangs:
+    """Return the gang `a`, refused for lack of room."""
+    gangs = Gangs([SCHEDULER], tenancy=tenancy)
+    describe(gangs, declaration("a"))
+    for i in range(members):
+        gangs.member_seen(KEY, pod(f"a-{i}", gang="a"))
+    refuse(gangs, NOW)
+    return gangs
+
+
+def refuse(gangs: Gangs, now: int) -> None:
+    for each in (gang for group in gangs.take_due(now) for gang in group.waiting):
+        gangs.refused(Refused(each, Reason.UNSCHEDULABLE, each.pending), now)
+
+
+def after(gangs: Gangs, change: Change) -> list[GangGroup]:
+    """Return the groups that are due when something happened, and room was freed."""
+    change(gangs)
+    gangs.room_freed()
+    return list(gangs.take_due(LATER))
+
+
+def gang_after(gangs: Gangs, change: Change) -> Gang:
+    (found,) = [gang for group in after(gangs, change) for gang in group.gangs if gang.key == KEY]
+    return found
+
+
+def nothing(_: Gangs) -> None:
+    """Happen."""
+
+
+def test_a_group_that_does_not_change_stays_the_same_object() -> None:
+    gangs = waiting()
+
+    (first,) = after(gangs, nothing)
+    (second,) = after(gangs, nothing)
+
+    assert first is second
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda gangs: gangs.member_seen(KEY, pod("a-9", gang="a")),
+        lambda gangs: gangs.member_dressed(KEY, pod("a-0", gang="a", cpu=2)),
+        lambda gangs: gangs.member_gone(KEY, "uid-a-0"),
+        lambda gangs: describe(gangs, declaration("a", 2)),
+        lambda gangs: describe(gangs, replace(declaration("a"), priority=7)),
+    ],
+)
+def test_a_gang_that_changes_is_seen_as_it_is(change: Change) -> None:
+    gangs = waiting()
+    before = gang_after(gangs, nothing)
+
+    after_it = gang_after(gangs, change)
+
+    assert before != after_it
+    assert gangs.records[KEY].as_gang(gangs.schedulers) == after_it
+
+
+def test_a_gang_that_another_one_names_joins_its_group() -> None:
+    gangs = waiting()
+
+    def named(gangs: Gangs) -> None:
+        describe(gangs, declaration("z", 1, groups=(GangName("default", "a"),)))
+        gangs.member_seen(gang_key("z"), pod("z-0", gang="z"))
+
+    (group,) = after(gangs, named)
+
+    assert ["a", "z"] == [each.key.name for each in group.gangs]
+
+
+def test_a_gang_that_is_named_no_more_leaves_the_group() -> None:
+    gangs = waiting()
+    describe(gangs, declaration("z", 1, groups=(GangName("default", "a"),)))
+    gangs.member_seen(gang_key("z"), pod("z-0", gang="z"))
+    refuse(gangs, NOW)
+
+    groups = after(gangs, lambda gangs: describe(gangs, declaration("z", 1)))
+
+    assert [["a"], ["z"]] == [[each.key.name for each in group.gangs] for group in groups]
+
+
+def test_a_gang_that_was_bound_is_satisfied() -> None:
+    gangs = waiting()
+    gangs.member_seen(KEY, replace(pod("a-0", gang="a"), node="n1", assumed=True))
+    refuse(gangs, NOW)
+
+    assert gang_after(gangs, lambda gangs: gangs.bound(KEY)).satisfied
+
+
+def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:
+    tenancy = Tenancy()
+    tenancy.seen(pod("victim", node="n1"), None)
+    tenancy.decided(["uid-victim"])
+    gangs = waiting(tenancy=tenancy)
+    before = gang_after(gangs, nothing)
+
+    after_it = gang_after(gangs, lambda gangs: gangs.preempting([KEY], NOW, ["uid-victim"]))
+
+    assert ("", UNDER_WAY) == (before.spares_others, after_it.spares_others)
+
+
+def test_a_gang_whose_job_is_gone_needs_all_its_members_again() -> None:
+    gangs = Gangs([SCHEDULER])
+    describe(gangs, declaration("a", 3))
+    gangs.job_seen("uid-job", JobPods(at_once=3, left=2))
+    for i in range(2):
+        gangs.member_seen(KEY, replace(pod(f"a-{i}", gang="a"), job_uid="uid-job"))
+    refuse(gangs, NOW)
+    before = gang_after(gangs, nothing)
+
+    after_it = gang_after(gangs, lambda gangs: gangs.job_seen("uid-job", None))
+
+    assert (2, 3) == (before.min_member, after_it.min_member)
+
+
+def test_what_changes_is_still_told_when_the_trees_have_changed() -> None:
+    gangs = waiting()
+    told = gangs.changed
+
+    gangs.topologies_changed()
+
+    assert told is gangs.changed
+    assert {KEY} == told
+
+
+def test_a_gang_that_was_deleted_is_not_due() -> None:
+    gangs = waiting(members=1)
+    gangs.undescribed("scheduling.sigs.k8s.io", "uid-a")
+
+    gangs.member_gone(KEY, "uid-a-0")
+    gangs.room_freed()
+
+    assert [] == due(gangs, LATER)
+
+
+# Groups of several gangs.
+
+MATE = gang_key("b")
+
+
+def named(name: str, *others: str) -> Change:
+    """Return how a gang comes that names others, with one member."""
+
+    def come(gangs: Gangs) -> None:
+        describe(gangs, declaration(name, 1, groups=[GangName("default", each) for each in others]))
+        gangs.member_seen(gang_key(name), pod(f"{name}-0", gang=name))
+
+    return come
+
+
+def pair() -> Gangs:
+    """Return the gangs `a` and `b`, which name each other, refused for lack of room."""
+    gangs = Gangs([SCHEDULER])
+    for name, other in ("ab", "ba"):
+        named(name, other)(gangs)
+    refuse(gangs, NOW)
+    return gangs
+
+
+def keys_of(groups: list[GangGroup]) -> list[str]:
+    return ["".join(gang.key.name for gang in group.gangs) for group in groups]
+
+
+def test_a_group_of_several_gangs_that_does_not_change_stays_the_same_object() -> None:
+    gangs = pair()
+
+    (first,) = after(gangs, nothing)
+    (second,) = after(gangs, nothing)
+
+    assert ["ab"] == keys_of([first])
+    assert first is second
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda gangs: gangs.member_seen(MATE, pod("b-1", gang="b")),
+        lambda gangs: gangs.member_dressed(MATE, pod("b-0", gang="b", cpu=2)),
+        lambda gangs: describe(gangs, replace(declaration("b", 1), priority=7)),
+        lambda gangs: gangs.hold(MATE),
+    ],
+)
+def test_a_group_is_another_one_when_any_of_its_gangs_changes(change: Change) -> None:
+    gangs = pair()
+    (before,) = after(gangs, nothing)
+
+    assert all(before is not each for each in after(gangs, change))
+
+
+def test_a_gang_that_one_of_a_group_is_named_by_joins_it() -> None:
+    assert ["abc"] == keys_of(after(pair(), named("c", "b")))
+
+
+def test_a_gang_that_joins_while_more_of_it_is_expected_is_waited_for() -> None:
+    gangs = pair()
+
+    def join(gangs: Gangs) -> None:
+        named("c", "b")(gangs)
+        options = replace(declaration("c", 1).options, total=2, groups=(MATE.called,))
+        describe(gangs, replace(declaration("c", 1), options=options))
+
+    assert [] == after(gangs, join)
+    assert [] == after(gangs, nothing)
+
+
+def test_a_gang_of_a_group_that_starts_leaves_the_others() -> None:
+    gangs = pair()
+
+    def bound(gangs: Gangs) -> None:
+        gangs.member_seen(MATE, replace(pod("b-0", gang="b"), node="n1"))
+        gangs.bound(MATE)
+
+    assert ["a"] == keys_of(after(gangs, bound))
+
+
+def test_a_gang_that_is_gone_leaves_a_group_that_misses_it() -> None:
+    gangs = pair()
+
+    def gone(gangs: Gangs) -> None:
+        gangs.undescribed("scheduling.sigs.k8s.io", "uid-b")
+        gangs.member_gone(MATE, "uid-b-0")
+
+    (group,) = after(gangs, gone)
+
+    assert group.problem is not None
+    assert ["a"] == keys_of([group])

@@ -1,0 +1,123 @@
+"""Pods of each selector are counted node by node, and always equal a count from scratch."""
+
+import random
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from builders import ask, node, pod
+from gang_scheduler.model.pod_affinity import PeerTerm, PodSelector
+from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.state.node_usage import Room
+from peers import apart_from, app, beside
+
+NAMES = ["n1", "n2", "n3"]
+
+
+def room() -> Room:
+    made = Room()
+    for name in NAMES:
+        made.node_seen(node(name, cpu=99))
+    return made
+
+
+def meant(name: str, *by: str, avoids: str = "") -> Pod:
+    asked = ask(cpu=1)
+    selected_by = frozenset(app(each) for each in by)
+    peers = apart_from(avoids) if avoids else None
+    return replace(pod(name), ask=replace(asked, selected_by=selected_by, peers=peers))
+
+
+def present(made: Room, *asks: Ask) -> dict[PodSelector, list[int]]:
+    return {key: column.tolist() for key, column in made.peers(asks).present.items()}
+
+
+def avoiding(made: Room, *asks: Ask) -> dict[PeerTerm, list[int]]:
+    return {key: column.tolist() for key, column in made.peers(asks).avoiding.items()}
+
+
+WANTS_A, WANTS_B = (replace(ask(), peers=beside(name)) for name in "ab")
+A_MEANS_IT = replace(ask(), selected_by=frozenset({app("a")}))
+
+
+def test_only_what_is_asked_for_is_in_columns() -> None:
+    made = room()
+    made.add(meant("p", "a", "c"), "n2")
+    made.add(meant("q", "a"), "n2")
+
+    assert ({app("a"): [0, 2, 0]}, {}) == (present(made, WANTS_A), present(made, WANTS_B))
+    assert ({}, {}) == (present(made, A_MEANS_IT), avoiding(made, WANTS_A))
+
+
+def test_only_those_who_avoid_such_a_pod_are_in_columns() -> None:
+    made = room()
+    made.add(meant("p", avoids="a"), "n1")
+    made.add(meant("q", avoids="b"), "n1")
+
+    (term,) = apart_from("a").anti
+    assert {term: [1, 0, 0]} == avoiding(made, A_MEANS_IT)
+
+
+def test_nobody_is_counted_after_he_left() -> None:
+    made = room()
+    made.add(meant("p", "a", avoids="a"), "n1")
+    made.remove("uid-p", "n1")
+
+    assert ({}, {}) == (present(made, WANTS_A), avoiding(made, A_MEANS_IT))
+
+
+def test_a_node_that_is_not_there_has_no_row() -> None:
+    made = room()
+    made.add(meant("p", "a"), "n1")
+    made.add(meant("q", "a"), "gone")
+    made.node_gone("n2")
+
+    assert {app("a"): [1, 0]} == present(made, WANTS_A)
+
+
+def test_a_pod_that_is_dressed_anew_uses_what_it_did() -> None:
+    made = room()
+    made.add(meant("p", "a"), "n1")
+    before = made.free().tolist()
+
+    made.dress(meant("p", "b"), "n1")
+
+    assert (before, {}) == (made.free().tolist(), present(made, WANTS_A))
+    assert {app("b"): [1, 0, 0]} == present(made, WANTS_B)
+    made.remove("uid-p", "n1")
+    assert ({}, {}) == (present(made, WANTS_B), made.held())
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_counts_always_equal_a_count_from_scratch(seed: int) -> None:
+    dice = random.Random(seed)  # noqa: S311 - a reproducible test, no secret.
+    made, there = room(), dict[str, tuple[Pod, str]]()
+    for _ in range(200):
+        name, where = f"p{dice.randrange(9)}", dice.choice(NAMES)
+        by = dice.sample("abc", dice.randrange(4))
+        known = there.pop(f"uid-{name}", None)
+        if known is not None and dice.random() < 0.5:
+            made.remove(known[0].uid, known[1])
+        elif known is not None:
+            selected_by = frozenset(app(each) for each in by)
+            other = replace(known[0], ask=replace(known[0].ask, selected_by=selected_by))
+            made.dress(other, known[1])
+            there[other.uid] = (other, known[1])
+        else:
+            added = meant(name, *by, avoids=dice.choice(["", "a", "b"]))
+            made.add(added, where)
+            there[added.uid] = (added, where)
+
+    of_selectors: Counter[tuple[PodSelector, str]] = Counter()
+    of_terms: Counter[tuple[PeerTerm, str]] = Counter()
+    for each, where in there.values():
+        of_selectors.update((key, where) for key in each.ask.selected_by)
+        of_terms.update((key, where) for key in (each.ask.peers.anti if each.ask.peers else ()))
+    everything = [replace(ask(), peers=beside(x), selected_by=frozenset({app(x)})) for x in "abc"]
+    for selector, column in present(made, *everything).items():
+        assert [of_selectors.pop((selector, where), 0) for where in NAMES] == column
+    for term, column in avoiding(made, *everything).items():
+        assert [of_terms.pop((term, where), 0) for where in NAMES] == column
+    assert not of_selectors
+    assert not of_terms

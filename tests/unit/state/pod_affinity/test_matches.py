@@ -1,0 +1,185 @@
+"""Who carries which selectors, and whom those mean."""
+
+from dataclasses import replace
+
+import pytest
+
+from builders import gang_key, pod, requirement
+from gang_scheduler.decode.namespaces import DeclaredNamespace
+from gang_scheduler.model.pod_affinity import Clause, Peers, PeerTerm, PodSelector
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.state.pod_affinity.matches import MOST_LEFT_BEHIND, PeerBook
+from peers import apart_from, app, asking, beside, everybody, rather, spread_over
+
+STAYING = replace(app("a"), staying=True)
+
+
+def book(*pods: Pod) -> PeerBook:
+    made = PeerBook()
+    for each in pods:
+        made.seen(each, gang_key("g"))
+    return made
+
+
+def meaning(made: PeerBook, name: str) -> set[PodSelector]:
+    return set(made.meaning(f"uid-{name}"))
+
+
+def carrier(peers: Peers, name: str = "carrier") -> Pod:
+    return asking(pod(name), peers, name)
+
+
+def test_a_pod_is_meant_by_selectors_that_others_carry() -> None:
+    made = book(carrier(apart_from("a")), asking(pod("p"), None), asking(pod("q"), None, "b"))
+
+    assert [{app("a")}, set()] == [meaning(made, name) for name in "pq"]
+
+
+def test_a_pod_may_mean_itself() -> None:
+    assert {app("a")} == meaning(book(asking(pod("p"), apart_from("a"))), "p")
+
+
+def test_those_who_were_there_before_are_to_be_dressed_anew() -> None:
+    made = book(asking(pod("p"), None), asking(pod("q"), None, "b"))
+    before = made.take_undressed()
+
+    made.seen(carrier(apart_from("a")), None)
+
+    assert (set(), {"uid-p"}, set()) == (before, made.take_undressed(), made.take_undressed())
+
+
+def test_a_selector_that_is_carried_twice_is_no_news() -> None:
+    made = book(asking(pod("p"), None), carrier(apart_from("a"), "c"))
+    made.take_undressed()
+
+    made.seen(carrier(rather(5, "a"), "d"), None)
+    made.gone("uid-c")
+    made.seen(asking(pod("late"), None), None)
+
+    assert ({"uid-late"}, {app("a")}) == (made.take_undressed(), meaning(made, "late"))
+
+
+def test_a_selector_without_carriers_means_no_newcomer() -> None:
+    made = book(carrier(apart_from("a"), "c"))
+
+    made.gone("uid-c")
+    made.seen(asking(pod("p"), None), None)
+
+    assert (0, set()) == (len(made), meaning(made, "p"))
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_who_has_ended_carries_nothing_and_is_meant_by_nobody(phase: str) -> None:
+    c, p = carrier(apart_from("a"), "c"), asking(pod("p"), None)
+    made = book(c, p, carrier(spread_over(), "d"))
+    ended = [replace(each, phase=pod("x", phase=phase).phase) for each in (c, p)]
+
+    for each in ended:
+        made.seen(each, None)
+
+    assert (1, set()) == (len(made), meaning(made, "p"))
+
+
+def test_who_is_being_deleted_is_meant_by_those_that_do_not_mind() -> None:
+    p = asking(pod("p"), None)
+    made = book(p, carrier(spread_over(), "c"), carrier(apart_from("a"), "d"))
+    before = meaning(made, "p")
+
+    made.seen(replace(p, deleting=True), None)
+
+    assert ({app("a"), STAYING}, {app("a")}) == (before, meaning(made, "p"))
+
+
+def test_other_labels_mean_other_selectors() -> None:
+    p = asking(pod("p"), None)
+    made = book(p, carrier(apart_from("a"), "c"), carrier(apart_from("b"), "d"))
+
+    made.seen(asking(p, None, "b"), None)
+
+    assert {app("b")} == meaning(made, "p")
+
+
+def test_labels_that_changed_while_nobody_asked_are_looked_at() -> None:
+    p = asking(pod("p"), None)
+    made = book(p, carrier(apart_from("a"), "c"))
+    made.gone("uid-c")
+    made.seen(asking(p, None, "b"), None)
+
+    made.seen(carrier(apart_from("a"), "c"), None)
+
+    assert set() == meaning(made, "p")
+
+
+def test_labels_of_namespaces_matter_to_selectors_that_ask_for_them() -> None:
+    in_tier = (requirement("tier", "In", "1"),)
+    asked = PodSelector((Clause((), frozenset(), in_tier),))
+    made = book(carrier(Peers(anti=(PeerTerm(asked, "zone"),))), pod("p", namespace="team"))
+    made.take_undressed()
+    known = [meaning(made, "p")]
+
+    told = [made.namespace_seen(DeclaredNamespace("u", "team", {"tier": "1"}))]
+    known.append(meaning(made, "p"))
+    undressed = [made.take_undressed()]
+    told.append(made.namespace_gone("u"))
+    known.append(meaning(made, "p"))
+
+    assert ([True, True], [set(), {asked}, set()]) == (told, known)
+    assert ([{"uid-p"}], {"uid-p"}) == (undressed, made.take_undressed())
+
+
+def test_labels_of_namespaces_do_not_matter_where_nobody_asks() -> None:
+    made = book(pod("p", namespace="team"))
+
+    assert not made.namespace_seen(DeclaredNamespace("u", "team", {"tier": "1"}))
+
+
+def test_what_is_left_behind_is_cleared_away_at_last() -> None:
+    made = book(asking(pod("p"), None))
+    numbers = []
+    for i in range(MOST_LEFT_BEHIND + 1):
+        wanted = PodSelector(
+            (Clause((requirement("x", "NotIn", str(i)),), frozenset({"default"})),)
+        )
+        made.seen(carrier(Peers(anti=(PeerTerm(wanted, "zone"),)), "c"), None)
+        made.gone("uid-c")
+        numbers.append(len(meaning(made, "p")))
+
+    assert [1, 2, MOST_LEFT_BEHIND, 0] == [*numbers[:2], *numbers[-2:]]
+
+
+@pytest.mark.parametrize(
+    ("peers", "hopeful"),
+    [
+        (beside("a"), True),
+        (spread_over(), True),
+        (spread_over(hard=False), False),
+        (apart_from("a"), False),
+        (rather(5, "a"), False),
+    ],
+)
+def test_gangs_that_others_can_help_are_known(peers: Peers, *, hopeful: bool) -> None:
+    made = book(carrier(peers, "c"), asking(pod("p"), None))
+
+    assert hopeful == made.came(made.meaning("uid-p"))
+    assert ({gang_key("g")} if hopeful else set()) == made.take_helped()
+    assert set() == made.take_helped()
+
+
+def test_who_has_a_node_hopes_for_nobody_any_more() -> None:
+    waiting = carrier(beside("a"), "c")
+    made = book(waiting, carrier(beside("a"), "d"))
+
+    steps = []
+    for uid in ("c", "d"):
+        made.seen(carrier(beside("a"), uid), gang_key("other"))
+        made.seen(replace(carrier(beside("a"), uid), node="n1"), gang_key("other"))
+        made.came(frozenset({app("a")}))
+        steps.append(made.take_helped())
+
+    assert [{gang_key("g")}, set()] == steps
+
+
+def test_everybody_is_meant_by_an_empty_selector() -> None:
+    made = book(carrier(Peers(anti=(PeerTerm(everybody(), "zone"),)), "c"), pod("p"))
+
+    assert [{everybody()}] * 2 == [meaning(made, name) for name in "cp"]

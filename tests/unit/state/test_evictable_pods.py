@@ -1,0 +1,258 @@
+"""Who is on the nodes, and who of them may be evicted."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builders import NAMESPACE, SCHEDULER, declaration, gang_key, node, pod
+from gang_scheduler.api.kinds import NATIVE_POD_GROUPS
+from gang_scheduler.decode.budgets import DeclaredBudget
+from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.model.bound_pods import Tenants
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.requirements import Operator, Requirement
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
+
+NOW = 1000
+DISABLED = {"scheduling.koordinator.sh/disable-preemptible": "true"}
+NOT_PREEMPTIBLE = {"quota.scheduling.koordinator.sh/preemptible": "false"}
+HARMLESS = {
+    "scheduling.koordinator.sh/disable-preemptible": "false",
+    "quota.scheduling.koordinator.sh/preemptible": "true",
+}
+
+
+def new_cache(rules: Rules = DEFAULT_RULES, *pods: Pod) -> Cache:
+    cache = Cache([SCHEDULER], rules=rules)
+    cache.node_seen(node("n1", cpu=100))
+    for each in pods:
+        cache.pod_seen(each)
+    return cache
+
+
+def told(cache: Cache, said: Declaration) -> None:
+    cache.described("group", said.uid, [said])
+
+
+def tenants_of(cache: Cache, now: int = NOW) -> Tenants:
+    """Return who is on the nodes, for a gang that outranks everybody."""
+    cache.pod_seen(pod("above", priority=2_100_000_000 + now))
+    found = cache.snapshot(now).tenants
+    return Tenants() if found is None else found
+
+
+def evictable(cache: Cache, now: int = NOW) -> list[str]:
+    return [each.pod.name for each in tenants_of(cache, now).tenants if each.evictable]
+
+
+def running(name: str, **others: Any) -> Pod:
+    return pod(name, node="n1", phase="Running", **others)
+
+
+def test_tenants_are_all_pods_with_a_node_in_natural_order() -> None:
+    cache = new_cache(DEFAULT_RULES, running("a-10"), running("a-9"), pod("waiting"))
+    cache.pod_seen(pod("done", node="n1", phase="Succeeded"))
+    first = [each.pod.name for each in tenants_of(cache).tenants]
+
+    cache.pod_seen(running("a-1"))
+    cache.pod_gone("uid-a-10")
+
+    second = [each.pod.name for each in tenants_of(cache, NOW + 1).tenants]
+    assert (["a-9", "a-10"], ["a-1", "a-9"]) == (first, second)
+
+
+@pytest.mark.parametrize(
+    ("kept", "is_safe"),
+    [
+        (running("p"), False),
+        (running("p", labels=HARMLESS), False),
+        (running("p", labels=DISABLED), True),
+        (running("p", labels=NOT_PREEMPTIBLE), True),
+        (replace(running("p"), pinned=True), True),
+        (running("p", priority=1_999_999_999), False),
+        (running("p", priority=2_000_000_000), True),
+        (running("p", scheduler="default-scheduler"), True),
+        (replace(running("p"), assumed=True), True),
+    ],
+)
+def test_what_keeps_a_pod_from_being_evicted(kept: Pod, is_safe: bool) -> None:  # noqa: FBT001 - a row of a table.
+    cache = new_cache(DEFAULT_RULES, running("low"), kept)
+
+    found = tenants_of(cache).tenants
+
+    assert [("low", True), ("p", not is_safe)] == [(t.pod.name, t.evictable) for t in found]
+
+
+def test_pods_of_other_schedulers_go_where_a_setting_says_so_each_by_itself() -> None:
+    other = running("x", gang="a", scheduler="default-scheduler")
+
+    (found,) = tenants_of(new_cache(Rules(other_schedulers=True), other)).tenants
+
+    assert (True, GangKey("Pod", NAMESPACE, "x")) == (found.evictable, found.gang)
+
+
+def test_labels_protect_only_where_an_administrator_lets_them() -> None:
+    rules = Rules(label_namespaces=frozenset({"trusted"}))
+    here = running("here", labels=DISABLED)
+    there = running("there", namespace="trusted", labels=DISABLED)
+
+    assert ["here"] == evictable(new_cache(rules, here, there))
+
+
+@pytest.mark.parametrize(("now", "names"), [(NOW + 59, []), (NOW + 60, ["p"])])
+def test_a_pod_is_safe_before_it_has_run_for_the_minimum(now: int, names: list[str]) -> None:
+    cache = new_cache(Rules(min_runtime_seconds=60))
+    cache.pod_seen(replace(running("p", created_at=NOW - 500), started_at=NOW))
+
+    assert names == evictable(cache, now)
+
+
+def test_until_a_pod_has_started_its_time_counts_from_its_binding() -> None:
+    cache = new_cache(Rules(min_runtime_seconds=60))
+    cache.pod_seen(replace(running("p", created_at=NOW - 500), scheduled_at=NOW))
+
+    assert ([], ["p"]) == (evictable(cache, NOW + 59), evictable(cache, NOW + 60))
+
+
+def test_that_a_pod_has_started_counts_although_it_makes_no_pod_differ() -> None:
+    cache = new_cache(Rules(min_runtime_seconds=60), running("p"))
+    tenants_of(cache)
+
+    cache.pod_seen(replace(running("p"), started_at=NOW))
+
+    assert [] == evictable(cache, NOW + 1)
+
+
+@pytest.mark.parametrize(("cap", "names"), [(100, []), (30, ["p"]), (0, ["p"])])
+def test_the_minimum_that_a_gang_asks_for_counts_up_to_a_cap(cap: int, names: list[str]) -> None:
+    cache = new_cache(Rules(max_min_runtime_seconds=cap))
+    told(cache, declaration("a", 1, min_runtime_seconds=60))
+    cache.pod_seen(replace(running("p", gang="a"), started_at=NOW))
+
+    assert names == evictable(cache, NOW + 50)
+
+
+def test_the_surplus_is_what_a_gang_can_lose_and_still_have_its_quorum() -> None:
+    members = [running(f"a-{i}", gang="a") for i in range(4)]
+    cache = new_cache(DEFAULT_RULES, *members, running("a-9", gang="a", deleting=True))
+    told(cache, declaration("a", 3))
+
+    assert {gang_key("a"): 1} == tenants_of(cache).surplus
+
+
+@pytest.mark.parametrize("said", [declaration("a", 2), declaration("a", 9), declaration("b")])
+def test_a_gang_has_no_surplus_at_its_quorum_under_it_or_when_nobody_describes_it(
+    said: Declaration,
+) -> None:
+    cache = new_cache(DEFAULT_RULES, running("a-0", gang="a"), running("a-1", gang="a"))
+    told(cache, said)
+
+    assert {} == tenants_of(cache).surplus
+
+
+def test_a_native_pod_group_that_is_disrupted_as_a_whole_has_no_surplus() -> None:
+    said = declaration("a", 1, resource=NATIVE_POD_GROUPS[0])
+    cache = new_cache(DEFAULT_RULES, running("a-0", gang="a"), running("a-1", gang="a"))
+    told(cache, replace(said, disrupted_whole=True))
+
+    assert {} == tenants_of(cache).surplus
+
+
+def test_a_tenant_knows_the_budgets_that_cover_it() -> None:
+    selector = (Requirement("app", Operator.IN, ("x",)),)
+    cache = new_cache(DEFAULT_RULES, running("p", labels={"app": "x"}), running("q"))
+    cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", selector, allowed=2))
+    first = tenants_of(cache)
+
+    cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=1))
+    second = tenants_of(cache, NOW + 1)
+    cache.budget_gone("uid-b")
+    third = tenants_of(cache, NOW + 2)
+
+    expected = [[("default/b",), ()], [("default/b",), ("default/b",)], [(), ()]]
+    assert expected == [[t.budgets for t in each.tenants] for each in (first, second, third)]
+    assert [2, 1, None] == [each.allowed.get("default/b") for each in (first, second, third)]
+
+
+@pytest.mark.parametrize(
+    ("low", "rules"),
+    [
+        (running("p", priority=5), DEFAULT_RULES),
+        (running("p", labels=DISABLED), DEFAULT_RULES),
+        (running("p"), Rules(preemption=False)),
+    ],
+)
+def test_nobody_looks_at_the_tenants_where_none_may_go(low: Pod, rules: Rules) -> None:
+    cache = new_cache(rules, low, pod("high", priority=5))
+
+    assert cache.snapshot(NOW).tenants is None
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=2),
+        DeclaredBudget("uid-b", NAMESPACE, "b", None, allowed=1),
+        None,
+    ],
+)
+def test_a_gang_short_of_room_is_tried_again_when_a_budget_allows_more(
+    after: DeclaredBudget | None,
+) -> None:
+    woken: list[int] = []
+    cache = Cache([SCHEDULER], lambda: woken.append(1))
+    cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=1))
+    cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=0))
+    cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=1))
+    woken.clear()
+
+    if after is None:
+        cache.budget_gone("uid-b")
+    else:
+        cache.budget_seen(after)
+
+    assert [1] == woken
+
+
+def test_who_is_gone_stays_gone_however_often_that_is_told() -> None:
+    cache = new_cache(DEFAULT_RULES, pod("x", node="n1"))
+    before = evictable(cache)
+
+    cache.pod_gone("uid-x")
+    cache.pod_gone("uid-x")
+
+    assert (["x"], []) == (before, evictable(cache))
+
+
+def test_who_came_and_went_between_two_looks_is_not_remembered() -> None:
+    cache = new_cache()
+    for number in range(3):
+        cache.pod_seen(pod(f"x-{number}", node="n1"))
+        cache.pod_gone(f"uid-x-{number}")
+
+    assert not cache.tenancy._changed
+
+
+@pytest.mark.parametrize("priority", [0, 5, 99])
+def test_pods_that_leave_are_told_of_whatever_their_priority(priority: int) -> None:
+    old = running("old", priority=priority, deleting=True)
+    cache = new_cache(DEFAULT_RULES, old, running("above", priority=99), pod("new", priority=5))
+
+    found = cache.snapshot(NOW).tenants
+
+    assert found is not None
+    assert (["old"], ()) == ([each.pod.name for each in found.leaving], found.tenants)
+
+
+@pytest.mark.parametrize(
+    ("rules", "waits"), [(Rules(preemption=False), True), (DEFAULT_RULES, False)]
+)
+def test_they_are_not_where_nothing_waits_or_preemption_is_off(rules: Rules, waits: bool) -> None:  # noqa: FBT001 - a row of a table.
+    cache = new_cache(rules, running("old", deleting=True))
+    if waits:
+        cache.pod_seen(pod("new", priority=5))
+
+    assert cache.snapshot(NOW).tenants is None

@@ -1,0 +1,193 @@
+"""Room is kept for nominated pods, from the moment at which that was decided."""
+
+from dataclasses import replace
+
+import pytest
+
+from builders import SCHEDULER, declaration, gang_key, node, pod
+from gang_books import NOW
+from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.model.gangs import Reason
+from gang_scheduler.model.plan import Bind, Refused
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.state.cache import Cache
+
+WAITING = pod("a-0", gang="a", priority=3)
+ON_N1 = replace(WAITING, nominated="n1")
+ON_N2 = replace(WAITING, nominated="n2")
+
+
+def new_cache(*pods: Pod) -> Cache:
+    cache = Cache([SCHEDULER])
+    for name in ("n1", "n2"):
+        cache.node_seen(node(name))
+    cache.described(POD_GROUPS.group, "uid-a", [declaration("a", 2)])
+    for each in pods:
+        cache.pod_seen(each)
+    return cache
+
+
+def nominated(cache: Cache) -> list[tuple[str, str]]:
+    found = cache.snapshot(NOW).nominated
+    return [(each.pod.name, each.pod.nominated) for each in found]
+
+
+def test_a_nominated_pod_is_shown_with_its_gang_and_the_priority_of_that() -> None:
+    cache = new_cache(ON_N1, pod("a-1", gang="a", priority=1))
+
+    (found,) = cache.snapshot(NOW).nominated
+
+    assert (ON_N1, gang_key("a"), 1) == found
+
+
+def test_they_are_in_order_of_their_gangs_and_ranks() -> None:
+    names = ["a-10", "b-0", "a-9"]
+    pods = [replace(pod(name, gang=name[0]), nominated="n1") for name in names]
+
+    found = nominated(new_cache(*pods))
+
+    assert ["a-9", "a-10", "b-0"] == [name for name, _ in found]
+
+
+def test_who_has_a_node_ended_or_is_another_schedulers_is_not_among_them() -> None:
+    others = [
+        pod("bound", node="n1"),
+        pod("leaving", deleting=True),
+        pod("gated", gated=True),
+        pod("done", phase="Failed"),
+        pod("other", scheduler="default-scheduler"),
+    ]
+
+    assert [] == nominated(new_cache(*(replace(each, nominated="n1") for each in others)))
+
+
+def test_our_own_nomination_counts_at_once() -> None:
+    cache = new_cache(WAITING)
+
+    cache.nominate([Bind(WAITING, "n1")])
+
+    assert [("a-0", "n1")] == nominated(cache)
+
+
+def test_an_older_state_does_not_undo_it_before_its_echo_comes_and_a_later_one_does() -> None:
+    cache = new_cache(WAITING)
+    cache.nominate([Bind(WAITING, "n1")])
+    shown = []
+
+    for seen in (WAITING, ON_N1, WAITING):
+        cache.pod_seen(seen)
+        shown.append(nominated(cache))
+
+    assert [[("a-0", "n1")], [("a-0", "n1")], []] == shown
+
+
+def test_a_nomination_that_is_cleared_counts_no_more_whatever_an_older_state_says() -> None:
+    cache = new_cache(ON_N1)
+    cache.clear_nominations(["uid-a-0", "uid-unknown"])
+    first = nominated(cache)
+
+    cache.pod_seen(ON_N1)
+    second = nominated(cache)
+    cache.pod_seen(WAITING)
+    cache.pod_seen(ON_N2)
+
+    assert ([], [], [("a-0", "n2")]) == (first, second, nominated(cache))
+
+
+def test_a_nomination_that_was_never_written_is_forgotten() -> None:
+    cache = new_cache(WAITING)
+    cache.nominate([Bind(WAITING, "n1")])
+
+    cache.clear_nominations(["uid-a-0"])
+    cache.pod_seen(replace(WAITING, priority=4))
+
+    assert [] == nominated(cache)
+
+
+def test_the_nomination_ends_with_the_binding_and_comes_back_if_that_fails() -> None:
+    cache = new_cache(ON_N1)
+    cache.assume(Bind(ON_N1, "n1"))
+    bound = nominated(cache)
+
+    cache.forget("uid-a-0")
+
+    assert ([], [("a-0", "n1")]) == (bound, nominated(cache))
+
+
+def test_a_bound_or_deleted_pod_takes_what_was_assumed_of_it_along() -> None:
+    cache = new_cache(WAITING)
+    cache.nominate([Bind(WAITING, "n1")])
+    cache.pod_seen(replace(WAITING, node="n2"))
+    cache.nominate([Bind(WAITING, "n1")])
+    bound = nominated(cache)
+
+    cache.pod_gone("uid-a-0")
+    cache.pod_seen(WAITING)
+
+    assert ([], []) == (bound, nominated(cache))
+
+
+def test_a_gang_is_tried_again_when_a_nominated_node_is_gone() -> None:
+    woken: list[int] = []
+    cache = Cache([SCHEDULER], lambda: woken.append(1))
+    cache.node_seen(node("n1"))
+    cache.pod_seen(replace(pod("alone"), nominated="n1"))
+    (group,) = cache.snapshot(NOW).groups
+    cache.gangs.refused(Refused(group.gangs[0], Reason.WAITING_FOR_VICTIMS, ()), NOW)
+    woken.clear()
+
+    cache.node_gone("n1")
+    cache.node_gone("n1")
+
+    assert (1, [1]) == (len(cache.snapshot(NOW).groups), woken)
+
+
+def tried(cache: Cache) -> list[str]:
+    """Return the gangs that are tried now, which then all lack room."""
+    gangs = [gang for group in cache.snapshot(NOW).groups for gang in group.gangs]
+    for gang in gangs:
+        cache.gangs.refused(Refused(gang, Reason.UNSCHEDULABLE, gang.pending), NOW)
+    return [gang.key.name for gang in gangs]
+
+
+@pytest.mark.parametrize(
+    "after",
+    [
+        None,
+        WAITING,
+        ON_N2,
+        replace(ON_N1, deleting=True),
+        replace(ON_N1, gated=True),
+        replace(ON_N1, node="n2"),
+    ],
+)
+def test_gangs_short_of_room_are_tried_again_when_room_is_kept_no_more(after: Pod | None) -> None:
+    cache = new_cache(ON_N1, pod("late", priority=1))
+    before = tried(cache), tried(cache)
+
+    if after is None:
+        cache.pod_gone("uid-a-0")
+    else:
+        cache.pod_seen(after)
+
+    assert (["late", "a"], []) == before
+    assert "late" in tried(cache)
+
+
+@pytest.mark.parametrize("after", [ON_N1, replace(ON_N1, labels={"x": "y"})])
+def test_they_are_not_while_it_is_kept(after: Pod) -> None:
+    cache = new_cache(ON_N1, pod("late", priority=1))
+    tried(cache)
+
+    cache.pod_seen(after)
+
+    assert "late" not in tried(cache)
+
+
+def test_they_are_not_when_it_is_taken() -> None:
+    cache = new_cache(ON_N1, pod("late", priority=1))
+    tried(cache)
+
+    cache.assume(Bind(ON_N1, "n1"))
+
+    assert "late" not in tried(cache)

@@ -1,0 +1,154 @@
+"""Which pods leave their nodes whatever else is decided, and what that means for others."""
+
+from dataclasses import replace
+
+import pytest
+
+from builders import NAMESPACE, SCHEDULER, declaration, gang_key, node, pod
+from gang_books import NOW
+from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.decode.budgets import DeclaredBudget
+from gang_scheduler.model.bound_pods import Tenants
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.evictable_pods import DEFAULT_RULES
+from gang_scheduler.state.terminating import PATIENCE_SECONDS, REPORTING_SECONDS, Leaving
+
+RUNNING = [pod(f"a-{i}", gang="a", node="n1", phase="Running") for i in range(3)]
+X = pod("x", node="n1", phase="Running")
+ENDING = replace(X, deleting=True, gone_by=NOW + 30)
+HANGS_AFTER = DEFAULT_RULES.victim_timeout_seconds + REPORTING_SECONDS
+
+
+@pytest.fixture
+def cache() -> Cache:
+    made = Cache([SCHEDULER])
+    made.node_seen(node("n1", cpu=100))
+    made.described(POD_GROUPS.group, "uid-a", [declaration("a", 1)])
+    for each in (*RUNNING, X):
+        made.pod_seen(each)
+    return made
+
+
+def tenants(cache: Cache, now: int = NOW) -> Tenants:
+    """Return who is on the nodes, for a gang that outranks all of them."""
+    cache.pod_seen(pod("above", priority=99 + now))
+    found = cache.snapshot(now).tenants
+    assert found is not None
+    return found
+
+
+def leaving(cache: Cache, now: int = NOW) -> list[str]:
+    return [each.pod.name for each in tenants(cache, now).leaving]
+
+
+def staying(cache: Cache, now: int = NOW) -> list[str]:
+    return [each.pod.name for each in tenants(cache, now).tenants]
+
+
+def test_a_victim_leaves_from_the_decision_on_and_is_decided_on_no_more(cache: Cache) -> None:
+    before = leaving(cache), staying(cache, NOW + 1)
+
+    cache.victims.decided(["uid-x"])
+
+    assert ([], ["a-0", "a-1", "a-2", "x"]) == before
+    assert (["x"], ["a-0", "a-1", "a-2"]) == (leaving(cache, NOW + 2), staying(cache, NOW + 3))
+
+
+@pytest.mark.parametrize("shown", [X, replace(X, marked=True), ENDING])
+def test_it_does_so_whatever_the_api_server_shows_of_it_yet(cache: Cache, shown: Pod) -> None:
+    cache.victims.decided(["uid-x"])
+
+    cache.pod_seen(shown)
+
+    assert ["x"] == leaving(cache)
+
+
+def test_a_victim_that_is_spared_is_a_pod_like_others_again(cache: Cache) -> None:
+    cache.victims.decided(["uid-x", "uid-a-1"])
+    first = leaving(cache)
+
+    cache.victims.spared(["uid-x", "uid-a-1", "uid-unknown"])
+
+    assert (["a-1", "x"], []) == (first, leaving(cache, NOW + 1))
+    assert ["a-0", "a-1", "a-2", "x"] == staying(cache, NOW + 2)
+
+
+def test_a_victim_that_terminates_already_cannot_be_spared(cache: Cache) -> None:
+    cache.victims.decided(["uid-x"])
+    cache.pod_seen(ENDING)
+
+    cache.victims.spared(["uid-x"])
+
+    assert ["x"] == leaving(cache)
+
+
+def test_a_pod_that_is_gone_leaves_no_more_and_another_of_its_name_does_not(cache: Cache) -> None:
+    cache.victims.decided(["uid-x"])
+    cache.pod_gone("uid-x")
+    cache.victims.decided(["uid-x"])
+
+    cache.pod_seen(replace(X, uid="another"))
+
+    assert [] == leaving(cache)
+
+
+def test_a_mark_of_another_life_does_not_make_a_pod_leave(cache: Cache) -> None:
+    cache.pod_seen(replace(X, marked=True))
+
+    assert ([], True) == (leaving(cache), "x" in staying(cache, NOW + 1))
+
+
+@pytest.mark.parametrize(
+    ("shown", "is_victim", "patience"),
+    [
+        (ENDING, False, PATIENCE_SECONDS),
+        (ENDING, True, HANGS_AFTER),
+        (replace(ENDING, marked=True), False, HANGS_AFTER),
+    ],
+)
+def test_a_pod_that_hangs_in_termination_neither_leaves_nor_stays(
+    cache: Cache,
+    shown: Pod,
+    is_victim: bool,  # noqa: FBT001 - a row of a table.
+    patience: int,
+) -> None:
+    cache.victims.decided(["uid-x"] if is_victim else [])
+    cache.pod_seen(shown)
+    last = ENDING.gone_by + patience
+
+    assert (["x"], []) == (leaving(cache, last), leaving(cache, last + 1))
+    assert "x" not in staying(cache, last + 2)
+
+
+def test_a_victim_is_not_given_up_before_another_pod_would_be() -> None:
+    impatient = Leaving(victim_timeout_seconds=0)
+    impatient.decided(ENDING, None)
+    last = ENDING.gone_by + PATIENCE_SECONDS
+
+    assert [True, False] == [impatient.is_awaited("uid-x", now) for now in (last, last + 1)]
+
+
+def test_a_pod_without_a_known_end_does_not_hang(cache: Cache) -> None:
+    cache.pod_seen(replace(ENDING, gone_by=0))
+
+    assert ["x"] == leaving(cache, NOW + 10_000)
+
+
+def test_a_gang_can_spare_fewer_members_while_some_leave(cache: Cache) -> None:
+    before = tenants(cache).surplus
+
+    cache.victims.decided(["uid-a-1"])
+
+    assert ({gang_key("a"): 2}, {gang_key("a"): 1}) == (before, tenants(cache, NOW + 1).surplus)
+
+
+def test_victims_use_up_what_budgets_allow_until_the_api_server_knows(cache: Cache) -> None:
+    cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=3))
+    cache.victims.decided(["uid-x", "uid-a-1"])
+    decided = tenants(cache).allowed
+
+    cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=2))
+    cache.pod_seen(ENDING)
+
+    assert ({"default/b": 1}, {"default/b": 1}) == (decided, tenants(cache, NOW + 1).allowed)

@@ -1,0 +1,265 @@
+"""The book of volumes: what a snapshot knows of them, and whom a change wakes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from api_objects import pod_body
+from builders import SCHEDULER
+from gang_scheduler.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.model.gangs import Reason
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.volumes import (
+    NO_VOLUMES,
+    PRIVATE,
+    Attachment,
+    Disk,
+    DiskUse,
+    Pool,
+    Provisioning,
+    SoleUse,
+    Volumes,
+)
+from gang_scheduler.state.cache import Cache
+from volumes import (
+    DRIVER,
+    LATE,
+    LOCAL,
+    attachment_body,
+    claim_body,
+    class_body,
+    cluster,
+    csi_node_body,
+    gangs_due,
+    local_class_body,
+    lose,
+    mounting,
+    on,
+    see,
+    volume_body,
+)
+
+GIB = 2**30
+WAITING = pod_body("w", volumes=mounting("wanted"))
+WANTED = (WAITING, claim_body("wanted", LOCAL), local_class_body())
+
+
+def known(*bodies: Mapping[str, Any]) -> Volumes:
+    """Return the volumes of a snapshot in which somebody waits for one."""
+    return cluster(*WANTED, *bodies).snapshot(0).volumes
+
+
+def offered(*bodies: Mapping[str, Any]) -> dict[str, bool]:
+    """Return the names of the volumes of the local class, and whether they are kept."""
+    return {each.name: each.kept for each in known(*bodies).available.get(LOCAL, ())}
+
+
+def test_nothing_is_told_where_nobody_asks() -> None:
+    plain = cluster(volume_body("d", LOCAL), class_body(), pod_body("p"))
+
+    assert plain.snapshot(0).volumes is NO_VOLUMES
+
+
+def test_nothing_is_read_again_while_nothing_changes() -> None:
+    cache = cluster(*WANTED)
+
+    assert cache.volumes.state() is cache.volumes.state()
+
+
+def test_available_volumes_are_offered_smallest_first() -> None:
+    found = offered(
+        *(volume_body("b", LOCAL, size="2Gi"), volume_body("c", LOCAL), volume_body("a", LOCAL)),
+        volume_body("other", "class"),
+    )
+
+    assert ["a", "c", "b"] == list(found)
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (volume_body("d", LOCAL), {"d": False}),
+        (volume_body("d", LOCAL, phase="Released"), {}),
+        (volume_body("d", LOCAL, phase="Pending"), {}),
+        (volume_body("d", LOCAL, claim="wanted", phase="Available"), {"d": True}),
+        (volume_body("d", LOCAL, claim="wanted"), {"d": True}),
+        (volume_body("d", LOCAL, claim="gone", phase="Available"), {}),
+    ],
+)
+def test_a_volume_is_for_all_or_for_one_or_for_nobody(
+    body: dict[str, Any], expected: dict[str, bool]
+) -> None:
+    assert expected == offered(body)
+
+
+def test_a_volume_that_is_being_deleted_is_not_offered() -> None:
+    body = volume_body("d", LOCAL)
+    body["metadata"]["deletionTimestamp"] = "2024-05-01T12:00:00Z"
+
+    assert {} == offered(body)
+
+
+def test_classes_make_volumes_as_their_driver_says() -> None:
+    capacity = {
+        "kind": "CSIStorageCapacity",
+        "metadata": {"name": "c", "namespace": "kube-system", "uid": "uid-c"},
+        "storageClassName": LATE,
+        "nodeTopology": {},
+        "capacity": "1Gi",
+    }
+    driver = {
+        "kind": "CSIDriver",
+        "metadata": {"name": DRIVER, "uid": "uid-d"},
+        "spec": {"storageCapacity": True},
+    }
+
+    silent, telling = known(class_body(), capacity), known(class_body(), capacity, driver)
+
+    assert {LATE: Provisioning()} == silent.provisioning
+    assert {LATE: Provisioning(pools=(Pool(GIB),))} == telling.provisioning
+
+
+def test_drivers_have_limits_and_places() -> None:
+    driver = {
+        "kind": "CSIDriver",
+        "metadata": {"name": DRIVER, "uid": "uid-d"},
+        "spec": {"preventPodSchedulingIfMissing": True},
+    }
+
+    found = known(driver, csi_node_body("n1", 3), csi_node_body("n2", None))
+
+    assert {DRIVER: {"n1": 3}} == found.limits
+    assert {DRIVER: frozenset({"n1", "n2"})} == found.installed
+
+
+def test_what_pods_on_nodes_use_is_counted_whoever_scheduled_them() -> None:
+    sole = claim_body("one", volume="d", modes=["ReadWriteOncePod"])
+    disk = {"name": "d", "gcePersistentDisk": {"pdName": "x"}}
+    found = known(
+        *(sole, volume_body("d", claim="one", handle="h"), csi_node_body("n1", 3)),
+        pod_body("p", nodeName="n1", schedulerName="other", volumes=[*mounting("one"), disk]),
+        pod_body("q", volumes=mounting("one")),
+    )
+
+    expected = {
+        SoleUse("default/one"): 1,
+        DiskUse("n1", Disk(("gce x",))): 1,
+        Attachment("n1", DRIVER, "h"): 1,
+    }
+    assert expected == found.uses
+
+
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_a_pod_that_has_ended_uses_nothing(phase: str) -> None:
+    disk = {"name": "d", "gcePersistentDisk": {"pdName": "x"}}
+
+    found = known(pod_body("p", nodeName="n1", volumes=[disk], status={"phase": phase}))
+
+    assert {} == found.uses
+
+
+def test_a_pod_that_is_gone_uses_nothing() -> None:
+    disk = {"name": "d", "gcePersistentDisk": {"pdName": "x"}}
+    cache = cluster(*WANTED, pod_body("p", nodeName="n1", volumes=[disk]))
+
+    cache.pod_gone("uid-p")
+
+    assert {} == cache.snapshot(0).volumes.uses
+
+
+def test_an_attachment_lingers_where_no_pod_uses_the_volume() -> None:
+    found = known(
+        *(claim_body("data", volume="d"), volume_body("d", claim="data", handle="h")),
+        *(csi_node_body("n1", 3), attachment_body("at-1", "d", "n1")),
+        *(attachment_body("at-2", "d", "n2"), attachment_body("at-3", "gone", "n1")),
+        pod_body("p", nodeName="n1", volumes=mounting("data")),
+    )
+
+    assert {Attachment("n1", DRIVER, PRIVATE): 1} == found.uses
+    assert {Attachment("n2", DRIVER, "h")} == found.lingering
+
+
+CHANGES = [
+    claim_body("wanted", LOCAL, selected="n1"),
+    volume_body("d", LOCAL, nodes=["n1"]),
+    local_class_body() | {"allowedTopologies": []} | {"provisioner": DRIVER},
+    csi_node_body("n1", 3),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_lets_those_try_again_who_wait(change: dict[str, Any]) -> None:
+    cycles: list[str] = []
+    cache = Cache([SCHEDULER], on_change=lambda: cycles.append("cycle"))
+    see(cache, *WANTED)
+    for gang in gangs_due(cache):
+        cache.gangs.refused(Refused(gang, Reason.UNSCHEDULABLE, gang.pending), now=0)
+    assert [] == gangs_due(cache)
+    cycles.clear()
+
+    see(cache, change)
+
+    assert cycles
+    assert gangs_due(cache)
+
+
+def test_what_is_seen_again_wakes_nobody() -> None:
+    cycles: list[str] = []
+    cache = Cache([SCHEDULER], on_change=lambda: cycles.append("cycle"))
+    see(cache, *WANTED, *CHANGES)
+    cycles.clear()
+
+    see(cache, *CHANGES)
+
+    assert [] == cycles
+
+
+def test_volumes_wake_nobody_where_no_pod_uses_any() -> None:
+    cycles: list[str] = []
+    cache = Cache([SCHEDULER], on_change=lambda: cycles.append("cycle"))
+
+    see(cache, *CHANGES, class_body())
+
+    assert [] == cycles
+
+
+def test_objects_come_and_go_by_the_watch_and_by_the_sweep() -> None:
+    cache = cluster(*WANTED, volume_body("d", LOCAL), volume_body("e", LOCAL))
+    there = set(cache.uids(PERSISTENT_VOLUMES))
+
+    lose(cache, volume_body("d", LOCAL))
+    cache.uid_gone(PERSISTENT_VOLUMES, "uid-e")
+
+    assert {"uid-d", "uid-e"} == there
+    assert [] == list(cache.uids(PERSISTENT_VOLUMES))
+    assert {} == cache.snapshot(0).volumes.available
+
+
+def test_a_late_word_of_an_earlier_life_takes_nothing_away() -> None:
+    cache = cluster(*WANTED)
+    second = claim_body("wanted", LOCAL, metadata={"uid": "second"})
+    see(cache, second)
+
+    lose(cache, claim_body("wanted", LOCAL))
+
+    assert ["second"] == list(cache.uids(PERSISTENT_VOLUME_CLAIMS))
+
+
+def test_an_object_that_cannot_be_read_is_left_out() -> None:
+    broken: list[str] = []
+    cache = cluster(*WANTED)
+    intake = Intake(cache, lambda kind, _, error: broken.append(f"{kind} {error.field}"))
+
+    body = claim_body("wanted", LOCAL, size="much")
+    intake.persistent_volume_claim({"type": "MODIFIED", "object": body})
+
+    assert ["PersistentVolumeClaim spec.resources.requests.storage"] == broken
+    assert [] == list(cache.uids(PERSISTENT_VOLUME_CLAIMS))
+
+
+def test_terms_of_nodes_are_kept() -> None:
+    found = known(volume_body("d", LOCAL, nodes=["n1"]))
+
+    assert [on("n1")] == [each.nodes for each in found.available[LOCAL]]
