@@ -1,0 +1,141 @@
+"""README and docs/ against the code: what they name is there, and what they show comes out."""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import prometheus_client
+import pytest
+from click.testing import CliRunner
+
+from gang_scheduler import telemetry
+from gang_scheduler.cli import main
+from gang_scheduler.settings import Settings
+
+PROJECT = Path(__file__).parents[2]
+PAGES = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md")])
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+SIMULATE = re.compile(r"py-gang-scheduler simulate (-f examples/.*)")
+MOST_LINES = 200
+
+
+def page(name: str) -> str:
+    return (PROJECT / name).read_text()
+
+
+def anchors(path: Path) -> set[str]:
+    """Return the anchors of the headings, as Git hosts make them."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+
+
+def rows(text: str, heading: str) -> Iterator[list[str]]:
+    """Yield the cells of the rows of all tables under a heading, code marks removed."""
+    section = re.split(rf"^## {heading}$", text, flags=re.MULTILINE)[1]
+    for line in re.split(r"^## ", section, flags=re.MULTILINE)[0].splitlines():
+        if line.startswith("| `"):
+            yield [cell.strip().replace("`", "") for cell in line.strip("|").split(" | ")]
+
+
+def shown() -> Iterator[tuple[str, str]]:
+    """Yield arguments and output of every simulation that is shown."""
+    for path in PAGES:
+        for block in re.findall(r"(?:^(?: {4}.*)?\n)+", path.read_text(), re.MULTILINE):
+            for match in SIMULATE.finditer(block):
+                output = block[match.end() :].partition("    ...")[0]
+                yield match[1], output
+
+
+def test_the_readme_is_short() -> None:
+    assert len(page("README.md").splitlines()) <= MOST_LINES
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_every_link_leads_somewhere(path: Path) -> None:
+    lost = []
+    for link in LINK.findall(path.read_text()):
+        target, _, anchor = link.partition("#")
+        there = (path.parent / target).resolve() if target else path
+        if "://" in link:
+            continue
+        if not there.exists() or (anchor and anchor not in anchors(there)):
+            lost.append(link)
+
+    assert [] == lost
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    linked = set(LINK.findall(page("README.md")))
+
+    assert set() == {f"docs/{path.name}" for path in PROJECT.glob("docs/*.md")} - linked
+
+
+def test_no_row_of_a_table_stands_twice() -> None:
+    lines = Counter(
+        line
+        for path in PAGES
+        for line in path.read_text().splitlines()
+        # Rows of figures that repeat their first column are no repetition.
+        if line.startswith("| ")
+        and len(line) > 60
+        and not line.startswith(("| term", "| ---", "|  |"))
+    )
+
+    assert [] == [line for line, number in lines.items() if number > 1]
+
+
+def test_all_settings_are_in_the_table_with_their_defaults() -> None:
+    def camel(name: str) -> str:
+        first, *others = name.split("_")
+        return first + "".join(map(str.capitalize, others))
+
+    def default(value: object) -> str:
+        if isinstance(value, str):
+            return str(value) or "empty"
+        return json.dumps(value)
+
+    expected = {camel(name): default(each.default) for name, each in Settings.model_fields.items()}
+
+    assert expected == {
+        name: value for name, value, *_ in rows(page("docs/operations.md"), "Settings")
+    }
+
+
+def test_all_metrics_are_in_the_table_with_their_labels() -> None:
+    kinds = (prometheus_client.Counter, prometheus_client.Gauge, prometheus_client.Histogram)
+    expected = set()
+    for metric in vars(telemetry).values():
+        if isinstance(metric, kinds):
+            name = metric._name + ("_total" if isinstance(metric, kinds[0]) else "")
+            labels = ",".join(metric._labelnames)
+            expected.add(f"{name}{{{labels}}}" if labels else name)
+
+    found = {name for name, *_ in rows(page("docs/operations.md"), "Metrics")}
+
+    assert expected == {name for name in found if name.startswith("pgs_")}
+
+
+@pytest.mark.parametrize(("arguments", "output"), list(shown()))
+def test_what_is_shown_of_a_simulation_comes_out(
+    arguments: str, output: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
+
+    result = CliRunner().invoke(main, ["simulate", *arguments.split()])
+
+    assert (0, output.split()) == (result.exit_code, result.stdout.split()[: len(output.split())])
+
+
+def test_the_first_gang_of_the_readme_is_bound(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(PROJECT)
+    (block,) = re.findall(r"^    apiVersion:(?:.*\n)(?: {4}.*\n)+", page("README.md"), re.MULTILINE)
+    (tmp_path / "gang.yaml").write_text(re.sub(r"^ {4}", "", block, flags=re.MULTILINE))
+    files = ("-f", "examples/clusters/gpu-nodes.yaml", "-f", str(tmp_path / "gang.yaml"))
+
+    result = CliRunner().invoke(main, ["simulate", *files, "--output", "json"])
+
+    assert 4 == len(json.loads(result.stdout)["bindings"])
