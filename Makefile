@@ -62,7 +62,7 @@ test: binaries ## Run all tests: unit, property, cases, conformance, cluster, di
 	@$(VENV_PYTHON) -m pytest --durations=10 --verbose tests/e2e
 
 .PHONY: lint
-lint: setup ## Check style, types, layers, and that generated files are up to date
+lint: setup ## Check style, types, layers, prose, and that generated files are up to date
 	@echo "==> ruff check"
 	@$(VENV_PYTHON) -m ruff check
 	@echo "==> ruff format --check"
@@ -71,6 +71,8 @@ lint: setup ## Check style, types, layers, and that generated files are up to da
 	$(call watched,checking types,$(VENV_PYTHON) -m mypy)
 	@echo "==> lint-imports"
 	@.venv/bin/lint-imports
+	@echo "==> prose"
+	@$(WITH_TESTS) -m prose
 	@echo "==> CRDs"
 	@$(VENV_PYTHON) -m gang_scheduler.api.crds --check $(CRD_DIRECTORIES)
 
