@@ -24,6 +24,7 @@ ROOTS = (
     "README.md",
     "SECURITY.md",
     "docs",
+    "examples",
 )
 """What is checked: files, and directories with all that is in them."""
 
