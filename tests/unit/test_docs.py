@@ -18,6 +18,8 @@ PROJECT = Path(__file__).parents[2]
 PAGES = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md")])
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SIMULATE = re.compile(r"py-gang-scheduler simulate (-f examples/.*)")
+PLACE = re.compile(r"`([a-z_]+(?:/[a-z_0-9]+)+)(?:\.py|/)?`")
+PACKAGE = PROJECT / "operator" / "gang_scheduler"
 MOST_LINES = 200
 
 
@@ -70,6 +72,17 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
     linked = set(LINK.findall(page("README.md")))
 
     assert set() == {f"docs/{path.name}" for path in PROJECT.glob("docs/*.md")} - linked
+
+
+@pytest.mark.parametrize("name", ["docs/design.md", "docs/glossary.md"])
+def test_every_place_in_the_code_is_there(name: str) -> None:
+    places = PLACE.findall(page(name))
+    found = [PACKAGE / place for place in places]
+
+    assert places
+    assert [] == [
+        each for each in found if not each.is_dir() and not each.with_suffix(".py").exists()
+    ]
 
 
 def test_no_row_of_a_table_stands_twice() -> None:
