@@ -38,22 +38,22 @@ help: ## Say what there is (the default)
 
 .PHONY: demo
 demo: binaries ## Watch gangs being scheduled on a local control plane (~10 min the first time, then 15 s)
-	@$(WITH_TESTS) -m demo run
+	@$(WITH_TESTS) -m tools.demo run
 
 .PHONY: up
 up: binaries ## Start the demo's cluster and leave it running; says how to use it
-	@$(WITH_TESTS) -m demo up
+	@$(WITH_TESTS) -m tools.demo up
 
 .PHONY: down
 down: setup ## End what `make up` started
-	@$(WITH_TESTS) -m demo down
+	@$(WITH_TESTS) -m tools.demo down
 
 .PHONY: test
 test: BINARIES += helm kube-scheduler
-test: binaries ## Run all tests: unit, property, cases, conformance, cluster, differential, end to end
-	@echo "==> unit, property, cases, conformance, cluster: about two minutes"
+test: binaries ## Run all tests: unit, property, cases, conformance, integration, differential, end to end
+	@echo "==> unit, property, cases, conformance, integration: about two minutes"
 	@$(VENV_PYTHON) -m pytest --durations=5 tests/unit tests/property tests/cases \
-		tests/conformance tests/cluster
+		tests/conformance tests/integration
 	@echo "==> random worlds, held against all laws: about a minute"
 	@$(WITH_TESTS) -m search --cases 3000
 	@echo "==> differential, our filters beside those of kube-scheduler: about a minute"
@@ -72,7 +72,7 @@ lint: setup ## Check style, types, layers, prose, and that generated files are u
 	@echo "==> lint-imports"
 	@.venv/bin/lint-imports
 	@echo "==> prose"
-	@$(WITH_TESTS) -m prose
+	@$(WITH_TESTS) -m tools.prose
 	@echo "==> CRDs"
 	@$(VENV_PYTHON) -m gang_scheduler.api.crds --check $(CRD_DIRECTORIES)
 
@@ -84,12 +84,12 @@ format: setup ## Put the code into shape
 .PHONY: bench
 bench: BINARIES += kube-scheduler
 bench: binaries ## Measure speed beside kube-scheduler's: an hour, or BENCH=quick; never fails on time
-	@$(WITH_TESTS) -m bench --$(BENCH) --json $(RESULTS)
+	@$(WITH_TESTS) -m tools.bench --$(BENCH) --json $(RESULTS)
 	@echo "==> figures in $(RESULTS); for tables and pictures: make report BENCH=$(BENCH)"
 
 .PHONY: report
 report: setup ## Make tables and pictures of what `make bench` has measured; BENCH as there
-	@$(WITH_TESTS) -m bench.report $(RESULTS) --images $(IMAGES)
+	@$(WITH_TESTS) -m tools.bench.report $(RESULTS) --images $(IMAGES)
 
 .PHONY: gap
 gap: CASES ?= 1000
@@ -148,7 +148,7 @@ $(INSTALLED): requirements-dev.lock
 .PHONY: binaries
 binaries: setup ## Find or build the programs of the local control plane
 	@echo "==> control plane: found at once, or built with Go: about 10 minutes the first time"
-	@$(WITH_TESTS) -m controlplane build $(BINARIES)
+	@$(WITH_TESTS) -m tools.controlplane build $(BINARIES)
 
 .PHONY: clean
 clean: ## Remove .venv and what tools left in the tree; built programs stay in ~/.cache

@@ -4,10 +4,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import api_objects
-import builders
 from conformance import trees
 from gang_scheduler.api import annotations
+from support import api_objects, builders
 
 Case = Mapping[str, Any]
 Body = dict[str, Any]

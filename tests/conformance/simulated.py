@@ -6,12 +6,12 @@ from typing import Any
 
 import yaml
 
-from builders import SCHEDULER
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import documents, objects, report
 from gang_scheduler.simulation.run import Options, simulate
 from property import oracle
+from support.builders import SCHEDULER
 
 Body = Mapping[str, Any]
 

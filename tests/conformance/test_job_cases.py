@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-import api_objects
-import builders
 from conformance import job_manifests, simulated, trees
 from conformance.job_manifests import Case
 from gang_scheduler.api import annotations
@@ -16,6 +14,7 @@ from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.report.pod_group_status import View, status_of
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import Record
+from support import api_objects, builders
 
 ELSEWHERE = {
     "topologyStatus": "tests/unit/state/test_topologies.py and tests/e2e/test_topology_status.py",

@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-import api_objects
-import builders
 from gang_scheduler.api import annotations
 from gang_scheduler.model.resources import amount_of
+from support import api_objects, builders
 
 Case = Mapping[str, Any]
 Body = dict[str, Any]

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Final
 
-import controlplane
-from controlplane import binaries, errors
 from differential.extender import OVERHEARD, Extender
 from differential.worlds import Manifest
+from tools import controlplane
+from tools.controlplane import binaries, errors
 
 NAME: Final = "kube-scheduler"
 NEVER_AGAIN: Final = 3600

@@ -4,12 +4,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-import controlplane
 from differential import cases, faults, oracle
 from differential.features import EVERY
 from differential.judge import Judge
 from differential.report import Report
 from differential.stage import Stage
+from tools import controlplane
 
 HEARTBEAT_SECONDS: Final = 5.0
 Say = Callable[[str], None]

@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Self, TypeVar
 
-import controlplane
-from controlplane import access
 from differential import worlds
 from differential.worlds import NAMESPACES, Drawn, Manifest, Thing, World
+from tools import controlplane
+from tools.controlplane import access
 
 CONNECTIONS: Final = 4
 NOW: Final = {"gracePeriodSeconds": 0}

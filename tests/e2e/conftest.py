@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-import controlplane
-from e2e import operators
-from e2e.fault_proxy import FaultProxy
-from e2e.namespaces import Namespace
-from e2e.operators import Start
+from e2e.support import operator_health
+from e2e.support.fault_proxy import FaultProxy
+from e2e.support.namespaces import Namespace
+from e2e.support.operator_health import Start
+from tools import controlplane
 
 CRDS = Path(__file__).parents[2] / "crds"
 NODES = 16
@@ -41,7 +41,7 @@ def operator_process(plane: controlplane.ControlPlane) -> Iterator[controlplane.
 @pytest.fixture
 def scheduler(operator_process: controlplane.Scheduler) -> Iterator[controlplane.Scheduler]:
     """Give the operator; afterwards it must be the same process and have logged no traceback."""
-    with operators.is_unharmed(operator_process):
+    with operator_health.is_unharmed(operator_process):
         yield operator_process
 
 
@@ -71,5 +71,5 @@ def proxy(the_proxy: FaultProxy) -> FaultProxy:
 @pytest.fixture
 def start(plane: controlplane.ControlPlane, proxy: FaultProxy) -> Iterator[Start]:
     """Give what starts operators that go through the proxy."""
-    with operators.starting(plane, proxy.kubeconfig) as started:
+    with operator_health.starting(plane, proxy.kubeconfig) as started:
         yield started

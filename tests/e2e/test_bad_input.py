@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-import controlplane
-from controlplane import nodes
-from e2e import manifests
-from e2e.manifests import gang, members, pod
-from e2e.namespaces import Namespace
-from e2e.waiting import eventually, until
+from e2e.support import manifests
+from e2e.support.manifests import gang, members, pod
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import eventually, until
+from tools import controlplane
+from tools.controlplane import nodes
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 

@@ -11,13 +11,13 @@ import orjson
 import pytest
 import yaml
 
-import controlplane
-from controlplane import access, audit, binaries, credentials
-from e2e import operators, storage
-from e2e.manifests import gang, pod
-from e2e.namespaces import Namespace
-from e2e.waiting import eventually, until
+from e2e.support import operator_health, storage
+from e2e.support.manifests import gang, pod
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import eventually, until
 from gang_scheduler.telemetry import INTERNAL_ERRORS
+from tools import controlplane
+from tools.controlplane import access, audit, binaries, credentials
 
 pytestmark = pytest.mark.e2e
 
@@ -150,7 +150,7 @@ def test_the_role_is_enough_for_a_gang_with_status_and_events(
         until(lambda: namespace.notes("huge", "FailedScheduling"))
         assert 0 < len(requests(plane, offset))
         assert [] == [each for each in requests(plane, offset) if each[0] in {401, 403}]
-        assert [] == operators.tracebacks(scheduler)
+        assert [] == operator_health.tracebacks(scheduler)
         assert not [line for line in scheduler.log.read_text().splitlines() if "orbidden" in line]
         assert RELEASE in plane.kubectl("get", "leases", f"--namespace={HOME}")
 
@@ -233,7 +233,7 @@ def test_the_other_replica_takes_over_when_the_leader_is_killed(
             eventually(1.0, lambda: other.metric("pgs_leader"), TAKEOVER_SECONDS)
             watcher.wait_until(lambda seen: bound(seen) == GANGS * SIZE)
             assert [] == watcher.partial_gangs(gangs, TAKEOVER_SECONDS)
-            assert [] == operators.tracebacks(other)
+            assert [] == operator_health.tracebacks(other)
 
 
 def bound(seen: controlplane.Watcher) -> int:

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-import controlplane
-from controlplane import audit, background, directories, nodes
+from tools import controlplane
+from tools.controlplane import audit, background, directories, nodes
 
 pytestmark = pytest.mark.e2e
 
@@ -214,7 +214,7 @@ def test_nothing_is_left_behind_by_a_kill(victim: str) -> None:
 def test_up_and_down_outlive_their_commands(tmp_path: Path) -> None:
     def run(*arguments: str, check: bool = True) -> str:
         return subprocess.run(
-            [sys.executable, "-m", "controlplane", *arguments],
+            [sys.executable, "-m", "tools.controlplane", *arguments],
             env={**os.environ, "PYTHONPATH": str(TESTS), "PGS_STATE_DIR": str(tmp_path)},
             capture_output=True,
             text=True,

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-import controlplane
-from e2e.fault_proxy import HOLD, LOSE_ANSWER, LOSE_REQUEST, PASS, Fault, FaultProxy
-from e2e.manifests import Manifest, gang, members, pod, pod_group
-from e2e.namespaces import Namespace
-from e2e.operators import Start
-from e2e.waiting import eventually, until
+from e2e.support.fault_proxy import HOLD, LOSE_ANSWER, LOSE_REQUEST, PASS, Fault, FaultProxy
+from e2e.support.manifests import Manifest, gang, members, pod, pod_group
+from e2e.support.namespaces import Namespace
+from e2e.support.operator_health import Start
+from e2e.support.waiting import eventually, until
+from tools import controlplane
 
 pytestmark = pytest.mark.e2e
 

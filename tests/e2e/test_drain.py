@@ -7,12 +7,12 @@ from pathlib import Path
 import orjson
 import pytest
 
-import controlplane
-from controlplane import audit
-from e2e import operators
-from e2e.manifests import Manifest, gang
-from e2e.namespaces import Namespace
-from e2e.waiting import eventually
+from e2e.support import operator_health
+from e2e.support.manifests import Manifest, gang
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import eventually
+from tools import controlplane
+from tools.controlplane import audit
 
 pytestmark = pytest.mark.e2e
 
@@ -61,7 +61,7 @@ def test_a_backlog_of_2000_pods(
         assert [] == watcher.partial_gangs(gangs)
         load = Counter(pod.node for pod in watcher.states.values())
         assert max(load.values()) <= CPUS_A_NODE
-        assert [] == operators.tracebacks(scheduler)
+        assert [] == operator_health.tracebacks(scheduler)
 
         requests = operator_requests(plane, offset)
         cpu = plane.processes.cpu_seconds(scheduler.name)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-import controlplane
-from demo import cluster, differences, examples, placements
-from e2e.gang_watcher import GangWatcher
 from e2e.jobset import standin
+from e2e.support.gang_watcher import GangWatcher
+from tools import controlplane
+from tools.demo import cluster, differences, examples, placements
 
 pytestmark = pytest.mark.e2e
 

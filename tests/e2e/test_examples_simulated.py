@@ -11,9 +11,9 @@ import pytest
 import yaml
 from click.testing import CliRunner
 
-from demo import cluster, differences, examples
-from demo.examples import Example, Outcome
 from gang_scheduler.cli import main
+from tools.demo import cluster, differences, examples
+from tools.demo.examples import Example, Outcome
 
 NAMESPACE = "default"
 COMMAND = re.compile("^    py-gang-scheduler (simulate .*)$", re.MULTILINE)

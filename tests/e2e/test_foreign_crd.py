@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-import controlplane
-from e2e import operators
-from e2e.manifests import gang, members
-from e2e.namespaces import Namespace
-from e2e.waiting import eventually, until
+from e2e.support import operator_health
+from e2e.support.manifests import gang, members
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import eventually, until
+from tools import controlplane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
@@ -119,7 +119,7 @@ def test_a_wrong_spec_waits_with_the_field_named_and_others_go_on(
 def test_a_wrong_status_harms_nobody(
     scheduler: controlplane.Scheduler, namespace: Namespace, status: Any
 ) -> None:
-    with operators.is_unharmed(scheduler):
+    with operator_health.is_unharmed(scheduler):
         namespace.create(group("bad", spec={"minMember": 2}, status=status), *members("bad", 2))
         namespace.create(*gang("good", 2))
 

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-import controlplane
-from e2e import manifests, ways
-from e2e.gang_watcher import GangWatcher
-from e2e.manifests import GANG_LABEL, Manifest, gang, members, pod_group
-from e2e.namespaces import Namespace
-from e2e.waiting import eventually, until
+from e2e.support import gang_manifests, manifests
+from e2e.support.gang_watcher import GangWatcher
+from e2e.support.manifests import GANG_LABEL, Manifest, gang, members, pod_group
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import eventually, until
+from tools import controlplane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
-GROUPS = f"metadata.annotations[{ways.PREFIX}/groups]"
+GROUPS = f"metadata.annotations[{gang_manifests.PREFIX}/groups]"
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def elsewhere(plane: controlplane.ControlPlane) -> Iterator[Namespace]:
 
 def group(namespace: Namespace, names: str, *named: str, count: int = 2) -> list[Manifest]:
     """Return a gang that names others."""
-    made = ways.grouped(pod_group(names, count), *named)
+    made = gang_manifests.grouped(pod_group(names, count), *named)
     return [made, *members(names, count, on=namespace.here)]
 
 
@@ -44,7 +44,7 @@ def test_within_a_namespace_one_side_is_enough_and_the_group_is_the_union(
     # What a gang is named by later, when it has started, is too late.
     documents.sort(key=lambda document: document["kind"] != "PodGroup")
 
-    ways.must_be_bound_whole_or_not_at_all(namespace, documents, {"a": 2, "b": 2, "c": 2})
+    gang_manifests.must_be_bound_whole_or_not_at_all(namespace, documents, {"a": 2, "b": 2, "c": 2})
 
     eventually({"Running"}, lambda: {namespace.phase(name) for name in "abc"})
 
@@ -70,7 +70,7 @@ def test_a_gang_waits_for_one_that_does_not_exist_yet(namespace: Namespace) -> N
 
 def test_each_gang_of_a_group_keeps_its_own_min_member(namespace: Namespace) -> None:
     namespace.own_nodes(1, cpu=4)
-    master = ways.grouped(pod_group("master", 1), f"{namespace.name}/worker")
+    master = gang_manifests.grouped(pod_group("master", 1), f"{namespace.name}/worker")
     namespace.create(
         master,
         pod_group("worker", 3),
@@ -86,11 +86,13 @@ def test_each_gang_of_a_group_keeps_its_own_min_member(namespace: Namespace) -> 
 def test_annotation_gangs_can_be_a_group(namespace: Namespace) -> None:
     names = f'["{namespace.name}/b"]'
     documents = [
-        *ways.annotated("a", 2, {f"{ways.PREFIX}/groups": names}, on=namespace.here),
-        *ways.annotated("b", 2, on=namespace.here),
+        *gang_manifests.annotated(
+            "a", 2, {f"{gang_manifests.PREFIX}/groups": names}, on=namespace.here
+        ),
+        *gang_manifests.annotated("b", 2, on=namespace.here),
     ]
 
-    ways.must_be_bound_whole_or_not_at_all(namespace, documents, {"a": 2, "b": 2})
+    gang_manifests.must_be_bound_whole_or_not_at_all(namespace, documents, {"a": 2, "b": 2})
 
 
 def test_across_namespaces_gangs_that_name_each_other_start_together(
@@ -184,13 +186,13 @@ def test_a_bad_annotation_of_a_pod_group_is_named_and_others_go_on(
     namespace: Namespace, key: str, value: str
 ) -> None:
     namespace.own_nodes(1)
-    bad = ways.annotated_group(pod_group("bad", 2), key, value)
+    bad = gang_manifests.annotated_group(pod_group("bad", 2), key, value)
     namespace.create(bad, *members("bad", 2, on=namespace.here))
     namespace.create(*gang("good", 2, on=namespace.here))
 
     eventually("Running", lambda: namespace.phase("good"))
     must_say_that_it_is_invalid(
-        namespace, "bad", f"metadata.annotations[{ways.PREFIX}/{key}]", value
+        namespace, "bad", f"metadata.annotations[{gang_manifests.PREFIX}/{key}]", value
     )
     assert {} == namespace.bound("bad")
     eventually("InvalidSpec", lambda: namespace.condition_of_pod("bad-0").get("reason"))
@@ -201,15 +203,15 @@ def test_a_bad_annotation_of_an_annotation_gang_is_named_on_a_pod_and_others_go_
     namespace: Namespace, key: str, value: str
 ) -> None:
     namespace.own_nodes(1)
-    bad = {f"{ways.PREFIX}/{key}": value}
-    ways.create(namespace, *ways.annotated("bad", 2, bad, on=namespace.here))
-    ways.create(namespace, *ways.annotated("good", 2, on=namespace.here))
+    bad = {f"{gang_manifests.PREFIX}/{key}": value}
+    gang_manifests.create(namespace, *gang_manifests.annotated("bad", 2, bad, on=namespace.here))
+    gang_manifests.create(namespace, *gang_manifests.annotated("good", 2, on=namespace.here))
 
     eventually(2, lambda: len(namespace.bound("good")))
     eventually("InvalidSpec", lambda: namespace.condition_of_pod("bad-0").get("reason"))
     notes = until(lambda: [*namespace.notes("bad-0", "InvalidGang")])
     for text in (namespace.condition_of_pod("bad-0")["message"], notes[0]):
-        assert f"metadata.annotations[{ways.PREFIX}/{key}]" in text
+        assert f"metadata.annotations[{gang_manifests.PREFIX}/{key}]" in text
         assert value in text
     assert {} == namespace.bound("bad")
 
@@ -217,7 +219,9 @@ def test_a_bad_annotation_of_an_annotation_gang_is_named_on_a_pod_and_others_go_
 def test_a_min_member_above_what_its_job_can_ever_have_is_named(namespace: Namespace) -> None:
     namespace.own_nodes(1)
     labels = {GANG_LABEL: "bad"}
-    ways.create(namespace, pod_group("bad", 5), ways.job("j", 3, labels, on=namespace.here))
+    gang_manifests.create(
+        namespace, pod_group("bad", 5), gang_manifests.job("j", 3, labels, on=namespace.here)
+    )
     namespace.create(*gang("good", 2, on=namespace.here))
 
     eventually("Running", lambda: namespace.phase("good"))
@@ -232,7 +236,7 @@ def test_a_tenant_cannot_delay_a_gang_of_another_namespace(
     victims = [f"{kind}-{number}" for kind in ("group", "annotation", "job") for number in range(5)]
     names = [f"{namespace.name}/{each}" for each in victims]
     without = [seconds_to_bind(namespace, f"{each}0") for each in victims]
-    ways.create(elsewhere, *attacks(names, victims, "0"))
+    gang_manifests.create(elsewhere, *attacks(names, victims, "0"))
     stop = threading.Event()
     attacker = threading.Thread(target=attack_until, args=(stop, elsewhere, names, victims))
     attacker.start()
@@ -248,22 +252,24 @@ def test_a_tenant_cannot_delay_a_gang_of_another_namespace(
 
 def attacks(names: list[str], victims: list[str], suffix: str) -> Iterator[Manifest]:
     """Yield objects that name another's gangs in every form; none of them ever has a quorum."""
-    claim = {f"{ways.PREFIX}/groups": "[" + ",".join(f'"{each}"' for each in names) + "]"}
-    yield ways.grouped(pod_group(f"claims-{suffix}", 9), *names)
+    claim = {f"{gang_manifests.PREFIX}/groups": "[" + ",".join(f'"{each}"' for each in names) + "]"}
+    yield gang_manifests.grouped(pod_group(f"claims-{suffix}", 9), *names)
     yield from members(f"claims-{suffix}", 1)
-    yield from ways.annotated(f"annotated-{suffix}", 1, claim)
+    yield from gang_manifests.annotated(f"annotated-{suffix}", 1, claim)
     for number, (name, victim) in enumerate(zip(names, victims, strict=True)):
         mine = f"{suffix}-{number}"
-        yield ways.grouped(pod_group(f"claim-{mine}", 9), name)
+        yield gang_manifests.grouped(pod_group(f"claim-{mine}", 9), name)
         # The names themselves, as far as they are names.
-        yield from short(f"named-{mine}", {f"{ways.PREFIX}/name": name})
-        yield from short(f"same-{mine}", {f"{ways.PREFIX}/name": victim})
+        yield from short(f"named-{mine}", {f"{gang_manifests.PREFIX}/name": name})
+        yield from short(f"same-{mine}", {f"{gang_manifests.PREFIX}/name": victim})
         yield manifests.pod(f"labelled-{mine}", gang_name=victim, cpu=1000)
 
 
 def short(name: str, annotations: dict[str, str]) -> Iterator[Manifest]:
     """Yield a pod whose gang will never be complete."""
-    (made,) = ways.annotated(name, 1, {**annotations, f"{ways.PREFIX}/min-available": "9"})
+    (made,) = gang_manifests.annotated(
+        name, 1, {**annotations, f"{gang_manifests.PREFIX}/min-available": "9"}
+    )
     yield made
 
 
@@ -273,7 +279,7 @@ def attack_until(
     for number in itertools.count(1):
         if stop.is_set():
             return
-        ways.create(elsewhere, *attacks(names, victims, str(number)))
+        gang_manifests.create(elsewhere, *attacks(names, victims, str(number)))
         stop.wait(0.2)
 
 
@@ -281,10 +287,10 @@ def seconds_to_bind(namespace: Namespace, name: str) -> float:
     """Create a gang of two, bound or not, and return how long it took to be bound."""
     make: dict[str, Callable[[], list[Manifest]]] = {
         "group": lambda: gang(name, 2, cpu="100m", on=namespace.here),
-        "annotation": lambda: ways.annotated(name, 2, cpu="100m", on=namespace.here),
-        "job": lambda: [ways.job(name, 2, cpu="100m", on=namespace.here)],
+        "annotation": lambda: gang_manifests.annotated(name, 2, cpu="100m", on=namespace.here),
+        "job": lambda: [gang_manifests.job(name, 2, cpu="100m", on=namespace.here)],
     }
-    ways.create(namespace, *make[name.partition("-")[0]]())
+    gang_manifests.create(namespace, *make[name.partition("-")[0]]())
     started = time.monotonic()
     eventually(2, lambda: len(namespace.bound(f"{name}-")))
     return time.monotonic() - started
@@ -309,4 +315,6 @@ def message(namespace: Namespace, name: str) -> str:
 
 
 def annotate(namespace: Namespace, name: str, key: str, value: str) -> None:
-    namespace.kubectl("annotate", "--overwrite", f"gangs/{name}", f"{ways.PREFIX}/{key}={value}")
+    namespace.kubectl(
+        "annotate", "--overwrite", f"gangs/{name}", f"{gang_manifests.PREFIX}/{key}={value}"
+    )

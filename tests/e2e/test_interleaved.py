@@ -7,9 +7,9 @@ from itertools import chain
 
 import pytest
 
-import controlplane
-from e2e.manifests import Manifest, members, pod_group
-from e2e.namespaces import Namespace
+from e2e.support.manifests import Manifest, members, pod_group
+from e2e.support.namespaces import Namespace
+from tools import controlplane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-import controlplane
-from controlplane import access
-from e2e import manifests, operators, ways
-from e2e.manifests import Manifest
-from e2e.namespaces import Namespace
-from e2e.waiting import eventually, until
+from e2e.support import gang_manifests, manifests, operator_health
+from e2e.support.manifests import Manifest
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import eventually, until
+from tools import controlplane
+from tools.controlplane import access
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
@@ -64,7 +64,7 @@ class Kueue:
 def plane() -> Iterator[controlplane.ControlPlane]:
     """Give a control plane without Kueue."""
     with controlplane.start() as started:
-        started.kubectl("apply", f"--filename={ways.CRDS}")
+        started.kubectl("apply", f"--filename={gang_manifests.CRDS}")
         yield started
 
 
@@ -103,7 +103,7 @@ def test_what_is_wrong_with_a_topology_is_told(kueue: Kueue, versions: list[str]
 def test_a_gang_waits_for_its_layer_until_there_is_a_topology(
     kueue: Kueue, racks: Namespace
 ) -> None:
-    ways.create(racks, *gang_of_a_layer("a", 2, on=racks.here))
+    gang_manifests.create(racks, *gang_of_a_layer("a", 2, on=racks.here))
     eventually("UnknownLayer", lambda: racks.condition_of_pod("a-0").get("reason"))
 
     kueue.install("v1alpha1")
@@ -118,11 +118,11 @@ def test_racks_of_one_name_in_two_blocks_are_two_for_as_long_as_a_topology_says_
 ) -> None:
     kueue.install("v1beta2", "v1beta1")
     kueue.topology(BLOCK, RACK, HOSTNAME, version="v1beta1")
-    ways.create(racks, *gang_of_a_layer("known", 1, on=racks.here))
+    gang_manifests.create(racks, *gang_of_a_layer("known", 1, on=racks.here))
     eventually(1, lambda: len(racks.bound("known")))
     racks.delete_gangs("known")
 
-    ways.create(racks, *gang_of_a_rack("a", 3, on=racks.here))
+    gang_manifests.create(racks, *gang_of_a_rack("a", 3, on=racks.here))
     eventually("Unschedulable", lambda: racks.condition_of_pod("a-0").get("reason"))
     assert {} == racks.bound("a")
 
@@ -135,14 +135,14 @@ def test_a_topology_that_is_wrong_leaves_its_last_tree(
 ) -> None:
     kueue.install("v1beta2")
     kueue.topology(BLOCK, RACK, version="v1beta2")
-    ways.create(racks, *gang_of_a_layer("a", 1, on=racks.here))
+    gang_manifests.create(racks, *gang_of_a_layer("a", 1, on=racks.here))
     eventually(1, lambda: len(racks.bound("a")))
 
-    with operators.is_unharmed(scheduler):
+    with operator_health.is_unharmed(scheduler):
         kueue.topology(BLOCK, BLOCK, version="v1beta2")
         until(lambda: [note for note in kueue.notes() if note.endswith("stays in use")])
 
-        ways.create(racks, *gang_of_a_layer("b", 2, on=racks.here))
+        gang_manifests.create(racks, *gang_of_a_layer("b", 2, on=racks.here))
         eventually(2, lambda: len(racks.bound("b")))
 
 
@@ -150,7 +150,10 @@ def gang_of_a_layer(name: str, pods: int, **pod_fields: Any) -> list[Manifest]:
     """Return a gang that must gather in a layer called like the label of racks."""
     group, *members = manifests.gang(name, pods, **pod_fields)
     spec = {"gatherStrategy": [{"layer": RACK, "strategy": "MustGather"}]}
-    return [ways.annotated_group(group, "network-topology-spec", json.dumps(spec)), *members]
+    return [
+        gang_manifests.annotated_group(group, "network-topology-spec", json.dumps(spec)),
+        *members,
+    ]
 
 
 def gang_of_a_rack(name: str, pods: int, **pod_fields: Any) -> list[Manifest]:

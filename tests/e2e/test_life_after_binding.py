@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-import controlplane
-from controlplane import wholeness
-from e2e.manifests import GANG_LABEL, SCHEDULER, Manifest, gang, members, pod, pod_group
-from e2e.namespaces import Namespace
-from e2e.waiting import eventually, until
+from e2e.support.manifests import GANG_LABEL, SCHEDULER, Manifest, gang, members, pod, pod_group
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import eventually, until
+from tools import controlplane
+from tools.controlplane import wholeness
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-import controlplane
-from e2e.manifests import gang
-from e2e.namespaces import Namespace
-from e2e.waiting import until
+from e2e.support.manifests import gang
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import until
+from tools import controlplane
 
 pytestmark = pytest.mark.e2e
 

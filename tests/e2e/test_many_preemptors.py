@@ -11,19 +11,19 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-import controlplane
-from e2e import closures, preemptions
-from e2e.closures import Closure
-from e2e.fault_proxy import FaultProxy
-from e2e.namespaces import Namespace
-from e2e.operators import Start
-from e2e.stages import after, stage_of
-from e2e.waiting import until
+from e2e.support import overlapping_gangs, preemption
+from e2e.support.fault_proxy import FaultProxy
+from e2e.support.namespaces import Namespace
+from e2e.support.operator_health import Start
+from e2e.support.overlapping_gangs import OverlappingGangs
+from e2e.support.preemption_stages import after, stage_of
+from e2e.support.waiting import until
 from gang_scheduler.cli import main
+from tools import controlplane
 
 pytestmark = pytest.mark.e2e
 
-CASE = Closure(nodes=48, gangs=16, needed=2, cpus=2, members=6)
+CASE = OverlappingGangs(nodes=48, gangs=16, needed=2, cpus=2, members=6)
 SOURCES = ("kopf", "reflector")
 TIMEOUT_SECONDS = 60.0
 
@@ -33,7 +33,7 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
     """Give a control plane of its own, without another operator."""
     with controlplane.start(controlplane.Options(kwok=False)) as started:
         started.kubectl("apply", f"--filename={crds}")
-        with preemptions.priority_classes(started):
+        with preemption.priority_classes(started):
             yield started
 
 
@@ -78,9 +78,9 @@ def test_killed_in_the_middle_they_evict_no_more(
 def fill(namespace: Namespace, preemptors: int) -> None:
     """Fill all nodes with gangs across them; others that need whole nodes wait from the start."""
     nodes = namespace.own_nodes(CASE.nodes, cpu=CASE.cpus, kubelets=False)
-    closures.fill(namespace, CASE, nodes)
+    overlapping_gangs.fill(namespace, CASE, nodes)
     needs = {"cpu": CASE.cpus, "on": namespace.here}
-    gangs = (preemptions.high(f"a-{n}", CASE.needed, **needs) for n in range(preemptors))
+    gangs = (preemption.high(f"a-{n}", CASE.needed, **needs) for n in range(preemptors))
     namespace.create(*(document for gang in gangs for document in gang))
 
 
@@ -89,7 +89,7 @@ def simulated(namespace: Namespace) -> set[str]:
     nodes = f"/api/v1/nodes?labelSelector=e2e%3D{namespace.name}"
     lists = {
         "Node": namespace.cluster.request("GET", nodes),
-        "PriorityClass": namespace.cluster.request("GET", preemptions.CLASSES),
+        "PriorityClass": namespace.cluster.request("GET", preemption.CLASSES),
         "PodGroup": namespace.cluster.request("GET", namespace.path("podgroups")),
         "Pod": namespace.cluster.request("GET", namespace.path("pods")),
     }

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-import controlplane
-from e2e import manifests, ways
-from e2e.gang_watcher import GangWatcher
-from e2e.manifests import gang
-from e2e.namespaces import Namespace
-from e2e.waiting import eventually
+from e2e.support import gang_manifests, manifests
+from e2e.support.gang_watcher import GangWatcher
+from e2e.support.manifests import gang
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import eventually
+from tools import controlplane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
@@ -21,7 +21,7 @@ INITIALLY = "PodGroupInitiallyScheduled"
 def plane() -> Iterator[controlplane.ControlPlane]:
     """Start a control plane that serves native PodGroups."""
     with controlplane.start(controlplane.Options(native_gangs=True)) as started:
-        started.kubectl("apply", f"--filename={ways.CRDS}")
+        started.kubectl("apply", f"--filename={gang_manifests.CRDS}")
         yield started
 
 
@@ -32,14 +32,14 @@ def operator_process(plane: controlplane.ControlPlane) -> Iterator[controlplane.
 
 
 def test_row_native_is_bound_whole_or_not_at_all(namespace: Namespace) -> None:
-    documents = ways.native_gang("a", 4, on=namespace.here)
+    documents = gang_manifests.native_gang("a", 4, on=namespace.here)
 
-    ways.must_be_bound_whole_or_not_at_all(namespace, documents, {"a": 4})
+    gang_manifests.must_be_bound_whole_or_not_at_all(namespace, documents, {"a": 4})
 
 
 def test_its_condition_is_the_one_that_kube_scheduler_writes(namespace: Namespace) -> None:
     namespace.own_nodes(1, cpu=1)
-    ways.create(namespace, *ways.native_gang("a", 2, on=namespace.here))
+    gang_manifests.create(namespace, *gang_manifests.native_gang("a", 2, on=namespace.here))
 
     eventually(("False", "Unschedulable"), lambda: initially(namespace, "a"))
     (condition,) = conditions(namespace, "a")
@@ -52,7 +52,7 @@ def test_its_condition_is_the_one_that_kube_scheduler_writes(namespace: Namespac
 
 def test_its_condition_stays_true_whatever_becomes_of_the_members(namespace: Namespace) -> None:
     nodes = namespace.own_nodes(2, cpu=1)
-    ways.create(namespace, *ways.native_gang("a", 2, on=namespace.here))
+    gang_manifests.create(namespace, *gang_manifests.native_gang("a", 2, on=namespace.here))
     eventually(("True", "Scheduled"), lambda: initially(namespace, "a"))
     (before,) = conditions(namespace, "a")
 
@@ -62,23 +62,25 @@ def test_its_condition_stays_true_whatever_becomes_of_the_members(namespace: Nam
     namespace.delete("pods", lost)
     (again,) = (
         each
-        for each in ways.native_members("a", 2, on=namespace.here)
+        for each in gang_manifests.native_members("a", 2, on=namespace.here)
         if each["metadata"]["name"] == lost
     )
     namespace.create(again)
     eventually("Unschedulable", lambda: namespace.condition_of_pod(lost).get("reason"))
 
     # Were it written, it would have been by now: a gang that is tried later has its condition.
-    ways.create(namespace, *ways.native_gang("later", 2, on=namespace.here))
+    gang_manifests.create(namespace, *gang_manifests.native_gang("later", 2, on=namespace.here))
     eventually(("False", "Unschedulable"), lambda: initially(namespace, "later"))
     assert [before] == conditions(namespace, "a")
 
 
 def test_with_the_basic_policy_every_pod_is_alone(namespace: Namespace) -> None:
     namespace.own_nodes(1, cpu=2)
-    group = ways.native_pod_group("a", {"basic": {}})
+    group = gang_manifests.native_pod_group("a", {"basic": {}})
 
-    ways.create(namespace, group, *ways.native_members("a", 3, on=namespace.here))
+    gang_manifests.create(
+        namespace, group, *gang_manifests.native_members("a", 3, on=namespace.here)
+    )
 
     eventually(2, lambda: len(namespace.bound()))
     eventually(("True", "Scheduled"), lambda: initially(namespace, "a"))
@@ -86,25 +88,25 @@ def test_with_the_basic_policy_every_pod_is_alone(namespace: Namespace) -> None:
 
 def test_pods_of_a_pod_group_that_does_not_exist_wait_for_it(namespace: Namespace) -> None:
     namespace.own_nodes(1)
-    group, *members = ways.native_gang("a", 2, on=namespace.here)
+    group, *members = gang_manifests.native_gang("a", 2, on=namespace.here)
     with GangWatcher(namespace.cluster, namespace.name) as watcher:
-        ways.create(namespace, *members)
+        gang_manifests.create(namespace, *members)
         eventually("PodGroupNotFound", lambda: namespace.condition_of_pod("a-0").get("reason"))
         words = f'PodGroup "{namespace.name}/a" does not exist'
         assert words == namespace.condition_of_pod("a-0")["message"]
         assert set() == watcher.ever_bound("a")
 
-        ways.create(namespace, group)
+        gang_manifests.create(namespace, group)
         eventually(2, lambda: len(namespace.bound()))
 
 
 def test_what_cannot_be_honoured_yet_is_named_and_others_go_on(namespace: Namespace) -> None:
     namespace.own_nodes(1)
-    group, *members = ways.native_gang("near", 2, on=namespace.here)
+    group, *members = gang_manifests.native_gang("near", 2, on=namespace.here)
     for member in members:
         member["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "gpu"}]
-    ways.create(namespace, group, *members)
-    ways.create(namespace, *ways.native_gang("good", 2, on=namespace.here))
+    gang_manifests.create(namespace, group, *members)
+    gang_manifests.create(namespace, *gang_manifests.native_gang("good", 2, on=namespace.here))
 
     eventually(2, lambda: len(namespace.bound("good")))
     eventually("UnsupportedFeature", lambda: namespace.condition_of_pod("near-0").get("reason"))
@@ -114,11 +116,11 @@ def test_what_cannot_be_honoured_yet_is_named_and_others_go_on(namespace: Namesp
 
 def test_a_native_gang_and_ours_of_one_name_are_two(namespace: Namespace) -> None:
     namespace.own_nodes(1)
-    native, *natives = ways.native_gang("a", 2, on=namespace.here)
+    native, *natives = gang_manifests.native_gang("a", 2, on=namespace.here)
     ours = manifests.pod("ours-0", gang_name="a", on=namespace.here)
 
     # Ours needs two, and the native members do not count.
-    ways.create(namespace, native, *natives, manifests.pod_group("a", 2), ours)
+    gang_manifests.create(namespace, native, *natives, manifests.pod_group("a", 2), ours)
 
     eventually(2, lambda: len(namespace.bound("a-")))
     eventually("WaitingForMembers", lambda: namespace.condition_of_pod("ours-0").get("reason"))
@@ -128,7 +130,7 @@ def test_a_native_gang_and_ours_of_one_name_are_two(namespace: Namespace) -> Non
 def test_kubectl_get_gangs_shows_ours(namespace: Namespace) -> None:
     namespace.own_nodes(1)
     namespace.create(*gang("ours", 1, on=namespace.here))
-    ways.create(namespace, *ways.native_gang("native", 1, on=namespace.here))
+    gang_manifests.create(namespace, *gang_manifests.native_gang("native", 1, on=namespace.here))
     eventually("Running", lambda: namespace.phase("ours"))
     eventually(("True", "Scheduled"), lambda: initially(namespace, "native"))
 
@@ -148,7 +150,7 @@ def initially(namespace: Namespace, name: str) -> tuple[str, str] | None:
 
 
 def conditions(namespace: Namespace, name: str) -> list[dict[str, Any]]:
-    path = ways.path(namespace, ways.native_pod_group(name, {}), name)
+    path = gang_manifests.path(namespace, gang_manifests.native_pod_group(name, {}), name)
     found: list[dict[str, Any]] = (
         namespace.cluster.request("GET", path).get("status", {}).get("conditions", [])
     )

@@ -2,9 +2,9 @@
 
 import pytest
 
-from e2e.manifests import gang, members, pod
-from e2e.namespaces import Namespace
-from e2e.waiting import eventually, until
+from e2e.support.manifests import gang, members, pod
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import eventually, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 

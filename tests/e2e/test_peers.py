@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from e2e.manifests import Manifest, gang, pod
-from e2e.namespaces import Namespace
-from e2e.waiting import eventually, until
+from e2e.support.manifests import Manifest, gang, pod
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import eventually, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 

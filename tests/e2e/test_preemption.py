@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-import controlplane
-from e2e import networks, preemptions
-from e2e.namespaces import Namespace
-from e2e.networks import BLOCK, SPINE, SPINES, Network
-from e2e.preemptions import high, let_go, low
-from e2e.waiting import eventually, until
+from e2e.support import networks, preemption
+from e2e.support.namespaces import Namespace
+from e2e.support.networks import BLOCK, SPINE, SPINES, Network
+from e2e.support.preemption import high, let_go, low
+from e2e.support.waiting import eventually, until
+from tools import controlplane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
 SPINE_OF = [0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2]
 BLOCK_OF = [0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 4]
 THREE_SPINES = {
-    f"node-{number}": preemptions.by_hand({SPINE: f"spine-{spine}", BLOCK: f"block-{block}"})
+    f"node-{number}": preemption.by_hand({SPINE: f"spine-{spine}", BLOCK: f"block-{block}"})
     for number, (spine, block) in enumerate(zip(SPINE_OF, BLOCK_OF, strict=True))
 }
 CPUS = 8
@@ -31,7 +31,7 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
     """Give a control plane without nodes, and with priorities."""
     with controlplane.start() as started:
         started.kubectl("apply", f"--filename={crds}")
-        with preemptions.priority_classes(started):
+        with preemption.priority_classes(started):
             yield started
 
 
@@ -50,7 +50,7 @@ def network(plane: controlplane.ControlPlane, namespace: Namespace) -> Iterator[
         made.has(SPINES)
         until(made.detail)
         occupied = [low(f"low-{number}", f"node-{number}", cpu=CPUS) for number in (0, 1, 5)]
-        preemptions.start(namespace, *occupied)
+        preemption.start(namespace, *occupied)
         yield made
         namespace.delete_all("pods")
 
@@ -61,23 +61,23 @@ def test_exactly_the_pod_is_evicted_that_is_in_the_way_of_a_spine(namespace: Nam
     places = {"a-0": "node-5", "a-1": "node-6", "a-2": "node-7", "a-3": "node-8"}
     namespace.create(*gang)
 
-    eventually({"low-5"}, lambda: preemptions.evicted(namespace))
-    eventually(places, lambda: preemptions.nominated(namespace))
-    assert {"low-5"} == preemptions.marked(namespace)
+    eventually({"low-5"}, lambda: preemption.evicted(namespace))
+    eventually(places, lambda: preemption.nominated(namespace))
+    assert {"low-5"} == preemption.marked(namespace)
     assert {} == namespace.bound("a-")
 
     let_go(namespace, ["low-5"])
 
     eventually(places, lambda: namespace.bound("a-"))
-    assert {} == preemptions.nominated(namespace)
+    assert {} == preemption.nominated(namespace)
     assert {"low-0", "low-1"} == set(namespace.bound("low-"))
-    assert set() == preemptions.marked(namespace) | preemptions.evicted(namespace)
+    assert set() == preemption.marked(namespace) | preemption.evicted(namespace)
 
 
 @pytest.mark.usefixtures("network")
 def test_all_concerned_say_what_happens(namespace: Namespace) -> None:
     namespace.create(*networks.asking(high("a", 4, cpu=CPUS), SpineLayer="MustGather"))
-    eventually({"low-5"}, lambda: preemptions.evicted(namespace))
+    eventually({"low-5"}, lambda: preemption.evicted(namespace))
 
     mark = namespace.condition_of_pod("low-5", "DisruptionTarget")
     preemptor = f"{namespace.name}/a"
@@ -118,17 +118,17 @@ def test_the_room_belongs_to_the_preemptor_until_it_is_deleted(namespace: Namesp
     eventually(4, lambda: len(namespace.bound("a-")))
     namespace.create(*networks.asking(high("b", 4, cpu=CPUS), SpineLayer="MustGather"))
     # One of two that are alike goes; their uids tell which.
-    eventually(1, lambda: len(preemptions.evicted(namespace) & {"low-0", "low-1"}))
-    eventually(4, lambda: len(preemptions.nominated(namespace, "b-")))
+    eventually(1, lambda: len(preemption.evicted(namespace) & {"low-0", "low-1"}))
+    eventually(4, lambda: len(preemption.nominated(namespace, "b-")))
     spine = {f"node-{number}" for number in range(5)}
-    assert set(preemptions.nominated(namespace, "b-").values()) < spine
+    assert set(preemption.nominated(namespace, "b-").values()) < spine
 
     # Nobody of the same priority gets what is kept, though nothing else is free in this spine.
     namespace.create(*networks.asking(high("c", 3, cpu=CPUS), BlockLayer="MustGather"))
     eventually({"node-9", "node-10", "node-11"}, lambda: set(namespace.bound("c-").values()))
     namespace.create(*high("d", 1, cpu=CPUS))
     eventually("WaitingForVictims", lambda: reason(namespace, "d"))
-    assert {"low-0", "low-1"} == preemptions.evicted(namespace)
+    assert {"low-0", "low-1"} == preemption.evicted(namespace)
 
     namespace.delete_gangs("b")
 
@@ -137,27 +137,27 @@ def test_the_room_belongs_to_the_preemptor_until_it_is_deleted(namespace: Namesp
 
 @pytest.mark.usefixtures("network")
 def test_who_must_not_preempt_waits_and_says_so(namespace: Namespace) -> None:
-    meek = high("a", 4, cpu=CPUS, priorityClassName=preemptions.NEVER)
+    meek = high("a", 4, cpu=CPUS, priorityClassName=preemption.NEVER)
     namespace.create(*networks.asking(meek, SpineLayer="MustGather"))
 
     eventually("Unschedulable", lambda: reason(namespace, "a"))
     said = namespace.condition_of_gang("a", "Scheduled")["message"]
     assert "preemptionPolicy" in said
     assert "SpineLayer/spine-1: 3" in said
-    assert set() == preemptions.marked(namespace) | preemptions.evicted(namespace)
-    assert {} == preemptions.nominated(namespace)
+    assert set() == preemption.marked(namespace) | preemption.evicted(namespace)
+    assert {} == preemption.nominated(namespace)
 
 
 def test_a_victim_that_hangs_is_reported(
     plane: controlplane.ControlPlane, namespace: Namespace
 ) -> None:
     with Network(plane) as network:
-        network.build({"node-0": preemptions.BY_HAND}, cpu=CPUS)
+        network.build({"node-0": preemption.BY_HAND}, cpu=CPUS)
         stuck = low("stuck", "node-0", cpu=CPUS, terminationGracePeriodSeconds=1)
         stuck["metadata"]["finalizers"] = ["example.com/unmount"]
-        preemptions.start(namespace, stuck)
+        preemption.start(namespace, stuck)
         namespace.create(*high("a", 1, cpu=CPUS))
-        eventually({"stuck"}, lambda: preemptions.evicted(namespace))
+        eventually({"stuck"}, lambda: preemption.evicted(namespace))
 
         note = until(lambda: [n for n in namespace.notes("a", "Preempting") if "should" in n])[0]
         assert f"{namespace.name}/stuck on node-0" in note

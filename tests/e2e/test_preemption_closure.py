@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-import controlplane
-from e2e import closures, preemptions
-from e2e.closures import MEMBERS, Closure
-from e2e.namespaces import Namespace
+from e2e.support import overlapping_gangs, preemption
+from e2e.support.namespaces import Namespace
+from e2e.support.overlapping_gangs import MEMBERS, OverlappingGangs
+from tools import controlplane
 
 pytestmark = pytest.mark.e2e
 
-CASE = Closure(nodes=200, gangs=160, needed=32)
+CASE = OverlappingGangs(nodes=200, gangs=160, needed=32)
 WHOLE_GANGS = 32
 
 
@@ -21,12 +21,12 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
     """Give a control plane without kubelets: who is evicted without a grace period is gone."""
     with controlplane.start(controlplane.Options(kwok=False)) as started:
         started.kubectl("apply", f"--filename={crds}")
-        with preemptions.priority_classes(started):
+        with preemption.priority_classes(started):
             yield started
 
 
 def test_whole_gangs_go_and_no_more_of_them_than_needed(namespace: Namespace) -> None:
-    outcome = closures.play(namespace, CASE)
+    outcome = overlapping_gangs.play(namespace, CASE)
 
     assert {MEMBERS} == set(outcome.gone.values())
     assert WHOLE_GANGS == len(outcome.gone)

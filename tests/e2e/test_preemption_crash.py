@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-import controlplane
-from e2e import preemptions
-from e2e.fault_proxy import FaultProxy
-from e2e.manifests import pod_group
-from e2e.namespaces import Namespace
-from e2e.operators import Start
-from e2e.preemptions import high, let_go, low
-from e2e.stages import after, stage_of
-from e2e.waiting import eventually
+from e2e.support import preemption
+from e2e.support.fault_proxy import FaultProxy
+from e2e.support.manifests import pod_group
+from e2e.support.namespaces import Namespace
+from e2e.support.operator_health import Start
+from e2e.support.preemption import high, let_go, low
+from e2e.support.preemption_stages import after, stage_of
+from e2e.support.waiting import eventually
+from tools import controlplane
 
 pytestmark = pytest.mark.e2e
 
@@ -32,7 +32,7 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
     """Give a control plane of its own: no other operator shall go on where ours was killed."""
     with controlplane.start() as started:
         started.kubectl("apply", f"--filename={crds}")
-        with preemptions.priority_classes(started):
+        with preemption.priority_classes(started):
             yield started
 
 
@@ -46,7 +46,7 @@ def the_proxy(plane: controlplane.ControlPlane) -> Iterator[FaultProxy]:
 def test_killed_while_it_nominates(start: Start, proxy: FaultProxy, namespace: Namespace) -> None:
     fill(namespace)
     crash_after(2, "nominate", start, proxy)
-    assert 2 == len(preemptions.nominated(namespace))
+    assert 2 == len(preemption.nominated(namespace))
 
     start()
 
@@ -59,8 +59,8 @@ def test_killed_while_it_marks_or_evicts(
 ) -> None:
     fill(namespace)
     crash_after(done, stage, start, proxy)
-    places = preemptions.nominated(namespace, "a-")
-    assert (VICTIMS if stage == "evict" else done) == len(preemptions.marked(namespace))
+    places = preemption.nominated(namespace, "a-")
+    assert (VICTIMS if stage == "evict" else done) == len(preemption.marked(namespace))
 
     start()
 
@@ -72,9 +72,9 @@ def test_killed_while_it_binds(start: Start, proxy: FaultProxy, namespace: Names
     fill(namespace)
     proxy.start_over(after(2, "bind"))
     first = start()
-    eventually(VICTIMS, lambda: len(preemptions.evicted(namespace)))
-    places = preemptions.nominated(namespace, "a-")
-    let_go(namespace, preemptions.evicted(namespace))
+    eventually(VICTIMS, lambda: len(preemption.evicted(namespace)))
+    places = preemption.nominated(namespace, "a-")
+    let_go(namespace, preemption.evicted(namespace))
     eventually(NEEDED - 2, lambda: len(proxy.held))
     first.kill()
     proxy.start_over()
@@ -83,21 +83,21 @@ def test_killed_while_it_binds(start: Start, proxy: FaultProxy, namespace: Names
 
     eventually(places, lambda: namespace.bound("a-"))
     assert EVERYONE - VICTIMS == len(namespace.bound("low-"))
-    assert set() == preemptions.evicted(namespace) | preemptions.marked(namespace)
+    assert set() == preemption.evicted(namespace) | preemption.marked(namespace)
 
 
 def test_killed_while_victims_leave(start: Start, namespace: Namespace) -> None:
     fill(namespace)
     first = start()
-    eventually(VICTIMS, lambda: len(preemptions.evicted(namespace)))
-    places = preemptions.nominated(namespace, "a-")
-    some = sorted(preemptions.evicted(namespace))[:7]
+    eventually(VICTIMS, lambda: len(preemption.evicted(namespace)))
+    places = preemption.nominated(namespace, "a-")
+    some = sorted(preemption.evicted(namespace))[:7]
     namespace.delete("pods", *some)
     first.kill()
 
     start()
 
-    let_go(namespace, preemptions.evicted(namespace))
+    let_go(namespace, preemption.evicted(namespace))
     eventually(places, lambda: namespace.bound("a-"))
     assert EVERYONE - VICTIMS == len(namespace.bound("low-"))
 
@@ -107,7 +107,7 @@ def test_who_was_marked_is_let_off_when_there_is_room_after_all(
 ) -> None:
     nodes = fill(namespace)
     crash_after(7, "mark", start, proxy)
-    places = set(preemptions.nominated(namespace).values())
+    places = set(preemption.nominated(namespace).values())
     spared = [node for node in nodes if node not in places]
     ended = [name for name, node in namespace.bound("low-").items() if node in spared]
     namespace.delete("pods", *ended)
@@ -115,9 +115,9 @@ def test_who_was_marked_is_let_off_when_there_is_room_after_all(
     start()
 
     eventually(set(spared), lambda: set(namespace.bound("a-").values()))
-    eventually(set(), lambda: preemptions.marked(namespace))
-    assert set() == preemptions.evicted(namespace)
-    assert {} == preemptions.nominated(namespace)
+    eventually(set(), lambda: preemption.marked(namespace))
+    assert set() == preemption.evicted(namespace)
+    assert {} == preemption.nominated(namespace)
 
 
 def test_who_was_marked_is_let_off_when_the_preemptor_is_deleted(
@@ -129,9 +129,9 @@ def test_who_was_marked_is_let_off_when_the_preemptor_is_deleted(
 
     start()
 
-    eventually(set(), lambda: preemptions.marked(namespace))
+    eventually(set(), lambda: preemption.marked(namespace))
     assert EVERYONE == len(namespace.bound("low-"))
-    assert set() == preemptions.evicted(namespace)
+    assert set() == preemption.evicted(namespace)
 
 
 def fill(namespace: Namespace) -> list[str]:
@@ -161,11 +161,11 @@ def crash_after(done: int, stage: str, start: Start, proxy: FaultProxy) -> None:
 
 def ends_well(namespace: Namespace) -> None:
     """See exactly the victims leave that are needed, in whole gangs, and the preemptor bound."""
-    eventually(VICTIMS, lambda: len(preemptions.evicted(namespace)))
-    leaving = preemptions.evicted(namespace)
+    eventually(VICTIMS, lambda: len(preemption.evicted(namespace)))
+    leaving = preemption.evicted(namespace)
     assert {CPUS} == set(Counter(name.rpartition("-")[0] for name in leaving).values())
     let_go(namespace, leaving)
     eventually(NEEDED, lambda: len(namespace.bound("a-")))
     assert EVERYONE - VICTIMS == len(namespace.bound("low-"))
-    assert set() == preemptions.evicted(namespace) | preemptions.marked(namespace)
-    assert {} == preemptions.nominated(namespace)
+    assert set() == preemption.evicted(namespace) | preemption.marked(namespace)
+    assert {} == preemption.nominated(namespace)

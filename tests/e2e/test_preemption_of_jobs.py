@@ -5,14 +5,14 @@ from functools import partial
 
 import pytest
 
-import controlplane
-from demo import examples
-from e2e import preemptions
-from e2e.gang_watcher import GangWatcher
-from e2e.manifests import SCHEDULER, Manifest
-from e2e.namespaces import Namespace
-from e2e.preemptions import high, name_of
-from e2e.waiting import eventually, until
+from e2e.support import preemption
+from e2e.support.gang_watcher import GangWatcher
+from e2e.support.manifests import SCHEDULER, Manifest
+from e2e.support.namespaces import Namespace
+from e2e.support.preemption import high, name_of
+from e2e.support.waiting import eventually, until
+from tools import controlplane
+from tools.demo import examples
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
@@ -23,7 +23,7 @@ JOB_SECONDS = 60.0
 
 @pytest.fixture(scope="module", autouse=True)
 def priorities(plane: controlplane.ControlPlane) -> Iterator[None]:
-    with preemptions.priority_classes(plane):
+    with preemption.priority_classes(plane):
         yield
 
 
@@ -100,7 +100,7 @@ def job(namespace: Namespace) -> Manifest:
                 "metadata": {"labels": {"py-gang-scheduler.io/gang": "true"}},
                 "spec": {
                     "schedulerName": SCHEDULER,
-                    "priorityClassName": preemptions.LOW,
+                    "priorityClassName": preemption.LOW,
                     "restartPolicy": "Never",
                     "nodeSelector": namespace.here,
                     "containers": [container],

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-import controlplane
-from e2e import preemptions
-from e2e.manifests import pod
-from e2e.namespaces import Namespace
-from e2e.preemptions import high, low
-from e2e.waiting import eventually, until
+from e2e.support import preemption
+from e2e.support.manifests import pod
+from e2e.support.namespaces import Namespace
+from e2e.support.preemption import high, low
+from e2e.support.waiting import eventually, until
+from tools import controlplane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
@@ -29,7 +29,7 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
     options = controlplane.Options(kube_scheduler=True)
     with controlplane.start(options) as started:
         started.kubectl("apply", f"--filename={crds}")
-        with preemptions.priority_classes(started):
+        with preemption.priority_classes(started):
             yield started
 
 
@@ -44,7 +44,7 @@ def test_room_that_kube_scheduler_takes_is_made_elsewhere_but_not_for_ever(
 ) -> None:
     fill(namespace)
     namespace.create(*high("a", 2, cpu=CPUS, on=namespace.here))
-    eventually(2, lambda: len(preemptions.evicted(namespace)))
+    eventually(2, lambda: len(preemption.evicted(namespace)))
 
     # 1. kube-scheduler takes the room of the first victim while the second one still leaves.
     end_one(namespace)
@@ -53,16 +53,16 @@ def test_room_that_kube_scheduler_takes_is_made_elsewhere_but_not_for_ever(
         # 2. When that has gone, another one must go; and again the room is taken meanwhile.
         end_one(namespace)
         until(lambda: is_taken(namespace))
-        eventually(1, lambda: len(preemptions.evicted(namespace)))
+        eventually(1, lambda: len(preemption.evicted(namespace)))
         take_what_is_free(namespace, f"theirs-{number}")
     # 3. Three rounds are all that there are.
     end_one(namespace)
 
-    eventually({}, lambda: preemptions.nominated(namespace))
+    eventually({}, lambda: preemption.nominated(namespace))
     until(lambda: "3 preemption rounds" in scheduled(namespace)["message"])
     assert "Unschedulable" == scheduled(namespace)["reason"]
     assert NODES - ROUNDS - 1 == len(namespace.bound("low-"))
-    assert set() == preemptions.evicted(namespace) | preemptions.marked(namespace)
+    assert set() == preemption.evicted(namespace) | preemption.marked(namespace)
     assert {} == namespace.bound("a-")
 
     namespace.delete("pods", "theirs-0")
@@ -74,14 +74,14 @@ def test_room_that_kube_scheduler_takes_is_made_elsewhere_but_not_for_ever(
 def test_room_that_goes_with_its_node_is_made_elsewhere(namespace: Namespace) -> None:
     fill(namespace)
     namespace.create(*high("a", 2, cpu=CPUS, on=namespace.here))
-    eventually(2, lambda: len(preemptions.evicted(namespace)))
-    gone, left = sorted(preemptions.nominated(namespace, "a-").values())
+    eventually(2, lambda: len(preemption.evicted(namespace)))
+    gone, left = sorted(preemption.nominated(namespace, "a-").values())
 
     namespace.cluster.request("DELETE", f"/api/v1/nodes/{gone}")
-    namespace.delete("pods", *preemptions.evicted(namespace))
+    namespace.delete("pods", *preemption.evicted(namespace))
 
     eventually(f"node {gone} is gone", lambda: lost(namespace).get("message"))
-    eventually(1, lambda: len(preemptions.evicted(namespace)))
+    eventually(1, lambda: len(preemption.evicted(namespace)))
     end_one(namespace)
     eventually(2, lambda: len(namespace.bound("a-")))
     assert left in namespace.bound("a-").values()
@@ -97,7 +97,7 @@ def fill(namespace: Namespace) -> None:
 
 def end_one(namespace: Namespace) -> str:
     """End a victim, and return its name."""
-    victim = min(until(lambda: preemptions.evicted(namespace)))
+    victim = min(until(lambda: preemption.evicted(namespace)))
     namespace.delete("pods", victim)
     return victim
 

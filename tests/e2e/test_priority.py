@@ -5,10 +5,10 @@ from functools import partial
 
 import pytest
 
-import controlplane
-from e2e.manifests import gang, pod
-from e2e.namespaces import Namespace
-from e2e.waiting import eventually, until
+from e2e.support.manifests import gang, pod
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import eventually, until
+from tools import controlplane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 

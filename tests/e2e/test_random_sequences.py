@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 import pytest
 
-import controlplane
-from controlplane import nodes
 from e2e.model.sequences import FENCE, MismatchError, RandomSequence
+from tools import controlplane
+from tools.controlplane import nodes
 
 pytestmark = pytest.mark.e2e
 

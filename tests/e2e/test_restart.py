@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-import controlplane
-from e2e import operators
-from e2e.manifests import Manifest, gang, members, pod_group
-from e2e.namespaces import Namespace
-from e2e.waiting import eventually
+from e2e.support import operator_health
+from e2e.support.manifests import Manifest, gang, members, pod_group
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import eventually
+from tools import controlplane
 
 pytestmark = pytest.mark.e2e
 
@@ -36,7 +36,7 @@ def scheduler(plane: controlplane.ControlPlane) -> Iterator[controlplane.Schedul
     # One at a time, so that there is a middle to kill it in.
     with controlplane.Scheduler(plane, "--bind-concurrency=1") as started:
         yield started
-        assert [] == operators.tracebacks(started)
+        assert [] == operator_health.tracebacks(started)
         started.log.write_text("")
 
 
@@ -124,7 +124,7 @@ def test_a_server_is_killed(
     namespace: Namespace,
     component: str,
 ) -> None:
-    with operators.is_unharmed(scheduler), namespace.watch() as watcher:
+    with operator_health.is_unharmed(scheduler), namespace.watch() as watcher:
         start_50_gangs(namespace)
         wait_for_the_middle(watcher, 30)
         plane.stop_component(component)
@@ -149,7 +149,7 @@ def test_pods_deleted_while_its_connection_was_down_free_their_room(
     namespace.create(*gang("second", SIZE, on=namespace.here))
     eventually("Scheduling", lambda: namespace.phase("second"))
 
-    with operators.is_unharmed(scheduler):
+    with operator_health.is_unharmed(scheduler):
         process = plane.processes.pid(scheduler.name)
         os.kill(process, signal.SIGSTOP)
         try:

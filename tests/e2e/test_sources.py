@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-import controlplane
-from e2e import manifests, operators, ways
 from e2e.jobset import standin
-from e2e.manifests import Manifest, gang
-from e2e.namespaces import Namespace
-from e2e.waiting import eventually, until
+from e2e.support import gang_manifests, manifests, operator_health
+from e2e.support.manifests import Manifest, gang
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import eventually, until
+from tools import controlplane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
@@ -62,7 +62,7 @@ def pod_source(request: pytest.FixtureRequest) -> str:
 def plane(pod_source: str) -> Iterator[controlplane.ControlPlane]:  # noqa: ARG001 - one for each.
     """Start a control plane with our CRDs alone; some tests install others."""
     with controlplane.start() as started:
-        started.kubectl("apply", f"--filename={ways.CRDS}")
+        started.kubectl("apply", f"--filename={gang_manifests.CRDS}")
         yield started
 
 
@@ -109,16 +109,16 @@ def test_kinds_whose_crd_is_absent_cost_nothing(
     namespace.create(*gang("a", 3, on=namespace.here))
 
     eventually("Running", lambda: namespace.phase("a"))
-    assert [] == ways.errors_of(scheduler)
+    assert [] == gang_manifests.errors_of(scheduler)
     assert 1 == scheduler.log.read_text().count(ABSENT[pod_source])
 
 
 @pytest.mark.parametrize("label", [OUR_LABEL, SCHED_PLUGINS_LABEL])
 def test_row_pod_group_cr_by_label(namespace: Namespace, label: str) -> None:
     group = manifests.pod_group("a", 4)
-    members = ways.labelled("a", 4, label, on=namespace.here)
+    members = gang_manifests.labelled("a", 4, label, on=namespace.here)
 
-    ways.must_be_bound_whole_or_not_at_all(namespace, [group, *members], {"a": 4})
+    gang_manifests.must_be_bound_whole_or_not_at_all(namespace, [group, *members], {"a": 4})
 
     eventually("Running", lambda: namespace.phase("a"))
 
@@ -128,20 +128,20 @@ def test_row_pod_group_cr_by_label(namespace: Namespace, label: str) -> None:
 def test_row_pod_group_cr_of_scheduler_plugins_whose_crd_came_later(
     namespace: Namespace, label: str
 ) -> None:
-    group = manifests.pod_group("a", 4) | {"apiVersion": ways.SCHED_PLUGINS}
-    members = ways.labelled("a", 4, label, on=namespace.here)
+    group = manifests.pod_group("a", 4) | {"apiVersion": gang_manifests.SCHED_PLUGINS}
+    members = gang_manifests.labelled("a", 4, label, on=namespace.here)
 
-    ways.must_be_bound_whole_or_not_at_all(namespace, [group, *members], {"a": 4})
+    gang_manifests.must_be_bound_whole_or_not_at_all(namespace, [group, *members], {"a": 4})
 
-    path = ways.path(namespace, group, "a")
+    path = gang_manifests.path(namespace, group, "a")
     eventually("Running", lambda: namespace.cluster.request("GET", path)["status"].get("phase"))
 
 
 @pytest.mark.usefixtures("sched_plugins")
 def test_row_pod_group_cr_of_one_name_in_two_api_groups_is_invalid(namespace: Namespace) -> None:
     ours = manifests.pod_group("a", 2)
-    theirs = ours | {"apiVersion": ways.SCHED_PLUGINS}
-    ways.create(namespace, theirs, ours, *manifests.members("a", 2, cpu=0))
+    theirs = ours | {"apiVersion": gang_manifests.SCHED_PLUGINS}
+    gang_manifests.create(namespace, theirs, ours, *manifests.members("a", 2, cpu=0))
     namespace.own_nodes(1)
     namespace.create(*gang("good", 2, on=namespace.here))
 
@@ -152,35 +152,35 @@ def test_row_pod_group_cr_of_one_name_in_two_api_groups_is_invalid(namespace: Na
     assert words in until(lambda: namespace.notes("a", "InvalidGang"))[0]
     assert {} == namespace.bound("a")
 
-    namespace.cluster.request("DELETE", ways.path(namespace, theirs, "a"))
+    namespace.cluster.request("DELETE", gang_manifests.path(namespace, theirs, "a"))
     eventually(2, lambda: len(namespace.bound("a")))
 
 
 def test_row_annotations(namespace: Namespace) -> None:
-    members = ways.annotated("a", 4, on=namespace.here)
+    members = gang_manifests.annotated("a", 4, on=namespace.here)
 
-    ways.must_be_bound_whole_or_not_at_all(namespace, members, {"a": 4})
+    gang_manifests.must_be_bound_whole_or_not_at_all(namespace, members, {"a": 4})
 
 
 def test_row_annotations_in_the_form_of_labels(namespace: Namespace) -> None:
-    members = ways.light("a", 4, on=namespace.here)
+    members = gang_manifests.light("a", 4, on=namespace.here)
 
-    ways.must_be_bound_whole_or_not_at_all(namespace, members, {"a": 4})
+    gang_manifests.must_be_bound_whole_or_not_at_all(namespace, members, {"a": 4})
 
 
 def test_row_owner_job(namespace: Namespace) -> None:
-    document = ways.job("a", 4, on=namespace.here)
+    document = gang_manifests.job("a", 4, on=namespace.here)
 
-    ways.must_be_bound_whole_or_not_at_all(namespace, [document], {"a": 4})
+    gang_manifests.must_be_bound_whole_or_not_at_all(namespace, [document], {"a": 4})
 
 
 def test_row_owner_job_of_which_parts_have_succeeded_needs_the_rest_only(
     namespace: Namespace,
 ) -> None:
     namespace.own_nodes(1, cpu=4)
-    document = ways.job("a", 4, on=namespace.here)
+    document = gang_manifests.job("a", 4, on=namespace.here)
     document["spec"].update(parallelism=2)
-    ways.create(namespace, document)
+    gang_manifests.create(namespace, document)
 
     # Two at a time, then the other two: the quorum is never above what there will be.
     for left in (4, 3, 2, 1):
@@ -193,18 +193,18 @@ def test_row_owner_job_of_which_parts_have_succeeded_needs_the_rest_only(
 def test_row_owner_job_without_the_label_is_no_gang(namespace: Namespace) -> None:
     namespace.own_nodes(1, cpu=3)
 
-    ways.create(namespace, ways.job("a", 4, labels={}, on=namespace.here))
+    gang_manifests.create(namespace, gang_manifests.job("a", 4, labels={}, on=namespace.here))
 
     eventually(3, lambda: len(namespace.bound()))
 
 
 @pytest.mark.usefixtures("job_sets")
 def test_row_owner_job_set_is_one_gang_group(namespace: Namespace) -> None:
-    document = ways.job_set("a", {"master": (1, 1), "worker": (2, 2)}, on=namespace.here)
+    document = gang_manifests.job_set("a", {"master": (1, 1), "worker": (2, 2)}, on=namespace.here)
     gangs = {"a/master": 1, "a/worker": 4}
 
     # Each gang has room for itself, and the group has not.
-    ways.must_be_bound_whole_or_not_at_all(namespace, [document], gangs)
+    gang_manifests.must_be_bound_whole_or_not_at_all(namespace, [document], gangs)
 
     assert until(lambda: namespace.notes("a", "Scheduled"))
 
@@ -222,20 +222,20 @@ def test_the_first_source_that_matches_wins(namespace: Namespace) -> None:
     group = manifests.pod_group("by-label", 2)
     members: list[dict[str, Any]] = [
         each | {"metadata": each["metadata"] | {"labels": {OUR_LABEL: "by-label"}}}
-        for each in ways.annotated("by-annotation", 2, on=namespace.here)
+        for each in gang_manifests.annotated("by-annotation", 2, on=namespace.here)
     ]
     # Nobody will ever fulfil the annotation's quorum.
     for each in members:
-        each["metadata"]["annotations"][f"{ways.PREFIX}/min-available"] = "9"
+        each["metadata"]["annotations"][f"{gang_manifests.PREFIX}/min-available"] = "9"
 
-    ways.create(namespace, group, *members)
+    gang_manifests.create(namespace, group, *members)
 
     eventually("Running", lambda: namespace.phase("by-label"))
 
 
 def test_nothing_went_wrong_behind_the_scenes(scheduler: controlplane.Scheduler) -> None:
-    assert [] == operators.tracebacks(scheduler)
-    assert [] == ways.errors_of(scheduler)
+    assert [] == operator_health.tracebacks(scheduler)
+    assert [] == gang_manifests.errors_of(scheduler)
 
 
 def running(namespace: Namespace) -> list[str]:

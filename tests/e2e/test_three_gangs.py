@@ -2,10 +2,10 @@
 
 import pytest
 
-import controlplane
-from e2e.manifests import gang
-from e2e.namespaces import Namespace
-from e2e.waiting import eventually, until
+from e2e.support.manifests import gang
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import eventually, until
+from tools import controlplane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 

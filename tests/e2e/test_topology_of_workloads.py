@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-import controlplane
-from e2e import ways
 from e2e.jobset import standin
-from e2e.manifests import Manifest, pod
-from e2e.namespaces import Namespace
-from e2e.networks import RACK
-from e2e.waiting import eventually, until
+from e2e.support import gang_manifests
+from e2e.support.manifests import Manifest, pod
+from e2e.support.namespaces import Namespace
+from e2e.support.networks import RACK
+from e2e.support.waiting import eventually, until
+from tools import controlplane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
@@ -52,10 +52,10 @@ def racks(namespace: Namespace) -> Namespace:
 
 def test_a_job_that_requires_a_rack_is_in_one_and_so_is_a_replacement(racks: Namespace) -> None:
     asking = {f"{KUEUE}/podset-required-topology": RACK}
-    job = annotated(ways.job("a", 3, {}, cpu=2, on=racks.here), asking)
+    job = annotated(gang_manifests.job("a", 3, {}, cpu=2, on=racks.here), asking)
     # Else the Job waits before it makes new pods: the longer, the more failed.
     job["spec"].update(backoffLimitPerIndex=5, podReplacementPolicy="TerminatingOrFailed")
-    ways.create(racks, job)
+    gang_manifests.create(racks, job)
     eventually([LAST] * 3, lambda: racks_of(racks, "a-"))
 
     # The room of the one that fails is taken, and nodes of other racks would suit as well.
@@ -71,7 +71,9 @@ def test_a_job_that_requires_a_rack_is_in_one_and_so_is_a_replacement(racks: Nam
 def test_a_job_without_room_in_a_rack_waits_whole(racks: Namespace) -> None:
     asking = {f"{KUEUE}/podset-required-topology": RACK}
 
-    ways.create(racks, annotated(ways.job("a", 5, {}, cpu=2, on=racks.here), asking))
+    gang_manifests.create(
+        racks, annotated(gang_manifests.job("a", 5, {}, cpu=2, on=racks.here), asking)
+    )
 
     eventually({"Unschedulable"}, lambda: waiting_of(racks, "a-", 5))
     offer = f"desiredOfferSlot: 5, topology topologyNode {RACK}/{LAST}: 4"
@@ -84,11 +86,13 @@ def test_a_job_without_room_in_a_rack_waits_whole(racks: Namespace) -> None:
 
 def test_jobs_of_one_podset_group_share_a_rack(racks: Namespace) -> None:
     asking = {f"{KUEUE}/podset-required-topology": RACK, f"{KUEUE}/podset-group-name": "together"}
-    document = ways.job_set("a", {"leader": (1, 1), "workers": (1, 3)}, cpu=2, on=racks.here)
+    document = gang_manifests.job_set(
+        "a", {"leader": (1, 1), "workers": (1, 3)}, cpu=2, on=racks.here
+    )
     for each in document["spec"]["replicatedJobs"]:
         annotated(each["template"], asking)
 
-    ways.create(racks, document)
+    gang_manifests.create(racks, document)
 
     eventually([LAST] * 4, lambda: racks_of(racks, "a-"))
 
@@ -99,10 +103,10 @@ def test_slices_of_a_job_set_are_not_split(racks: Namespace) -> None:
         f"{KUEUE}/podset-slice-required-topology": RACK,
         f"{KUEUE}/podset-slice-size": "3",
     }
-    document = ways.job_set("a", {"workers": (2, 3)}, cpu=2, on=racks.here)
+    document = gang_manifests.job_set("a", {"workers": (2, 3)}, cpu=2, on=racks.here)
     annotated(document["spec"]["replicatedJobs"][0]["template"], asking)
 
-    ways.create(racks, document)
+    gang_manifests.create(racks, document)
 
     # The racks have room for 3, 2 and 4, so for two slices of 3 in two of them.
     eventually(6, lambda: len(racks.bound("a-")))
@@ -111,12 +115,12 @@ def test_slices_of_a_job_set_are_not_split(racks: Namespace) -> None:
 
 
 def test_a_native_pod_group_is_in_one_domain_of_its_constraint(racks: Namespace) -> None:
-    group, *members = ways.native_gang("a", 4, cpu=2, on=racks.here)
+    group, *members = gang_manifests.native_gang("a", 4, cpu=2, on=racks.here)
     group["spec"]["schedulingConstraints"] = {"topology": [{"key": RACK}]}
     racks.create(pod("in-the-way", cpu=2, nodeName=sorted(rack_by_node(racks))[-1]))
     until(lambda: is_running(racks.get("pods", "in-the-way")))
 
-    ways.create(racks, group, *members)
+    gang_manifests.create(racks, group, *members)
 
     eventually({"Unschedulable"}, lambda: waiting_of(racks, "a-", 4))
     assert {} == racks.bound("a-")

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-import controlplane
 from conformance import trees
-from controlplane import access
-from e2e import manifests, networks, ways
-from e2e.manifests import gang, members, pod
-from e2e.namespaces import Namespace
-from e2e.networks import SPINES, Network
-from e2e.waiting import eventually, until
+from e2e.support import gang_manifests, manifests, networks
+from e2e.support.manifests import gang, members, pod
+from e2e.support.namespaces import Namespace
+from e2e.support.networks import SPINES, Network
+from e2e.support.waiting import eventually, until
+from tools import controlplane
+from tools.controlplane import access
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
@@ -126,7 +126,7 @@ def test_a_layer_that_is_only_preferred_holds_up_nobody_if_it_is_unknown(
 @pytest.mark.usefixtures("network")
 def test_a_gang_group_shares_the_spine_that_one_of_its_gangs_asks_for(namespace: Namespace) -> None:
     head, *heads = networks.asking(gang("head", 1, cpu=CPUS), SpineLayer="MustGather")
-    head = ways.grouped(head, f"{namespace.name}/workers")
+    head = gang_manifests.grouped(head, f"{namespace.name}/workers")
 
     namespace.create(head, *heads, *gang("workers", 3, cpu=CPUS))
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-import controlplane
 from conformance import trees
-from controlplane import access, nodes
-from e2e import operators, waiting
+from e2e.support import operator_health, waiting
+from tools import controlplane
+from tools.controlplane import access, nodes
 
 pytestmark = pytest.mark.e2e
 
@@ -127,7 +127,7 @@ class Tree:
 def tree(
     plane: controlplane.ControlPlane, operator_process: controlplane.Scheduler
 ) -> Iterator[Tree]:
-    with operators.is_unharmed(operator_process):
+    with operator_health.is_unharmed(operator_process):
         made = Tree(plane)
         made.clear()
         yield made

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-import controlplane
-from controlplane import access
-from e2e import errands, networks, operators, ways
-from e2e.fault_proxy import HOLD, PASS, FaultProxy
-from e2e.manifests import gang
-from e2e.namespaces import Namespace
-from e2e.networks import RACK, RACKS, Network
-from e2e.waiting import eventually, until
+from e2e.support import gang_manifests, networks, operator_health, repeated_calls
+from e2e.support.fault_proxy import HOLD, PASS, FaultProxy
+from e2e.support.manifests import gang
+from e2e.support.namespaces import Namespace
+from e2e.support.networks import RACK, RACKS, Network
+from e2e.support.waiting import eventually, until
+from tools import controlplane
+from tools.controlplane import access
 
 pytestmark = pytest.mark.e2e
 
@@ -60,7 +60,7 @@ def scheduler(
     yield made
     if made.name in plane.processes.running():
         made.stop()
-    assert [] == operators.tracebacks(made)
+    assert [] == operator_health.tracebacks(made)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class Mover:
     def moving(self) -> Iterator[None]:
         """Move nodes until the block ends."""
         self._wait_until_known()
-        with errands.repeating(self.network.cluster, self._move_some, pause_seconds=0):
+        with repeated_calls.repeating(self.network.cluster, self._move_some, pause_seconds=0):
             yield
 
     def racks_of(self, node: str, since: int, until_version: int) -> set[str]:
@@ -150,8 +150,8 @@ def test_no_gang_is_split_by_nodes_that_move_while_it_is_placed(
             BINDING_SECONDS,
         )
         assert [] == watcher.partial_gangs(gangs)
-        assert [] == operators.tracebacks(scheduler)
-        assert [] == ways.errors_of(scheduler)
+        assert [] == operator_health.tracebacks(scheduler)
+        assert [] == gang_manifests.errors_of(scheduler)
 
     assert [] == [name for name in gangs if not common_racks(name, watcher, mover)]
     # Else nothing was tried: most gangs would be split if they were placed now.

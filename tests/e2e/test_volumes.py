@@ -5,13 +5,13 @@ from pathlib import Path
 
 import pytest
 
-import controlplane
-from e2e import operators, storage
-from e2e.manifests import Manifest, gang, pod, pod_group
-from e2e.namespaces import Namespace
-from e2e.operators import Start
-from e2e.storage import Provisioner
-from e2e.waiting import eventually, until
+from e2e.support import operator_health, storage
+from e2e.support.manifests import Manifest, gang, pod, pod_group
+from e2e.support.namespaces import Namespace
+from e2e.support.operator_health import Start
+from e2e.support.storage import Provisioner
+from e2e.support.waiting import eventually, until
+from tools import controlplane
 
 pytestmark = pytest.mark.e2e
 
@@ -30,7 +30,7 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
 
 @pytest.fixture
 def start(plane: controlplane.ControlPlane) -> Iterator[Start]:
-    with operators.starting(plane, plane.kubeconfig) as started:
+    with operator_health.starting(plane, plane.kubeconfig) as started:
         yield started
 
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-import controlplane
-from e2e import operators
-from e2e.manifests import gang, members, pod, pod_group
-from e2e.namespaces import Namespace
-from e2e.waiting import eventually, until
+from e2e.support import operator_health
+from e2e.support.manifests import gang, members, pod, pod_group
+from e2e.support.namespaces import Namespace
+from e2e.support.waiting import eventually, until
+from tools import controlplane
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
@@ -216,7 +216,7 @@ def test_every_cycle_that_decides_writes_one_log_line(
     namespace.create(*gang("a", 3))
     eventually("Running", lambda: namespace.phase("a"))
 
-    cycles = operators.log_lines(scheduler, "cycle_done", offset)
+    cycles = operator_health.log_lines(scheduler, "cycle_done", offset)
     assert sorted({line["cycle"] for line in cycles}) == [line["cycle"] for line in cycles]
     assert (1, 3) == (sum(c["placed"] for c in cycles), sum(c["pods"] for c in cycles))
     assert {"cycle", "placed", "pods", "refused", "seconds"} <= set(cycles[0])

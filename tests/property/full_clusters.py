@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
 
-from builders import ask, gang, gang_key, group, node, pod, snapshot, tenant
 from gang_scheduler.model.bound_pods import Tenant, Tenants
 from gang_scheduler.model.gangs import Gang, GangKey
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
@@ -23,6 +22,7 @@ from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.profile import PROFILES
 from property.brute_force import Instance, Path
 from property.evictions import Cost, Judge
+from support.builders import ask, gang, gang_key, group, node, pod, snapshot, tenant
 
 NOW = 10_000
 SCHEME = Scheme("network", (Layer("rack", "", ("rack",)), Layer(NODE_LAYER, "rack")))

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from builders import gang, group, snapshot
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
 from gang_scheduler.model.network.topology_request import Gathering, PodSet
@@ -15,8 +14,9 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from plans import nodes_of
 from property.brute_force import Instance, Path, common
+from support.builders import gang, group, snapshot
+from support.plan_reading import nodes_of
 
 
 @dataclass(frozen=True)

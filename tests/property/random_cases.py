@@ -10,12 +10,12 @@ from random import Random
 
 from hypothesis import strategies as st
 
-from builders import ask, node, pod
 from gang_scheduler.model.network.layers import NODE_LAYER
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef, Slices
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Ask, Pod
 from property.networks import Case, Network
+from support.builders import ask, node, pod
 
 SEEDS = st.integers(0, 10**6)
 LAYERS = ("spine", "block", "rack")

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from builders import gang, snapshot
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from plans import nodes_of
 from property.random_cases import KINDS, SEEDS, Kind, dice_of
+from support.builders import gang, snapshot
+from support.plan_reading import nodes_of
 
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 PROFILE = PROFILES["binpack"]

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from plans import nodes_of
 from property.random_cases import KINDS, SEEDS, Kind, alike, dice_of, with_holes
+from support.plan_reading import nodes_of
 
 EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 

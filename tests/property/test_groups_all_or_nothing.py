@@ -5,7 +5,6 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import gang, group, snapshot
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Ask
@@ -13,6 +12,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from property import oracle
 from property.worlds import STRATEGIES, World, asks, at_once, clusters, verdicts, worlds
+from support.builders import gang, group, snapshot
 
 
 @st.composite

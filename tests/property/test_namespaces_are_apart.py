@@ -7,10 +7,17 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-import api_objects
-import builders
 from gang_scheduler.model.plan import Plan
-from towns import Body, Town, group_body, job_body, job_set_body, native_body, options
+from support import api_objects, builders
+from support.in_memory_cluster import (
+    Body,
+    InMemoryCluster,
+    group_body,
+    job_body,
+    job_set_body,
+    native_body,
+    options,
+)
 
 OURS, FOREIGN = "ours", "foreign"
 NAMES = ["a", "b", "c"]
@@ -79,29 +86,36 @@ def in_namespace(body: Body, namespace: str) -> Body:
 
 def decided(seen: list[list[Body]]) -> list[list[tuple[object, ...]]]:
     """Return what is decided on our gangs, cycle by cycle: one after each object."""
-    town = Town()
+    cluster = InMemoryCluster()
     for namespace, cpu in ((OURS, "4"), (FOREIGN, "4")):
         offered = {"cpu": cpu, "memory": "1Gi", "pods": "99"}
         metadata = {"labels": {"for": namespace}}
-        town.put(api_objects.node_body(f"of-{namespace}", allocatable=offered, metadata=metadata))
+        cluster.put(
+            api_objects.node_body(f"of-{namespace}", allocatable=offered, metadata=metadata)
+        )
     found = []
     for bodies in seen:
         for body in bodies:
             if body["kind"] == "Pod":
                 key = (body["metadata"]["namespace"], body["metadata"]["name"])
-                town.pods[key] = dict(body)
-            town.put(body)
+                cluster.pods[key] = dict(body)
+            cluster.put(body)
         if bodies[0]["metadata"]["namespace"] == OURS:
-            found.append(on_ours(town.cycle()))
+            found.append(on_ours(cluster.cycle()))
         else:
-            town.cycle()
-    return [*found, on_ours(town.cycle(later=100)), on_ours(town.cycle(later=100)), bound(town)]
+            cluster.cycle()
+    return [
+        *found,
+        on_ours(cluster.cycle(later=100)),
+        on_ours(cluster.cycle(later=100)),
+        bound(cluster),
+    ]
 
 
-def bound(town: Town) -> list[tuple[object, ...]]:
+def bound(cluster: InMemoryCluster) -> list[tuple[object, ...]]:
     return sorted(
         (name, body["spec"].get("nodeName", ""))
-        for (namespace, name), body in town.pods.items()
+        for (namespace, name), body in cluster.pods.items()
         if namespace == OURS
     )
 

@@ -56,7 +56,7 @@ def kind_of(resource: Resource) -> Watched:
     return next(each for each in WATCHED if resource in each.versions)
 
 
-class Rig:
+class Harness:
     """A cache that has seen one good object of each kind."""
 
     def __init__(self) -> None:
@@ -96,16 +96,18 @@ def test_one_bad_object_is_one_bad_object(changed: tuple[Any, Any], as_bytes: bo
     good, bad = changed
     resource = resource_of(good)
     with structlog.testing.capture_logs() as logs:
-        rig = Rig()
-        before = rig.uids()
+        harness = Harness()
+        before = harness.uids()
         if as_bytes:
-            rig.list_all(resource, bad, *(each for each in Rig.of(resource) if each is not good))
+            harness.list_all(
+                resource, bad, *(each for each in Harness.of(resource) if each is not good)
+            )
         else:
             body = copy.deepcopy({"apiVersion": good["apiVersion"], **bad})
-            kind_of(resource).take(rig.intake, {"type": "MODIFIED", "object": body})
-        schedule(rig.cache.snapshot(NOW), PROFILES["binpack"])
+            kind_of(resource).take(harness.intake, {"type": "MODIFIED", "object": body})
+        schedule(harness.cache.snapshot(NOW), PROFILES["binpack"])
 
-    after = rig.uids()
+    after = harness.uids()
     assert [] == [line for line in logs if line["event"] in BUGS]
     for kind, uids in before.items():
         assert uids - {good["metadata"]["uid"]} <= after[kind]

@@ -6,7 +6,6 @@ from functools import partial
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import SCHEDULER
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.decode.gangs.gang_specs import Declaration
 from gang_scheduler.model.plan import Plan
@@ -14,6 +13,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
 from property.worlds import STRATEGIES, World, worlds
+from support.builders import SCHEDULER
 
 
 @given(st.data(), worlds(), STRATEGIES)

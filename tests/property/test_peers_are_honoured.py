@@ -8,16 +8,16 @@ from random import Random
 
 from hypothesis import given
 
-from builders import gang, node, pod
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pod_affinity import Peers
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from peers import apart_from, asking, beside, dressed, spread_over, world
-from plans import nodes_of
 from property.peer_oracle import There, can_be_placed, has_an_order
 from property.random_cases import SEEDS, dice_of
+from support.builders import gang, node, pod
+from support.plan_reading import nodes_of
+from support.selector_builders import apart_from, asking, beside, dressed, spread_over, world
 
 ROOM = 3
 KEYS = ("zone", "host")

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 
-from builders import gang, group, snapshot
 from gang_scheduler.model.network.topology_request import PodSet
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from plans import nodes_of
 from property.networks import Case
 from property.random_cases import KINDS, SEEDS, Kind, dice_of
+from support.builders import gang, group, snapshot
+from support.plan_reading import nodes_of
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -6,13 +6,13 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import ask, gang, snapshot
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.volumes import PRIVATE, Disk, Need, Provisioning, Storage, Volume, Volumes
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Share, Trial
-from volumes import DRIVER, LATE, LOCAL, disk, hosts, need, volumes
+from support.builders import ask, gang, snapshot
+from support.volume_builders import DRIVER, LATE, LOCAL, disk, hosts, need, volumes
 
 NODES = ("n1", "n2", "n3")
 Move = tuple[Ask, list[int], int]

@@ -4,7 +4,6 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from builders import ask, gang, node, pod, requirement, snapshot
 from gang_scheduler.model.gangs import Gang, GangKey
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
@@ -13,6 +12,7 @@ from gang_scheduler.model.requirements import NodeTerm
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
+from support.builders import ask, gang, node, pod, requirement, snapshot
 
 STRATEGIES = st.sampled_from(sorted(PROFILES))
 

@@ -8,13 +8,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from search.manifests import (
-    KOORDINATOR,
-    KUEUE,
-    OTHER_LABEL,
-    POD_GROUP_LABEL,
-    Manifest,
-)
+from search.manifests import KOORDINATOR, KUEUE, OTHER_LABEL, POD_GROUP_LABEL, Manifest
 
 OURS = "py-gang-scheduler"
 SYSTEM_PRIORITY = 2_000_000_000

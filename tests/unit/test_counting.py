@@ -2,8 +2,8 @@
 
 import pytest
 
-from counting import calls_of
 from gang_scheduler.model.names import natural_key
+from support.call_counts import calls_of
 
 
 def test_what_was_called_is_counted() -> None:

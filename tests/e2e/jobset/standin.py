@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import controlplane
-from controlplane import access
-from e2e import errands
+from e2e.support import repeated_calls
+from tools import controlplane
+from tools.controlplane import access
 
 CRD = Path(__file__).with_name("crd.yaml")
 JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/jobsets"
@@ -37,7 +37,7 @@ def playing(cluster: controlplane.Cluster) -> Iterator[None]:
         for job_set in _job_sets(client):
             _create_jobs(client, job_set, made)
 
-    with errands.repeating(cluster, create_jobs):
+    with repeated_calls.repeating(cluster, create_jobs):
         yield
 
 

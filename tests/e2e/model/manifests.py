@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from e2e.manifests import SCHEDULER
 from e2e.model.rules import Name, Said
+from e2e.support.manifests import SCHEDULER
 
 Manifest = dict[str, Any]
 

@@ -9,12 +9,12 @@ import random
 import time
 from contextlib import ExitStack
 
-import controlplane
-from controlplane import access, nodes
 from e2e.model import manifests
 from e2e.model.changes import Changes
 from e2e.model.rules import Name, World
 from e2e.model.writes import NOW, Writes, path_of
+from tools import controlplane
+from tools.controlplane import access, nodes
 
 AMPLE = 100
 TIGHT = (3, 8)

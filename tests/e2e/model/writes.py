@@ -3,10 +3,10 @@
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from controlplane import access
 from e2e.model import manifests
 from e2e.model.manifests import Manifest
 from e2e.model.rules import Gang, Pod, Said
+from tools.controlplane import access
 
 NOWHERE = {"e2e": "nowhere"}
 NOW = {"gracePeriodSeconds": 0}

@@ -7,15 +7,15 @@ import sys
 import time
 from collections.abc import Iterator
 
-import controlplane
-from controlplane import directories
-from controlplane.processes import Processes
-from controlplane.wholeness import PodEvent
 from e2e.conftest import CRDS
-from e2e.namespaces import Namespace
-from e2e.storm import witness
-from e2e.storm.weather import Weather
+from e2e.storm import invariants
+from e2e.storm.faults import FaultInjector
 from e2e.storm.work import Work
+from e2e.support.namespaces import Namespace
+from tools import controlplane
+from tools.controlplane import directories
+from tools.controlplane.processes import Processes
+from tools.controlplane.wholeness import PodEvent
 
 NODES, CPU = 10, 16
 MOST_CPU = NODES * CPU * 7 // 10
@@ -29,45 +29,45 @@ def main() -> int:
     arguments = _arguments()
     dice = random.Random(arguments.seed)  # noqa: S311 - a storm keeps no secret.
     with controlplane.start() as plane, _running(plane, arguments, dice) as storm:
-        namespace, work, weather, journal = storm
+        namespace, work, faults, log = storm
         with namespace.watch() as watcher:
             work.start()
-            weather.rage(arguments.seconds)
+            faults.rage(arguments.seconds)
             work.stop()
             in_part = _settled(watcher, work)
             history = list(watcher.history)
-        return _report(history, work, journal, in_part)
+        return _report(history, work, log, in_part)
 
 
 @contextlib.contextmanager
 def _running(
     plane: controlplane.ControlPlane, arguments: argparse.Namespace, dice: random.Random
-) -> Iterator[tuple[Namespace, Work, Weather, witness.Journal]]:
+) -> Iterator[tuple[Namespace, Work, FaultInjector, invariants.WriteLog]]:
     """Give two replicas, each behind a proxy of its own, and what is to be done."""
     plane.kubectl("apply", f"--filename={CRDS}")
     plane.nodes(NODES, allocatable={"cpu": str(CPU), "memory": "64Gi", "pods": "110"})
-    journal = witness.Journal()
+    log = invariants.WriteLog()
     with contextlib.ExitStack() as stack:
         # Apart from the servers, which nobody waits for in vain when a replica has ended.
         own_processes = Processes(*directories.create())
         beside = stack.enter_context(
             controlplane.Cluster(plane.kubeconfig, plane.access, own_processes)
         )
-        replicas, ears = [], []
+        replicas, proxies = [], []
         for name in ("replica-a", "replica-b"):
             path = plane.directory / f"kubeconfig-{name}"
-            ear = stack.enter_context(witness.Ear(name, journal, plane.access, path))
+            proxy = stack.enter_context(invariants.RecordingProxy(name, log, plane.access, path))
             # Few at once, so that there is a middle of every gang.
             flags = ("--leader-elect", f"--source={arguments.source}", "--bind-concurrency=2")
             made = controlplane.Scheduler(beside, *flags, name=name, kubeconfig=path)
             replicas.append(stack.enter_context(made))
-            ears.append(ear)
+            proxies.append(proxy)
         namespace = Namespace(plane, "storm")
         namespace.begin()
         own = random.Random(dice.random())  # noqa: S311 - a storm keeps no secret.
-        weather = Weather(plane, replicas, ears, dice=dice, say=_say, only=arguments.only)
-        yield namespace, Work(namespace, own, MOST_CPU), weather, journal
-        weather.end()
+        faults = FaultInjector(plane, replicas, proxies, dice=dice, say=_say, only=arguments.only)
+        yield namespace, Work(namespace, own, MOST_CPU), faults, log
+        faults.end()
 
 
 def _settled(watcher: controlplane.Watcher, work: Work) -> list[str]:
@@ -87,18 +87,18 @@ def _settled(watcher: controlplane.Watcher, work: Work) -> list[str]:
 def _report(
     history: list[PodEvent],
     work: Work,
-    journal: witness.Journal,
+    log: invariants.WriteLog,
     in_part: list[str],
 ) -> int:
     """Print what was seen; return whether anything must not have been."""
     nodes = {f"node-{number}": CPU for number in range(NODES)}
     wrong = [
-        *witness.over_committed(history, nodes).values(),
-        *witness.bound_twice(history),
-        *journal.foreign(),
+        *invariants.over_committed(history, nodes).values(),
+        *invariants.bound_twice(history),
+        *log.foreign(),
         *(f"not whole: {each}" for each in in_part),
     ]
-    spells = witness.spells_in_part(history, work.sizes)
+    spells = invariants.spells_in_part(history, work.sizes)
     last = history[-1].received_at if history else 0.0
     for spell in sorted(spells, key=lambda each: -each.seconds(last)):
         if spell.seconds(last) > LONG_SECONDS:
@@ -106,7 +106,7 @@ def _report(
             words = f"{len(spell.bound)} of {spell.min_member}{deleted}"
             _say(f"in part for {spell.seconds(last):.1f} s: {spell.gang}, {words}")
     bound = len({event.uid for event in history if event.node})
-    _say(f"{bound} pods bound, {len(journal.writes)} writes, {len(wrong)} wrong")
+    _say(f"{bound} pods bound, {len(log.writes)} writes, {len(wrong)} wrong")
     for each in wrong:
         _say(f"WRONG: {each}")
     return 1 if wrong else 0

@@ -6,10 +6,10 @@ import threading
 import time
 from collections.abc import Iterator
 
-import controlplane
-from controlplane import access
-from e2e import manifests
-from e2e.namespaces import Namespace
+from e2e.support import manifests
+from e2e.support.namespaces import Namespace
+from tools import controlplane
+from tools.controlplane import access
 
 SIZES = (2, 3, 4, 5, 6)
 CPUS = (1, 2, 4, 8)

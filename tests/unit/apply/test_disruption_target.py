@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-import builders
 from gang_scheduler.apply import disruption_target
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.model.plan import Bind, Preemption
+from support import builders
 
 HIGH = replace(builders.gang("high"), key=builders.gang_key("high", "ml"))
 FIRST = replace(HIGH.pending[0], namespace="ml")

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-import builders
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.lost_nominations import Losses
 from gang_scheduler.model.gangs import Gang, Reason
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
+from support import builders
 
 
 def nominated(name: str, node: str) -> Pod:

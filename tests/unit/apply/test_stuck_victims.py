@@ -1,11 +1,11 @@
 """Who does not end in time is told of once, to those who wait for the room."""
 
-import builders
 from gang_scheduler.apply.stuck_victims import Lingering
 from gang_scheduler.model.gangs import GangKey, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
+from support import builders
 
 GONE_BY = 1000
 TIMEOUT = 60

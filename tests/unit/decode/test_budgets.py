@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from builders import NAMESPACE, SCHEDULER, pod
 from gang_scheduler.api.kinds import POD_DISRUPTION_BUDGETS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import budgets
 from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.state.budgets import Budgets
 from gang_scheduler.state.cache import Cache
+from support.builders import NAMESPACE, SCHEDULER, pod
 
 KEY = f"{NAMESPACE}/b"
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from api_objects import container, node_body, pod_body
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import nodes
 from gang_scheduler.decode.pods import pod
+from support.api_objects import container, node_body, pod_body
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 FIRST_EXPRESSION = f"spec.affinity.nodeAffinity.{REQUIRED}.nodeSelectorTerms[0].matchExpressions[0]"

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-import builders
 from gang_scheduler.api.kinds import KUEUE_TOPOLOGIES
 from gang_scheduler.decode import kueue_topologies
 from gang_scheduler.model.network import topology
@@ -12,7 +11,8 @@ from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from gang_scheduler.watch.sweep import Sweep
-from topology_rig import SPEC, Rig
+from support import builders
+from support.topology_harness import SPEC, TopologyHarness
 
 HOSTNAME = "kubernetes.io/hostname"
 BLOCK_AND_RACK = (
@@ -25,8 +25,8 @@ KEPT = "the tree of the last valid spec stays in use"
 
 
 @pytest.fixture
-def rig() -> Rig:
-    return Rig()
+def harness() -> TopologyHarness:
+    return TopologyHarness()
 
 
 def scheme_of(*keys: str) -> Scheme | None:
@@ -92,105 +92,113 @@ def test_a_spec_that_is_no_object_is_told_too() -> None:
     assert 'spec must be an object, not "block"' == declared.problem
 
 
-def test_a_node_that_lacks_any_label_is_outside(rig: Rig) -> None:
-    rig.node("n1", block="b1", rack="r1", **{HOSTNAME: "n1"})
-    rig.node("n2", block="b1", **{HOSTNAME: "n2"})
-    rig.node("n3", block="b1", rack="r1")
-    rig.kueue_topology("block", "rack", HOSTNAME)
+def test_a_node_that_lacks_any_label_is_outside(harness: TopologyHarness) -> None:
+    harness.node("n1", block="b1", rack="r1", **{HOSTNAME: "n1"})
+    harness.node("n2", block="b1", **{HOSTNAME: "n2"})
+    harness.node("n3", block="b1", rack="r1")
+    harness.kueue_topology("block", "rack", HOSTNAME)
 
-    (scheme,) = rig.cache.topologies.schemes()
+    (scheme,) = harness.cache.topologies.schemes()
 
-    assert ["n2", "n3"] == topology.build(scheme, rig.cache.room.table()).outside_names
+    assert ["n2", "n3"] == topology.build(scheme, harness.cache.room.table()).outside_names
 
 
-def test_trees_are_in_the_natural_order_of_names_after_the_default(rig: Rig) -> None:
+def test_trees_are_in_the_natural_order_of_names_after_the_default(
+    harness: TopologyHarness,
+) -> None:
     for name in ("t10", "t9", "default"):
-        rig.kueue_topology("rack", name=name)
-    rig.topology()
+        harness.kueue_topology("rack", name=name)
+    harness.topology()
 
     expected = ["Topology default", "Topology t9", "Topology t10"]
-    assert ["ClusterNetworkTopology default", *expected] == rig.trees()
+    assert ["ClusterNetworkTopology default", *expected] == harness.trees()
 
 
-def test_one_without_a_tree_leaves_that_of_its_last_valid_spec(rig: Rig) -> None:
-    rig.kueue_topology("block", "rack")
-    rig.kueue_topology("rack", "rack")
-    rig.kueue_topology("rack", "rack", name="never-valid")
+def test_one_without_a_tree_leaves_that_of_its_last_valid_spec(harness: TopologyHarness) -> None:
+    harness.kueue_topology("block", "rack")
+    harness.kueue_topology("rack", "rack")
+    harness.kueue_topology("rack", "rack", name="never-valid")
 
-    assert ["Topology default"] == rig.trees()
-    assert BLOCK_AND_RACK == rig.cache.topologies.schemes()[0].layers
-
-
-def test_a_deleted_one_means_no_tree(rig: Rig) -> None:
-    rig.kueue_topology("rack", name="a")
-    rig.kueue_topology("rack", name="b")
-
-    rig.cluster.delete(KUEUE_TOPOLOGIES[0], "", "a")
-
-    assert ["Topology b"] == rig.trees()
+    assert ["Topology default"] == harness.trees()
+    assert BLOCK_AND_RACK == harness.cache.topologies.schemes()[0].layers
 
 
-def test_another_one_of_the_name_inherits_no_tree(rig: Rig) -> None:
-    rig.kueue_topology("rack")
+def test_a_deleted_one_means_no_tree(harness: TopologyHarness) -> None:
+    harness.kueue_topology("rack", name="a")
+    harness.kueue_topology("rack", name="b")
+
+    harness.cluster.delete(KUEUE_TOPOLOGIES[0], "", "a")
+
+    assert ["Topology b"] == harness.trees()
+
+
+def test_another_one_of_the_name_inherits_no_tree(harness: TopologyHarness) -> None:
+    harness.kueue_topology("rack")
     # Its deletion was missed: no event tells of it.
-    rig.cache.topology_seen(kueue_topologies.read({**body(), "metadata": named("default", "u2")}))
+    harness.cache.topology_seen(
+        kueue_topologies.read({**body(), "metadata": named("default", "u2")})
+    )
 
-    assert [] == rig.trees()
-    assert {"u2"} == rig.cache.uids(KUEUE_TOPOLOGIES[0])
+    assert [] == harness.trees()
+    assert {"u2"} == harness.cache.uids(KUEUE_TOPOLOGIES[0])
 
 
-def test_one_object_seen_in_several_versions_is_one(rig: Rig) -> None:
-    rig.cache.pod_seen(builders.pod("a"))
+def test_one_object_seen_in_several_versions_is_one(harness: TopologyHarness) -> None:
+    harness.cache.pod_seen(builders.pod("a"))
     woken = []
     for resource in KUEUE_TOPOLOGIES:
-        rig.kueue_topology("rack", version=resource.version)
-        woken.append(rig.tried())
+        harness.kueue_topology("rack", version=resource.version)
+        woken.append(harness.tried())
 
     assert [["a"], [], []] == woken
-    assert ["Topology default"] == rig.trees()
+    assert ["Topology default"] == harness.trees()
 
 
-async def test_a_sweep_finds_a_deletion_that_was_missed(rig: Rig) -> None:
-    rig.topology()
-    rig.kueue_topology("rack")
-    rig.cluster.watchers.clear()
-    rig.cluster.delete(KUEUE_TOPOLOGIES[0], "", "default")
+async def test_a_sweep_finds_a_deletion_that_was_missed(harness: TopologyHarness) -> None:
+    harness.topology()
+    harness.kueue_topology("rack")
+    harness.cluster.watchers.clear()
+    harness.cluster.delete(KUEUE_TOPOLOGIES[0], "", "default")
 
-    await Sweep(rig.api, rig.cache, rig.intake, 60).sweep_all()
+    await Sweep(harness.api, harness.cache, harness.intake, 60).sweep_all()
 
-    assert ["ClusterNetworkTopology default"] == rig.trees()
+    assert ["ClusterNetworkTopology default"] == harness.trees()
 
 
-async def test_what_is_wrong_with_one_is_told_once_and_nothing_is_written(rig: Rig) -> None:
-    rig.kueue_topology("rack")
-    await rig.writer.flush()
-    rig.kueue_topology("rack", "rack")
+async def test_what_is_wrong_with_one_is_told_once_and_nothing_is_written(
+    harness: TopologyHarness,
+) -> None:
+    harness.kueue_topology("rack")
+    await harness.writer.flush()
+    harness.kueue_topology("rack", "rack")
     for number in range(3):
-        rig.now += 1000
-        rig.node(f"n{number}")
-        await rig.writer.flush()
+        harness.now += 1000
+        harness.node(f"n{number}")
+        await harness.writer.flush()
 
-    assert [TWICE + KEPT] == await rig.notes()
-    assert 0 == rig.writes()
+    assert [TWICE + KEPT] == await harness.notes()
+    assert 0 == harness.writes()
 
 
-async def test_what_is_wrong_again_is_told_again(rig: Rig) -> None:
+async def test_what_is_wrong_again_is_told_again(harness: TopologyHarness) -> None:
     for keys in (["rack", "rack"], ["rack"], ["rack", "rack"]):
-        rig.now += 1000
-        rig.kueue_topology(*keys)
-        await rig.writer.flush()
+        harness.now += 1000
+        harness.kueue_topology(*keys)
+        await harness.writer.flush()
 
-    assert [TWICE + "no tree is made of it", TWICE + KEPT] == await rig.notes()
+    assert [TWICE + "no tree is made of it", TWICE + KEPT] == await harness.notes()
 
 
-def test_the_domain_of_nodes_is_the_lowest_in_the_first_tree_that_has_them_all(rig: Rig) -> None:
-    rig.node("n1", spine="s1", block="b1", rack="r1")
-    rig.node("n2", spine="s1", block="b2", rack="r1")
-    rig.node("n3", block="b1", rack="r1")
-    rig.topology()
-    rig.kueue_topology("block", "rack")
+def test_the_domain_of_nodes_is_the_lowest_in_the_first_tree_that_has_them_all(
+    harness: TopologyHarness,
+) -> None:
+    harness.node("n1", spine="s1", block="b1", rack="r1")
+    harness.node("n2", spine="s1", block="b2", rack="r1")
+    harness.node("n3", block="b1", rack="r1")
+    harness.topology()
+    harness.kueue_topology("block", "rack")
 
-    found = [rig.cache.domain_of(names) for names in (["n1"], ["n1", "n2"], ["n1", "n3"])]
+    found = [harness.cache.domain_of(names) for names in (["n1"], ["n1", "n2"], ["n1", "n3"])]
 
     expected = [
         Domain(NODE_LAYER, ("s1", "b1", "n1")),
@@ -201,30 +209,32 @@ def test_the_domain_of_nodes_is_the_lowest_in_the_first_tree_that_has_them_all(r
 
 
 def test_the_tree_that_was_asked_for_comes_first_also_where_a_label_alone_makes_it(
-    rig: Rig,
+    harness: TopologyHarness,
 ) -> None:
-    rig.node("n1", spine="s1", block="b1", zone="z1")
-    rig.node("n2", spine="s1", block="b2", zone="z1")
-    rig.topology()
+    harness.node("n1", spine="s1", block="b1", zone="z1")
+    harness.node("n2", spine="s1", block="b2", zone="z1")
+    harness.topology()
     asked = Gathering(must=(LayerRef("zone", by_label=True),))
 
-    assert Domain("zone", ("z1",)) == rig.cache.domain_of(["n1", "n2"], asked)
+    assert Domain("zone", ("z1",)) == harness.cache.domain_of(["n1", "n2"], asked)
 
 
 @pytest.mark.parametrize("names", [[], ["n1", "n2"], ["n1", "n3"], ["n1", "gone"]])
-def test_nodes_that_no_domain_below_the_cluster_holds_have_none(rig: Rig, names: list[str]) -> None:
-    rig.node("n1", spine="s1", block="b1")
-    rig.node("n2", spine="s2", block="b1")
-    rig.node("n3")
-    rig.topology(SPEC)
+def test_nodes_that_no_domain_below_the_cluster_holds_have_none(
+    harness: TopologyHarness, names: list[str]
+) -> None:
+    harness.node("n1", spine="s1", block="b1")
+    harness.node("n2", spine="s2", block="b1")
+    harness.node("n3")
+    harness.topology(SPEC)
 
-    assert rig.cache.domain_of(names) is None
+    assert harness.cache.domain_of(names) is None
 
 
-def test_without_a_tree_there_are_no_domains(rig: Rig) -> None:
-    rig.node("n1", spine="s1", block="b1")
+def test_without_a_tree_there_are_no_domains(harness: TopologyHarness) -> None:
+    harness.node("n1", spine="s1", block="b1")
 
-    assert rig.cache.domain_of(["n1"]) is None
+    assert harness.cache.domain_of(["n1"]) is None
 
 
 def named(name: str, uid: str) -> dict[str, str]:

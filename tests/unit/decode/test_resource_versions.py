@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from api_objects import node_body, pod_body
-from builders import SCHEDULER
 from gang_scheduler.decode import resource_versions
 from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.resource_versions import Versions
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.state.cache import Cache
+from support.api_objects import node_body, pod_body
+from support.builders import SCHEDULER
 
 
 class Told:

@@ -2,19 +2,19 @@
 
 from typing import Any
 
-from api_objects import pod_body
-from builders import SCHEDULER
 from gang_scheduler.api.kinds import JOBS, POD_DISRUPTION_BUDGETS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.event_handlers import Intake, Object
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.model.gangs import GangKey, Problem, Reason
 from gang_scheduler.state.cache import Cache
+from support.api_objects import pod_body
+from support.builders import SCHEDULER
 
 SPEC = '{"gatherStrategy": [{"layer": "Rack", "strategy": "MustGather"}]}'
 
 
-class Rig:
+class Harness:
     """An intake that ends in a cache. `told` is what was left out."""
 
     def __init__(self) -> None:
@@ -40,62 +40,62 @@ class Rig:
 
 
 def test_a_pod_on_a_node_goes_on_being_counted() -> None:
-    rig = Rig()
-    rig.pod(pod_body("a", nodeName="n1"))
-    before = rig.cache.pod("uid-a")
+    harness = Harness()
+    harness.pod(pod_body("a", nodeName="n1"))
+    before = harness.cache.pod("uid-a")
 
-    rig.pod(pod_body("a", nodeName="n1", priority="high"))
+    harness.pod(pod_body("a", nodeName="n1", priority="high"))
 
-    assert ["n1"] == [pod.node for pod in rig.cache.pods()]
+    assert ["n1"] == [pod.node for pod in harness.cache.pods()]
     assert before is not None
-    assert before.ask == next(iter(rig.cache.pods())).ask
-    assert ['Pod: spec.priority must be a whole number or absent, not "high"'] == rig.told
+    assert before.ask == next(iter(harness.cache.pods())).ask
+    assert ['Pod: spec.priority must be a whole number or absent, not "high"'] == harness.told
 
 
 def test_a_pod_that_was_bound_meanwhile_is_counted_where_it_is() -> None:
-    rig = Rig()
-    rig.pod(pod_body("a"))
+    harness = Harness()
+    harness.pod(pod_body("a"))
 
-    rig.pod(pod_body("a", nodeName="n1", priority="high"))
+    harness.pod(pod_body("a", nodeName="n1", priority="high"))
 
-    assert ["a"] == rig.room_of("n1")
+    assert ["a"] == harness.room_of("n1")
 
 
 def test_a_pod_on_a_node_that_could_never_be_read_counts_as_one() -> None:
-    rig = Rig()
+    harness = Harness()
 
-    rig.pod(pod_body("a", nodeName="n1", priority="high"))
+    harness.pod(pod_body("a", nodeName="n1", priority="high"))
 
-    assert [(("pods", 1),)] == [pod.ask.requests for pod in rig.cache.pods()]
-    assert ["a"] == rig.room_of("n1")
+    assert [(("pods", 1),)] == [pod.ask.requests for pod in harness.cache.pods()]
+    assert ["a"] == harness.room_of("n1")
 
 
 def test_a_pod_that_ended_is_counted_no_more() -> None:
-    rig = Rig()
-    rig.pod(pod_body("a", nodeName="n1"))
+    harness = Harness()
+    harness.pod(pod_body("a", nodeName="n1"))
 
-    rig.pod({**pod_body("a", nodeName="n1", priority="high"), "status": {"phase": "Succeeded"}})
+    harness.pod({**pod_body("a", nodeName="n1", priority="high"), "status": {"phase": "Succeeded"}})
 
-    assert [True] == [pod.terminal for pod in rig.cache.pods()]
+    assert [True] == [pod.terminal for pod in harness.cache.pods()]
 
 
 def test_a_pod_that_waits_is_left_out() -> None:
-    rig = Rig()
-    rig.pod(pod_body("a"))
+    harness = Harness()
+    harness.pod(pod_body("a"))
 
-    rig.pod(pod_body("a", priority="high"))
+    harness.pod(pod_body("a", priority="high"))
 
-    assert [] == list(rig.cache.pods())
+    assert [] == list(harness.cache.pods())
 
 
 def test_an_unreadable_pod_that_is_deleted_is_gone() -> None:
-    rig = Rig()
+    harness = Harness()
     body = pod_body("a", nodeName="n1", priority="high")
-    rig.pod(body)
+    harness.pod(body)
 
-    rig.intake.pod({"type": "DELETED", "object": body})
+    harness.intake.pod({"type": "DELETED", "object": body})
 
-    assert [] == list(rig.cache.pods())
+    assert [] == list(harness.cache.pods())
 
 
 def pod_group(**metadata: Any) -> dict[str, Any]:
@@ -107,16 +107,16 @@ def pod_group(**metadata: Any) -> dict[str, Any]:
 
 
 def test_a_pod_group_that_becomes_unreadable_is_invalid_and_not_without_topology() -> None:
-    rig = Rig()
+    harness = Harness()
     key = "gang.scheduling.koordinator.sh/network-topology-spec"
-    rig.intake.pod_group({"type": "ADDED", "object": pod_group(annotations={key: SPEC})})
-    before = rig.problem_of(membership.POD_GROUP.name, "g")
+    harness.intake.pod_group({"type": "ADDED", "object": pod_group(annotations={key: SPEC})})
+    before = harness.problem_of(membership.POD_GROUP.name, "g")
 
     wrong: tuple[Any, ...] = ({key: {"gatherStrategy": []}}, [SPEC], {key: SPEC, "a": 5})
     for annotations in wrong:
-        rig.intake.pod_group({"type": "MODIFIED", "object": pod_group(annotations=annotations)})
+        harness.intake.pod_group({"type": "MODIFIED", "object": pod_group(annotations=annotations)})
 
-        found = rig.problem_of(membership.POD_GROUP.name, "g")
+        found = harness.problem_of(membership.POD_GROUP.name, "g")
         assert found is not None
         assert Reason.INVALID_SPEC is found.reason
         assert "metadata.annotations" in found.message
@@ -125,38 +125,38 @@ def test_a_pod_group_that_becomes_unreadable_is_invalid_and_not_without_topology
 
 
 def test_a_job_that_becomes_unreadable_is_invalid() -> None:
-    rig = Rig()
+    harness = Harness()
     job = {"apiVersion": "batch/v1", "metadata": {"uid": "j", "namespace": "default", "name": "j"}}
-    rig.intake.job({"type": "ADDED", "object": {**job, "spec": {"parallelism": "two"}}})
+    harness.intake.job({"type": "ADDED", "object": {**job, "spec": {"parallelism": "two"}}})
 
-    found = rig.problem_of(membership.JOB.name, "j")
+    found = harness.problem_of(membership.JOB.name, "j")
     assert found is not None
     assert 'spec.parallelism must be a whole number, not "two"' == found.message
-    assert ["j"] == list(rig.cache.uids(JOBS))
+    assert ["j"] == list(harness.cache.uids(JOBS))
 
 
 def test_a_budget_that_becomes_unreadable_goes_on_protecting() -> None:
-    rig = Rig()
+    harness = Harness()
     budget = {
         "metadata": {"uid": "b", "namespace": "default", "name": "b"},
         "spec": {"selector": {}, "minAvailable": 1},
     }
-    rig.intake.pod_disruption_budget({"type": "ADDED", "object": budget})
+    harness.intake.pod_disruption_budget({"type": "ADDED", "object": budget})
 
-    rig.intake.pod_disruption_budget({"type": "MODIFIED", "object": {**budget, "spec": "none"}})
+    harness.intake.pod_disruption_budget({"type": "MODIFIED", "object": {**budget, "spec": "none"}})
 
-    assert ["b"] == list(rig.cache.uids(POD_DISRUPTION_BUDGETS))
-    assert ['PodDisruptionBudget: spec must be an object, not "none"'] == rig.told
+    assert ["b"] == list(harness.cache.uids(POD_DISRUPTION_BUDGETS))
+    assert ['PodDisruptionBudget: spec must be an object, not "none"'] == harness.told
 
 
 def test_an_object_without_a_uid_is_told_and_nothing_else() -> None:
-    rig = Rig()
+    harness = Harness()
     nameless = pod_body("a", nodeName="n1")
     del nameless["metadata"]["uid"]
 
-    rig.pod(nameless)
-    rig.pod({**nameless, "metadata": "none"})
+    harness.pod(nameless)
+    harness.pod({**nameless, "metadata": "none"})
 
-    assert [] == list(rig.cache.pods())
+    assert [] == list(harness.cache.pods())
     expected = ["metadata.uid is required", 'metadata must be an object, not "none"']
-    assert [f"Pod: {problem}" for problem in expected] == rig.told
+    assert [f"Pod: {problem}" for problem in expected] == harness.told

@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from api_objects import pod_body
-from builders import NAMESPACE, requirement
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import volumes as volume_decode
 from gang_scheduler.decode.pods import pod
@@ -18,7 +16,9 @@ from gang_scheduler.decode.volume_objects import (
 )
 from gang_scheduler.model.refs import ClaimRef, VolumeRef
 from gang_scheduler.model.volumes import Disk, Need, PodVolume, Pool, Volume
-from volumes import (
+from support.api_objects import pod_body
+from support.builders import NAMESPACE, requirement
+from support.volume_builders import (
     DRIVER,
     LATE,
     attachment_body,

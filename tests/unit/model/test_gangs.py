@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from builders import gang, gang_key, group
+from support.builders import gang, gang_key, group
 
 
 @pytest.mark.parametrize(

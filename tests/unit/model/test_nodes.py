@@ -1,7 +1,7 @@
 """Nodes as columns: in natural order, over all resources, and derived from once."""
 
-from builders import GPU, node, taint
 from gang_scheduler.model.nodes import ABSENT, NodeTable
+from support.builders import GPU, node, taint
 
 
 def test_nodes_are_in_natural_order() -> None:

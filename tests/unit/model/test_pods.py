@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from builders import ask, pod
 from gang_scheduler.model.pods import HostPort
+from support.builders import ask, pod
 
 ANY = "0.0.0.0"  # noqa: S104 - Kubernetes' word for "all addresses".
 

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-import builders
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Placed, Plan, Refused, Warned
@@ -13,6 +12,7 @@ from gang_scheduler.report.pod_group_status import View, native_status_of, statu
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import Preempting, Record
 from gang_scheduler.state.gangs.phases import nodes_of
+from support import builders
 
 KEY = builders.gang_key("a")
 STRANGE = Problem(Reason.UNKNOWN_LAYER, 'layer "spineLayer" is unknown')

@@ -6,9 +6,6 @@ The bounds are about a quarter above what was counted when they were written.
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-import builders
-from builders import ask, group, node, pod, snapshot, tenant, tenants
-from counting import Calls, at_most, calls_of
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
@@ -17,6 +14,9 @@ from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.effort import MOST_OF_ALL
 from gang_scheduler.scheduler.profile import PROFILES
+from support import builders
+from support.builders import ask, group, node, pod, snapshot, tenant, tenants
+from support.call_counts import Calls, at_most, calls_of
 
 SIZE = 20
 NODES = 500

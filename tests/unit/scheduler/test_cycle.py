@@ -1,13 +1,13 @@
 """Many gangs are decided on one snapshot."""
 
-from builders import GPU, gang, group, node, pod, snapshot
 from gang_scheduler.model.gangs import Gang, GangGroup, Problem, Reason
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Plan
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from plans import gangs_placed, nodes_of, reasons
+from support.builders import GPU, gang, group, node, pod, snapshot
+from support.plan_reading import gangs_placed, nodes_of, reasons
 
 
 def decide(nodes: list[Node], *gangs: Gang | GangGroup) -> Plan:

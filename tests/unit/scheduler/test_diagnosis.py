@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from builders import GPU, gang, node, pod, snapshot
 from gang_scheduler.model.gangs import Gang, Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.nodes import Node
@@ -14,6 +13,7 @@ from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
+from support.builders import GPU, gang, node, pod, snapshot
 
 BINPACK = PROFILES["binpack"]
 

@@ -1,6 +1,5 @@
 """How much is searched in a cycle, and how it is shared."""
 
-from builders import gang_key
 from gang_scheduler.scheduler.effort import (
     LEAST,
     MOST_LOOKS,
@@ -11,6 +10,7 @@ from gang_scheduler.scheduler.effort import (
     Effort,
     looks,
 )
+from support.builders import gang_key
 
 SHARE = MOST_LOOKS // PART
 GANGS = [gang_key(name) for name in "abcdefgh"]

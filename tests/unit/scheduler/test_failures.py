@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from builders import gang, node, snapshot, tenant, tenants
 from gang_scheduler.model.gangs import Gang, GangGroup, Reason
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler import admission, cycle
@@ -19,6 +18,7 @@ from gang_scheduler.scheduler.preemption.nominated_room import Reservations
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.quorums import Quorums
 from gang_scheduler.scheduler.surplus import Surplus
+from support.builders import gang, node, snapshot, tenant, tenants
 
 BINPACK = PROFILES["binpack"]
 NODES = [node(f"n{i}", cpu=4) for i in range(3)]

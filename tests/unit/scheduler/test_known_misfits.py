@@ -1,11 +1,11 @@
 """Who did not fit is no reason not to try others that are different."""
 
-from builders import gang, node, pod, snapshot, tenant, tenants
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from plans import gangs_placed, victims_of
+from support.builders import gang, node, pod, snapshot, tenant, tenants
+from support.plan_reading import gangs_placed, victims_of
 
 
 def decide(*gangs: Gang, evictable: int) -> Plan:

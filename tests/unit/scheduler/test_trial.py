@@ -5,9 +5,9 @@ from collections.abc import Collection
 
 import numpy as np
 
-from builders import ask, node, pod, snapshot
 from gang_scheduler.model.pods import Ask, HostPort
 from gang_scheduler.scheduler.trial import Share, Trial
+from support.builders import ask, node, pod, snapshot
 
 State = tuple[list[list[int]], dict[int, Collection[HostPort]]]
 

@@ -6,13 +6,13 @@ its row on gangs that are too old to be looked at.
 
 import pytest
 
-import builders
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import Record
 from gang_scheduler.state.gangs.phases import Counts
+from support import builders
 
 TABLE = """
 minMember pods podPhase  podNextPhase previous   phase

@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-import builders
-from builders import GPU, gang, node, pod, snapshot
 from gang_scheduler.decode import kueue_topologies
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
@@ -19,6 +17,8 @@ from gang_scheduler.model.plan import Misfit, Offers, Refused
 from gang_scheduler.simulation import trees
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.node_usage import Room
+from support import builders
+from support.builders import GPU, gang, node, pod, snapshot
 
 
 def scheme(*layers: str) -> Scheme:

@@ -11,7 +11,7 @@ from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.simulation.run import Options, simulate
 from gang_scheduler.simulation.volumes import Stored
-from volumes import claim_body, class_body, local_class_body, mounting, volume_body
+from support.volume_builders import claim_body, class_body, local_class_body, mounting, volume_body
 
 OWN = {"volumeClaimTemplate": {"spec": {"storageClassName": "late"}}}
 

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from builders import NAMESPACE, SCHEDULER, declaration, gang_key, node, pod
 from gang_scheduler.api.kinds import NATIVE_POD_GROUPS
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.decode.gangs.gang_specs import Declaration
@@ -15,6 +14,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.requirements import Operator, Requirement
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
+from support.builders import NAMESPACE, SCHEDULER, declaration, gang_key, node, pod
 
 NOW = 1000
 DISABLED = {"scheduling.koordinator.sh/disable-preemptible": "true"}

@@ -2,42 +2,41 @@
 
 from dataclasses import replace
 
-import api_objects
-import builders
 from gang_scheduler.model.gangs import MatchPolicy, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.refs import JobPods
-from towns import Town, group_body, job_body
+from support import api_objects, builders
+from support.in_memory_cluster import InMemoryCluster, group_body, job_body
 
 
 def test_a_job_that_has_less_left_to_do_wakes_its_gang() -> None:
-    town = Town()
-    town.put(group_body("a", 4))
+    cluster = InMemoryCluster()
+    cluster.put(group_body("a", 4))
     body = job_body(parallelism=4, completions=4)
-    town.put(body)
+    cluster.put(body)
     owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "controller": True}
     owners = [{**owner, "uid": body["metadata"]["uid"]}]
     for i in range(2):
-        town.pod(f"w-{i}", "a", ownerReferences=owners)
-    before = town.bound()
+        cluster.pod(f"w-{i}", "a", ownerReferences=owners)
+    before = cluster.bound()
 
-    town.cache.job_seen(body["metadata"]["uid"], JobPods(at_once=4, left=2))
+    cluster.cache.job_seen(body["metadata"]["uid"], JobPods(at_once=4, left=2))
 
-    assert (set(), {"w-0", "w-1"}) == (before, town.bound())
+    assert (set(), {"w-0", "w-1"}) == (before, cluster.bound())
 
 
 def test_a_gang_that_becomes_whole_holds_back_no_other() -> None:
-    town = Town()
-    town.gang("a", 3)
-    town.cycle()
+    cluster = InMemoryCluster()
+    cluster.gang("a", 3)
+    cluster.cycle()
     # It is not known to be whole before somebody looks.
-    town.put(group_body("a", 4, groups='["default/b"]'))
-    town.gang("b", 1)
-    town.cache.gangs.records[builders.gang_key("a")].whole_once = False
-    before = town.bound()
+    cluster.put(group_body("a", 4, groups='["default/b"]'))
+    cluster.gang("b", 1)
+    cluster.cache.gangs.records[builders.gang_key("a")].whole_once = False
+    before = cluster.bound()
 
-    town.put(group_body("a", 3, groups='["default/b"]'))
-    bound = town.bound() | town.bound()
+    cluster.put(group_body("a", 3, groups='["default/b"]'))
+    bound = cluster.bound() | cluster.bound()
 
     assert (set(), {"b-0"}) == (before, bound)
 
@@ -49,14 +48,14 @@ def test_the_rest_of_a_gang_that_counts_only_waiting_members_is_finished() -> No
 
 
 def test_what_the_api_server_refused_is_said_until_it_takes_it() -> None:
-    town = Town()
-    town.gang("a", 1)
-    gangs = town.cache.gangs
-    (group,) = town.cache.snapshot(town.now).groups
+    cluster = InMemoryCluster()
+    cluster.gang("a", 1)
+    gangs = cluster.cache.gangs
+    (group,) = cluster.cache.snapshot(cluster.now).groups
     gang = group.gangs[0]
     refusal = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail="403: no")
 
-    gangs.bind_failed(refusal, town.now)
+    gangs.bind_failed(refusal, cluster.now)
     gangs.placed(gang.key)
     while_refused = gangs.records[gang.key].refusal
     gangs.bound(gang.key)
@@ -65,31 +64,31 @@ def test_what_the_api_server_refused_is_said_until_it_takes_it() -> None:
 
 
 def test_a_thousand_refusals_leave_one_retry_a_gang() -> None:
-    town = Town(0)
-    town.gang("a", 1)
+    cluster = InMemoryCluster(0)
+    cluster.gang("a", 1)
     for _ in range(1000):
-        town.cache.gangs.room_freed()
-        town.cycle()
+        cluster.cache.gangs.room_freed()
+        cluster.cycle()
 
-    assert len(town.cache.gangs._retries) <= 2
+    assert len(cluster.cache.gangs._retries) <= 2
 
 
 def test_the_deletion_of_a_node_that_is_there_again_is_not_believed() -> None:
-    town = Town(0)
-    town.put(api_objects.node_body("n1", metadata={"uid": "old"}))
+    cluster = InMemoryCluster(0)
+    cluster.put(api_objects.node_body("n1", metadata={"uid": "old"}))
     old = api_objects.node_body("n1", metadata={"uid": "old"})
-    town.put(api_objects.node_body("n1", metadata={"uid": "new"}))
+    cluster.put(api_objects.node_body("n1", metadata={"uid": "new"}))
 
-    town.delete(old)
+    cluster.delete(old)
 
-    assert "n1" in town.cache.room.table().rows
+    assert "n1" in cluster.cache.room.table().rows
 
 
 def test_null_means_absent() -> None:
-    town = Town()
+    cluster = InMemoryCluster()
     body = job_body(parallelism=1)
     body["spec"]["template"]["metadata"]["creationTimestamp"] = None
 
-    town.put(body)
+    cluster.put(body)
 
-    assert set() == town.intake.broken
+    assert set() == cluster.intake.broken

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from builders import GPU, ask, node, pod
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Ask, HostPort
 from gang_scheduler.state.node_usage import Room
+from support.builders import GPU, ask, node, pod
 
 NAMES = [f"n{i}" for i in range(5)]
 

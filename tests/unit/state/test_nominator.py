@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from builders import SCHEDULER, declaration, gang_key, node, pod
-from gang_books import NOW
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Bind, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
+from support.builders import SCHEDULER, declaration, gang_key, node, pod
+from support.gang_queue_builders import NOW
 
 WAITING = pod("a-0", gang="a", priority=3)
 ON_N1 = replace(WAITING, nominated="n1")

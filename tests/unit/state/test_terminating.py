@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from builders import NAMESPACE, SCHEDULER, declaration, gang_key, node, pod
-from gang_books import NOW
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.model.bound_pods import Tenants
@@ -13,6 +11,8 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES
 from gang_scheduler.state.terminating import PATIENCE_SECONDS, REPORTING_SECONDS, Leaving
+from support.builders import NAMESPACE, SCHEDULER, declaration, gang_key, node, pod
+from support.gang_queue_builders import NOW
 
 RUNNING = [pod(f"a-{i}", gang="a", node="n1", phase="Running") for i in range(3)]
 X = pod("x", node="n1", phase="Running")

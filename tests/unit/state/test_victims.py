@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from builders import SCHEDULER, declaration, gang_key, node, pod
-from gang_books import NOW
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.state.cache import Cache
+from support.builders import SCHEDULER, declaration, gang_key, node, pod
+from support.gang_queue_builders import NOW
 
 SHARER = replace(pod("b-0", gang="b", priority=5, cpu=4), nominated="n1")
 

@@ -8,8 +8,6 @@ import pytest
 import structlog
 from msgspec import Raw
 
-from api_objects import node_body, pod_body
-from builders import SCHEDULER
 from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import JOBS, NODES, POD_GROUPS, PODS, Resource
 from gang_scheduler.api.parsing import InvalidField
@@ -20,11 +18,13 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.watch import envelope
 from gang_scheduler.watch.known_objects import Feed
 from gang_scheduler.watch.watched_kinds import WATCHED
+from support.api_objects import node_body, pod_body
+from support.builders import SCHEDULER
 
 OTHERS = [each for each in WATCHED if each.direct is None]
 
 
-class Rig:
+class Harness:
     """A feed of one kind that ends in a cache. `told` are the objects that were left out."""
 
     def __init__(self, resource: Resource = PODS) -> None:
@@ -63,114 +63,114 @@ def pods(*names: str) -> Iterable[dict[str, Any]]:
 
 
 def test_what_a_watch_tells_is_in_the_cache() -> None:
-    rig = Rig()
+    harness = Harness()
 
-    rig.change("ADDED", pod_body("a"))
-    rig.change("ADDED", pod_body("b"))
-    rig.change("MODIFIED", pod_body("a", nodeName="n1"))
-    rig.change("DELETED", pod_body("b"))
+    harness.change("ADDED", pod_body("a"))
+    harness.change("ADDED", pod_body("b"))
+    harness.change("MODIFIED", pod_body("a", nodeName="n1"))
+    harness.change("DELETED", pod_body("b"))
 
-    assert {"a": "n1"} == {pod.name: pod.node for pod in rig.cache.pods()}
+    assert {"a": "n1"} == {pod.name: pod.node for pod in harness.cache.pods()}
 
 
 def test_what_a_list_has_not_is_gone_at_once() -> None:
-    rig = Rig()
-    rig.relist(*pods("a", "b"))
-    rig.change("ADDED", pod_body("c"))
+    harness = Harness()
+    harness.relist(*pods("a", "b"))
+    harness.change("ADDED", pod_body("c"))
 
-    rig.relist(*pods("b", "d"))
+    harness.relist(*pods("b", "d"))
 
-    assert ["b", "d"] == rig.names()
+    assert ["b", "d"] == harness.names()
 
 
 def test_a_list_that_breaks_off_deletes_nobody_and_the_next_one_is_exact() -> None:
-    rig = Rig()
-    rig.relist(*pods("a", "b"))
+    harness = Harness()
+    harness.relist(*pods("a", "b"))
 
-    rig.begin_list(*pods("a", "c"))
-    half = rig.names()
-    rig.relist(*pods("b"))
+    harness.begin_list(*pods("a", "c"))
+    half = harness.names()
+    harness.relist(*pods("b"))
 
-    assert (["a", "b", "c"], ["b"]) == (half, rig.names())
+    assert (["a", "b", "c"], ["b"]) == (half, harness.names())
 
 
 def test_a_node_of_the_same_name_outlives_the_deletion_of_the_former() -> None:
-    rig = Rig(NODES)
-    rig.relist(node_body("n1"))
+    harness = Harness(NODES)
+    harness.relist(node_body("n1"))
 
-    rig.relist(node_body("n1", metadata={"uid": "another"}))
+    harness.relist(node_body("n1", metadata={"uid": "another"}))
 
-    assert {"another": "n1"} == rig.cache.room.uids
+    assert {"another": "n1"} == harness.cache.room.uids
 
 
 def test_a_pod_comes_in_as_through_kopf() -> None:
     body = pod_body("a", metadata={"labels": {"app": "x"}}, nodeName="n1", priority=7)
-    rig = Rig()
+    harness = Harness()
 
-    rig.change("ADDED", body)
+    harness.change("ADDED", body)
 
-    assert [pod_decode.pod(body)] == list(rig.cache.pods())
+    assert [pod_decode.pod(body)] == list(harness.cache.pods())
 
 
 def test_null_is_absent() -> None:
-    rig = Rig()
+    harness = Harness()
 
-    rig.change("ADDED", pod_body("a", nodeSelector=None, priorityClassName=None))
+    harness.change("ADDED", pod_body("a", nodeSelector=None, priorityClassName=None))
 
-    assert (["a"], []) == (rig.names(), rig.told)
+    assert (["a"], []) == (harness.names(), harness.told)
 
 
 @pytest.mark.parametrize("change", ["ADDED", "MODIFIED"])
 def test_an_object_that_cannot_be_read_is_left_out_and_told_and_others_go_on(change: str) -> None:
-    rig = Rig()
-    rig.relist(*pods("a", "b"))
+    harness = Harness()
+    harness.relist(*pods("a", "b"))
 
-    rig.change(change, pod_body("a", priority="high"))
-    rig.change("ADDED", pod_body("c"))
+    harness.change(change, pod_body("a", priority="high"))
+    harness.change("ADDED", pod_body("c"))
 
-    assert ["b", "c"] == rig.names()
-    assert ['Pod a: spec.priority must be a whole number or absent, not "high"'] == rig.told
-    assert {"uid-a"} == rig.intake.broken
+    assert ["b", "c"] == harness.names()
+    assert ['Pod a: spec.priority must be a whole number or absent, not "high"'] == harness.told
+    assert {"uid-a"} == harness.intake.broken
 
 
 def test_an_object_that_could_not_be_read_may_become_fine_or_go() -> None:
-    rig = Rig()
+    harness = Harness()
     for name in ("a", "b"):
-        rig.change("ADDED", pod_body(name, priority="high"))
+        harness.change("ADDED", pod_body(name, priority="high"))
 
-    rig.change("MODIFIED", pod_body("a"))
-    rig.change("DELETED", pod_body("b", priority="high"))
+    harness.change("MODIFIED", pod_body("a"))
+    harness.change("DELETED", pod_body("b", priority="high"))
 
-    assert (["a"], set()) == (rig.names(), rig.intake.broken)
+    assert (["a"], set()) == (harness.names(), harness.intake.broken)
 
 
 def test_nonsense_amounts_are_told_by_field() -> None:
-    rig = Rig(NODES)
+    harness = Harness(NODES)
 
-    rig.relist(node_body("n1", allocatable={"cpu": "x"}), node_body("n2"))
+    harness.relist(node_body("n1", allocatable={"cpu": "x"}), node_body("n2"))
 
-    assert ['Node n1: status.allocatable.cpu must be a quantity, not "x"'] == rig.told
-    assert ["n2"] == sorted(rig.cache.room.uids.values())
+    assert ['Node n1: status.allocatable.cpu must be a quantity, not "x"'] == harness.told
+    assert ["n2"] == sorted(harness.cache.room.uids.values())
 
 
 def test_an_object_that_brings_out_a_bug_keeps_no_others_away() -> None:
-    rig = Rig(JOBS)
+    harness = Harness(JOBS)
     fine = {"metadata": {"name": "b", "uid": "uid-b"}}
 
     with structlog.testing.capture_logs() as logs:
-        rig.relist(["no object"], fine)
+        harness.relist(["no object"], fine)
 
     assert ["object_lost"] == [line["event"] for line in logs]
-    assert ["uid-b"] == list(rig.cache.uids(JOBS))
+    assert ["uid-b"] == list(harness.cache.uids(JOBS))
 
 
 def test_an_object_without_an_identity_is_told_and_taken_for_no_other() -> None:
-    rig = Rig(JOBS)
+    harness = Harness(JOBS)
 
-    rig.relist({"metadata": {"name": "a"}}, {"metadata": {"name": "b", "uid": "uid-b"}})
+    harness.relist({"metadata": {"name": "a"}}, {"metadata": {"name": "b", "uid": "uid-b"}})
 
-    assert ["Job a: metadata.uid is required"] == rig.told
-    assert ["uid-b"] == list(rig.cache.uids(JOBS))
+    assert ["Job a: metadata.uid is required"] == harness.told
+    assert ["uid-b"] == list(harness.cache.uids(JOBS))
 
 
 TOO_LARGE = Raw(
@@ -181,30 +181,30 @@ TOO_LARGE = Raw(
 
 
 def test_an_object_that_no_decoder_reads_is_told_under_its_name() -> None:
-    rig = Rig(POD_GROUPS)
+    harness = Harness(POD_GROUPS)
 
-    rig.feed.begin(POD_GROUPS)
-    rig.feed.listed(TOO_LARGE)
-    rig.feed.end()
+    harness.feed.begin(POD_GROUPS)
+    harness.feed.listed(TOO_LARGE)
+    harness.feed.end()
 
-    (told,) = rig.told
+    (told,) = harness.told
     assert told.startswith("PodGroup a: the object cannot be read: Integer value out of range")
-    (record,) = rig.cache.gangs.records.values()
+    (record,) = harness.cache.gangs.records.values()
     assert record.declaration is not None
     assert record.declaration.problem is not None
 
 
 def test_what_was_known_stays_where_a_list_has_it_and_it_cannot_be_read() -> None:
-    rig = Rig(PODS)
+    harness = Harness(PODS)
     on_node = pod_body("a", nodeName="n1")
-    rig.relist(on_node)
+    harness.relist(on_node)
 
     broken = msgspec.json.encode(on_node).replace(b'"n1"', b'"n1","x":' + b"9" * 5000)
-    rig.feed.begin(PODS)
-    rig.feed.listed(Raw(broken))
-    rig.feed.end()
+    harness.feed.begin(PODS)
+    harness.feed.listed(Raw(broken))
+    harness.feed.end()
 
-    assert ["a"] == rig.names()
+    assert ["a"] == harness.names()
 
 
 def test_a_page_is_not_lost_for_one_object_that_is_nested_too_deeply() -> None:
@@ -220,28 +220,28 @@ def test_a_page_is_not_lost_for_one_object_that_is_nested_too_deeply() -> None:
 
 
 def test_a_bookmark_moves_the_version_and_nothing_else() -> None:
-    rig = Rig()
-    rig.relist(*pods("a"))
+    harness = Harness()
+    harness.relist(*pods("a"))
     metadata = {"resourceVersion": "12", "creationTimestamp": None}
     # As an API server sends it.
     mark = {"kind": "Pod", "metadata": metadata, "spec": {"containers": None}, "status": {}}
 
-    assert "12" == rig.change("BOOKMARK", mark)
-    assert ["a"] == rig.names()
+    assert "12" == harness.change("BOOKMARK", mark)
+    assert ["a"] == harness.names()
 
 
 def test_every_event_says_where_a_watch_goes_on() -> None:
-    rig = Rig()
+    harness = Harness()
     body = pod_body("a", metadata={"resourceVersion": "7"})
 
-    assert ["7"] * 3 == [rig.change(each, body) for each in ("ADDED", "MODIFIED", "DELETED")]
+    assert ["7"] * 3 == [harness.change(each, body) for each in ("ADDED", "MODIFIED", "DELETED")]
 
 
 def test_an_error_in_the_stream_is_an_error() -> None:
     status = {"kind": "Status", "metadata": {}, "code": 410, "message": "too old", "status": "x"}
 
     with pytest.raises(ApiError) as raised:
-        Rig().change("ERROR", status)
+        Harness().change("ERROR", status)
 
     assert (410, "too old") == (raised.value.status, raised.value.message)
 
@@ -249,24 +249,24 @@ def test_an_error_in_the_stream_is_an_error() -> None:
 @pytest.mark.parametrize("line", [b"<html>", b"{}", b"[]", b'{"type": "ADDED", "obj', b""])
 def test_what_is_no_event_is_an_error(line: bytes) -> None:
     with pytest.raises(ApiError, match="no answer"):
-        Rig().feed.changed(line)
+        Harness().feed.changed(line)
 
 
 @pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: str(kind.versions[0]))
 def test_every_kind_leaves_the_cache_when_a_list_has_it_no_more(kind: Any) -> None:
-    rig = Rig(kind.versions[0])
-    rig.relist({"metadata": {"name": "a", "namespace": "default", "uid": "u"}, "spec": {}})
+    harness = Harness(kind.versions[0])
+    harness.relist({"metadata": {"name": "a", "namespace": "default", "uid": "u"}, "spec": {}})
 
-    before = list(rig.cache.uids(kind.versions[0]))
-    rig.relist()
+    before = list(harness.cache.uids(kind.versions[0]))
+    harness.relist()
 
-    assert (["u"], []) == (before, list(rig.cache.uids(kind.versions[0])))
+    assert (["u"], []) == (before, list(harness.cache.uids(kind.versions[0])))
 
 
 def test_a_node_leaves_the_cache_when_a_list_has_it_no_more() -> None:
-    rig = Rig(kinds.NODES)
-    rig.relist(node_body("n1"))
+    harness = Harness(kinds.NODES)
+    harness.relist(node_body("n1"))
 
-    rig.relist()
+    harness.relist()
 
-    assert [] == list(rig.cache.uids(NODES))
+    assert [] == list(harness.cache.uids(NODES))

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from api_objects import pod_group_body
-from builders import gang_key
 from gang_scheduler.api.kinds import POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.decode.gangs import gang_specs
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import Declaration
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
+from support.api_objects import pod_group_body
+from support.builders import gang_key
 
 NOW = "2026-01-02T03:04:05Z"
 SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"

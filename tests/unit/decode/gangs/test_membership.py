@@ -2,9 +2,9 @@
 
 import pytest
 
-from builders import pod
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.model.gangs import GangKey
+from support.builders import pod
 
 OURS = "pod-group.scheduling.sigs.k8s.io"
 THEIRS = "scheduling.x-k8s.io/pod-group"

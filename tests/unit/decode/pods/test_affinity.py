@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from api_objects import pod_body
-from builders import NAMESPACE, requirement
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.pods import pod
 from gang_scheduler.decode.pods.affinity import NOBODY
 from gang_scheduler.model.pod_affinity import Affinity, Clause, Peers, PeerTerm, PodSelector, Spread
 from gang_scheduler.wire.affinity import PREFERRED, REQUIRED
+from support.api_objects import pod_body
+from support.builders import NAMESPACE, requirement
 
 HOST = "kubernetes.io/hostname"
 ZONE = "topology.kubernetes.io/zone"

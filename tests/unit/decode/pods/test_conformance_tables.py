@@ -2,8 +2,6 @@
 
 import pytest
 
-from api_objects import pod_body
-from builders import declaration, gang_key, pod
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.pods import pod as pod_decode
@@ -11,6 +9,8 @@ from gang_scheduler.decode.pods import rank
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.report.pod_group_status import View, status_of
 from gang_scheduler.state.gangs.gang_info import Record
+from support.api_objects import pod_body
+from support.builders import declaration, gang_key, pod
 
 OCCUPIED_BY: list[tuple[str, list[str], str]] = [
     ("default", [], ""),

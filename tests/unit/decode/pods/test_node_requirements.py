@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-import api_objects
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.pods import node_requirements, pod
 from gang_scheduler.model.pods import Ask
+from support import api_objects
 
 
 def ask(*, name: str = "a", status: dict[str, Any] | None = None, **parts: Any) -> Ask:

@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from api_objects import container, node_body, pod_body
-from builders import GPU, NAMESPACE, SCHEDULER, requirement, taint
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import nodes
 from gang_scheduler.decode.pods import pod
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Ask, HostPort, Pod, PodPhase, Toleration
+from support.api_objects import container, node_body, pod_body
+from support.builders import GPU, NAMESPACE, SCHEDULER, requirement, taint
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 

@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from api_objects import pod_body
-from builders import pod
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.pods import podsets
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef, PodSet, Slices
+from support.api_objects import pod_body
+from support.builders import pod
 
 PREFIX = "kueue.x-k8s.io/podset-"
 SLICES = "slice-required-topology-constraints"

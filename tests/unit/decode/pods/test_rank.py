@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from api_objects import pod_body
-from builders import pod
 from gang_scheduler.api import annotations
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.pods import rank
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.simulation import workloads
-from towns import job_set_body
+from support.api_objects import pod_body
+from support.builders import pod
+from support.in_memory_cluster import job_set_body
 
 COMPLETION_INDEX = "batch.kubernetes.io/job-completion-index"
 JOB_INDEX = "jobset.sigs.k8s.io/job-index"

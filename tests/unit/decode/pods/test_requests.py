@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from api_objects import container, node_body, pod_body
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields, nodes
 from gang_scheduler.decode.pods.requests import pod_requests
 from gang_scheduler.wire import pods as pod_wire
+from support.api_objects import container, node_body, pod_body
 
 
 def requests(*containers: Any, **others: Any) -> dict[str, int]:

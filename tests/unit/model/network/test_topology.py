@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from builders import node
 from conformance import trees
 from gang_scheduler.model.names import natural_key
 from gang_scheduler.model.network.layers import CLUSTER_LAYER, NODE_LAYER, Layer, Scheme, in_order
 from gang_scheduler.model.network.topology import Topology, build
 from gang_scheduler.model.nodes import NodeTable
+from support.builders import node
 
 LAYERS = in_order(
     [

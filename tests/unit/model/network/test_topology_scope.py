@@ -2,16 +2,16 @@
 
 import pytest
 
-import forests
-from builders import node
-from forests import BLOCK, SCHEME, SPINE
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
 from gang_scheduler.model.network.topology_request import HOSTNAME, Gathering, LayerRef, Slices
 from gang_scheduler.model.network.topology_scope import Ground, resolve, sizes_of
 from gang_scheduler.model.nodes import NodeTable
+from support import topology_builders
+from support.builders import node
+from support.topology_builders import BLOCK, SCHEME, SPINE
 
-NODES = NodeTable([node("n1", labels={**forests.labels_of("s/b"), "zone": "z"})])
+NODES = NodeTable([node("n1", labels={**topology_builders.labels_of("s/b"), "zone": "z"})])
 RACKS = Scheme("Topology racks", (Layer("rack", label_keys=("rack",)), Layer(NODE_LAYER, "rack")))
 
 
@@ -40,7 +40,7 @@ def test_the_lowest_layer_to_gather_in_counts() -> None:
 
 
 def test_a_label_key_names_the_layer_that_has_it() -> None:
-    assert 1 == ground(Gathering(must=labelled(forests.SPINE_KEY))).must
+    assert 1 == ground(Gathering(must=labelled(topology_builders.SPINE_KEY))).must
 
 
 def test_the_host_name_is_the_layer_of_the_nodes_in_every_tree() -> None:
@@ -49,7 +49,7 @@ def test_the_host_name_is_the_layer_of_the_nodes_in_every_tree() -> None:
 
 
 def test_preferring_upward_prefers_every_layer_above() -> None:
-    asked = Gathering(prefer=labelled(forests.BLOCK_KEY), upward=True)
+    asked = Gathering(prefer=labelled(topology_builders.BLOCK_KEY), upward=True)
 
     assert (1, 2) == ground(asked).prefer
 
@@ -75,7 +75,7 @@ def test_without_any_tree_there_are_nodes() -> None:
 
 
 def test_one_request_cannot_ask_for_two_trees() -> None:
-    both = Gathering(must=labelled("rack", forests.SPINE_KEY))
+    both = Gathering(must=labelled("rack", topology_builders.SPINE_KEY))
 
     assert Reason.INVALID_SPEC is problem(both, SCHEME, RACKS).reason
 

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from builders import ask
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.volumes import Storage
 from gang_scheduler.scheduler.filters import bound_volumes
-from volumes import hosts, on
+from support.builders import ask
+from support.volume_builders import hosts, on
 
 NODES = NodeTable(hosts("n1", "n2", "n3"))
 

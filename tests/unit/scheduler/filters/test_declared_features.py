@@ -1,8 +1,8 @@
 """What a pod needs of a kubelet."""
 
-from builders import ask, node
 from gang_scheduler.model.nodes import Node, NodeTable
 from gang_scheduler.scheduler.filters import declared_features
+from support.builders import ask, node
 
 NODES = NodeTable(
     [

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from builders import ask, gang, node, pod, snapshot
 from gang_scheduler.model.pods import HostPort
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.filters import host_ports
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
-from plans import nodes_of
+from support.builders import ask, gang, node, pod, snapshot
+from support.plan_reading import nodes_of
 
 BINPACK = PROFILES["binpack"]
 

@@ -3,14 +3,14 @@
 from collections import Counter
 from dataclasses import replace
 
-from builders import gang, node, pod
 from gang_scheduler.model.nodes import UNLIMITED
 from gang_scheduler.model.pod_affinity import Affinity, Peers
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.filters import inter_pod_affinity
 from gang_scheduler.scheduler.filters.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, AVOIDED
 from gang_scheduler.scheduler.trial import Trial
-from peers import apart_from, app, asking, beside, world
+from support.builders import gang, node, pod
+from support.selector_builders import apart_from, app, asking, beside, world
 
 NODES = [
     node("n1", labels={"zone": "a", "rack": "a1"}),

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from builders import ask, node, requirement
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.requirements import NodeTerm, Requirement
 from gang_scheduler.scheduler.filters import node_affinity
+from support.builders import ask, node, requirement
 
 NODES = NodeTable(
     [

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from builders import ask, node
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.pods import Toleration
 from gang_scheduler.scheduler.filters import readiness, unschedulable
+from support.builders import ask, node
 
 NODES = NodeTable([node("n1"), node("n2", ready=False), node("n3", unschedulable=True)])
 NOT_READY = "node.kubernetes.io/not-ready"

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from builders import GPU, ask, node, pod, snapshot
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.scheduler.filters import resources
 from gang_scheduler.scheduler.trial import Trial
+from support.builders import GPU, ask, node, pod, snapshot
 
 
 def slots(asked: Ask, trial: Trial) -> list[int]:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from builders import ask, node, taint
 from gang_scheduler.model.nodes import NodeTable, Taint
 from gang_scheduler.model.pods import Toleration
 from gang_scheduler.scheduler.filters import taints
+from support.builders import ask, node, taint
 
 INFRA = "dedicated=infra:NoSchedule"
 

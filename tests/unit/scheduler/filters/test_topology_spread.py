@@ -4,14 +4,14 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from builders import gang, node, pod
 from gang_scheduler.model.pod_affinity import Peers
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.filters import topology_spread
 from gang_scheduler.scheduler.filters.topology_spread import NO_LABEL, SKEWED
 from gang_scheduler.scheduler.trial import Trial
-from peers import asking, everybody, spread_over, world
+from support.builders import gang, node, pod
+from support.selector_builders import asking, everybody, spread_over, world
 
 NODES = [
     node("n1", labels={"zone": "a", "disk": "ssd"}),

@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from builders import ask, gang, pod, requirement, snapshot
 from gang_scheduler.model.nodes import UNLIMITED
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Ask
@@ -12,8 +11,9 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.filters import volume_binding
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Share, Trial
-from plans import nodes_of, reasons
-from volumes import HOST, LATE, disk, hosts, need, needing, on, volumes
+from support.builders import ask, gang, pod, requirement, snapshot
+from support.plan_reading import nodes_of, reasons
+from support.volume_builders import HOST, LATE, disk, hosts, need, needing, on, volumes
 
 BINPACK = PROFILES["binpack"]
 ANYWHERE = {LATE: Provisioning()}

@@ -4,15 +4,15 @@ from typing import Any
 
 import numpy as np
 
-from builders import ask, gang, snapshot
 from gang_scheduler.model.nodes import UNLIMITED
 from gang_scheduler.model.volumes import PRIVATE, Attachment, Storage, Volumes
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.filters import volume_limits
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Share, Trial
-from plans import nodes_of
-from volumes import DRIVER, hosts, volumes
+from support.builders import ask, gang, snapshot
+from support.plan_reading import nodes_of
+from support.volume_builders import DRIVER, hosts, volumes
 
 BINPACK = PROFILES["binpack"]
 ONE = Storage(attached=((DRIVER, PRIVATE),))

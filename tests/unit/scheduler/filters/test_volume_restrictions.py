@@ -3,15 +3,15 @@
 import numpy as np
 import pytest
 
-from builders import ask, gang, snapshot
 from gang_scheduler.model.nodes import UNLIMITED
 from gang_scheduler.model.volumes import Disk, DiskUse, SoleUse, Storage, Use, Volumes
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.filters import volume_restrictions
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Share, Trial
-from plans import nodes_of
-from volumes import hosts, volumes
+from support.builders import ask, gang, snapshot
+from support.plan_reading import nodes_of
+from support.volume_builders import hosts, volumes
 
 BINPACK = PROFILES["binpack"]
 SOLE = Storage(sole=("default/data",))

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from builders import ask, node
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.volumes import Storage
 from gang_scheduler.scheduler.filters import volume_zone
+from support.builders import ask, node
 
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"

@@ -3,9 +3,9 @@
 import itertools
 from typing import Any
 
-from builders import gang, group
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.scheduler.ordering import priority_then_age
+from support.builders import gang, group
 
 
 def one(name: str, **fields: Any) -> GangGroup:

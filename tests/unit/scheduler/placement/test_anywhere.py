@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from builders import GPU, node, pod, snapshot
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit
 from gang_scheduler.model.pods import Pod
@@ -13,6 +12,7 @@ from gang_scheduler.scheduler.placement.anywhere import Placement, give_back, pl
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
+from support.builders import GPU, node, pod, snapshot
 
 BINPACK = PROFILES["binpack"]
 

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from builders import gang, group, node, pod
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef, PodSet, Slices
 from gang_scheduler.model.nodes import Node
@@ -14,8 +13,9 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from peers import apart_from, asking, beside, rather, spread_over, world
-from plans import nodes_of
+from support.builders import gang, group, node, pod
+from support.plan_reading import nodes_of
+from support.selector_builders import apart_from, asking, beside, rather, spread_over, world
 
 BINPACK = PROFILES["binpack"]
 ZONES = [

@@ -10,12 +10,12 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from builders import ask, node, pod, snapshot
 from gang_scheduler.model.nodes import IntArray, Node
 from gang_scheduler.model.pods import Ask, Pod
 from gang_scheduler.scheduler.filters import resources
 from gang_scheduler.scheduler.placement import binpack, spread
 from gang_scheduler.scheduler.trial import Share, Trial
+from support.builders import ask, node, pod, snapshot
 
 Fill = Callable[[Ask, IntArray, int, Trial], Share]
 SEEDS = range(40)

@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from builders import ask, node, pod, snapshot
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.scheduler.placement import utilization
 from gang_scheduler.scheduler.trial import Trial
+from support.builders import ask, node, pod, snapshot
 
 ROWS = np.array([0, 1])
 

@@ -4,9 +4,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-import forests
-from builders import gang, group, node, snapshot, tenant, tenants
-from forests import BLOCK, SCHEME, SPINE, TWELVE, must
 from gang_scheduler.model.bound_pods import Tenant, Tenants
 from gang_scheduler.model.gangs import UNDER_WAY, Gang, GangGroup
 from gang_scheduler.model.nodes import Node
@@ -15,7 +12,10 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.preemption.evaluator import NOT_HELPFUL
 from gang_scheduler.scheduler.profile import PROFILES
-from plans import nodes_of, nominations_of, reasons, victims_of
+from support import topology_builders
+from support.builders import gang, group, node, snapshot, tenant, tenants
+from support.plan_reading import nodes_of, nominations_of, reasons, victims_of
+from support.topology_builders import BLOCK, SCHEME, SPINE, TWELVE, must
 
 NOW = 10_000
 
@@ -74,7 +74,7 @@ def test_a_refusal_says_what_the_domains_would_offer_at_best() -> None:
     held = (low(f"x-{i}", f"node-{i}", cpu=8, priority=99 * (i == 5)) for i in range(12))
     wide = group(gang("a", pods=4, cpu=8, priority=10), gathering=must(BLOCK))
 
-    said = words(decide(forests.nodes(TWELVE, cpu=8), tenants(*held), wide))["a"]
+    said = words(decide(topology_builders.nodes(TWELVE, cpu=8), tenants(*held), wide))["a"]
 
     assert said.startswith(f"{NOT_HELPFUL} At best: ")
     assert "BlockLayer/block-0: 3" in said
@@ -245,7 +245,7 @@ def test_a_preemption_that_is_too_large_leaves_its_like_alone_too() -> None:
 def test_a_gang_that_fits_is_placed_beside_one_that_makes_room() -> None:
     small = gang("small", cpu=1)
     wide = group(gang("a", pods=2, cpu=8, priority=10), gathering=must(SPINE))
-    nodes = forests.nodes({"spine-0/block-0": (0, 1), "spine-1/block-1": (2,)}, cpu=8)
+    nodes = topology_builders.nodes({"spine-0/block-0": (0, 1), "spine-1/block-1": (2,)}, cpu=8)
 
     plan = decide(nodes, tenants(low("x", "node-0", cpu=8)), wide, small)
 

@@ -2,8 +2,6 @@
 
 import numpy as np
 
-from builders import ask as asks
-from builders import gang, gang_key, node, snapshot, tenant, tenants
 from gang_scheduler.model.bound_pods import Tenant
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
@@ -13,7 +11,9 @@ from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.victim_costs import Tolls
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
-from plans import nominations_of, victims_of
+from support.builders import ask as asks
+from support.builders import gang, gang_key, node, snapshot, tenant, tenants
+from support.plan_reading import nominations_of, victims_of
 
 GANGS, SIZE = 32, 20
 

@@ -1,7 +1,7 @@
 """Tenants that go together."""
 
-from builders import node, snapshot, tenant
 from gang_scheduler.scheduler.preemption.eviction_units import NOBODY, Loss, room_of
+from support.builders import node, snapshot, tenant
 
 NODES = snapshot([node("n1"), node("n2")]).nodes
 PAIR = [tenant(f"g-{i}", "n1", gang="g", cpu=2, priority=i) for i in range(2)]

@@ -7,7 +7,6 @@ from random import Random
 import numpy as np
 import pytest
 
-from builders import amounts, gang_key, node, snapshot, tenant, tenants
 from gang_scheduler.model.bound_pods import Tenant
 from gang_scheduler.scheduler.effort import MOST_LOOKS, PART, Effort
 from gang_scheduler.scheduler.placement.counting import Floors
@@ -16,6 +15,7 @@ from gang_scheduler.scheduler.preemption.eviction_units import Loss
 from gang_scheduler.scheduler.preemption.exhaustive import LOOKS, Answer, Problem
 from gang_scheduler.scheduler.preemption.needs import Needs
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls
+from support.builders import amounts, gang_key, node, snapshot, tenant, tenants
 
 NOW = 1000
 

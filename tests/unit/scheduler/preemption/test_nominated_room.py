@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from builders import gang, gang_key, node, pod, snapshot, tenant, tenants
 from gang_scheduler.model.bound_pods import Tenant, Tenants
 from gang_scheduler.model.gangs import UNDER_WAY, Gang
 from gang_scheduler.model.nodes import Node
@@ -15,7 +14,8 @@ from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.preemption.nominated_room import Reservations
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
-from plans import gangs_placed, nodes_of, nominations_of, reasons, victims_of
+from support.builders import gang, gang_key, node, pod, snapshot, tenant, tenants
+from support.plan_reading import gangs_placed, nodes_of, nominations_of, reasons, victims_of
 
 
 def decide(

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from builders import gang, node, pod
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pod_affinity import Peers
 from gang_scheduler.model.pods import HostPort, Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from peers import apart_from, asking, beside, spread_over, world
+from support.builders import gang, node, pod
+from support.selector_builders import apart_from, asking, beside, spread_over, world
 
 BINPACK = PROFILES["binpack"]
 NODES = [node(f"n{i}", cpu=8, labels={"host": f"n{i}", "zone": "ab"[i % 2]}) for i in range(4)]

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from builders import ask, node, snapshot, tenant, tenants
 from gang_scheduler.model.bound_pods import Tenant
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, Roster, Weighed
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls
+from support.builders import ask, node, snapshot, tenant, tenants
 
 EVERYWHERE = np.ones(2, dtype=np.bool_)
 ALL = Pool(highest=9)

@@ -5,10 +5,6 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-import forests
-from builders import gang, group, node, pod, snapshot, tenant, tenants
-from counting import Calls, calls_of
-from forests import BLOCK, SCHEME, SPINE, TWELVE, must, prefer
 from gang_scheduler.model.bound_pods import Tenant, Tenants
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.topology_request import Gathering
@@ -18,7 +14,11 @@ from gang_scheduler.scheduler import effort
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.profile import PROFILES
-from plans import nodes_of, nominations_of, reasons, victims_of
+from support import topology_builders
+from support.builders import gang, group, node, pod, snapshot, tenant, tenants
+from support.call_counts import Calls, calls_of
+from support.plan_reading import nodes_of, nominations_of, reasons, victims_of
+from support.topology_builders import BLOCK, SCHEME, SPINE, TWELVE, must, prefer
 
 NOW = 10_000
 EXHAUSTIVE = "exhaustive.cheapest"
@@ -32,7 +32,7 @@ def decide(nodes: Sequence[Node], held: Tenants, *gangs: Gang | GangGroup, **rul
 def twelve(*busy: int, priority: int = 1000) -> tuple[list[Node], Tenants]:
     """Return twelve nodes, of which some are full."""
     full = (tenant(f"low-{i}", f"node-{i}", cpu=8, priority=priority) for i in busy)
-    return forests.nodes(TWELVE, cpu=8), tenants(*full)
+    return topology_builders.nodes(TWELVE, cpu=8), tenants(*full)
 
 
 def four(gathering: Gathering | None, *, pods: int = 4) -> GangGroup:

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from builders import ask, node, snapshot, tenant, tenants
 from gang_scheduler.model.bound_pods import Tenant
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.scheduler.preemption.eviction_units import Loss
 from gang_scheduler.scheduler.preemption.slots import MOST, Slots
 from gang_scheduler.scheduler.trial import Share, Trial
+from support.builders import ask, node, snapshot, tenant, tenants
 
 X = tenant("x", "n1", cpu=3)
 Y = tenant("y", "n2", cpu=4)

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-from builders import gang_key, tenant, tenants
 from gang_scheduler.model.bound_pods import Tenant
 from gang_scheduler.scheduler.preemption.eviction_units import NOBODY
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls, Victims
+from support.builders import gang_key, tenant, tenants
 
 NOW = 1000
 

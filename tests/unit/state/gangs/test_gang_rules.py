@@ -4,20 +4,20 @@ from typing import Any
 
 import pytest
 
-from builders import GPU
 from gang_scheduler.state.gangs.grouping import TOTAL_SECONDS
-from towns import START, Town, group_body, native_body, options
+from support.builders import GPU
+from support.in_memory_cluster import START, InMemoryCluster, group_body, native_body, options
 
 POLICIES = ["only-waiting", "waiting-and-running", "once-satisfied"]
 
 
-def half_bound(mode: str, policy: str) -> Town:
-    """Return a town in which two of a gang of four were bound and it was never whole."""
-    town = Town()
-    town.put(group_body("a", 4, mode=mode, match_policy=policy))
+def half_bound(mode: str, policy: str) -> InMemoryCluster:
+    """Return a cluster in which two of a gang of four were bound and it was never whole."""
+    cluster = InMemoryCluster()
+    cluster.put(group_body("a", 4, mode=mode, match_policy=policy))
     for i in range(2):
-        town.pod(f"a-{i}", "a", spec={"nodeName": "n1"}, status={"phase": "Running"})
-    return town
+        cluster.pod(f"a-{i}", "a", spec={"nodeName": "n1"}, status={"phase": "Running"})
+    return cluster
 
 
 @pytest.mark.parametrize("mode", ["Strict", "NonStrict"])
@@ -25,15 +25,15 @@ def half_bound(mode: str, policy: str) -> Town:
 def test_row_match_policy_what_counts_for_a_first_quorum(
     mode: str, policy: str, pending: int
 ) -> None:
-    town = half_bound(mode, policy)
+    cluster = half_bound(mode, policy)
     new = [f"b-{i}" for i in range(pending)]
 
     for name in new[:-1]:
-        town.pod(name, "a")
-    before = town.bound()
-    town.pod(new[-1], "a")
+        cluster.pod(name, "a")
+    before = cluster.bound()
+    cluster.pod(new[-1], "a")
 
-    assert (set(), set(new)) == (before, town.bound())
+    assert (set(), set(new)) == (before, cluster.bound())
 
 
 @pytest.mark.parametrize(
@@ -50,140 +50,144 @@ def test_row_match_policy_what_counts_for_a_first_quorum(
 def test_rows_mode_and_match_policy_after_the_first_quorum_two_of_four_died(
     mode: str, policy: str, needed: int
 ) -> None:
-    town = Town()
-    town.gang("a", 4, mode=mode, match_policy=policy)
-    town.cycle()
-    town.cycle()
+    cluster = InMemoryCluster()
+    cluster.gang("a", 4, mode=mode, match_policy=policy)
+    cluster.cycle()
+    cluster.cycle()
     for i in range(2):
-        town.gone(f"a-{i}")
+        cluster.gone(f"a-{i}")
 
     new = [f"b-{i}" for i in range(needed)]
     for name in new[:-1]:
-        town.pod(name, "a")
-    before = town.bound()
-    town.pod(new[-1], "a")
+        cluster.pod(name, "a")
+    before = cluster.bound()
+    cluster.pod(new[-1], "a")
 
-    assert (set(), set(new)) == (before, town.bound())
+    assert (set(), set(new)) == (before, cluster.bound())
 
 
 def test_row_mode_non_strict_binds_a_first_quorum_all_or_nothing_too() -> None:
-    town = Town(3)
-    town.gang("a", 4, mode="NonStrict")
+    cluster = InMemoryCluster(3)
+    cluster.gang("a", 4, mode="NonStrict")
 
-    assert set() == town.bound()
+    assert set() == cluster.bound()
 
 
 # The total number.
 
 
 def test_row_total_number_waits_a_moment_for_the_rest() -> None:
-    town = Town()
-    town.gang("a", 2, total_number=4)
-    before = town.bound()
+    cluster = InMemoryCluster()
+    cluster.gang("a", 2, total_number=4)
+    before = cluster.bound()
 
-    town.pod("a-2", "a")
-    town.pod("a-3", "a")
+    cluster.pod("a-2", "a")
+    cluster.pod("a-3", "a")
 
-    assert (set(), 4) == (before, len(town.bound()))
+    assert (set(), 4) == (before, len(cluster.bound()))
 
 
 def test_row_total_number_waits_no_longer_than_two_seconds() -> None:
-    town = Town()
-    town.gang("a", 2, total_number=4)
+    cluster = InMemoryCluster()
+    cluster.gang("a", 2, total_number=4)
 
-    found = [town.bound(), town.bound(1)]
+    found = [cluster.bound(), cluster.bound(1)]
 
     assert [set(), set()] == found
-    assert START + TOTAL_SECONDS == town.cache.gangs.next_retry()
-    assert {"a-0", "a-1"} == town.bound(1)
+    assert START + TOTAL_SECONDS == cluster.cache.gangs.next_retry()
+    assert {"a-0", "a-1"} == cluster.bound(1)
 
 
 def test_row_total_number_does_not_wait_for_more_than_are_expected() -> None:
-    town = Town()
-    town.gang("a", 2, total_number=2)
+    cluster = InMemoryCluster()
+    cluster.gang("a", 2, total_number=2)
 
-    assert {"a-0", "a-1"} == town.bound()
+    assert {"a-0", "a-1"} == cluster.bound()
 
 
 def test_row_total_number_the_clock_starts_with_the_quorum() -> None:
-    town = Town()
-    town.gang("a", 2, pods=1, total_number=3)
-    town.cycle()
-    town.pod("a-1", "a")
+    cluster = InMemoryCluster()
+    cluster.gang("a", 2, pods=1, total_number=3)
+    cluster.cycle()
+    cluster.pod("a-1", "a")
 
-    assert [set(), set(), {"a-0", "a-1"}] == [town.bound(100), town.bound(1), town.bound(1)]
+    assert [set(), set(), {"a-0", "a-1"}] == [
+        cluster.bound(100),
+        cluster.bound(1),
+        cluster.bound(1),
+    ]
 
 
 def test_row_total_number_a_running_gang_waits_for_nobody() -> None:
-    town = Town()
-    town.gang("a", 2, total_number=4)
-    town.cycle()
-    town.cycle(2)
-    town.cycle()
+    cluster = InMemoryCluster()
+    cluster.gang("a", 2, total_number=4)
+    cluster.cycle()
+    cluster.cycle(2)
+    cluster.cycle()
 
-    town.pod("a-2", "a")
+    cluster.pod("a-2", "a")
 
-    assert {"a-2"} == town.bound()
+    assert {"a-2"} == cluster.bound()
 
 
 def test_row_total_number_holds_nobody_else() -> None:
-    town = Town()
-    town.gang("a", 2, total_number=4)
-    town.gang("b", 1)
+    cluster = InMemoryCluster()
+    cluster.gang("a", 2, total_number=4)
+    cluster.gang("b", 1)
 
-    assert {"b-0"} == town.bound()
+    assert {"b-0"} == cluster.bound()
 
 
 # minResources.
 
 
 def test_min_resources_are_a_gate() -> None:
-    town = Town(8)
-    town.gang("a", 1, spec={"minResources": {"cpu": "9"}})
+    cluster = InMemoryCluster(8)
+    cluster.gang("a", 1, spec={"minResources": {"cpu": "9"}})
 
-    reason, message = town.waits("a")
+    reason, message = cluster.waits("a")
 
     assert "Unschedulable" == reason
     assert "spec.minResources: the cluster has not enough cpu free" == message
-    town.room(9)
-    assert {"a-0"} == town.bound()
+    cluster.room(9)
+    assert {"a-0"} == cluster.bound()
 
 
 def test_min_resources_count_what_lower_priorities_hold() -> None:
-    town = Town(8)
-    town.pod("low", spec={"nodeName": "n1", "priority": 1})
-    town.put(group_body("a", 1, spec={"minResources": {"cpu": "8"}}))
-    town.pod("a-0", "a", spec={"priority": 2})
+    cluster = InMemoryCluster(8)
+    cluster.pod("low", spec={"nodeName": "n1", "priority": 1})
+    cluster.put(group_body("a", 1, spec={"minResources": {"cpu": "8"}}))
+    cluster.pod("a-0", "a", spec={"priority": 2})
 
-    assert {"a-0"} == town.bound()
+    assert {"a-0"} == cluster.bound()
 
 
 @pytest.mark.parametrize("priority", [2, 3])
 def test_min_resources_do_not_count_what_others_hold(priority: int) -> None:
-    town = Town(8)
-    town.pod("other", spec={"nodeName": "n1", "priority": priority})
-    town.put(group_body("a", 1, spec={"minResources": {"cpu": "8"}}))
-    town.pod("a-0", "a", spec={"priority": 2})
+    cluster = InMemoryCluster(8)
+    cluster.pod("other", spec={"nodeName": "n1", "priority": priority})
+    cluster.put(group_body("a", 1, spec={"minResources": {"cpu": "8"}}))
+    cluster.pod("a-0", "a", spec={"priority": 2})
 
-    assert set() == town.bound()
+    assert set() == cluster.bound()
 
 
 def test_min_resources_of_a_kind_that_no_node_has() -> None:
-    town = Town()
-    town.gang("a", 1, spec={"minResources": {GPU: "1"}})
+    cluster = InMemoryCluster()
+    cluster.gang("a", 1, spec={"minResources": {GPU: "1"}})
 
-    assert f"spec.minResources: the cluster has not enough {GPU} free" == town.waits("a")[1]
+    assert f"spec.minResources: the cluster has not enough {GPU} free" == cluster.waits("a")[1]
 
 
 def test_min_resources_are_no_gate_for_a_gang_that_runs() -> None:
-    town = Town(4)
-    town.gang("a", 2, spec={"minResources": {"cpu": "4"}})
-    town.cycle()
-    town.cycle()
-    town.gone("a-1")
-    town.pod("a-1", "a")
+    cluster = InMemoryCluster(4)
+    cluster.gang("a", 2, spec={"minResources": {"cpu": "4"}})
+    cluster.cycle()
+    cluster.cycle()
+    cluster.gone("a-1")
+    cluster.pod("a-1", "a")
 
-    assert {"a-1"} == town.bound()
+    assert {"a-1"} == cluster.bound()
 
 
 # The timeout.
@@ -202,47 +206,47 @@ def test_min_resources_are_no_gate_for_a_gang_that_runs() -> None:
 def test_row_waiting_time_is_the_schedule_timeout(
     setting: int, given: dict[str, Any], expected: int
 ) -> None:
-    town = Town(0, timeout_seconds=setting)
-    town.gang("a", 1, **given)
-    town.cycle()
+    cluster = InMemoryCluster(0, timeout_seconds=setting)
+    cluster.gang("a", 1, **given)
+    cluster.cycle()
 
-    (record,) = town.cache.gangs.records.values()
-    assert START + expected == town.cache.gangs.deadline(record)
+    (record,) = cluster.cache.gangs.records.values()
+    assert START + expected == cluster.cache.gangs.deadline(record)
 
 
 # Annotation gangs.
 
 
 def test_row_annotations_need_no_object() -> None:
-    town = Town(2)
-    town.annotated("a", 3)
-    before = town.bound()
-    town.room(3)
+    cluster = InMemoryCluster(2)
+    cluster.annotated("a", 3)
+    before = cluster.bound()
+    cluster.room(3)
 
-    assert (set(), {"a-0", "a-1", "a-2"}) == (before, town.bound())
+    assert (set(), {"a-0", "a-1", "a-2"}) == (before, cluster.bound())
 
 
 def test_row_annotations_label_form() -> None:
-    town = Town()
+    cluster = InMemoryCluster()
     labels = {
         "pod-group.scheduling.sigs.k8s.io/name": "a",
         "pod-group.scheduling.sigs.k8s.io/min-available": "2",
     }
-    town.pod("a-0", labels=labels)
-    before = town.bound()
-    town.pod("a-1", labels=labels)
+    cluster.pod("a-0", labels=labels)
+    before = cluster.bound()
+    cluster.pod("a-1", labels=labels)
 
-    assert (set(), {"a-0", "a-1"}) == (before, town.bound())
+    assert (set(), {"a-0", "a-1"}) == (before, cluster.bound())
 
 
 def test_row_annotations_the_oldest_member_with_valid_ones_speaks() -> None:
-    town = Town()
+    cluster = InMemoryCluster()
     for day, minimum in ((3, "9"), (1, "none"), (2, "3")):
         metadata = {"creationTimestamp": f"2026-01-0{day}T00:00:00Z"}
         given = options({"name": "a", "min_available": minimum})
-        town.pod(f"a-{day}", annotations=given, **metadata)
+        cluster.pod(f"a-{day}", annotations=given, **metadata)
 
-    assert {"a-1", "a-2", "a-3"} == town.bound()
+    assert {"a-1", "a-2", "a-3"} == cluster.bound()
 
 
 @pytest.mark.parametrize(
@@ -262,11 +266,11 @@ def test_row_annotations_the_oldest_member_with_valid_ones_speaks() -> None:
 def test_bad_input_of_an_annotation_gang_has_field_and_value_and_blocks_nobody(
     given: dict[str, Any], field: str, value: str
 ) -> None:
-    town = Town()
-    town.pod("p", annotations=options({"name": "a", **given}))
-    town.pod("other")
+    cluster = InMemoryCluster()
+    cluster.pod("p", annotations=options({"name": "a", **given}))
+    cluster.pod("other")
 
-    plan = town.cycle()
+    plan = cluster.cycle()
 
     assert ["other"] == [each.gang.key.name for each in plan.placed]
     (refused,) = plan.refused
@@ -288,48 +292,50 @@ def test_bad_input_of_an_annotation_gang_has_field_and_value_and_blocks_nobody(
 def test_bad_input_of_a_pod_group_has_field_and_value_and_can_be_mended(
     given: dict[str, Any], field: str, value: str
 ) -> None:
-    town = Town()
-    town.gang("a", 1, **given)
+    cluster = InMemoryCluster()
+    cluster.gang("a", 1, **given)
 
-    reason, message = town.waits("a")
-    town.put(group_body("a", 1))
+    reason, message = cluster.waits("a")
+    cluster.put(group_body("a", 1))
 
     assert "InvalidSpec" == reason
     assert f"metadata.annotations[gang.scheduling.koordinator.sh/{field}]" in message
     assert value in message
-    assert {"a-0"} == town.bound()
+    assert {"a-0"} == cluster.bound()
 
 
 def test_bad_input_of_a_native_pod_group_has_field_and_value() -> None:
-    town = Town()
-    town.put(native_body("g", 0))
-    town.pod("p", spec={"schedulingGroup": {"podGroupName": "g"}})
+    cluster = InMemoryCluster()
+    cluster.put(native_body("g", 0))
+    cluster.pod("p", spec={"schedulingGroup": {"podGroupName": "g"}})
 
     expected = "spec.schedulingPolicy.gang.minCount must be at least 1, not 0"
-    assert ("InvalidSpec", expected) == town.waits("g")
+    assert ("InvalidSpec", expected) == cluster.waits("g")
 
 
 def test_bad_input_two_pod_groups_of_one_name() -> None:
-    town = Town()
-    town.gang("a", 1)
+    cluster = InMemoryCluster()
+    cluster.gang("a", 1)
     other = group_body("a", 1)
     metadata = {**other["metadata"], "uid": "another"}
-    town.put({**other, "metadata": metadata, "apiVersion": "scheduling.x-k8s.io/v1alpha1"})
+    cluster.put({**other, "metadata": metadata, "apiVersion": "scheduling.x-k8s.io/v1alpha1"})
 
-    reason, message = town.waits("a")
+    reason, message = cluster.waits("a")
 
     assert "InvalidSpec" == reason
     assert "scheduling.sigs.k8s.io and scheduling.x-k8s.io" in message
 
 
 def test_bad_input_objects_that_cannot_be_read_are_left_out_with_their_field() -> None:
-    town = Town()
+    cluster = InMemoryCluster()
     broken = {"metadata": {"name": "j", "namespace": "default", "uid": "u"}}
-    town.put({**broken, "apiVersion": "batch/v1", "kind": "Job", "spec": {"parallelism": "x"}})
+    cluster.put({**broken, "apiVersion": "batch/v1", "kind": "Job", "spec": {"parallelism": "x"}})
     jobs = {"replicatedJobs": [{"replicas": "x"}]}
-    town.put({**broken, "apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": jobs})
+    cluster.put(
+        {**broken, "apiVersion": "jobset.x-k8s.io/v1alpha2", "kind": "JobSet", "spec": jobs}
+    )
 
     assert [
         'spec.parallelism must be a whole number, not "x"',
         'spec.replicatedJobs[0].replicas must be a whole number, not "x"',
-    ] == town.broken
+    ] == cluster.broken

@@ -5,110 +5,110 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.pods import Pod
-from network_asks import BLOCK, RACK, REQUIRED, due, kueue, must, naming, only
-from towns import Town, group_body
+from support.in_memory_cluster import InMemoryCluster, group_body
+from support.topology_annotations import BLOCK, RACK, REQUIRED, due, kueue, must, naming, only
 
 
 def names(pods: tuple[Pod, ...]) -> list[str]:
     return [pod.name for pod in pods]
 
 
-def running(town: Town, gang: str, *members: str, **fields: Any) -> None:
+def running(cluster: InMemoryCluster, gang: str, *members: str, **fields: Any) -> None:
     for name in members:
-        town.pod(name, gang, spec={"nodeName": "n1"}, status={"phase": "Running"}, **fields)
+        cluster.pod(name, gang, spec={"nodeName": "n1"}, status={"phase": "Running"}, **fields)
 
 
 def test_mates_are_the_bound_members_in_rank_order() -> None:
-    town = Town()
-    town.put(group_body("a", 3, network_topology_spec=must("Rack")))
-    running(town, "a", "a-10", "a-9")
-    town.pod("a-1", "a")
+    cluster = InMemoryCluster()
+    cluster.put(group_body("a", 3, network_topology_spec=must("Rack")))
+    running(cluster, "a", "a-10", "a-9")
+    cluster.pod("a-1", "a")
 
-    (gang,) = only(town).gangs
+    (gang,) = only(cluster).gangs
 
     assert (["a-9", "a-10"], 2) == (names(gang.mates), gang.bound)
 
 
 def test_mates_are_given_where_any_member_asks() -> None:
-    town = Town()
-    town.put(group_body("a", 3))
-    running(town, "a", "a-0")
-    town.pod("a-1", "a", annotations=REQUIRED)
+    cluster = InMemoryCluster()
+    cluster.put(group_body("a", 3))
+    running(cluster, "a", "a-0")
+    cluster.pod("a-1", "a", annotations=REQUIRED)
 
-    assert ["a-0"] == names(only(town).gangs[0].mates)
+    assert ["a-0"] == names(only(cluster).gangs[0].mates)
 
 
 def test_where_nobody_asks_nothing_is_listed() -> None:
-    town = Town()
-    town.put(group_body("a", 3))
-    running(town, "a", "a-0")
-    town.pod("a-1", "a")
+    cluster = InMemoryCluster()
+    cluster.put(group_body("a", 3))
+    running(cluster, "a", "a-0")
+    cluster.pod("a-1", "a")
 
-    (gang,) = only(town).gangs
+    (gang,) = only(cluster).gangs
 
     assert ((), 1) == (gang.mates, gang.bound)
 
 
 def test_members_that_do_not_live_are_no_mates() -> None:
-    town = Town()
-    town.put(group_body("a", 3, network_topology_spec=must("Rack")))
-    running(town, "a", "a-0", "a-1", "a-2")
-    town.end("a-0")
-    town.change("a-1", deletionTimestamp="2026-01-01T00:00:00Z")
-    town.pod("a-3", "a")
+    cluster = InMemoryCluster()
+    cluster.put(group_body("a", 3, network_topology_spec=must("Rack")))
+    running(cluster, "a", "a-0", "a-1", "a-2")
+    cluster.end("a-0")
+    cluster.change("a-1", deletionTimestamp="2026-01-01T00:00:00Z")
+    cluster.pod("a-3", "a")
 
-    assert ["a-2"] == names(only(town).gangs[0].mates)
+    assert ["a-2"] == names(only(cluster).gangs[0].mates)
 
 
-def with_a_running(town: Town, a: str = "", b: str = "", **fields: Any) -> None:
+def with_a_running(cluster: InMemoryCluster, a: str = "", b: str = "", **fields: Any) -> None:
     """Let `a` of two members run, and `b` of one wait, in one group."""
     asks_a = {"network_topology_spec": a} if a else {}
     asks_b = {"network_topology_spec": b} if b else {}
-    town.put(group_body("a", 2, groups=naming("b"), **asks_a))
-    town.put(group_body("b", 1, groups=naming("a"), **asks_b))
-    running(town, "a", "a-10", "a-9", **fields)
-    town.pod("b-0", "b", **fields)
+    cluster.put(group_body("a", 2, groups=naming("b"), **asks_a))
+    cluster.put(group_body("b", 1, groups=naming("a"), **asks_b))
+    running(cluster, "a", "a-10", "a-9", **fields)
+    cluster.pod("b-0", "b", **fields)
 
 
 @pytest.mark.parametrize(("a", "b"), [(must("Rack"), ""), ("", must("Rack"))])
 def test_what_runs_of_a_group_is_where_the_rest_belongs(a: str, b: str) -> None:
-    town = Town()
-    with_a_running(town, a, b)
+    cluster = InMemoryCluster()
+    with_a_running(cluster, a, b)
 
-    group = only(town)
+    group = only(cluster)
 
     assert ["b"] == [gang.key.name for gang in group.gangs]
     assert (RACK, ["a-9", "a-10"]) == (group.gathering, names(group.started))
 
 
 def test_what_runs_of_a_group_that_asks_for_nothing_is_not_listed() -> None:
-    town = Town()
-    with_a_running(town)
+    cluster = InMemoryCluster()
+    with_a_running(cluster)
 
-    group = only(town)
+    group = only(cluster)
 
     assert (None, ()) == (group.gathering, group.started)
 
 
 def test_what_runs_of_a_named_podset_group_is_listed() -> None:
-    town = Town()
-    with_a_running(town, annotations={**REQUIRED, **kueue(group_name="g")})
+    cluster = InMemoryCluster()
+    with_a_running(cluster, annotations={**REQUIRED, **kueue(group_name="g")})
 
-    group = only(town)
+    group = only(cluster)
 
     assert (None, ["a-9", "a-10"]) == (group.gathering, names(group.started))
 
 
 @pytest.mark.parametrize(("a", "b"), [(must("Rack"), ""), ("", must("Rack"))])
 def test_a_replacement_in_a_gang_that_runs_has_the_spec_of_its_group(a: str, b: str) -> None:
-    town = Town()
-    with_a_running(town, a, b)
-    running(town, "b", "b-0")
-    due(town)
-    town.gone("a-9")
-    town.pod("a-9", "a")
+    cluster = InMemoryCluster()
+    with_a_running(cluster, a, b)
+    running(cluster, "b", "b-0")
+    due(cluster)
+    cluster.gone("a-9")
+    cluster.pod("a-9", "a")
 
-    group = only(town)
+    group = only(cluster)
 
     assert ["a"] == [gang.key.name for gang in group.gangs]
     assert (RACK, ["b-0"]) == (group.gathering, names(group.started))
@@ -116,13 +116,13 @@ def test_a_replacement_in_a_gang_that_runs_has_the_spec_of_its_group(a: str, b: 
 
 
 def test_what_a_running_gang_asks_for_holds_against_who_comes_later() -> None:
-    town = Town()
-    with_a_running(town, must("Rack"), must("Block"))
-    before = only(town).problem
-    town.gone("a-9")
-    town.pod("a-9", "a")
+    cluster = InMemoryCluster()
+    with_a_running(cluster, must("Rack"), must("Block"))
+    before = only(cluster).problem
+    cluster.gone("a-9")
+    cluster.pod("a-9", "a")
 
-    replacement = due(town)["a"]
+    replacement = due(cluster)["a"]
 
     assert before is not None
     assert "default/a" in before.message
@@ -130,11 +130,11 @@ def test_what_a_running_gang_asks_for_holds_against_who_comes_later() -> None:
 
 
 def test_a_group_hears_of_what_a_running_gang_asks_for_from_now_on() -> None:
-    town = Town()
-    with_a_running(town, must("Rack"), must("Block"))
-    due(town)
+    cluster = InMemoryCluster()
+    with_a_running(cluster, must("Rack"), must("Block"))
+    due(cluster)
 
-    town.put(group_body("a", 2, groups=naming("b"), network_topology_spec=must("Block")))
+    cluster.put(group_body("a", 2, groups=naming("b"), network_topology_spec=must("Block")))
 
-    group = due(town)["b"]
+    group = due(cluster)["b"]
     assert (BLOCK, None) == (group.gathering, group.problem)

@@ -3,7 +3,17 @@
 import pytest
 
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
-from network_asks import (
+from support.in_memory_cluster import (
+    Body,
+    InMemoryCluster,
+    group_body,
+    job_body,
+    job_set_body,
+    native_body,
+    options,
+    template,
+)
+from support.topology_annotations import (
     BLOCK,
     KUEUE,
     RACK,
@@ -16,7 +26,6 @@ from network_asks import (
     only,
     problem,
 )
-from towns import Body, Town, group_body, job_body, job_set_body, native_body, options, template
 
 RACK_LABEL = Gathering(must=(LayerRef("example.com/rack", by_label=True),))
 
@@ -25,67 +34,67 @@ RACK_LABEL = Gathering(must=(LayerRef("example.com/rack", by_label=True),))
 
 
 def test_a_gang_has_what_its_pod_group_asks_for() -> None:
-    town = Town()
-    town.gang("a", 2, network_topology_spec=must("Rack"))
+    cluster = InMemoryCluster()
+    cluster.gang("a", 2, network_topology_spec=must("Rack"))
 
-    group = only(town)
+    group = only(cluster)
 
     assert (RACK, (), None) == (group.gathering, group.started, group.problem)
 
 
 def test_an_annotation_gang_has_what_its_members_ask_for() -> None:
-    town = Town()
-    town.annotated("a", 2, network_topology_spec=must("Rack"))
+    cluster = InMemoryCluster()
+    cluster.annotated("a", 2, network_topology_spec=must("Rack"))
 
-    assert RACK == only(town).gathering
+    assert RACK == only(cluster).gathering
 
 
 def test_of_an_annotation_gang_the_oldest_member_with_valid_annotations_speaks() -> None:
-    town = Town()
+    cluster = InMemoryCluster()
     for day, spec in ((3, must("Block")), (1, "{"), (2, must("Rack"))):
         given = options({"name": "a", "min_available": 3, "network_topology_spec": spec})
-        town.pod(f"a-{day}", annotations=given, creationTimestamp=f"2026-01-0{day}T00:00:00Z")
+        cluster.pod(f"a-{day}", annotations=given, creationTimestamp=f"2026-01-0{day}T00:00:00Z")
 
-    group = only(town)
+    group = only(cluster)
 
     assert (RACK, None) == (group.gathering, group.gangs[0].problem)
 
 
 def test_a_native_pod_group_has_its_constraint() -> None:
-    town = Town()
+    cluster = InMemoryCluster()
     constraint = {"topology": [{"key": "example.com/rack"}]}
-    town.put(native_body("g", 1, schedulingConstraints=constraint))
-    town.pod("p", spec={"schedulingGroup": {"podGroupName": "g"}})
+    cluster.put(native_body("g", 1, schedulingConstraints=constraint))
+    cluster.pod("p", spec={"schedulingGroup": {"podGroupName": "g"}})
 
-    assert RACK_LABEL == only(town).gathering
+    assert RACK_LABEL == only(cluster).gathering
 
 
 def test_a_native_pod_group_with_a_key_that_is_none_is_invalid() -> None:
-    town = Town()
-    town.put(native_body("g", 1, schedulingConstraints={"topology": [{"key": "a b"}]}))
-    town.pod("p", spec={"schedulingGroup": {"podGroupName": "g"}})
+    cluster = InMemoryCluster()
+    cluster.put(native_body("g", 1, schedulingConstraints={"topology": [{"key": "a b"}]}))
+    cluster.pod("p", spec={"schedulingGroup": {"podGroupName": "g"}})
 
     expected = "spec.schedulingConstraints.topology[0].key must be the key of a node label"
-    assert ("InvalidSpec", f'{expected}, not "a b"') == town.waits("g")
+    assert ("InvalidSpec", f'{expected}, not "a b"') == cluster.waits("g")
 
 
 @pytest.mark.parametrize("workload", ["Job", "JobSet"])
 def test_a_workload_has_what_its_template_asks_for(workload: str) -> None:
-    town = Town()
+    cluster = InMemoryCluster()
     pods = template(labels={}, annotations={SPEC: must("Rack")})
-    town.workload(in_workload(workload, pods))
+    cluster.workload(in_workload(workload, pods))
 
-    group = only(town)
+    group = only(cluster)
 
     assert (workload, RACK) == (group.gangs[0].key.source, group.gathering)
 
 
 @pytest.mark.parametrize("workload", ["Job", "JobSet"])
 def test_a_workload_with_a_bad_template_is_invalid(workload: str) -> None:
-    town = Town()
-    town.workload(in_workload(workload, template(labels={}, annotations={SPEC: "x"})))
+    cluster = InMemoryCluster()
+    cluster.workload(in_workload(workload, template(labels={}, annotations={SPEC: "x"})))
 
-    (gang,) = only(town).gangs
+    (gang,) = only(cluster).gangs
 
     assert problem(f'{SPEC_FIELD} must be JSON, not "x"') == gang.problem
 
@@ -99,12 +108,12 @@ def in_workload(kind: str, pods: Body) -> Body:
 
 
 def test_a_pod_without_a_gang_has_what_it_asks_for() -> None:
-    town = Town()
-    town.pod("p", annotations={SPEC: must("Rack")})
-    town.pod("bad", annotations={SPEC: "{"})
-    town.pod("plain")
+    cluster = InMemoryCluster()
+    cluster.pod("p", annotations={SPEC: must("Rack")})
+    cluster.pod("bad", annotations={SPEC: "{"})
+    cluster.pod("plain")
 
-    found = due(town)
+    found = due(cluster)
 
     gatherings = {name: group.gathering for name, group in found.items()}
     assert {"p": RACK, "bad": None, "plain": None} == gatherings
@@ -112,14 +121,14 @@ def test_a_pod_without_a_gang_has_what_it_asks_for() -> None:
 
 
 def test_a_pod_without_a_gang_that_is_replaced_asks_for_what_the_new_one_says() -> None:
-    town = Town()
-    town.pod("p", annotations={SPEC: must("Rack")})
-    town.change("p", deletionTimestamp="2026-01-01T00:00:00Z")
-    body = {**town.pods["default", "p"]}
+    cluster = InMemoryCluster()
+    cluster.pod("p", annotations={SPEC: must("Rack")})
+    cluster.change("p", deletionTimestamp="2026-01-01T00:00:00Z")
+    body = {**cluster.pods["default", "p"]}
     metadata = {"name": "p", "namespace": "default", "uid": "new"}
-    town.put({**body, "metadata": {**metadata, "annotations": {SPEC: must("Block")}}})
+    cluster.put({**body, "metadata": {**metadata, "annotations": {SPEC: must("Block")}}})
 
-    assert BLOCK == only(town).gathering
+    assert BLOCK == only(cluster).gathering
 
 
 # Members that say something else.
@@ -127,57 +136,57 @@ def test_a_pod_without_a_gang_that_is_replaced_asks_for_what_the_new_one_says() 
 
 @pytest.mark.parametrize("own", [must("Block"), "{", '{"gatherStrategy": []}'])
 def test_a_member_with_another_spec_than_its_pod_group_is_not_ignored(own: str) -> None:
-    town = Town()
-    town.put(group_body("a", 1, network_topology_spec=must("Rack")))
-    town.pod("a-0", "a", annotations={SPEC: own})
+    cluster = InMemoryCluster()
+    cluster.put(group_body("a", 1, network_topology_spec=must("Rack")))
+    cluster.pod("a-0", "a", annotations={SPEC: own})
 
     expected = f"pod default/a-0: {SPEC_FIELD} must be absent, or the same as on the PodGroup"
-    assert problem(expected) == only(town).gangs[0].problem
+    assert problem(expected) == only(cluster).gangs[0].problem
 
 
 def test_a_member_with_a_spec_that_its_pod_group_does_not_have_is_not_ignored() -> None:
-    town = Town()
-    town.put(group_body("a", 1))
-    town.pod("a-0", "a", annotations={SPEC: must("Rack")})
+    cluster = InMemoryCluster()
+    cluster.put(group_body("a", 1))
+    cluster.pod("a-0", "a", annotations={SPEC: must("Rack")})
 
-    assert "InvalidSpec" == town.waits("a")[0]
+    assert "InvalidSpec" == cluster.waits("a")[0]
 
 
 def test_a_member_may_repeat_what_its_pod_group_says() -> None:
-    town = Town()
-    town.put(group_body("a", 1, network_topology_spec=must("Rack")))
-    town.pod("a-0", "a", annotations={SPEC: " " + must("Rack")})
+    cluster = InMemoryCluster()
+    cluster.put(group_body("a", 1, network_topology_spec=must("Rack")))
+    cluster.pod("a-0", "a", annotations={SPEC: " " + must("Rack")})
 
-    assert only(town).gangs[0].problem is None
+    assert only(cluster).gangs[0].problem is None
 
 
 @pytest.mark.parametrize("own", [REQUIRED, kueue(group_name="g")])
 def test_a_gang_that_asks_in_two_ways_is_invalid(own: dict[str, str]) -> None:
-    town = Town()
-    town.put(group_body("a", 1, network_topology_spec=must("Rack")))
-    town.pod("a-0", "a", annotations=own)
+    cluster = InMemoryCluster()
+    cluster.put(group_body("a", 1, network_topology_spec=must("Rack")))
+    cluster.pod("a-0", "a", annotations=own)
 
     (key,) = own
     expected = (
         f"pod default/a-0: metadata.annotations[{key}] must be absent beside {SPEC_FIELD} "
         "of its gang or group"
     )
-    assert problem(expected) == only(town).gangs[0].problem
+    assert problem(expected) == only(cluster).gangs[0].problem
 
 
 def test_a_member_that_may_be_anywhere_contradicts_nobody() -> None:
-    town = Town()
-    town.put(group_body("a", 1, network_topology_spec=must("Rack")))
-    town.pod("a-0", "a", annotations=kueue(unconstrained_topology="true"))
+    cluster = InMemoryCluster()
+    cluster.put(group_body("a", 1, network_topology_spec=must("Rack")))
+    cluster.pod("a-0", "a", annotations=kueue(unconstrained_topology="true"))
 
-    assert only(town).gangs[0].problem is None
+    assert only(cluster).gangs[0].problem is None
 
 
 def test_a_member_with_bad_annotations_makes_its_gang_invalid() -> None:
-    town = Town()
-    town.gang("a", 2)
-    town.change("a-1", annotations=kueue(required_topology=""))
+    cluster = InMemoryCluster()
+    cluster.gang("a", 2)
+    cluster.change("a-1", annotations=kueue(required_topology=""))
 
     where = f"metadata.annotations[{KUEUE}required-topology]"
     expected = f'pod default/a-1: {where} must be the key of a node label, not ""'
-    assert ("InvalidSpec", expected) == town.waits("a")
+    assert ("InvalidSpec", expected) == cluster.waits("a")

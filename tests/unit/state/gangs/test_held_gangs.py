@@ -1,13 +1,13 @@
 """A gang that has room and waits for its claims: what is known and said of it meanwhile."""
 
-from builders import SCHEDULER, declaration, gang, pod
-from gang_books import KEY, NOW
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Bind, Refused
 from gang_scheduler.report.pod_group_status import View, status_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import Record
 from gang_scheduler.state.gangs.phases import counts_of, phase_of
+from support.builders import SCHEDULER, declaration, gang, pod
+from support.gang_queue_builders import KEY, NOW
 
 WORDS = "2 of 2 claims are not bound yet: default/data-0 (StorageClass fast) and 1 more"
 

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from builders import SCHEDULER, declaration, gang_key, pod
-from gang_books import KEY, describe, only
 from gang_scheduler.api import annotations
 from gang_scheduler.model.gangs import Gang, GangKey
 from gang_scheduler.model.plan import Bind, Placed
@@ -14,6 +12,8 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.gangs import plan_annotations
 from gang_scheduler.state.gangs.gang_queue import Gangs
 from gang_scheduler.state.gangs.plan_annotations import Mark
+from support.builders import SCHEDULER, declaration, gang_key, pod
+from support.gang_queue_builders import KEY, describe, only
 
 BEFORE, BOUND_AT, AFTER = 100, 200, 300
 

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from builders import SCHEDULER, declaration, gang_key, node, pod
-from gang_books import NOW
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.model.gangs import UNDER_WAY, Gang, Reason
 from gang_scheduler.model.plan import Refused
@@ -15,6 +13,8 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
 from gang_scheduler.state.gangs.gang_info import Preempting
 from gang_scheduler.state.terminating import REPORTING_SECONDS
+from support.builders import SCHEDULER, declaration, gang_key, node, pod
+from support.gang_queue_builders import NOW
 
 KEY = gang_key("a")
 NOMINATED = replace(pod("a-0", gang="a", priority=5), nominated="n1")

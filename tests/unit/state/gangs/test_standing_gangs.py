@@ -5,13 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from builders import SCHEDULER, declaration, gang_key, pod
-from gang_books import KEY, NOW, describe, due
 from gang_scheduler.model.gangs import UNDER_WAY, Gang, GangGroup, GangName, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.refs import JobPods
 from gang_scheduler.state.evictable_pods import Tenancy
 from gang_scheduler.state.gangs.gang_queue import Gangs
+from support.builders import SCHEDULER, declaration, gang_key, pod
+from support.gang_queue_builders import KEY, NOW, describe, due
 
 LATER = NOW + 1
 Change = Callable[[Gangs], object]

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from builders import ask, node, pod
 from gang_scheduler.model.pod_affinity import PeerTerm, PodSelector
 from gang_scheduler.model.pods import Ask, Pod
 from gang_scheduler.state.node_usage import Room
-from peers import apart_from, app, beside
+from support.builders import ask, node, pod
+from support.selector_builders import apart_from, app, beside
 
 NAMES = ["n1", "n2", "n3"]
 

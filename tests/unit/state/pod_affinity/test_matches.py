@@ -4,12 +4,20 @@ from dataclasses import replace
 
 import pytest
 
-from builders import gang_key, pod, requirement
 from gang_scheduler.decode.namespaces import DeclaredNamespace
 from gang_scheduler.model.pod_affinity import Clause, Peers, PeerTerm, PodSelector
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.pod_affinity.matches import MOST_LEFT_BEHIND, PeerBook
-from peers import apart_from, app, asking, beside, everybody, rather, spread_over
+from support.builders import gang_key, pod, requirement
+from support.selector_builders import (
+    apart_from,
+    app,
+    asking,
+    beside,
+    everybody,
+    rather,
+    spread_over,
+)
 
 STAYING = replace(app("a"), staying=True)
 

@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from builders import pod, requirement
 from gang_scheduler.model.pod_affinity import Clause, PodSelector
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.requirements import Requirement
 from gang_scheduler.state.pod_affinity.selector_index import FEW, Shelves
+from support.builders import pod, requirement
 
 X = frozenset({"x"})
 IN_APP = requirement("app", "In", "a", "b")

@@ -4,8 +4,6 @@ from typing import Any
 
 import pytest
 
-from api_objects import node_body, pod_body, pod_group_body
-from builders import NAMESPACE
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.refs import ClaimRef, VolumeRef
 from gang_scheduler.model.volumes import Need
@@ -13,7 +11,9 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.volumes.claim_steps import ClaimStep, Progress, Stage
-from volumes import (
+from support.api_objects import node_body, pod_body, pod_group_body
+from support.builders import NAMESPACE
+from support.volume_builders import (
     HOST,
     LOCAL,
     claim_body,

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from api_objects import pod_body
 from gang_scheduler.model.volumes import PRIVATE, Disk, Need, Storage
 from gang_scheduler.state.cache import Cache
-from volumes import (
+from support.api_objects import pod_body
+from support.volume_builders import (
     DRIVER,
     LATE,
     claim_body,

@@ -5,8 +5,6 @@ from typing import Any
 
 import pytest
 
-from api_objects import pod_body
-from builders import SCHEDULER
 from gang_scheduler.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.model.gangs import Reason
@@ -23,7 +21,9 @@ from gang_scheduler.model.volumes import (
     Volumes,
 )
 from gang_scheduler.state.cache import Cache
-from volumes import (
+from support.api_objects import pod_body
+from support.builders import SCHEDULER
+from support.volume_builders import (
     DRIVER,
     LATE,
     LOCAL,

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-import forests
-from builders import snapshot
-from forests import SCHEME, TWELVE
 from gang_scheduler.model.network import topology
 from gang_scheduler.scheduler.placement.network import capacity
+from support import topology_builders
+from support.builders import snapshot
+from support.topology_builders import SCHEME, TWELVE
 
 
 def rolled(slots: dict[int, int], count: int, sizes: tuple[int, ...]) -> list[list[int]]:
     """Return what each level holds without the tail, from the cluster down to the blocks."""
-    table = snapshot(forests.nodes(TWELVE)).nodes
+    table = snapshot(topology_builders.nodes(TWELVE)).nodes
     tree = topology.build(SCHEME, table)
     column = np.array([slots.get(number, 0) for number in range(12)])
     found = capacity.roll_up(column, count, sizes, tree)
@@ -38,7 +38,7 @@ def test_slices_in_slices() -> None:
 
 
 def test_the_tail_takes_the_place_that_costs_least() -> None:
-    table = snapshot(forests.nodes(TWELVE)).nodes
+    table = snapshot(topology_builders.nodes(TWELVE)).nodes
     tree = topology.build(SCHEME, table)
     slots = np.array([2, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0])
 

@@ -5,9 +5,6 @@ from typing import Any
 
 import pytest
 
-import forests
-from builders import gang, group, node, pod, snapshot
-from forests import BLOCK, EIGHT, SCHEME, SPINE, TWELVE, multiples, must, prefer, runs
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef, PodSet
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
@@ -15,7 +12,20 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.diagnosis import describe
 from gang_scheduler.scheduler.profile import PROFILES
-from plans import nodes_of, reasons
+from support import topology_builders
+from support.builders import gang, group, node, pod, snapshot
+from support.plan_reading import nodes_of, reasons
+from support.topology_builders import (
+    BLOCK,
+    EIGHT,
+    SCHEME,
+    SPINE,
+    TWELVE,
+    multiples,
+    must,
+    prefer,
+    runs,
+)
 
 BINPACK = PROFILES["binpack"]
 
@@ -41,25 +51,25 @@ def message(plan: Plan) -> str:
 
 
 def test_the_manuals_first_example() -> None:
-    nodes = forests.nodes(TWELVE, cpu=8)
+    nodes = topology_builders.nodes(TWELVE, cpu=8)
 
     assert [5, 6, 7, 8] == numbers(plan_for(nodes, prefer(BLOCK, SPINE), pods=4, cpu=8))
 
 
 def test_members_in_the_order_of_the_tree() -> None:
-    nodes = forests.nodes(EIGHT, cpu=16)
+    nodes = topology_builders.nodes(EIGHT, cpu=16)
 
     assert [1, 8, 2, 7] == numbers(plan_for(nodes, prefer(BLOCK, SPINE), pods=4, cpu=16))
 
 
 def test_the_lowest_layer_with_room_is_a_node() -> None:
-    nodes = forests.nodes(EIGHT, cpu=16)
+    nodes = topology_builders.nodes(EIGHT, cpu=16)
 
     assert [1, 1] == numbers(plan_for(nodes, prefer(BLOCK, SPINE), pods=2, cpu=8))
 
 
 def test_a_gang_that_no_domain_holds_waits_with_what_they_offer() -> None:
-    nodes = forests.nodes(EIGHT, cpu=16)
+    nodes = topology_builders.nodes(EIGHT, cpu=16)
     bound = [pod("x", node="node-1", cpu=16), pod("y", node="node-4", cpu=16)]
 
     plan = plan_for(nodes, must(SPINE), bound=bound, pods=4, cpu=16)
@@ -72,7 +82,7 @@ def test_a_gang_that_no_domain_holds_waits_with_what_they_offer() -> None:
 
 
 def test_what_is_only_preferred_is_spread_over_the_fewest() -> None:
-    nodes = forests.nodes(TWELVE, cpu=8)
+    nodes = topology_builders.nodes(TWELVE, cpu=8)
 
     assert [0, 1, 2, 3, 4, 5, 6, 7, 8] == numbers(plan_for(nodes, prefer(SPINE), pods=9, cpu=8))
 
@@ -81,30 +91,30 @@ def test_the_highest_preferred_layer_is_split_into_the_fewest_whatever_is_above(
     # The fullest spine has three blocks of 2; two blocks of 3 in two spines hold six as well.
     blocks = {"a/1": (1, 2), "a/2": (3, 4), "a/3": (5, 6), "b/4": (7, 8, 9), "c/5": (10, 11, 12)}
 
-    plan = plan_for(forests.nodes(blocks, cpu=8), prefer(BLOCK), pods=6, cpu=8)
+    plan = plan_for(topology_builders.nodes(blocks, cpu=8), prefer(BLOCK), pods=6, cpu=8)
 
     assert [1, 2, 3, 4, 5, 6] == numbers(plan), "one spine holds all of them"
 
-    plan = plan_for(forests.nodes(blocks, cpu=8), prefer(BLOCK), pods=7, cpu=8)
+    plan = plan_for(topology_builders.nodes(blocks, cpu=8), prefer(BLOCK), pods=7, cpu=8)
 
     # Not the whole first spine and one more.
     assert [1, 2, 7, 8, 9, 10, 11] == numbers(plan)
 
 
 def test_a_node_without_a_label_higher_up_is_not_for_gangs_that_must_gather() -> None:
-    nodes = [*forests.nodes({"s1/b1": (1,)}, cpu=8), node("node-9", cpu=8)]
+    nodes = [*topology_builders.nodes({"s1/b1": (1,)}, cpu=8), node("node-9", cpu=8)]
 
     assert {"a": "Unschedulable"} == reasons(plan_for(nodes, must(SPINE), pods=2, cpu=8))
 
 
 def test_who_only_prefers_to_gather_never_waits_for_labels() -> None:
-    nodes = [*forests.nodes({"s1/b1": (1,)}, cpu=8), node("node-9", cpu=8)]
+    nodes = [*topology_builders.nodes({"s1/b1": (1,)}, cpu=8), node("node-9", cpu=8)]
 
     assert [1, 9] == numbers(plan_for(nodes, prefer(SPINE), pods=2, cpu=8))
 
 
 def test_as_many_of_an_elastic_gang_as_one_domain_holds() -> None:
-    nodes = forests.nodes(TWELVE, cpu=8)
+    nodes = topology_builders.nodes(TWELVE, cpu=8)
 
     plan = plan_for(nodes, must(SPINE), pods=7, min_member=2, cpu=8)
 
@@ -113,7 +123,7 @@ def test_as_many_of_an_elastic_gang_as_one_domain_holds() -> None:
 
 
 def test_all_of_an_elastic_gang_in_a_higher_layer_before_fewer_in_a_lower_one() -> None:
-    nodes = forests.nodes(TWELVE, cpu=8)
+    nodes = topology_builders.nodes(TWELVE, cpu=8)
 
     plan = plan_for(nodes, prefer(BLOCK), pods=7, min_member=2, cpu=8)
 
@@ -121,7 +131,7 @@ def test_all_of_an_elastic_gang_in_a_higher_layer_before_fewer_in_a_lower_one() 
 
 
 def test_several_classes_gather_together() -> None:
-    nodes = forests.nodes(EIGHT, cpu=16)
+    nodes = topology_builders.nodes(EIGHT, cpu=16)
     members = [pod("m-0", cpu=10), *(pod(f"w-{i}", cpu=6) for i in range(4))]
 
     plan = plan_for(nodes, must(BLOCK), members=members)
@@ -137,8 +147,8 @@ def test_several_classes_gather_together() -> None:
 def test_several_classes_find_the_only_arrangement() -> None:
     # Largest first fills the first node with 3 + 3; then 2 + 2 + 2 do not fit on 6 - 6 and 4.
     nodes = [
-        node("node-1", cpu=7, labels=forests.labels_of("s/b")),
-        node("node-2", cpu=5, labels=forests.labels_of("s/b")),
+        node("node-1", cpu=7, labels=topology_builders.labels_of("s/b")),
+        node("node-2", cpu=5, labels=topology_builders.labels_of("s/b")),
     ]
     members = [pod("a-0", cpu=3), pod("a-1", cpu=3), *(pod(f"b-{i}", cpu=2) for i in range(3))]
 
@@ -148,7 +158,7 @@ def test_several_classes_find_the_only_arrangement() -> None:
 
 
 def test_each_run_of_ranks_is_in_one_domain() -> None:
-    nodes = forests.nodes(TWELVE, cpu=8)
+    nodes = topology_builders.nodes(TWELVE, cpu=8)
 
     plan = plan_for(nodes, prefer(SPINE, slices=[runs(BLOCK, 2)]), pods=6, cpu=8)
 
@@ -157,7 +167,7 @@ def test_each_run_of_ranks_is_in_one_domain() -> None:
 
 
 def test_the_last_run_may_be_short_and_has_the_last_ranks() -> None:
-    nodes = forests.nodes(TWELVE, cpu=8)
+    nodes = topology_builders.nodes(TWELVE, cpu=8)
 
     plan = plan_for(nodes, must(SPINE, slices=[runs(BLOCK, 2)]), pods=5, cpu=8)
 
@@ -166,7 +176,7 @@ def test_the_last_run_may_be_short_and_has_the_last_ranks() -> None:
 
 
 def test_a_multiple_that_does_not_divide_the_gang_is_refused() -> None:
-    nodes = forests.nodes(TWELVE, cpu=8)
+    nodes = topology_builders.nodes(TWELVE, cpu=8)
 
     plan = plan_for(nodes, must(SPINE, slices=[multiples(BLOCK, 2)]), pods=5, cpu=8)
 
@@ -174,7 +184,7 @@ def test_a_multiple_that_does_not_divide_the_gang_is_refused() -> None:
 
 
 def test_an_elastic_gang_comes_in_the_largest_multiple() -> None:
-    nodes = forests.nodes(TWELVE, cpu=8)
+    nodes = topology_builders.nodes(TWELVE, cpu=8)
 
     plan = plan_for(nodes, must(SPINE, slices=[multiples(BLOCK, 2)]), pods=5, min_member=3, cpu=8)
 
@@ -183,7 +193,7 @@ def test_an_elastic_gang_comes_in_the_largest_multiple() -> None:
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_slices_whose_members_differ(size: int) -> None:
-    nodes = forests.nodes({"s/b1": (1, 2), "s/b2": (3, 4)}, cpu=8)
+    nodes = topology_builders.nodes({"s/b1": (1, 2), "s/b2": (3, 4)}, cpu=8)
     members = [pod(f"a-{i}", cpu=1 + i % size) for i in range(2 * size)]
 
     plan = plan_for(nodes, must(SPINE, slices=[runs("NodeTopologyLayer", size)]), members=members)
@@ -193,7 +203,7 @@ def test_slices_whose_members_differ(size: int) -> None:
 
 
 def test_a_replacement_goes_where_its_neighbours_in_rank_are() -> None:
-    nodes = forests.nodes(EIGHT, cpu=16)
+    nodes = topology_builders.nodes(EIGHT, cpu=16)
     mates = [pod("a-0", node="node-5", cpu=16), pod("a-2", node="node-6", cpu=16)]
 
     plan = plan_for(
@@ -204,7 +214,7 @@ def test_a_replacement_goes_where_its_neighbours_in_rank_are() -> None:
 
 
 def test_a_replacement_waits_for_the_domain_of_its_gang() -> None:
-    nodes = forests.nodes({"s1/b1": (1, 2), "s2/b2": (3, 4)}, cpu=8)
+    nodes = topology_builders.nodes({"s1/b1": (1, 2), "s2/b2": (3, 4)}, cpu=8)
     mates = [pod("a-0", node="node-1", cpu=8)]
     full = [*mates, pod("other", node="node-2", cpu=8)]
 
@@ -215,7 +225,7 @@ def test_a_replacement_waits_for_the_domain_of_its_gang() -> None:
 
 
 def test_a_replacement_joins_its_slice() -> None:
-    nodes = forests.nodes({"s/b1": (1, 2), "s/b2": (3, 4)}, cpu=2)
+    nodes = topology_builders.nodes({"s/b1": (1, 2), "s/b2": (3, 4)}, cpu=2)
     mates = [pod(f"a-{i}", node=f"node-{1 + i}") for i in (0, 1, 3)]
 
     plan = plan_for(
@@ -232,7 +242,7 @@ def test_a_replacement_joins_its_slice() -> None:
 
 
 def test_members_of_a_group_join_those_of_gangs_that_have_started() -> None:
-    nodes = forests.nodes({"s1/b1": (1, 2), "s2/b2": (3, 4)}, cpu=8)
+    nodes = topology_builders.nodes({"s1/b1": (1, 2), "s2/b2": (3, 4)}, cpu=8)
     started = [pod("b-0", node="node-3", cpu=8)]
 
     plan = plan_for(nodes, must(SPINE), bound=started, started=started, pods=1, cpu=1)
@@ -241,7 +251,7 @@ def test_members_of_a_group_join_those_of_gangs_that_have_started() -> None:
 
 
 def test_members_bound_in_two_domains_are_told_and_joined_where_most_are() -> None:
-    nodes = forests.nodes({"s1/b1": (1, 2), "s2/b2": (3, 4, 5)}, cpu=8)
+    nodes = topology_builders.nodes({"s1/b1": (1, 2), "s2/b2": (3, 4, 5)}, cpu=8)
     mates = [pod(f"a-{i}", node=f"node-{n}", cpu=8) for i, n in enumerate((1, 3, 4))]
 
     plan = plan_for(nodes, must(SPINE), bound=mates, mates=mates, members=[pod("a-3", cpu=8)])
@@ -251,8 +261,8 @@ def test_members_bound_in_two_domains_are_told_and_joined_where_most_are() -> No
 
 
 def test_podsets_of_one_gang_gather_each_for_itself() -> None:
-    nodes = forests.nodes({"s1/b1": (1, 2), "s2/b2": (3, 4)}, cpu=8)
-    in_one_spine = Gathering(must=(LayerRef(forests.SPINE_KEY, by_label=True),))
+    nodes = topology_builders.nodes({"s1/b1": (1, 2), "s2/b2": (3, 4)}, cpu=8)
+    in_one_spine = Gathering(must=(LayerRef(topology_builders.SPINE_KEY, by_label=True),))
     members = [
         pod(f"{job}-{i}", cpu=8, podset=PodSet(in_one_spine, owner=job))
         for job in ("x", "y")
@@ -263,8 +273,8 @@ def test_podsets_of_one_gang_gather_each_for_itself() -> None:
 
 
 def test_podsets_of_one_group_share_a_domain() -> None:
-    nodes = forests.nodes({"s1/b1": (1, 2), "s2/b2": (3, 4)}, cpu=8)
-    in_one_spine = Gathering(must=(LayerRef(forests.SPINE_KEY, by_label=True),))
+    nodes = topology_builders.nodes({"s1/b1": (1, 2), "s2/b2": (3, 4)}, cpu=8)
+    in_one_spine = Gathering(must=(LayerRef(topology_builders.SPINE_KEY, by_label=True),))
     leader, *workers = [
         pod(name, cpu=cpu, podset=PodSet(in_one_spine, group="g", owner=name[0]))
         for name, cpu in (("l-0", 2), ("w-0", 6), ("w-1", 6))
@@ -278,14 +288,14 @@ def test_podsets_of_one_group_share_a_domain() -> None:
 
 
 def test_a_preferred_label_that_no_node_has_holds_nobody_up() -> None:
-    nodes = forests.nodes({"s1/b1": (1,)}, cpu=8)
+    nodes = topology_builders.nodes({"s1/b1": (1,)}, cpu=8)
     zoo = Gathering(prefer=(LayerRef("zoo", by_label=True),), upward=True)
 
     assert [1] == numbers(plan_for(nodes, zoo, pods=1, cpu=8))
 
 
 def test_surplus_that_comes_later_comes_in_multiples_too() -> None:
-    nodes = forests.nodes({"s/b1": (1, 2), "s/b2": (3, 4)}, cpu=1)
+    nodes = topology_builders.nodes({"s/b1": (1, 2), "s/b2": (3, 4)}, cpu=1)
     mates = [pod(f"a-{i}", node=f"node-{1 + i}") for i in range(2)]
 
     def later(*numbers_of_members: int) -> list[int]:

@@ -2,10 +2,6 @@
 
 from dataclasses import replace
 
-import forests
-from builders import ask, gang, group, pod, snapshot
-from counting import Calls, calls_of
-from forests import SCHEME, SPINE, must
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Ask
@@ -13,7 +9,11 @@ from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.effort import MOST_OF_ALL
 from gang_scheduler.scheduler.profile import PROFILES
-from plans import nodes_of
+from support import topology_builders
+from support.builders import ask, gang, group, pod, snapshot
+from support.call_counts import Calls, calls_of
+from support.plan_reading import nodes_of
+from support.topology_builders import SCHEME, SPINE, must
 
 TRIED, SEARCHED = "packing.Packing._seat_each", "exact_packing.pack"
 
@@ -27,7 +27,7 @@ def unlike(name: str, *asks: Ask) -> GangGroup:
 def decide(*groups: GangGroup, spines: int, nodes: int) -> tuple[Plan, Calls]:
     """Return the plan for spines of so many nodes of 10 CPUs, and the calls that it took."""
     blocks = {f"s{i}/b{i}": range(i * nodes, (i + 1) * nodes) for i in range(spines)}
-    cluster = snapshot(forests.nodes(blocks, cpu=10), groups, schemes=[SCHEME])
+    cluster = snapshot(topology_builders.nodes(blocks, cpu=10), groups, schemes=[SCHEME])
     plans: list[Plan] = []
     calls = calls_of(lambda: plans.append(schedule(cluster, PROFILES["binpack"])))
     return plans[0], calls

@@ -1,0 +1,218 @@
+"""A proxy before the API server that does to some writes what networks and servers do at times.
+
+Plain HTTP on loopback towards the operator, TLS towards the API server. Everything but those
+writes, which are bindings unless a test says otherwise, passes through as it is.
+"""
+
+import contextlib
+import http.client
+import http.server
+import socket
+import threading
+import urllib.parse
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+import orjson
+
+from tools.controlplane import access, credentials
+
+READ_BYTES = 1 << 16
+HOLD_SECONDS = 120.0
+PASSED_ON = ("Authorization", "Accept", "Content-Type")
+PASSED_BACK = ("Content-Type", "Retry-After")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What happens to one write: whether it reaches the server, and what the operator is told.
+
+    Without an answer the connection is cut.
+    """
+
+    forward: bool = False
+    hold: bool = False
+    status: int = 0
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+PASS = None
+LOSE_ANSWER = Fault(forward=True)
+LOSE_REQUEST = Fault()
+HOLD = Fault(hold=True)
+
+Choose = Callable[[int, str], Fault | None]
+"""From the number of the write, 1 for the first, and its name. PASS: no fault."""
+Name = Callable[[str, str, bytes], str]
+"""From method, path and body of a request: the name of a write, "" for all that just pass."""
+
+
+def bound_pod(method: str, path: str, _body: bytes) -> str:
+    """Return the name of the pod that a request binds."""
+    pod, _, last = path.rpartition("/")
+    return pod.rpartition("/")[2] if method == "POST" and last == "binding" else ""
+
+
+class FaultProxy:
+    """The proxy. A context manager. `choose` may be replaced at any time; `start_over` does.
+
+    Watches stall while `flows` is not set.
+    """
+
+    def __init__(self, server: access.Access, kubeconfig: Path, name: Name = bound_pod) -> None:
+        self.kubeconfig = kubeconfig
+        self.server = server
+        self.name = name
+        self.held: list[str] = []
+        self.statuses: list[tuple[str, int]] = []
+        self._choose: Choose = lambda *_: PASS
+        self._writes = 0
+        self._released = threading.Event()
+        self.flows = threading.Event()
+        self.flows.set()
+        self._lock = threading.Lock()
+        self._upstream: set[http.client.HTTPSConnection] = set()
+        handler = type("Handler", (_Handler,), {"proxy": self})
+        self._listener = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+        self._listener.daemon_threads = True
+        self._listener.block_on_close = False
+        self._thread = threading.Thread(target=self._listener.serve_forever, daemon=True)
+
+    def __enter__(self) -> Self:
+        host, port = self._listener.server_address[:2]
+        here = access.Access(f"http://{host!s}:{port}", token=self.server.token)
+        credentials.write_kubeconfig(self.kubeconfig, here)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._released.set()
+        self.flows.set()
+        self._listener.shutdown()
+        self._listener.server_close()
+        self.cut()
+
+    def cut(self) -> None:
+        """Cut all connections."""
+        with self._lock:
+            for each in self._upstream:
+                _cut(each.sock)
+
+    def start_over(self, choose: Choose = lambda *_: PASS) -> None:
+        """Drop what is held, count from 1 again, and choose like this from now on."""
+        self._released.set()
+        with self._lock:
+            self._choose, self._writes = choose, 0
+            self._released = threading.Event()
+            self.held, self.statuses = [], []
+
+    def fault_of(self, name: str) -> tuple[Fault | None, threading.Event]:
+        """Decide about one write; hold gates are those of the moment."""
+        with self._lock:
+            self._writes += 1
+            fault = self._choose(self._writes, name)
+            if fault is not None and fault.hold:
+                self.held.append(name)
+            return fault, self._released
+
+    def answered(self, name: str, status: int) -> None:
+        """Remember what the API server said to a write."""
+        with self._lock:
+            self.statuses.append((name, status))
+
+    @contextlib.contextmanager
+    def upstream(self) -> Any:
+        """Give a connection to the API server, which ends with the proxy at the latest."""
+        address = urllib.parse.urlsplit(self.server.url)
+        made = http.client.HTTPSConnection(
+            str(address.hostname), address.port, context=self.server.tls(), timeout=600
+        )
+        with self._lock:
+            self._upstream.add(made)
+        try:
+            yield made
+        finally:
+            with self._lock:
+                self._upstream.discard(made)
+            made.close()
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    """One connection of the operator."""
+
+    proxy: FaultProxy
+    protocol_version = "HTTP/1.1"
+
+    def handle(self) -> None:
+        with contextlib.suppress(OSError, http.client.HTTPException), self.proxy.upstream() as up:
+            self._up = up
+            super().handle()
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+    def _any(self) -> None:
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        name = self.proxy.name(self.command, self.path, body)
+        fault, released = self.proxy.fault_of(name) if name else (None, threading.Event())
+        if fault is None:
+            self._answer(self._forward(body))
+            return
+        if fault.hold:
+            released.wait(HOLD_SECONDS)
+        if fault.forward:
+            self._forward(body).read()
+        if fault.status:
+            self._fail(fault)
+        else:
+            self.close_connection = True
+            _cut(self.connection)
+
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _any  # noqa: N815 - http.server's names.
+
+    def _forward(self, body: bytes) -> http.client.HTTPResponse:
+        headers = {key: self.headers[key] for key in PASSED_ON if key in self.headers}
+        up: http.client.HTTPSConnection = self._up
+        up.request(self.command, self.path, body or None, headers)
+        reply = up.getresponse()
+        if name := self.proxy.name(self.command, self.path, body):
+            self.proxy.answered(name, reply.status)
+        return reply
+
+    def _answer(self, reply: http.client.HTTPResponse) -> None:
+        headers = {key: reply.headers[key] for key in PASSED_BACK if key in reply.headers}
+        if "watch=" not in self.path:
+            self._send(reply.status, headers, reply.read())
+            return
+        self.send_response(reply.status)
+        for key, value in {**headers, "Transfer-Encoding": "chunked"}.items():
+            self.send_header(key, value)
+        self.end_headers()
+        while part := reply.read1(READ_BYTES):
+            self.proxy.flows.wait(HOLD_SECONDS)
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+        self.wfile.write(b"0\r\n\r\n")
+
+    def _fail(self, fault: Fault) -> None:
+        status = {"kind": "Status", "code": fault.status, "message": "a fault of the test"}
+        self._send(
+            fault.status,
+            {"Content-Type": "application/json", **fault.headers},
+            orjson.dumps(status),
+        )
+
+    def _send(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        self.send_response(status)
+        for key, value in {**headers, "Content-Length": str(len(body))}.items():
+            self.send_header(key, value)
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def _cut(connection: socket.socket | None) -> None:
+    if connection is not None:
+        # Not the method of SSLSocket: that one changes what another thread reads from.
+        with contextlib.suppress(OSError):
+            socket.socket.shutdown(connection, socket.SHUT_RDWR)

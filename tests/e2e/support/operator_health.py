@@ -1,0 +1,59 @@
+"""What the operator's process and log say of its health."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from tools import controlplane
+
+Start = Callable[..., controlplane.Scheduler]
+"""Starts an operator with these flags."""
+
+
+@contextlib.contextmanager
+def starting(plane: controlplane.ControlPlane, kubeconfig: Path) -> Iterator[Start]:
+    """Give a function that starts operators. Afterwards all are killed; no task may have failed."""
+    begun = []
+
+    def start(*flags: str) -> controlplane.Scheduler:
+        made = controlplane.Scheduler(plane, *flags, kubeconfig=kubeconfig)
+        made.start()
+        begun.append(made)
+        return made
+
+    yield start
+    for each in begun:
+        if each.name in plane.processes.running():
+            each.kill()
+        assert [] == tracebacks(each)
+        each.log.write_text("")
+
+
+@contextlib.contextmanager
+def is_unharmed(scheduler: controlplane.Scheduler) -> Iterator[None]:
+    """Fail unless the operator is the same process afterwards, with no traceback in its log."""
+    pid, offset = scheduler.cluster.processes.pid(scheduler.name), scheduler.log.stat().st_size
+    yield
+    assert pid == scheduler.cluster.processes.pid(scheduler.name)
+    scheduler.cluster.processes.check()
+    assert [] == tracebacks(scheduler, offset)
+
+
+def tracebacks(scheduler: controlplane.Scheduler, offset: int = 0) -> list[str]:
+    """Return the log lines that show an exception that nobody expected."""
+    return [line for line in _lines(scheduler, offset) if "Traceback" in line]
+
+
+def log_lines(
+    scheduler: controlplane.Scheduler, event: str, offset: int = 0
+) -> list[dict[str, Any]]:
+    """Return the structured log lines of one event."""
+    parsed = (orjson.loads(line) for line in _lines(scheduler, offset) if line.startswith("{"))
+    return [line for line in parsed if line.get("event") == event]
+
+
+def _lines(scheduler: controlplane.Scheduler, offset: int) -> list[str]:
+    return scheduler.log.read_bytes()[offset:].decode(errors="replace").splitlines()

@@ -1,0 +1,66 @@
+"""Both servers that the contract holds for, and the guard against blocking the loop."""
+
+import asyncio
+import itertools
+import re
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import blockbuster
+import pytest
+import yaml
+
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.kubernetes import KubernetesApi
+from integration.support import contract_servers
+from tools import controlplane
+
+CRDS = Path(__file__).parents[2] / "crds"
+POD_GROUP_CRD = CRDS / "podgroups.scheduling.sigs.k8s.io.yaml"
+CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+
+@pytest.fixture(autouse=True)
+def blocking_is_an_error() -> Iterator[None]:
+    """Fail a test that blocks the event loop."""
+    with blockbuster.blockbuster_ctx():
+        yield
+
+
+@pytest.fixture(scope="session")
+def plane() -> Iterator[controlplane.ControlPlane]:
+    """Start one API server for all contract tests, with both kinds of PodGroup."""
+    options = controlplane.Options(kwok=False, controller_manager=False)
+    with controlplane.start(options) as started:
+        ours = yaml.safe_load(POD_GROUP_CRD.read_text())
+        for crd in (ours, contract_servers.without_status(ours)):
+            started.request("POST", CRD_PATH, crd)
+            started.kubectl("wait", "--for=condition=Established", f"crd/{crd['metadata']['name']}")
+        yield started
+
+
+numbers = itertools.count()
+
+
+@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.e2e)])
+def plane_if_real(request: pytest.FixtureRequest) -> controlplane.ControlPlane | None:
+    """Start the control plane outside of any event loop, when it is asked for."""
+    if request.param == "fake":
+        return None
+    plane: controlplane.ControlPlane = request.getfixturevalue("plane")
+    return plane
+
+
+@pytest.fixture
+async def server(
+    request: pytest.FixtureRequest, plane_if_real: controlplane.ControlPlane | None
+) -> AsyncIterator[contract_servers.Server]:
+    """Give the fake, then the real API server with a namespace for the test."""
+    if plane_if_real is None:
+        yield contract_servers.FakeServer()
+        return
+    namespace = re.sub("[^a-z0-9]+", "-", f"n{next(numbers)}-{request.node.name}")[:60].strip("-")
+    body = {"metadata": {"name": namespace}}
+    await asyncio.to_thread(plane_if_real.request, "POST", "/api/v1/namespaces", body)
+    async with Connection(contract_servers.configuration(plane_if_real)) as connection:
+        yield contract_servers.RealServer(plane_if_real, KubernetesApi(connection), namespace)

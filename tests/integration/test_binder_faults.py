@@ -1,0 +1,223 @@
+"""The binder under one fault: each kind of it, at every member of a gang."""
+
+import asyncio
+
+import pytest
+
+from gang_scheduler.api.kinds import PODS
+from gang_scheduler.apply.binder import GIVE_UP_SECONDS, LATE_SECONDS, Outcome
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.faults import Call, Fault
+from integration.support.binding_faults import (
+    FORBIDDEN,
+    LOST_ANSWER,
+    MEMBERS,
+    SERVER_ERROR,
+    UNREADABLE,
+    at,
+    bind_first,
+    bindings_of,
+    bound_under,
+    now,
+)
+from support.binder_harness import BinderHarness
+
+pytestmark = pytest.mark.looptime
+
+
+THROTTLED = ApiError(429, "too many requests", retry_after=7)
+victims = pytest.mark.parametrize("victim", [f"a-{number}" for number in range(MEMBERS)])
+
+
+@victims
+@pytest.mark.parametrize("error", [SERVER_ERROR, LOST_ANSWER, UNREADABLE])
+async def test_a_request_that_failed_is_sent_again(victim: str, error: ApiError) -> None:
+    async with BinderHarness() as harness:
+        outcomes = await bound_under(harness, at(victim, lambda _: Fault(error)))
+
+        assert {Outcome.BOUND} == set(outcomes.values())
+        assert 2 == bindings_of(harness, victim)
+        harness.assert_the_cache_is_right()
+
+
+@victims
+@pytest.mark.parametrize("error", [SERVER_ERROR, LOST_ANSWER])
+async def test_a_binding_that_happened_unanswered_is_not_repeated(
+    victim: str, error: ApiError
+) -> None:
+    async with BinderHarness() as harness:
+        fault = Fault(error, after=True, delay_seconds=30)
+        outcomes = await bound_under(harness, at(victim, lambda _: fault))
+
+        assert {Outcome.BOUND} == set(outcomes.values())
+        assert 1 == bindings_of(harness, victim)
+        harness.assert_the_cache_is_right()
+
+
+@victims
+async def test_an_unanswered_binding_that_cannot_be_read_back_is_settled_later(victim: str) -> None:
+    async with BinderHarness() as harness:
+        harness.api.fail("bound_node", *[Fault(UNREADABLE)] * 3)
+        unreadable = harness.api.scripts[0]
+        lost = at(victim, lambda _: Fault(LOST_ANSWER, after=True))
+        outcomes = await bound_under(harness, lambda call: unreadable(call) or lost(call))
+
+        assert {Outcome.BOUND} == set(outcomes.values())
+        assert 4 == bindings_of(harness, victim)
+        harness.assert_the_cache_is_right()
+
+
+@victims
+async def test_a_throttled_request_is_sent_again_after_the_time_asked_for(victim: str) -> None:
+    async with BinderHarness() as harness:
+        started = now()
+        outcomes = await bound_under(harness, at(victim, lambda _: Fault(THROTTLED)))
+
+        assert {Outcome.BOUND} == set(outcomes.values())
+        assert 7 <= now() - started <= 8
+        harness.assert_the_cache_is_right()
+
+
+@victims
+async def test_a_pod_that_is_gone_is_forgotten(victim: str) -> None:
+    async with BinderHarness() as harness:
+        outcomes = await bound_under(
+            harness,
+            at(victim, lambda call: harness.cluster.delete(PODS, call.namespace, call.name)),
+        )
+
+        assert Outcome.GONE is outcomes[victim]
+        assert 1 == harness.finished[0].failed
+        assert victim not in harness.nodes()
+        harness.assert_the_cache_is_right()
+
+
+@victims
+async def test_another_pod_of_the_same_name_is_left_alone_and_planned_for_itself(
+    victim: str,
+) -> None:
+    async with BinderHarness() as harness:
+        outcomes = await bound_under(
+            harness, at(victim, lambda call: harness.pod(call.name, "a", uid="another"))
+        )
+
+        assert Outcome.GONE is outcomes[victim]
+        assert "" == harness.truth()["another"]
+        harness.assert_the_cache_is_right()
+        await harness.cycles(harness.all_bound)
+        harness.assert_the_cache_is_right()
+
+
+@victims
+async def test_a_pod_that_is_bound_where_we_want_it_counts_as_bound(victim: str) -> None:
+    async with BinderHarness() as harness:
+        outcomes = await bound_under(
+            harness, at(victim, lambda call: bind_first(harness, call, call.arguments["node"]))
+        )
+
+        assert {Outcome.BOUND} == set(outcomes.values())
+        assert 1 == bindings_of(harness, victim)
+        harness.assert_the_cache_is_right()
+
+
+@victims
+async def test_a_pod_that_somebody_else_bound_is_counted_where_it_is(victim: str) -> None:
+    async with BinderHarness() as harness:
+        harness.node("elsewhere", 9, unschedulable=True)
+        outcomes = await bound_under(
+            harness, at(victim, lambda call: bind_first(harness, call, "elsewhere"))
+        )
+
+        assert Outcome.LOST is outcomes[victim]
+        assert "elsewhere" == harness.nodes()[victim]
+        harness.assert_the_cache_is_right()
+
+
+@victims
+async def test_a_pod_that_somebody_else_bound_uses_its_room_before_the_watch_tells(
+    victim: str,
+) -> None:
+    echo_seconds = [0.05]
+    async with BinderHarness(echo_seconds=lambda: echo_seconds[0]) as harness:
+        harness.node("elsewhere", 1, unschedulable=True)
+        harness.gang("a", MEMBERS)
+        await harness.quiet()
+        echo_seconds[0] = 600
+        harness.api.scripts = [at(victim, lambda call: bind_first(harness, call, "elsewhere"))]
+        harness.cycle()
+        await harness.binder.drain()
+
+        assert "elsewhere" == harness.belief()[f"uid-{victim}"]
+
+
+@victims
+@pytest.mark.parametrize("last", [FORBIDDEN, ApiError(409, "a conflict")])
+async def test_a_request_that_comes_through_after_a_refusal_of_the_next_is_found(
+    victim: str, last: ApiError
+) -> None:
+    """The first is held up on its way, and the second, after the timeout, is refused."""
+    asked: list[str] = []
+
+    def script(call: Call) -> Fault | None:
+        if (call.method, call.name) != ("bind", victim):
+            return None
+        asked.append(call.arguments["node"])
+        if len(asked) > 1:
+            return Fault(last)
+        asyncio.get_running_loop().call_later(LATE_SECONDS - 1, bind_first, harness, call, asked[0])
+        return Fault(LOST_ANSWER)
+
+    async with BinderHarness() as harness:
+        outcomes = await bound_under(harness, script)
+
+        assert {Outcome.BOUND} == set(outcomes.values())
+        assert 2 == len(asked)
+        harness.assert_the_cache_is_right()
+
+
+@victims
+async def test_a_pod_that_is_being_deleted_is_refused_and_not_planned_again(victim: str) -> None:
+    def delete(harness: BinderHarness, call: Call) -> None:
+        with harness.cluster.changing(PODS, call.namespace, call.name) as found:
+            found["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:05Z"
+
+    async with BinderHarness() as harness:
+        outcomes = await bound_under(harness, at(victim, lambda call: delete(harness, call)))
+        for _ in range(5):
+            await asyncio.sleep(1)
+            harness.cycle()
+
+        assert Outcome.REFUSED is outcomes[victim]
+        assert 1 == bindings_of(harness, victim)
+        harness.assert_the_cache_is_right()
+
+
+@victims
+async def test_a_refused_member_is_forgotten_and_planned_again(victim: str) -> None:
+    async with BinderHarness() as harness:
+        outcomes = await bound_under(harness, at(victim, lambda _: Fault(FORBIDDEN)))
+
+        assert {victim: Outcome.REFUSED} == {
+            name: outcome for name, outcome in outcomes.items() if outcome is not Outcome.BOUND
+        }
+        assert "" == harness.nodes()[victim]
+        assert "403" in harness.finished[0].problem
+        harness.assert_the_cache_is_right()
+        await harness.cycles(harness.all_bound)
+        assert [1, 0] == [binding.failed for binding in harness.finished]
+        harness.assert_the_cache_is_right()
+
+
+@victims
+async def test_after_two_minutes_of_failures_a_member_is_planned_anew(victim: str) -> None:
+    def script(call: Call) -> Fault | None:
+        return Fault(SERVER_ERROR) if (call.method, call.name) == ("bind", victim) else None
+
+    async with BinderHarness() as harness:
+        started = now()
+        outcomes = await bound_under(harness, script)
+
+        assert Outcome.GAVE_UP is outcomes[victim]
+        assert GIVE_UP_SECONDS <= now() - started <= GIVE_UP_SECONDS + 6
+        assert bindings_of(harness, victim) <= 31
+        harness.assert_the_cache_is_right()

@@ -1,0 +1,249 @@
+"""Preemptions under faults: nobody goes who need not, and nothing is left over in the end."""
+
+from typing import Any
+
+import pytest
+
+from gang_scheduler.api.kinds import NODES, PODS
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.faults import Call, Fault
+from gang_scheduler.model.gangs import Reason
+from integration.support.victims_and_preemptor import (
+    MEMBERS,
+    NAMESPACE,
+    NUMBERS,
+    STAGES,
+    VICTIMS,
+    assert_the_right_ones_went,
+    is_bound,
+    let_go,
+    workloads,
+)
+from support.scheduler_process import FakeWorkloads, SchedulerProcess
+
+pytestmark = pytest.mark.looptime
+
+
+def in_order(process: SchedulerProcess) -> bool:
+    """Tell whether each stage was over before the next began; who has room is bound at once."""
+    methods = [method for method, _ in process.writes() if method != "bind"]
+    return methods == sorted(methods, key=STAGES.index)
+
+
+def condition(made: FakeWorkloads, name: str) -> dict[str, Any]:
+    """Return the mark of a pod."""
+    found = made.cluster.get(PODS, NAMESPACE, name)["status"]["conditions"]
+    return next(each for each in found if each["type"] == "DisruptionTarget")
+
+
+# The order.
+
+
+async def test_all_are_nominated_then_marked_then_evicted_then_bound() -> None:
+    made = workloads()
+    async with SchedulerProcess(made) as process:
+        await process.until(lambda: is_bound(made))
+
+        methods = [method for method, _ in process.writes()]
+        assert [method for method, n in zip(STAGES, NUMBERS, strict=True) for _ in range(n)] == (
+            methods
+        )
+        assert_the_right_ones_went(made)
+
+
+async def test_a_mark_says_for_whom_room_is_made() -> None:
+    made = workloads(held=True)
+    async with SchedulerProcess(made) as process:
+        await process.until(lambda: made.pods()["low-0"].deleting)
+
+    mark = condition(made, "low-0")
+    assert ("True", "PreemptionByScheduler") == (mark["status"], mark["reason"])
+    assert (
+        "py-gang-scheduler: preempting to accommodate higher priority pods, "
+        "preemptor: default/high, triggerpod: default/high-0"
+    ) == mark["message"]
+    assert mark["lastTransitionTime"]
+
+
+async def test_victims_that_take_their_time_are_waited_for() -> None:
+    made = workloads(held=True)
+    async with SchedulerProcess(made) as process:
+        await process.until(lambda: all(made.pods()[f"low-{i}"].deleting for i in range(VICTIMS)))
+        with pytest.raises(TimeoutError):
+            await process.until(lambda: is_bound(made), 20)
+        record = next(r for key, r in process.cache.gangs.records.items() if key.name == "high")
+        waiting = record.refusal
+        let_go(made, *(f"low-{i}" for i in range(VICTIMS)))
+        await process.until(lambda: is_bound(made))
+
+        assert waiting is not None
+        assert Reason.WAITING_FOR_VICTIMS is waiting.reason
+        # Waited for, and not asked to go again.
+        assert VICTIMS == sum(method == "delete_pod" for method, _ in process.writes())
+        assert_the_right_ones_went(made)
+
+
+async def test_the_events_tell_both_sides() -> None:
+    made = workloads()
+    async with SchedulerProcess(made) as process:
+        await process.until(lambda: is_bound(made))
+        told = [process.events._queue.get_nowait().event for _ in range(3)]
+
+    notes = {(each["reason"], each["regarding"]["name"]): each["note"] for each in told}
+    assert notes["Preempting", "high"].startswith("Evicting 4 pods to make room")
+    assert notes["Preempted", "low"] == (
+        "Preempted by default/high: 4 members: low-0, low-1, low-2, low-3; "
+        "4 of them have no owner: nobody will create those again"
+    )
+
+
+# A fault at every write.
+
+
+@pytest.mark.parametrize("method", STAGES)
+@pytest.mark.parametrize("status", [0, 429, 500])
+@pytest.mark.parametrize("after", [False, True])
+async def test_a_write_that_failed_for_now_is_sent_again(
+    method: str, status: int, *, after: bool
+) -> None:
+    made = workloads()
+    async with SchedulerProcess(made) as process:
+        process.api.fail(method, Fault(ApiError(status, "for now"), after=after))
+        await process.until(lambda: is_bound(made) and not made.nodes("low"))
+
+        assert in_order(process)
+        assert_the_right_ones_went(made)
+
+
+@pytest.mark.parametrize("method", ["patch_pod_condition", "delete_pod"])
+async def test_a_victim_that_is_gone_already_is_as_well(method: str) -> None:
+    made = workloads()
+    async with SchedulerProcess(made) as process:
+
+        def vanish(call: Call) -> None:
+            if (call.method, call.name) == (method, "low-1") and "low-1" in made.pods():
+                made.cluster.delete(PODS, NAMESPACE, "low-1")
+
+        process.api.scripts.append(vanish)
+        await process.until(lambda: is_bound(made))
+
+        assert_the_right_ones_went(made)
+
+
+async def test_a_victim_that_has_ended_meanwhile_is_not_deleted() -> None:
+    made = workloads()
+    async with SchedulerProcess(made) as process:
+
+        def end(call: Call) -> Fault | None:
+            if call.method != "patch_pod_condition":
+                return None
+            with made.cluster.changing(PODS, NAMESPACE, "low-1") as found:
+                found["status"]["phase"] = "Succeeded"
+            return Fault(delay_seconds=1)
+
+        process.api.scripts.append(end)
+        await process.until(lambda: is_bound(made))
+        await process.evictor.drain()
+
+        assert ["low-1"] == [name for name in made.pods() if name.startswith("low-")]
+        assert {} == process.evictor._by_victim
+
+
+@pytest.mark.parametrize("method", ["patch_pod_condition", "delete_pod"])
+async def test_a_pod_that_was_created_again_meanwhile_is_left_alone(method: str) -> None:
+    made = workloads()
+    async with SchedulerProcess(made) as process:
+
+        def again(call: Call) -> None:
+            if (call.method, call.name) == (method, "low-1"):
+                body = made.cluster.get(PODS, NAMESPACE, "low-1")
+                body["metadata"]["uid"] = "another life"
+                body["spec"].pop("nodeName", None)
+                body["status"] = {"phase": "Pending"}
+                made.cluster.put(PODS, body)
+
+        process.api.scripts.append(again)
+        await process.until(lambda: is_bound(made))
+
+        left = made.pods()["low-1"]
+        assert ("another life", "", False) == (left.uid, left.node, left.marked)
+        assert [] == made.marked()
+
+
+@pytest.mark.parametrize("method", ["nominate", "patch_pod_condition"])
+async def test_before_all_is_marked_nobody_goes(method: str) -> None:
+    made = workloads()
+    async with SchedulerProcess(made) as process:
+        refused = [Fault(ApiError(403, "forbidden"))] * 50
+        process.api.fail(method, *refused, name="high-1" if method == "nominate" else "low-2")
+        with pytest.raises(TimeoutError):
+            await process.until(lambda: is_bound(made), 30)
+
+        assert not any(method == "delete_pod" for method, _ in process.writes())
+        assert ([], {}) == (made.marked(), made.nominated())
+
+
+async def test_a_preemptor_that_is_deleted_meanwhile_takes_nobody_along() -> None:
+    made = workloads()
+    async with SchedulerProcess(made) as process:
+
+        def vanish(call: Call) -> Fault | None:
+            if (call.method, call.name) != ("patch_pod_condition", "low-3"):
+                return None
+            for name in ("high-0", "high-1"):
+                if name in made.pods():
+                    made.cluster.delete(PODS, NAMESPACE, name)
+            return Fault(delay_seconds=1)
+
+        process.api.scripts.append(vanish)
+        await process.until(lambda: "high-0" not in made.pods() and not made.marked())
+        await process.evictor.drain()
+
+        assert ["n1"] * VICTIMS == made.nodes("low")
+        assert ([], {}) == (made.marked(), made.nominated())
+
+
+async def test_who_finds_room_elsewhere_evicts_nobody() -> None:
+    made = workloads()
+    async with SchedulerProcess(made) as process:
+
+        def grow(call: Call) -> Fault | None:
+            if (call.method, call.name) != ("patch_pod_condition", "low-3"):
+                return None
+            offered = {"cpu": "4", "memory": "32Gi", "pods": "110"}
+            made.cluster.put(
+                NODES,
+                {
+                    "metadata": {"name": "n3"},
+                    "spec": {},
+                    "status": {
+                        "allocatable": offered,
+                        "conditions": [{"type": "Ready", "status": "True"}],
+                    },
+                },
+            )
+            return Fault(delay_seconds=5)
+
+        process.api.scripts.append(grow)
+        await process.until(lambda: is_bound(made) and not made.marked())
+        await process.evictor.drain()
+
+        assert ["n3"] * MEMBERS == made.nodes("high")
+        assert ["n1"] * VICTIMS == made.nodes("low")
+
+
+async def test_who_does_not_lead_any_more_writes_nothing() -> None:
+    made, leads = workloads(), True
+    async with SchedulerProcess(made, may_write=lambda: leads) as process:
+
+        def lose(call: Call) -> None:
+            nonlocal leads
+            leads = leads and (call.method, call.name) != ("patch_pod_condition", "low-1")
+
+        process.api.scripts.append(lose)
+        await process.until(lambda: not leads)
+        written = len(process.writes())
+        await process.evictor.drain()
+
+        assert ["n1"] * VICTIMS == made.nodes("low")
+        assert written == len(process.writes())

@@ -1,0 +1,48 @@
+"""What the Api port promises of lists, of the fake and of a real API server alike."""
+
+import pytest
+
+from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.model.refs import PodRef
+from integration.support import contract_servers
+from integration.support.contract_objects import UNSERVED, pod, pod_group
+from integration.support.contract_servers import Server
+
+
+async def test_objects_are_listed_by_uid(server: Server) -> None:
+    one, two = await pod(server, "w-0"), await pod(server, "w-1")
+
+    found = await server.api.uids(PODS)
+
+    assert {one.uid: one, two.uid: two} == {
+        uid: ref for uid, ref in found.items() if ref.namespace == server.namespace
+    }
+
+
+async def test_nodes_are_listed_without_a_namespace(server: Server) -> None:
+    name = f"node-of-{server.namespace}"
+    made = await server.create(NODES, {"metadata": {"name": name}})
+
+    found = await server.api.uids(NODES)
+
+    uid = made["metadata"]["uid"]
+    assert PodRef("", name, uid) == found[uid]
+
+
+async def test_a_kind_without_objects_is_an_empty_list(server: Server) -> None:
+    assert {} == await server.api.uids(contract_servers.UNUSED)
+
+
+async def test_a_custom_kind_without_objects_is_an_empty_list(server: Server) -> None:
+    group = await pod_group(server, POD_GROUPS)
+    await server.delete(POD_GROUPS, "train")
+
+    assert group["metadata"]["uid"] not in await server.api.uids(POD_GROUPS)
+
+
+async def test_the_list_of_a_kind_that_is_not_served_is_gone(server: Server) -> None:
+    with pytest.raises(ApiError) as gone:
+        await server.api.uids(UNSERVED)
+
+    assert Kind.GONE is gone.value.kind

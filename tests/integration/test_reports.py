@@ -1,0 +1,245 @@
+"""Events tell people of decisions: one an object and reason, and not again and again."""
+
+from dataclasses import replace
+from typing import Any
+
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import EVENTS
+from gang_scheduler.client.fake.faults import Fault
+from gang_scheduler.decode.gangs import membership
+from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.gangs import Problem, Reason
+from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.plan import Bind, Misfit, Plan, Preemption, Refused, Warned
+from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About, Events
+from gang_scheduler.report.gang_events import Reports
+from gang_scheduler.state.cache import Cache
+from support import builders
+
+Told = tuple[str, str, str, str]
+"""Type, reason, name of the object, note."""
+
+
+def unknown(layer: str) -> Problem:
+    return Problem(Reason.UNKNOWN_LAYER, f'layer "{layer}" is unknown')
+
+
+class Desk:
+    """Reports on the PodGroup `a`. `now` is in seconds."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+        self.api = FakeApi()
+        cache = Cache([builders.SCHEDULER])
+        said = builders.declaration("a")
+        cache.described("scheduling.sigs.k8s.io", said.uid, [said])
+        self.events = Events(self.api, clock=lambda: self.now)
+        self.reports = Reports(cache, self.events)
+
+    async def told(self, *plans: Plan) -> list[Told]:
+        """Report plans, a second apart, and return the Events that come of it."""
+        for plan in plans:
+            self.reports.planned(plan, int(self.now))
+            self.now += 1
+        while not self.events._queue.empty():
+            await self.events._send(self.events._queue.get_nowait())
+        return [
+            (each["type"], each["reason"], each["regarding"]["name"], each["note"])
+            for each in self.api.cluster.all(EVENTS)
+        ]
+
+
+async def test_a_warning_is_an_event_and_not_repeated() -> None:
+    plan = Plan(warned=(Warned(builders.gang("a"), unknown("x")),))
+
+    expected = [("Warning", "UnknownLayer", "a", 'layer "x" is unknown')]
+    assert expected == await Desk().told(plan, plan, plan)
+
+
+async def test_warnings_of_one_kind_are_one_event() -> None:
+    gang = builders.gang("a")
+    plan = Plan(warned=(Warned(gang, unknown("x")), Warned(gang, unknown("y"))))
+
+    expected = [("Warning", "UnknownLayer", "a", 'layer "x" is unknown; layer "y" is unknown')]
+    assert expected == await Desk().told(plan)
+
+
+async def test_a_gang_that_nobody_describes_is_warned_on_its_first_pod() -> None:
+    bound = builders.gang("b", pods=0, mates=[builders.pod("b-0", node="n1")])
+    plan = Plan(warned=(Warned(bound, unknown("x")),))
+
+    assert [("Warning", "UnknownLayer", "b-0", 'layer "x" is unknown')] == await Desk().told(plan)
+
+
+async def test_an_unknown_layer_that_holds_a_gang_up_is_an_invalid_gang() -> None:
+    waits = builders.gang("a")
+    problem = unknown("x")
+    plan = Plan(refused=(Refused(waits, problem.reason, waits.pending, detail=problem.message),))
+
+    assert [("Warning", "InvalidGang", "a", problem.message)] == await Desk().told(plan)
+
+
+async def test_what_is_wrong_now_is_told_at_once_in_other_words() -> None:
+    waits = builders.gang("a")
+    plans = [
+        Plan(refused=(Refused(waits, Reason.INVALID_SPEC, waits.pending, detail=words),))
+        for words in ("mode must be Strict", "minMember must be at most 2")
+    ]
+    desk = Desk()
+    await desk.told(plans[0])
+    desk.now += REPEAT_SECONDS / 2
+    await desk.told(plans[0])
+
+    told = await desk.told(plans[1])
+
+    assert ["mode must be Strict", "minMember must be at most 2"] == [note for *_, note in told]
+
+
+def full(*rejections: tuple[str, int]) -> Plan:
+    """Return a plan that finds no room for the gang, for these reasons."""
+    waits = builders.gang("a", pods=2)
+    misfit = Misfit(nodes=9, fits=0, needs=2, rejections=rejections)
+    return Plan(refused=(Refused(waits, Reason.UNSCHEDULABLE, waits.pending, misfit),))
+
+
+async def test_why_a_gang_waits_is_told_in_other_words_after_half_a_minute() -> None:
+    desk = Desk()
+    for _ in range(REWORD_SECONDS):
+        await desk.told(full(("Insufficient cpu", 9)))
+
+    told = await desk.told(full(("Insufficient memory", 9)))
+
+    assert ["Insufficient cpu", "Insufficient memory"] == [
+        "Insufficient " + note.partition("Insufficient ")[2].partition(".")[0] for *_, note in told
+    ]
+
+
+async def test_why_a_gang_waits_is_told_again_in_the_same_words_after_some_minutes() -> None:
+    desk = Desk()
+    for _ in range(REPEAT_SECONDS + REWORD_SECONDS):
+        await desk.told(full(("Insufficient cpu", 9)))
+
+    assert 2 == len(await desk.told())
+
+
+# Preemption.
+
+
+def preemption(*victims: Tenant, domain: Domain | None = None) -> Preemption:
+    gang = builders.gang("a")
+    return Preemption((gang,), (Bind(gang.pending[0], "n1"),), victims, domain=domain)
+
+
+def tenants(number: int, gang: str = "", **fields: Any) -> list[Tenant]:
+    names = [f"{gang or 'v'}-{i}" for i in range(number)]
+    return [builders.tenant(name, "n1", gang=gang, **fields) for name in names]
+
+
+async def test_a_preemptor_is_told_how_many_go_and_where() -> None:
+    plan = Plan(preemptions=(preemption(*tenants(12), domain=Domain("SpineLayer", ("s1",))),))
+
+    names = ", ".join(f"default/v-{i}" for i in range(10))
+    note = f"Evicting 12 pods to make room in SpineLayer/s1: {names} and 2 more"
+    assert [("Normal", "Preempting", "a", note)] == await Desk().told(plan, plan)
+
+
+async def test_a_preemptor_without_victims_waits_for_those_who_leave() -> None:
+    note = "Waiting for pods that are terminating to make room"
+    found = await Desk().told(Plan(preemptions=(preemption(),)))
+
+    assert [("Normal", "Preempting", "a", note)] == found
+
+
+async def test_who_only_gives_room_back_preempts_nobody() -> None:
+    given_back = Preemption((builders.gang("a"),), (), displaced=(builders.pod("b-0"),))
+
+    assert [] == await Desk().told(Plan(preemptions=(given_back,)))
+
+
+async def test_waiting_for_victims_is_no_failure() -> None:
+    waits = builders.gang("a")
+    plan = Plan(refused=(Refused(waits, Reason.WAITING_FOR_VICTIMS, waits.pending, detail="x"),))
+
+    assert [] == await Desk().told(plan)
+
+
+async def test_each_gang_of_the_victims_is_told_once_who_took_them() -> None:
+    desk = Desk()
+    desk.reports.preempted(preemption(*tenants(2, gang="g", owner="default/job")))
+
+    note = "Preempted by default/a: 2 members: g-0, g-1"
+    assert [("Normal", "Preempted", "g-0", note)] == await desk.told()
+
+
+async def test_a_victim_that_nobody_creates_again_is_told_so() -> None:
+    desk = Desk()
+    (victim,) = tenants(1)
+    key = membership.gang_of(victim.pod)
+    desk.reports.preempted(preemption(replace(victim, gang=key)))
+
+    note = "Preempted by default/a; it has no owner: nobody will create it again"
+    assert [("Warning", "Preempted", "v-0", note)] == await desk.told()
+
+
+async def test_a_preemption_that_is_given_up_is_told_with_the_reason() -> None:
+    desk = Desk()
+    desk.reports.withdrawn(preemption(), "a budget forbids it")
+
+    expected = [("Warning", "FailedScheduling", "a", "preemption: given up, a budget forbids it")]
+    assert expected == await desk.told()
+
+
+async def test_a_warning_is_told_at_once_after_other_news_of_the_same_reason() -> None:
+    desk = Desk()
+    about = About("v1", "Pod", "default", "a-0", "uid-a-0")
+    for note, warning in (("Evicting 1 pods", False), ("it hangs", True), ("it still hangs", True)):
+        desk.events.record(about, "Preempting", note, warning=warning)
+
+    expected = [
+        ("Normal", "Preempting", "a-0", "Evicting 1 pods"),
+        ("Warning", "Preempting", "a-0", "it hangs"),
+    ]
+    assert expected == await desk.told()
+
+
+async def test_an_event_without_an_answer_is_sent_once_more() -> None:
+    desk = Desk()
+    desk.api.fail("create_event", Fault(ApiError(0, "the connection was closed")))
+    plan = Plan(warned=(Warned(builders.gang("a"), unknown("x")),))
+
+    assert 1 == len(await desk.told(plan))
+
+
+async def test_an_event_that_is_refused_is_not() -> None:
+    desk = Desk()
+    desk.api.fail("create_event", Fault(ApiError(403, "its namespace is being deleted")))
+    plan = Plan(warned=(Warned(builders.gang("a"), unknown("x")),))
+
+    assert [] == await desk.told(plan)
+
+
+async def test_of_too_many_events_the_oldest_are_dropped() -> None:
+    desk = Desk()
+    for number in range(QUEUE_LENGTH + 1):
+        about = About("v1", "Pod", "default", f"a-{number}", f"uid-a-{number}")
+        desk.events.record(about, "Scheduled", "It is on n1")
+
+    told = await desk.told()
+
+    assert [f"a-{number}" for number in range(1, QUEUE_LENGTH + 1)] == [
+        name for _, _, name, _ in told
+    ]
+
+
+async def test_an_object_that_has_a_name_is_told_what_is_wrong_whatever_else_it_is() -> None:
+    desk = Desk()
+    why = InvalidField("metadata.labels", 5, "must be an object")
+
+    desk.reports.broken("Pod", {"metadata": {"name": "a", "namespace": 3, "uid": ["u"]}}, why)
+    for nameless in ({}, {"metadata": None}, {"metadata": "a"}, {"metadata": {"name": 5}}):
+        desk.reports.broken("Pod", nameless, why)
+
+    note = "left out: metadata.labels must be an object, not 5"
+    assert [("Warning", "FailedScheduling", "a", note)] == await desk.told()

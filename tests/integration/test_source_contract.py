@@ -1,0 +1,323 @@
+"""What every source promises, on a real API server: the cache comes to be what the server has."""
+
+import asyncio
+import contextlib
+import itertools
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gang_scheduler.api.kinds import (
+    CLUSTER_NETWORK_TOPOLOGIES,
+    NAMESPACES,
+    NODES,
+    POD_GROUPS,
+    PODS,
+    Resource,
+)
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.kubernetes import KubernetesApi
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.settings import PodSource
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.watch import kopf_source, list_watch
+from gang_scheduler.watch.kopf_source import KopfSource
+from gang_scheduler.watch.reflector import Reflector
+from gang_scheduler.watch.relist import Relist
+from gang_scheduler.watch.source import Source
+from gang_scheduler.watch.sweep import Sweep
+from integration.support import contract_servers
+from integration.support.breakable_link import BreakableLink
+from support.builders import SCHEDULER
+from tools import controlplane
+
+pytestmark = pytest.mark.e2e
+
+CRDS = Path(__file__).parents[2] / "crds"
+CRD_PATH = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+SWEEP_SECONDS = 1.0
+PATIENCE_SECONDS = 60.0
+
+numbers = itertools.count()
+
+
+@pytest.fixture(autouse=True)
+def blocking_is_an_error() -> Iterator[None]:
+    """Allow it, other than elsewhere: Kopf reads files on the event loop."""
+    return iter(())
+
+
+class Watched:
+    """A control plane that a source watches. What tests do to it goes past the link."""
+
+    def __init__(self, plane: controlplane.ControlPlane, link: BreakableLink, cache: Cache) -> None:
+        self.plane = plane
+        self.link = link
+        self.cache = cache
+        self.namespace = f"sources-{next(numbers)}"
+
+    async def create(self, resource: Resource, name: str, **fields: Any) -> str:
+        """Create an object and return its uid; one in the namespace, if its kind has any."""
+        namespace = "" if resource in (NODES, NAMESPACES, CLUSTER_NETWORK_TOPOLOGIES) else None
+        path = resource.path(self.namespace if namespace is None else "")
+        made = await self._request("POST", path, {"metadata": {"name": name}, **fields})
+        return str(made["metadata"]["uid"])
+
+    async def pod(self, name: str) -> str:
+        """Create a pod that no scheduler takes, and return its uid."""
+        containers = [{"name": "c", "image": "example.com/none"}]
+        spec = {"schedulerName": "nobody", "containers": containers}
+        return await self.create(PODS, f"{self.namespace}-{name}", spec=spec)
+
+    async def delete_pod(self, name: str) -> None:
+        """Delete a pod."""
+        path = PODS.path(self.namespace, f"{self.namespace}-{name}")
+        await self._request("DELETE", path)
+
+    async def bind(self, name: str, node: str) -> None:
+        """Bind a pod."""
+        path = PODS.path(self.namespace, f"{self.namespace}-{name}") + "/binding"
+        target = {"kind": "Node", "name": node}
+        metadata = {"name": f"{self.namespace}-{name}"}
+        await self._request("POST", path, {"metadata": metadata, "target": target})
+
+    def pods(self) -> dict[str, str]:
+        """Return the nodes of the pods of this test, as the cache has them."""
+        found = (pod for pod in self.cache.pods() if pod.namespace == self.namespace)
+        return {pod.name.rpartition("-")[2]: pod.node for pod in found}
+
+    async def until(self, done: Callable[[], bool]) -> None:
+        """Wait until something is so."""
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while not done():  # noqa: ASYNC110 - what is waited for has no event of its own.
+                await asyncio.sleep(0.02)
+
+    async def _request(self, method: str, path: str, body: Any = None) -> Any:
+        return await asyncio.to_thread(self.plane.request, method, path, body)
+
+
+def source_of(kind: PodSource, connection: Connection, cache: Cache) -> Source:
+    """Return a source as the operator makes it."""
+    intake = Intake(cache)
+    if kind is PodSource.REFLECTOR:
+        return Reflector(connection, intake)
+    sweep = Sweep(KubernetesApi(connection), cache, intake, SWEEP_SECONDS)
+    return KopfSource(connection, intake, sweep, Relist(connection, cache, intake))
+
+
+@contextlib.asynccontextmanager
+async def running(source: Source) -> AsyncIterator[None]:
+    """Let a source run, from complete lists on."""
+    task = asyncio.create_task(source.run())
+    await asyncio.wait_for(source.complete(), PATIENCE_SECONDS)
+    yield
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+
+
+@pytest.fixture(params=list(PodSource))
+def kind(request: pytest.FixtureRequest, plane: controlplane.ControlPlane) -> PodSource:  # noqa: ARG001 - the control plane starts outside of any event loop.
+    found: PodSource = request.param
+    return found
+
+
+@pytest.fixture
+async def watched(
+    plane: controlplane.ControlPlane, kind: PodSource
+) -> AsyncIterator[tuple[Watched, Source]]:
+    """Give a namespace of the test's own, with a pod `old` in it, and a source that can start."""
+    cache = Cache([SCHEDULER])
+    async with BreakableLink(plane.url) as link:
+        configuration = contract_servers.configuration(plane)
+        configuration.host = link.url
+        found = Watched(plane, link, cache)
+        await found.create(NAMESPACES, found.namespace)
+        await found.pod("old")
+        async with Connection(configuration) as connection:
+            yield found, source_of(kind, connection, cache)
+
+
+Given = tuple[Watched, Source]
+
+
+async def test_after_the_first_lists_all_that_was_there_is_known(watched: Given) -> None:
+    found, source = watched
+    spec = {"minMember": 2}
+    group = await found.create(
+        POD_GROUPS, "g", apiVersion="scheduling.sigs.k8s.io/v1alpha1", kind="PodGroup", spec=spec
+    )
+
+    async with running(source):
+        assert {"old": ""} == found.pods()
+        assert group in found.cache.uids(POD_GROUPS)
+
+
+async def test_changes_are_told(watched: Given) -> None:
+    found, source = watched
+    async with running(source):
+        await found.pod("new")
+        await found.until(lambda: "new" in found.pods())
+        await found.bind("new", "n1")
+        await found.until(lambda: found.pods()["new"] == "n1")
+        await found.delete_pod("old")
+
+        await found.until(lambda: found.pods() == {"new": "n1"})
+
+
+async def test_kinds_without_a_namespace_are_told(watched: Given) -> None:
+    found, source = watched
+    async with running(source):
+        node = await found.create(NODES, found.namespace)
+        namespace = await found.create(NAMESPACES, f"{found.namespace}-b")
+
+        await found.until(lambda: node in found.cache.uids(NODES))
+        await found.until(lambda: namespace in found.cache.uids(NAMESPACES))
+
+
+async def test_what_happens_during_an_outage_is_known_afterwards(watched: Given) -> None:
+    found, source = watched
+    async with running(source):
+        await found.pod("gone")
+        await found.pod("bound")
+        await found.until(lambda: {"old", "gone", "bound"} == found.pods().keys())
+
+        found.link.cut()
+        await found.delete_pod("gone")
+        await found.bind("bound", "n1")
+        await found.pod("new")
+        await asyncio.sleep(1)
+        found.link.mend()
+
+        await found.until(lambda: found.pods() == {"old": "", "bound": "n1", "new": ""})
+        await source.catch_up()
+
+
+async def test_an_api_server_that_forgot_the_version_is_listed_anew(watched: Given) -> None:
+    found, source = watched
+    async with running(source):
+        await found.pod("gone")
+        await found.until(lambda: {"old", "gone"} == found.pods().keys())
+
+        found.link.cut()
+        await found.delete_pod("gone")
+        # Its memory begins with its start.
+        await asyncio.to_thread(found.plane.restart, "kube-apiserver", graceful=True)
+        await found.pod("new")
+        found.link.mend()
+
+        await found.until(lambda: found.pods() == {"old": "", "new": ""})
+
+
+async def test_what_a_stalled_watch_does_not_tell_is_known_to_who_catches_up(
+    watched: Given,
+) -> None:
+    found, source = watched
+    async with running(source):
+        await found.pod("gone")
+        await found.pod("bound")
+        await found.until(lambda: {"old", "gone", "bound"} == found.pods().keys())
+
+        stalled = found.link.stall()
+        await found.delete_pod("gone")
+        await found.bind("bound", "n1")
+        await found.pod("new")
+        await source.catch_up()
+
+        now = {"old": "", "bound": "n1", "new": ""}
+        assert now == found.pods()
+        # What comes late is no news.
+        stalled.set()
+        await found.pod("last")
+        await found.until(lambda: "last" in found.pods())
+        assert {**now, "last": ""} == found.pods()
+
+
+async def test_a_watch_that_stalls_is_begun_again(
+    watched: Given, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found, source = watched
+    monkeypatch.setattr(list_watch, "SILENT_SECONDS", 1.0)
+    monkeypatch.setattr(kopf_source, "SILENT_SECONDS", 1.0)
+    async with running(source):
+        stalled = found.link.stall()
+        await found.pod("new")
+
+        await found.until(lambda: "new" in found.pods())
+        stalled.set()
+
+
+class Trees:
+    """The CRD of ClusterNetworkTopology, which a user installs, uses and removes."""
+
+    def __init__(self, found: Watched) -> None:
+        self._found = found
+        self._crd = yaml.safe_load(
+            (CRDS / "clusternetworktopologies.scheduling.koordinator.sh.yaml").read_text()
+        )
+
+    async def install(self) -> None:
+        """Install the CRD."""
+        await asyncio.to_thread(self._found.plane.request, "POST", CRD_PATH, self._crd)
+        name = f"crd/{CLUSTER_NETWORK_TOPOLOGIES.name}"
+        await self._kubectl("wait", "--for=condition=Established", name)
+
+    async def create(self) -> str:
+        """Create a tree of racks, and return its uid."""
+        layer = {"topologyLayer": "RackLayer", "labelKey": ["rack"], "parentTopologyLayer": ""}
+        return await self._found.create(
+            CLUSTER_NETWORK_TOPOLOGIES,
+            "default",
+            apiVersion=CLUSTER_NETWORK_TOPOLOGIES.api_version,
+            kind="ClusterNetworkTopology",
+            spec={"networkTopologySpec": [layer]},
+        )
+
+    async def remove(self) -> None:
+        """Remove the CRD, and with it all trees."""
+        name = CLUSTER_NETWORK_TOPOLOGIES.name
+        await self._kubectl("delete", "crd", name, "--ignore-not-found")
+
+    def known(self) -> Collection[str]:
+        """Return the uids of those in the cache."""
+        return self._found.cache.uids(CLUSTER_NETWORK_TOPOLOGIES)
+
+    async def _kubectl(self, *words: str) -> None:
+        await asyncio.to_thread(self._found.plane.kubectl, *words)
+
+
+@pytest.fixture
+async def trees(watched: Given) -> AsyncIterator[Trees]:
+    found, _ = watched
+    installed = Trees(found)
+    yield installed
+    await installed.remove()
+
+
+async def test_a_kind_is_watched_for_as_long_as_its_crd_is_there(
+    watched: Given, trees: Trees
+) -> None:
+    found, source = watched
+    async with running(source):
+        await trees.install()
+        uid = await trees.create()
+        await found.until(lambda: uid in trees.known())
+        await trees.remove()
+
+        await found.until(lambda: not trees.known())
+
+
+async def test_a_kind_is_watched_of_whose_crd_no_watch_told(watched: Given, trees: Trees) -> None:
+    found, source = watched
+    async with running(source):
+        found.link.cut()
+        await trees.install()
+        uid = await trees.create()
+        # Its memory begins with its start.
+        await asyncio.to_thread(found.plane.restart, "kube-apiserver", graceful=True)
+        found.link.mend()
+
+        await found.until(lambda: uid in trees.known())

@@ -1,0 +1,381 @@
+"""What users read is current, and written no more often than it changes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, NODES, POD_GROUPS, PODS, Resource
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import Change, FakeCluster
+from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.faults import Fault
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.model.plan import Bind
+from gang_scheduler.report import status_writer as status
+from gang_scheduler.report.status_writer import StatusWriter
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.state.cache import Cache
+from support import api_objects, builders
+
+NAMESPACE = "default"
+
+
+class Office:
+    """A cache that sees a fake cluster at once, and the writer of statuses. `now` is in seconds."""
+
+    def __init__(self, *, without_status: tuple[Resource, ...] = ()) -> None:
+        self.now = 1000
+        self.cluster = FakeCluster(without_status=without_status)
+        self.api = FakeApi(self.cluster)
+        self.cache = Cache([builders.SCHEDULER])
+        self.writer = StatusWriter(
+            self.api, self.cache, interval_seconds=1, concurrency=2, clock=lambda: self.now
+        )
+        intake = Intake(self.cache)
+        taken = {
+            POD_GROUPS: intake.pod_group,
+            PODS: intake.pod,
+            NODES: intake.node,
+            CLUSTER_NETWORK_TOPOLOGIES: intake.topology,
+        }
+
+        def hear(resource: Resource, change: Change, document: Document) -> None:
+            if resource in taken:
+                taken[resource]({"type": change, "object": document})
+
+        self.cluster.watchers.append(hear)
+
+    def gang(self, name: str, minimum: int, pods: int) -> None:
+        """Add a PodGroup and pods of it."""
+        self.cluster.put(POD_GROUPS, api_objects.pod_group_body(name, min_member=minimum))
+        for i in range(pods):
+            labels = {builders.POD_GROUP_LABEL: name}
+            self.cluster.put(PODS, api_objects.pod_body(f"{name}-{i}", metadata={"labels": labels}))
+
+    def spines(self, **nodes: str) -> None:
+        """Add nodes by spine, and the topology of the spines; or move them."""
+        layers = [
+            {"topologyLayer": "SpineLayer", "labelKey": ["spine"]},
+            {"topologyLayer": "NodeTopologyLayer", "parentTopologyLayer": "SpineLayer"},
+        ]
+        body = {
+            "apiVersion": "scheduling.koordinator.sh/v1alpha1",
+            "kind": "ClusterNetworkTopology",
+            "metadata": {"name": "default", "uid": "uid-default"},
+            "spec": {"networkTopologySpec": layers},
+        }
+        self.cluster.put(CLUSTER_NETWORK_TOPOLOGIES, body)
+        for name, spine in nodes.items():
+            labels = {"labels": {"spine": spine}}
+            self.cluster.put(NODES, api_objects.node_body(name, metadata=labels))
+
+    async def flush_and_wait(self, seconds: int) -> list[str]:
+        """Let time pass and write; return the reason that the third member is told, "" for none."""
+        self.now += seconds
+        await self.writer.flush()
+        return conditions(self, "a-2")
+
+    def assume(self, *names: str) -> None:
+        """Begin to bind pods."""
+        for name in names:
+            pod = self.cache.pod(f"uid-{name}")
+            assert pod is not None
+            self.cache.assume(Bind(pod, "n0"))
+
+    def bind(self, name: str) -> None:
+        """Have a pod on its node."""
+        with self.cluster.changing(PODS, NAMESPACE, name) as body:
+            body["spec"]["nodeName"] = "n0"
+
+    async def look(self, seconds: int = 1) -> None:
+        """Let time pass, run a cycle that binds nobody, and write what is due."""
+        self.now += seconds
+        plan = schedule(self.cache.snapshot(self.now), PROFILES["binpack"])
+        for refused in plan.refused:
+            self.cache.gangs.refused(refused, self.now)
+        await self.writer.flush()
+
+    def phase(self, name: str) -> str | None:
+        """Return the phase that is written on a PodGroup."""
+        return self.written(name, "phase")
+
+    def written(self, name: str, field: str) -> str | None:
+        """Return a field of the status that is written on a PodGroup."""
+        status: Mapping[str, Any] = self.cluster.get(POD_GROUPS, NAMESPACE, name).get("status", {})
+        return status.get(field)
+
+    def writes(self, method: str) -> int:
+        """Return how many writes of a kind were sent."""
+        return sum(call.method == method for call in self.api.calls)
+
+
+def conditions(office: Office, *names: str) -> list[str]:
+    """Return the reasons of the conditions of pods, "" for none."""
+    pods = (office.cache.pod(f"uid-{name}") for name in names)
+    return [pod.unscheduled[0] if pod and pod.unscheduled else "" for pod in pods]
+
+
+async def test_a_status_is_written_once_for_as_long_as_nothing_changes() -> None:
+    office = Office()
+    office.gang("a", 2, pods=1)
+
+    for _ in range(5):
+        await office.look()
+
+    assert ("Pending", 1) == (office.phase("a"), office.writes("patch_status"))
+
+
+async def test_a_gang_that_is_being_bound_is_told_of_once_it_is() -> None:
+    office = Office()
+    office.gang("a", 2, pods=2)
+    office.assume("a-0", "a-1")
+    await office.look()
+    office.bind("a-0")
+    await office.look()
+    before = office.phase("a")
+
+    office.bind("a-1")
+    await office.look()
+
+    assert (None, "Scheduled") == (before, office.phase("a"))
+    assert 1 == office.writes("patch_status")
+
+
+async def test_a_gang_that_is_being_bound_for_long_is_told_of() -> None:
+    office = Office()
+    office.gang("a", 2, pods=2)
+    office.assume("a-0", "a-1")
+    await office.look()
+
+    await office.look(seconds=status.QUIET_SECONDS)
+
+    assert "PreScheduling" == office.phase("a")
+    assert 1 == office.writes("patch_status")
+
+
+async def test_what_another_scheduler_tells_of_its_gang_is_left_alone() -> None:
+    office = Office()
+    told = {**api_objects.pod_group_body("a", min_member=1), "status": {"phase": "Running"}}
+    office.cluster.put(PODS, api_objects.pod_body("a-0", gang="a", schedulerName="another"))
+    office.cluster.put(POD_GROUPS, told)
+    await office.look()
+    before = office.phase("a")
+
+    office.cluster.delete(PODS, NAMESPACE, "a-0")
+    office.gang("a", 1, pods=1)
+    await office.look()
+
+    assert ("Running", "Scheduling") == (before, office.phase("a"))
+
+
+async def test_of_a_gang_whose_pods_name_another_scheduler_it_is_told_that_it_has_none() -> None:
+    office = Office()
+    office.gang("a", 1, pods=0)
+    office.cluster.put(PODS, api_objects.pod_body("a-0", gang="a", schedulerName="another"))
+
+    await office.look()
+
+    assert "Pending" == office.phase("a")
+
+
+async def test_a_gang_that_was_ours_is_told_of_when_only_strangers_are_left() -> None:
+    office = Office()
+    office.gang("a", 1, pods=1)
+    office.cluster.put(PODS, api_objects.pod_body("b", gang="a", schedulerName="another"))
+    await office.look()
+
+    office.cluster.delete(PODS, NAMESPACE, "a-0")
+    await office.look()
+
+    assert "Pending" == office.phase("a")
+
+
+async def test_a_pod_group_that_is_created_again_gets_its_status_again() -> None:
+    office = Office()
+    office.gang("a", 2, pods=0)
+    await office.look()
+    office.cluster.delete(POD_GROUPS, NAMESPACE, "a")
+    body = api_objects.pod_group_body("a", min_member=2)
+    body["metadata"]["uid"] = "another life"
+
+    office.cluster.put(POD_GROUPS, body)
+    await office.look()
+
+    assert "Pending" == office.phase("a")
+
+
+async def test_without_a_status_subresource_a_status_is_not_written_for_ever() -> None:
+    office = Office(without_status=(POD_GROUPS,))
+    office.gang("a", 2, pods=1)
+
+    for _ in range(5):
+        await office.look()
+
+    assert ("Pending", True) == (office.phase("a"), office.writes("patch_status") <= 2)
+
+
+async def test_a_write_that_failed_is_sent_again() -> None:
+    office = Office()
+    office.gang("a", 2, pods=1)
+    office.api.fail("patch_status", Fault(ApiError(503, "not now")))
+
+    await office.look()
+    before = office.phase("a")
+    await office.look()
+
+    assert (None, "Pending") == (before, office.phase("a"))
+
+
+async def test_pods_are_told_after_a_while_and_once_that_members_are_missing() -> None:
+    office = Office()
+    office.gang("a", 3, pods=2)
+
+    await office.look()
+    early = office.writes("patch_pod_condition")
+    await office.look(status.QUIET_SECONDS)
+    for _ in range(3):
+        await office.look()
+
+    assert (0, 2) == (early, office.writes("patch_pod_condition"))
+
+
+async def test_where_a_gang_is_is_written_with_the_rest() -> None:
+    office = Office()
+    office.spines(n1="s1", n2="s1", n3="s2")
+    office.gang("a", 2, pods=0)
+    for i, node in enumerate(["n1", "n2"]):
+        office.cluster.put(PODS, api_objects.pod_body(f"a-{i}", gang="a", nodeName=node))
+
+    for _ in range(3):
+        await office.look()
+
+    found = (office.written("a", "domain"), office.writes("patch_status"))
+    assert ("SpineLayer/s1", 1) == found
+
+
+async def test_a_node_that_moves_takes_its_gangs_to_another_domain() -> None:
+    office = Office()
+    office.spines(n1="s1", n2="s1")
+    office.gang("a", 2, pods=0)
+    for i, node in enumerate(["n1", "n2"]):
+        office.cluster.put(PODS, api_objects.pod_body(f"a-{i}", gang="a", nodeName=node))
+    await office.look()
+
+    before = office.written("a", "domain"), office.writes("patch_status")
+    office.spines(n2="s2")
+    await office.look()
+
+    assert ("SpineLayer/s1", 1) == before
+    assert (None, 2) == (office.written("a", "domain"), office.writes("patch_status"))
+
+
+async def test_what_was_told_of_gangs_that_are_gone_is_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(status, "MOST_GONE", 3)
+    office = Office()
+    for i in range(10):
+        office.gang(f"g{i}", 1, pods=0)
+        await office.look()
+        office.cluster.delete(POD_GROUPS, NAMESPACE, f"g{i}")
+
+    await office.look()
+
+    assert len(office.writer._told) <= 4
+
+
+class FullOffice(Office):
+    """One in which the gang `a` waits, of three pods; `room` is for how many there is room."""
+
+    def __init__(self, room: int) -> None:
+        super().__init__()
+        self.room(room)
+        self.gang("a", 3, pods=3)
+
+    def room(self, pods: int) -> None:
+        """Set for how many pods there is room."""
+        offered = {"cpu": str(pods), "memory": "32Gi", "pods": "110"}
+        self.cluster.put(NODES, api_objects.node_body("n1", allocatable=offered))
+
+    def said(self) -> str:
+        """Return the message of the condition Scheduled."""
+        conditions = self.cluster.get(POD_GROUPS, NAMESPACE, "a")["status"]["conditions"]
+        (found,) = [each["message"] for each in conditions if each["type"] == "Scheduled"]
+        return str(found)
+
+
+async def test_other_numbers_in_a_message_are_written_after_a_while() -> None:
+    office = FullOffice(room=2)
+    await office.look()
+    office.room(1)
+
+    await office.look()
+    before = office.said()
+    for _ in range(status.REWORD_SECONDS):
+        await office.look()
+
+    assert ("2 of the 3" in before, "1 of the 3" in office.said()) == (True, True)
+    assert 2 == office.writes("patch_status")
+
+
+async def test_another_reason_in_a_message_is_written_at_once() -> None:
+    office = FullOffice(room=2)
+    await office.look()
+    office.cluster.put(NODES, api_objects.node_body("n1", unschedulable=True))
+
+    await office.look()
+
+    assert office.said().startswith("0/1 nodes are available: 1 node(s) were unschedulable.")
+
+
+async def test_a_timeout_is_written_though_the_reason_is_the_same() -> None:
+    office = FullOffice(room=2)
+    await office.look()
+
+    await office.look(601)
+
+    conditions = office.cluster.get(POD_GROUPS, NAMESPACE, "a")["status"]["conditions"]
+    assert "SchedulingTimeout" in [each["type"] for each in conditions]
+
+
+async def test_surplus_that_no_verdict_speaks_of_is_told_why_it_waits() -> None:
+    office = Office()
+    office.gang("a", 2, pods=3)
+    office.assume("a-0", "a-1")
+    for name in ("a-0", "a-1"):
+        office.bind(name)
+    early = await office.flush_and_wait(0)
+
+    late = await office.flush_and_wait(status.QUIET_SECONDS)
+
+    assert ([""], ["Unschedulable"]) == (early, late)
+
+
+async def test_members_that_come_while_others_wait_for_claims_are_told_so() -> None:
+    office = Office()
+    office.gang("a", 2, pods=3)
+    office.assume("a-0", "a-1")
+    office.cache.gangs.hold(builders.gang_key("a"))
+    early = await office.flush_and_wait(0)
+
+    await office.flush_and_wait(status.QUIET_SECONDS)
+    late = await office.flush_and_wait(status.QUIET_SECONDS)
+
+    assert ([""], ["WaitingForVolumes"]) == (early, late)
+
+
+async def test_a_verdict_takes_the_place_of_what_was_said_without_one() -> None:
+    office = Office()
+    office.gang("a", 1, pods=3)
+    await office.flush_and_wait(0)
+    before = await office.flush_and_wait(status.QUIET_SECONDS)
+
+    plan = schedule(office.cache.snapshot(office.now), PROFILES["binpack"])
+    for refused in plan.refused:
+        office.cache.gangs.refused(refused, office.now)
+    after = await office.flush_and_wait(status.REWORD_SECONDS)
+
+    assert (["WaitingForGangs"], ["Unschedulable"]) == (before, after)

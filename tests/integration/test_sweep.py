@@ -1,0 +1,167 @@
+"""A sweep finds what no watch has told, also of whole kinds; the first lists ask for none."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+
+from gang_scheduler.api.kinds import PODS
+from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import FakeCluster
+from gang_scheduler.client.fake.faults import Fault
+from gang_scheduler.client.port import Body
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.watch.sweep import (
+    AFTER_LIST_SECONDS,
+    KINDS,
+    LIST_AGAIN_SECONDS,
+    LOOK_FOR_KINDS_SECONDS,
+    STALLS,
+    KindsNotWatchedError,
+    Sweep,
+)
+from support import api_objects, builders
+
+pytestmark = pytest.mark.looptime
+
+NAMES = ("a", "b")
+
+
+class Watch:
+    """Two pods on a fake API server, and what a watch of them tells a cache."""
+
+    def __init__(self) -> None:
+        self.cluster = FakeCluster()
+        self.api = FakeApi(self.cluster)
+        self.cache = Cache([builders.SCHEDULER])
+        self.intake = Intake(self.cache)
+        self.sweep = Sweep(self.api, self.cache, self.intake, interval_seconds=3600)
+        for name in NAMES:
+            self.cluster.put(PODS, api_objects.pod_body(name))
+
+    def list(self) -> None:
+        """List all pods that there are."""
+        for body in self.cluster.all(PODS):
+            self.told_of(body)
+
+    def told_of(self, body: Body) -> None:
+        """Take in one pod of a list."""
+        self.sweep.listed(PODS, body["metadata"]["uid"])
+        self.intake.pod({"type": None, "object": body})
+
+    async def start(self, *steps: Callable[[], None]) -> None:
+        """Start, with these steps before the first lists are complete."""
+        started = asyncio.create_task(self.sweep.wait_until_complete())
+        await asyncio.sleep(1)
+        for step in steps:
+            step()
+        await started
+
+    async def run(self) -> None:
+        """Let it run for long enough to do what it was asked for."""
+        running = asyncio.create_task(self.sweep.run())
+        await asyncio.sleep(2 * AFTER_LIST_SECONDS)
+        running.cancel()
+
+    def pods(self) -> set[str]:
+        """Return the names of those in the cache."""
+        return {pod.name for pod in self.cache.pods()}
+
+
+async def test_the_first_lists_ask_for_no_sweep() -> None:
+    watch = Watch()
+    await watch.start(watch.list)
+    watch.cluster.delete(PODS, "default", "a")
+
+    await watch.run()
+
+    assert {"a", "b"} == watch.pods()
+
+
+async def test_who_was_deleted_before_a_second_list_during_the_start_is_swept() -> None:
+    watch = Watch()
+    await watch.start(
+        watch.list,
+        lambda: watch.cluster.delete(PODS, "default", "a"),
+        watch.list,
+    )
+
+    await watch.run()
+
+    assert {"b"} == watch.pods()
+
+
+async def test_a_start_at_which_nothing_more_comes_of_a_kind_is_no_start() -> None:
+    watch = Watch()
+
+    with pytest.raises(KindsNotWatchedError, match="pods"):
+        await watch.start()
+
+
+async def test_a_list_that_takes_long_has_longer_at_the_next_start() -> None:
+    watch = Watch()
+    with pytest.raises(KindsNotWatchedError):
+        await watch.start()
+    started = asyncio.create_task(watch.sweep.wait_until_complete())
+    await asyncio.sleep((STALLS + 2) * LIST_AGAIN_SECONDS)
+    watch.list()
+
+    await started
+
+    assert set(NAMES) == watch.pods()
+
+
+async def test_a_start_may_be_slow_as_long_as_something_comes() -> None:
+    watch = Watch()
+    for number in range(20):
+        watch.cluster.put(PODS, api_objects.pod_body(f"slow-{number}"))
+    started = asyncio.create_task(watch.sweep.wait_until_complete())
+    for body in list(watch.cluster.all(PODS)):
+        await asyncio.sleep(2 * LIST_AGAIN_SECONDS)
+        watch.told_of(body)
+
+    await started
+
+    assert 20 + len(NAMES) == len(watch.pods())
+
+
+async def test_a_kind_of_which_nothing_is_told_is_found() -> None:
+    watch = Watch()
+
+    with pytest.raises(KindsNotWatchedError, match="pods"):
+        await asyncio.wait_for(watch.sweep.look_for_kinds(), 3 * LOOK_FOR_KINDS_SECONDS)
+
+
+async def test_a_kind_whose_watch_is_only_late_is_watched() -> None:
+    watch = Watch()
+    looking = asyncio.create_task(watch.sweep.look_for_kinds())
+    await asyncio.sleep(1.5 * LOOK_FOR_KINDS_SECONDS)
+    watch.list()
+
+    await asyncio.sleep(10 * LOOK_FOR_KINDS_SECONDS)
+
+    assert not looking.done()
+    looking.cancel()
+
+
+async def test_a_kind_with_nothing_but_objects_left_out_is_watched() -> None:
+    watch = Watch()
+    watch.intake.broken |= {body["metadata"]["uid"] for body in watch.cluster.all(PODS)}
+    looking = asyncio.create_task(watch.sweep.look_for_kinds())
+
+    await asyncio.sleep(10 * LOOK_FOR_KINDS_SECONDS)
+
+    assert not looking.done()
+    looking.cancel()
+
+
+async def test_an_answer_that_there_are_no_pods_at_all_is_not_believed() -> None:
+    watch = Watch()
+    watch.list()
+    watch.api.fail("uids", *[Fault(ApiError(404, "not found"))] * len(KINDS))
+
+    await watch.sweep.sweep_all()
+
+    assert set(NAMES) == watch.pods()

@@ -1,0 +1,206 @@
+"""A fake cluster with the binder and the cache on it, joined as the operator joins them."""
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any, Self
+
+from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS, Resource
+from gang_scheduler.apply.binder import Binder, GangBinding
+from gang_scheduler.apply.volume_binder import HOLD_SECONDS, Claims
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import Change, FakeCluster
+from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.decode import nodes as node_decode
+from gang_scheduler.decode import volumes as volume_decode
+from gang_scheduler.decode.gangs import gang_specs
+from gang_scheduler.decode.pods import pod as pod_decode
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.state.cache import Cache
+from support import api_objects, builders
+
+CPU_A_NODE = 4
+ECHO_SECONDS = 0.05
+
+
+class BinderHarness:
+    """Use as an async context manager: the binder and the watch run inside.
+
+    `finished` are the bindings that the binder reported; `crowded` are the nodes that ever had
+    more pods on them than fit. Pods ask for one CPU each.
+    """
+
+    def __init__(
+        self,
+        nodes: int = 2,
+        *,
+        concurrency: int = 4,
+        may_write: Callable[[], bool] = lambda: True,
+        hold_seconds: float = HOLD_SECONDS,
+        tell: Callable[[Gang, str], None] = lambda *_: None,
+        echo_seconds: Callable[[], float] = lambda: ECHO_SECONDS,
+    ) -> None:
+        self.cluster = FakeCluster()
+        self.api = FakeApi(self.cluster)
+        self.cache = Cache([builders.SCHEDULER])
+        claims = Claims(
+            *(self.api, self.cache, concurrency),
+            hold_seconds=hold_seconds,
+            may_write=may_write,
+            tell=tell,
+        )
+        self.binder = Binder(self.api, self.cache, concurrency, may_write, claims)
+        self.binder.finished = self._finished
+        self.finished: list[GangBinding] = []
+        self.crowded: set[str] = set()
+        self._node_by_uid: dict[str, str] = {}
+        self._room: dict[str, int] = {}
+        self._echo_seconds = echo_seconds
+        self._watch: asyncio.Queue[tuple[float, Resource, Change, Document]] = asyncio.Queue()
+        self._tasks: list[asyncio.Task[None]] = []
+        self.cluster.watchers += [self._count, self._hear]
+        for number in range(nodes):
+            self.node(f"n{number}", CPU_A_NODE)
+
+    async def __aenter__(self) -> Self:
+        self._tasks = [asyncio.create_task(each()) for each in (self.binder.run, self._listen)]
+        await self.quiet()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    def node(self, name: str, cpu: int, **spec: Any) -> None:
+        """Add a node."""
+        self._room[name] = cpu
+        offered = {"cpu": str(cpu), "memory": "32Gi", "pods": "110"}
+        labels = {"labels": {"kubernetes.io/hostname": name}}
+        body = api_objects.node_body(name, allocatable=offered, metadata=labels, **spec)
+        self.cluster.put(NODES, body)
+
+    def gang(self, name: str, pods: int) -> None:
+        """Add a rigid gang and its pods, `<name>-<i>`."""
+        self.cluster.put(POD_GROUPS, api_objects.pod_group_body(name, min_member=pods))
+        for number in range(pods):
+            self.pod(f"{name}-{number}", name)
+
+    def pod(self, name: str, gang: str, uid: str = "") -> None:
+        """Add a pod of a gang, or replace it by another one of its name."""
+        metadata = {"uid": uid or f"uid-{name}"}
+        self.cluster.put(PODS, api_objects.pod_body(name, gang=gang, metadata=metadata))
+
+    async def quiet(self) -> None:
+        """Wait until everything submitted is settled and the watch has told all of it."""
+        await self.binder.drain()
+        await self._watch.join()
+
+    def cycle(self) -> Plan:
+        """Plan what is due and submit it, as the loop does."""
+        now = int(asyncio.get_running_loop().time())
+        plan = schedule(self.cache.snapshot(now), PROFILES["binpack"])
+        for placed in plan.placed:
+            self.cache.gangs.placed(placed.gang.key)
+            self.binder.submit(placed, "plan")
+        for refused in plan.refused:
+            self.cache.gangs.refused(refused, now)
+        return plan
+
+    async def cycles(self, done: Callable[[], bool], seconds: float = 1000) -> None:
+        """Make cycles until a condition holds."""
+        async with asyncio.timeout(seconds):
+            while not done():
+                self.cycle()
+                await asyncio.sleep(0.1)
+            await self.quiet()
+
+    def truth(self) -> dict[str, str]:
+        """Return the node of every pod by uid, as the API server has it."""
+        return {pod.uid: pod.node for pod in self._pods()}
+
+    def belief(self) -> dict[str, str]:
+        """Return the same as the cache has it."""
+        return {pod.uid: pod.node for pod in self.cache.pods()}
+
+    def nodes(self) -> dict[str, str]:
+        """Return the node of every pod by name."""
+        return {pod.name: pod.node for pod in self._pods()}
+
+    def all_bound(self) -> bool:
+        """Tell whether every pod has a node, in truth."""
+        return all(self._node_by_uid.values())
+
+    def assert_the_cache_is_right(self) -> None:
+        """Check what the cache believes, of pods and of room, against the API server."""
+        assert self.truth() == self.belief()
+        assert [] == [pod.name for pod in self.cache.pods() if pod.assumed]
+        assert set() == self.crowded
+        used = Counter(node for node in self.truth().values() if node)
+        table = self.cache.room.table()
+        cpu = table.axis["cpu"]
+        taken = table.allocatable[:, cpu] - self.cache.room.free()[:, cpu]
+        names = [node.name for node in table.nodes]
+        assert [used[name] * 1000 for name in names] == taken.tolist()
+
+    def _pods(self) -> Iterator[Pod]:
+        return (pod_decode.pod(body) for body in self.cluster.all(PODS))
+
+    def _finished(self, binding: GangBinding) -> None:
+        self.finished.append(binding)
+        if binding.failed:
+            now = int(asyncio.get_running_loop().time())
+            self.cache.gangs.bind_failed(binding.refusal(), now)
+        elif binding.joins:
+            self.cache.gangs.joined(binding.gang, binding.pods)
+        else:
+            self.cache.gangs.bound(binding.gang.key)
+
+    def _count(self, resource: Resource, change: Change, body: Document) -> None:
+        """Keep count at the very moment of a write, apart from what the cache counts later."""
+        if resource != PODS:
+            return
+        uid, node = body["metadata"]["uid"], body["spec"].get("nodeName", "")
+        self._node_by_uid.pop(uid, None)
+        if change != "DELETED":
+            self._node_by_uid[uid] = node
+        if node and Counter(self._node_by_uid.values())[node] > self._room[node]:
+            self.crowded.add(node)
+
+    def _hear(self, resource: Resource, change: Change, body: Document) -> None:
+        due = asyncio.get_running_loop().time() + self._echo_seconds()
+        self._watch.put_nowait((due, resource, change, body))
+
+    async def _listen(self) -> None:
+        """Tell the cache in order, each some time after it happened."""
+        while True:
+            due, resource, change, body = await self._watch.get()
+            await asyncio.sleep(due - asyncio.get_running_loop().time())
+            self._see(resource, change, body)
+            self._watch.task_done()
+
+    def _see(self, resource: Resource, change: Change, body: Document) -> None:
+        gone = change == "DELETED"
+        if resource == PODS:
+            pod = pod_decode.pod(body)
+            self.cache.pod_gone(pod.uid) if gone else self.cache.pod_seen(pod)
+        elif resource == NODES:
+            node = node_decode.node(body)
+            self.cache.node_gone(node.name, node.uid) if gone else self.cache.node_seen(node)
+        elif resource == POD_GROUPS:
+            said = gang_specs.pod_group(body)
+            self.cache.described(POD_GROUPS.group, said.uid, [said])
+        elif resource in volume_decode.READERS:
+            self._see_storage(resource, body, gone=gone)
+
+    def _see_storage(self, resource: Resource, body: Document, *, gone: bool) -> None:
+        if gone:
+            self.cache.volume_gone(resource, body["metadata"]["uid"])
+        else:
+            self.cache.volume_seen(resource, volume_decode.READERS[resource](body))

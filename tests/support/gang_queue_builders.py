@@ -1,0 +1,33 @@
+"""Gangs of the PodGroup `a`, for the tests of who is in a gang and of when it is tried."""
+
+from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.model.gangs import Gang, GangKey
+from gang_scheduler.state.gangs.gang_queue import Gangs
+from support.builders import SCHEDULER, declaration, gang_key, pod
+
+KEY = gang_key("a")
+ALONE = GangKey("Pod", "default", "alone")
+NOW = 1000
+
+
+def describe(gangs: Gangs, said: Declaration) -> None:
+    assert said.resource is not None
+    gangs.described(said.resource.group, said.uid, [said])
+
+
+def gangs_of(members: int, min_member: int = 1) -> Gangs:
+    gangs = Gangs([SCHEDULER])
+    describe(gangs, declaration("a", min_member))
+    for i in range(members):
+        gangs.member_seen(KEY, pod(f"a-{i}", gang="a"))
+    return gangs
+
+
+def due(gangs: Gangs, now: int = NOW) -> list[str]:
+    return sorted(each.key.name for group in gangs.take_due(now) for each in group.gangs)
+
+
+def only(gangs: Gangs, now: int = NOW) -> Gang:
+    (found,) = gangs.take_due(now)
+    (gang,) = found.gangs
+    return gang

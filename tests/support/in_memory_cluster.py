@@ -1,0 +1,210 @@
+"""A cluster in memory that is told of objects as the API server writes them, cycle by cycle."""
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.model.plan import Plan, Refused
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.diagnosis import describe
+from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.simulation import workloads
+from gang_scheduler.state.cache import Cache
+from support import api_objects, builders
+
+Body = Mapping[str, Any]
+PREFIX = "gang.scheduling.koordinator.sh/"
+START = 1_000_000
+
+
+class InMemoryCluster:
+    """The scheduler's cache, fed through the intake. Bindings are confirmed at once.
+
+    There is one node with room for `cpu` pods, since pods ask for one CPU each.
+    """
+
+    def __init__(self, cpu: int = 100, timeout_seconds: int = 600) -> None:
+        self.cache = Cache([builders.SCHEDULER], timeout_seconds=timeout_seconds)
+        self.broken: list[str] = []
+        self.intake = Intake(self.cache, lambda *about: self.broken.append(str(about[2])))
+        self.now = START
+        self.pods: dict[tuple[str, str], dict[str, Any]] = {}
+        self._lives = itertools.count()
+        self.room(cpu)
+
+    def room(self, cpu: int) -> None:
+        """Set how much there is in all."""
+        offered = {"cpu": str(cpu), "memory": "100Gi", "pods": "500"}
+        self.put(api_objects.node_body("n1", allocatable=offered))
+
+    def put(self, body: Body, change: str = "ADDED") -> None:
+        """Let an object be seen, or with DELETED be gone."""
+        taken: dict[str, Any] = {
+            "Node": self.intake.node,
+            "Pod": self.intake.pod,
+            "Job": self.intake.job,
+            "JobSet": self.intake.job_set,
+            "PodGroup": self.intake.pod_group,
+        }
+        native = body["apiVersion"].startswith("scheduling.k8s.io/")
+        taken["PodGroup"] = self.intake.native_pod_group if native else self.intake.pod_group
+        taken[body["kind"]]({"type": change, "object": body})
+
+    def delete(self, body: Body) -> None:
+        """Let an object be gone."""
+        self.put(body, "DELETED")
+
+    def pod(self, name: str, gang: str = "", namespace: str = "default", **fields: Any) -> None:
+        """Add a pod, or replace it by another life of its name. `fields` are of its metadata."""
+        status, spec = fields.pop("status", None), fields.pop("spec", {})
+        metadata = {"namespace": namespace, "uid": f"{name}-life-{next(self._lives)}", **fields}
+        if gang:
+            labels = {builders.POD_GROUP_LABEL: gang, **fields.get("labels", {})}
+            metadata["labels"] = labels
+        self._replace(api_objects.pod_body(name, metadata=metadata, status=status, **spec))
+
+    def members(self, gang: str, number: int, **fields: Any) -> None:
+        """Add pods `<gang>-<i>`."""
+        for i in range(number):
+            self.pod(f"{gang}-{i}", gang, **fields)
+
+    def gang(self, name: str, minimum: int, pods: int | None = None, **fields: Any) -> None:
+        """Add a PodGroup and its pods; `fields` are annotations without their prefix."""
+        namespace = fields.pop("namespace", "default")
+        self.put(group_body(name, minimum, namespace, **fields))
+        self.members(name, minimum if pods is None else pods, namespace=namespace)
+
+    def annotated(self, gang: str, number: int, **fields: Any) -> None:
+        """Add the pods of a gang without a PodGroup."""
+        given = options({"name": gang, "min_available": number, **fields})
+        for i in range(number):
+            self.pod(f"{gang}-{i}", annotations=given)
+
+    def change(self, name: str, namespace: str = "default", **fields: Any) -> None:
+        """Change metadata, or spec and status, of a pod."""
+        body = dict(self.pods[namespace, name])
+        for section in ("spec", "status"):
+            body[section] = {**body[section], **fields.pop(section, {})}
+        self._replace({**body, "metadata": {**body["metadata"], **fields}})
+
+    def end(self, name: str, phase: str = "Failed", namespace: str = "default") -> None:
+        """Let a pod end."""
+        self.change(name, namespace, status={"phase": phase})
+
+    def gone(self, name: str, namespace: str = "default") -> None:
+        """Delete a pod."""
+        self.delete(self.pods.pop((namespace, name)))
+
+    def workload(self, body: Body) -> None:
+        """Add a Job or JobSet with what its controller creates."""
+        self.put(body)
+        made = workloads.jobs_of_job_set if body["kind"] == "JobSet" else workloads.pods_of_job
+        for each in made(body):
+            if each["kind"] == "Pod":
+                self._replace({**each, "status": {"phase": "Pending"}})
+            else:
+                self.workload(each)
+
+    def cycle(self, later: int = 0) -> Plan:
+        """Decide, so many seconds later, and carry it out."""
+        self.now += later
+        plan = schedule(self.cache.snapshot(self.now), PROFILES["binpack"])
+        for refused in plan.refused:
+            self.cache.gangs.refused(refused, self.now)
+        for placed in plan.placed:
+            self.cache.gangs.placed(placed.gang.key)
+            for bind in placed.binds:
+                spec = {"nodeName": bind.node}
+                pod = (bind.pod.name, bind.pod.namespace)
+                self.change(*pod, spec=spec, status={"phase": "Running"})
+            self.cache.gangs.bound(placed.gang.key)
+        return plan
+
+    def bound(self, later: int = 0) -> set[str]:
+        """Make a cycle and return the names of the pods that were bound in it."""
+        plan = self.cycle(later)
+        return {bind.pod.name for placed in plan.placed for bind in placed.binds}
+
+    def waits(self, gang: str, later: int = 0) -> tuple[str, str]:
+        """Make a cycle and return why a gang waits: reason and message."""
+        refused = {each.gang.key.name: each for each in self.cycle(later).refused}
+        return why(refused[gang])
+
+    def _replace(self, body: Body) -> None:
+        metadata = body["metadata"]
+        key = (metadata["namespace"], metadata["name"])
+        before = self.pods.get(key)
+        if before is not None and before["metadata"]["uid"] != metadata["uid"]:
+            self.delete(before)
+        self.pods[key] = dict(body)
+        self.put(body)
+
+
+def why(refused: Refused) -> tuple[str, str]:
+    """Return reason and message of a refusal."""
+    return refused.reason.value, describe(refused)
+
+
+def options(given: Mapping[str, Any]) -> dict[str, str]:
+    """Return annotations; `match_policy` is written `match-policy` with the prefix."""
+    return {PREFIX + key.replace("_", "-"): str(value) for key, value in given.items()}
+
+
+def group_body(name: str, minimum: int, namespace: str = "default", **given: Any) -> Body:
+    """Return a PodGroup with options as annotations; `spec` are further fields of its spec."""
+    spec = given.pop("spec", {})
+    metadata = {
+        "namespace": namespace,
+        "uid": f"uid-{namespace}-{name}",
+        "annotations": options(given),
+    }
+    return api_objects.pod_group_body(name, min_member=minimum, metadata=metadata, **spec)
+
+
+def native_body(name: str, minimum: int | None, **spec: Any) -> Body:
+    """Return a native PodGroup: a gang, or `basic` without a minimum."""
+    policy = {"basic": {}} if minimum is None else {"gang": {"minCount": minimum}}
+    return {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": name, "namespace": "default", "uid": f"uid-native-{name}"},
+        "spec": {"schedulingPolicy": policy, **spec},
+    }
+
+
+def template(**metadata: Any) -> Body:
+    """Return the template of a pod that asks for a gang by our label."""
+    labels = {"py-gang-scheduler.io/gang": "true"}
+    spec = api_objects.pod_body()["spec"]
+    return {"metadata": {"labels": labels, **metadata}, "spec": spec}
+
+
+def job_body(name: str = "job", pods: Body | None = None, uid: str = "", **spec: Any) -> Body:
+    """Return a Job that is a gang; `pods` is its pod template."""
+    identity = {"name": name, "namespace": "default", "uid": uid or f"uid-job-{name}"}
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": identity,
+        "spec": {"template": template() if pods is None else pods, **spec},
+    }
+
+
+def job_set_body(name: str, jobs: Mapping[str, tuple[int, int]]) -> Body:
+    """Return a JobSet; `jobs` are replicas and parallelism of each replicatedJob."""
+    return {
+        "apiVersion": "jobset.x-k8s.io/v1alpha2",
+        "kind": "JobSet",
+        "metadata": {"name": name, "namespace": "default", "uid": f"uid-set-{name}"},
+        "spec": {
+            "replicatedJobs": [
+                {
+                    "name": job,
+                    "replicas": replicas,
+                    "template": {"spec": {"parallelism": pods, "template": template()}},
+                }
+                for job, (replicas, pods) in jobs.items()
+            ]
+        },
+    }

@@ -1,0 +1,170 @@
+"""A large cluster in memory: cycles on it as the loop makes them, with many gangs that wait.
+
+A cycle is made because one pod elsewhere has ended, so that every gang that is short of room is
+tried again. What the cycles decide is not carried out.
+
+| case     | what waits, in gangs of 20 of eight shapes                                     |
+|----------|--------------------------------------------------------------------------------|
+| full     | nothing fits anywhere                                                          |
+| fit      | all fit, and have just been created                                            |
+| priority | nothing fits; `outranking` gangs outrank one in ten of those that run          |
+| racks    | nothing fits; every other gang must be in one rack                             |
+| groups   | nothing fits; every two gangs are one group                                    |
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import FakeCluster
+from gang_scheduler.decode.topologies import DeclaredTopology
+from gang_scheduler.model.gangs import GangName
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.topology_request import Gathering, LayerRef
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.report.events import Events
+from gang_scheduler.report.gang_events import Reports
+from gang_scheduler.report.status_writer import StatusWriter
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.state.cache import Cache
+from support import builders
+
+CASES: Final = ("full", "fit", "priority", "racks", "groups")
+SIZE: Final = 20
+SHAPES: Final = 8
+FREE_CPUS: Final = 4
+RACK: Final = 20
+LOWEST, WAITING, OUTRANKING, RUNNING = range(4)
+START: Final = 1_000_000
+SCHEME: Final = Scheme(
+    "ClusterNetworkTopology default",
+    (Layer("RackLayer", label_keys=("rack",)), Layer(NODE_LAYER, "RackLayer")),
+)
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How large a cluster is. Gangs wait, of which some outrank others, and pods run."""
+
+    nodes: int = 5_000
+    gangs: int = 1_000
+    running: int = 50_000
+    outranking: int = 10
+
+
+class LargeCluster:
+    """A cluster that fills its nodes but for a few CPUs, and the operator's synchronous parts."""
+
+    def __init__(self, case: str, scale: Scale) -> None:
+        self.case = case
+        self.now = START
+        self.cache = Cache([builders.SCHEDULER])
+        self.api = FakeApi(FakeCluster())
+        self._reports = Reports(self.cache, Events(self.api, clock=self._clock))
+        self._statuses = StatusWriter(
+            self.api, self.cache, interval_seconds=1, concurrency=1, clock=self._clock
+        )
+        self._elsewhere = builders.pod("elsewhere", node="node-0", scheduler="other", cpu="1m")
+        self._first: list[Pod] = []
+        self._fill(scale)
+        self._await(scale)
+
+    def happens(self) -> None:
+        """Let a pod end elsewhere."""
+        self.now += 1
+        self.cache.pod_gone(self._elsewhere.uid)
+        self.cache.pod_seen(self._elsewhere)
+        if self.case == "fit":
+            # They have not been bound: to the cache they are as good as new.
+            for pod in self._first:
+                self.cache.gangs.member_seen(builders.gang_key(pod.name.removesuffix("-0")), pod)
+
+    def snapshot(self) -> Snapshot:
+        """Return the cluster with the gangs that are worth a try."""
+        return self.cache.snapshot(self.now)
+
+    def decide(self, snapshot: Snapshot) -> Plan:
+        """Return the plan, made by the default policies."""
+        return schedule(snapshot, PROFILES["binpack"])
+
+    async def tell(self, plan: Plan) -> None:
+        """Note the verdicts, and tell what is new of them."""
+        for refused in plan.refused:
+            self.cache.gangs.refused(refused, self.now)
+        self._reports.planned(plan, self.now)
+        await self._statuses.flush()
+
+    async def cycle(self) -> Plan:
+        """Make a cycle."""
+        self.happens()
+        plan = self.decide(self.snapshot())
+        await self.tell(plan)
+        return plan
+
+    def _clock(self) -> float:
+        return self.now
+
+    def _fill(self, scale: Scale) -> None:
+        for number in range(scale.nodes):
+            pods = -(-(scale.running - number) // scale.nodes)
+            self.cache.node_seen(_node(number, pods + FREE_CPUS))
+        if self.case == "racks":
+            self.cache.topology_seen(DeclaredTopology("uid-default", "default", scheme=SCHEME))
+        self.cache.pod_seen(self._elsewhere)
+        one = builders.ask(cpu=1)
+        for gang in range(-(-scale.running // SIZE)):
+            priority = LOWEST if gang % 10 == 0 else RUNNING
+            for number in range(gang * SIZE, min((gang + 1) * SIZE, scale.running)):
+                self._member(f"run-{gang}", number, one, priority, f"node-{number % scale.nodes}")
+            self._declare(f"run-{gang}")
+
+    def _await(self, scale: Scale) -> None:
+        asks = [_ask(self.case, shape) for shape in range(SHAPES)]
+        for gang in range(scale.gangs):
+            ask = asks[gang % SHAPES]
+            outranks = self.case == "priority" and gang < scale.outranking
+            priority = OUTRANKING if outranks else LOWEST
+            members = [self._member(f"wait-{gang}", i, ask, priority) for i in range(SIZE)]
+            self._first.append(members[0])
+            racks = (LayerRef("RackLayer"),) if self.case == "racks" and gang % 2 else ()
+            mate = GangName(builders.NAMESPACE, f"wait-{gang ^ 1}")
+            mates = [mate] if self.case == "groups" else []
+            self._declare(f"wait-{gang}", Gathering(must=racks) if racks else None, mates)
+
+    def _declare(
+        self, gang: str, gathering: Gathering | None = None, mates: Sequence[GangName] = ()
+    ) -> None:
+        said = replace(builders.declaration(gang, SIZE, groups=mates), gathering=gathering)
+        self.cache.described(POD_GROUPS.group, said.uid, [said])
+
+    def _member(self, gang: str, number: int, ask: Ask, priority: int, node: str = "") -> Pod:
+        """Add a pod. Pods of one class share what they ask for, as those do that are read."""
+        name = f"{gang}-{number}"
+        pod = Pod(
+            uid=f"uid-{name}",
+            namespace=builders.NAMESPACE,
+            name=name,
+            ask=ask,
+            scheduler=builders.SCHEDULER,
+            node=node,
+            priority=priority,
+            labels={builders.POD_GROUP_LABEL: gang},
+            unscheduled=None if node else ("Unschedulable", "no room"),
+        )
+        self.cache.pod_seen(pod)
+        return pod
+
+
+def _node(number: int, cpu: int) -> Node:
+    labels = {"rack": f"rack-{number // RACK}"}
+    return builders.node(f"node-{number}", cpu=cpu, pods=1_000, labels=labels)
+
+
+def _ask(case: str, shape: int) -> Ask:
+    return builders.ask(cpu=f"{shape + 1}m" if case == "fit" else FREE_CPUS + 1 + shape)

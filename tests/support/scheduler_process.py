@@ -1,0 +1,202 @@
+"""The scheduler on a fake cluster, process after process: the next finds what the last one left."""
+
+import asyncio
+import contextlib
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, Self
+
+from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS, Resource
+from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import Change, FakeCluster
+from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.faults import Fault
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.pods import pod as pod_decode
+from gang_scheduler.loop import Loop, Wake
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.report.backpressure import Lull
+from gang_scheduler.report.events import Events
+from gang_scheduler.report.gang_events import Reports
+from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.state.cache import Cache
+from support import api_objects, builders
+
+ECHO_SECONDS = 0.05
+BEGAN_AT = time.time()
+WRITES = frozenset({"nominate", "patch_pod_condition", "delete_pod", "evict", "bind"})
+
+
+async def _always() -> None:
+    """Tell of a view that is never out of date."""
+
+
+class FakeWorkloads:
+    """A cluster whose pods can be asked about. Nodes have four CPUs, pods ask for one."""
+
+    def __init__(self, *nodes: str) -> None:
+        self.cluster = FakeCluster()
+        for name in nodes:
+            offered = {"cpu": "4", "memory": "32Gi", "pods": "110"}
+            self.cluster.put(NODES, api_objects.node_body(name, allocatable=offered))
+
+    def gang(
+        self,
+        name: str,
+        pods: int,
+        *,
+        priority: int,
+        node: str = "",
+        nodes: Sequence[str] = (),
+        **others: Any,
+    ) -> None:
+        """Add a rigid gang with its pods `<name>-<i>`, on a node or `nodes` if given."""
+        self.cluster.put(POD_GROUPS, api_objects.pod_group_body(name, min_member=pods))
+        for number in range(pods):
+            where = nodes[number] if nodes else node
+            self.pod(f"{name}-{number}", gang=name, priority=priority, node=where, **others)
+
+    def pod(
+        self,
+        name: str,
+        *,
+        gang: str = "",
+        priority: int = 0,
+        node: str = "",
+        cpu: int = 1,
+        finalizers: tuple[str, ...] = (),
+    ) -> None:
+        """Add a pod. One with finalizers terminates until somebody takes them off."""
+        metadata = {"finalizers": list(finalizers)} if finalizers else {}
+        containers = [api_objects.container(requests={"cpu": cpu})]
+        body = api_objects.pod_body(name, gang=gang, priority=priority, containers=containers)
+        body["metadata"].update(metadata)
+        if node:
+            body["spec"]["nodeName"] = node
+            body["status"]["phase"] = "Running"
+        self.cluster.put(PODS, body)
+
+    def pods(self) -> dict[str, Pod]:
+        """Return all pods by name, as the API server has them."""
+        return {pod.name: pod for pod in map(pod_decode.pod, self.cluster.all(PODS))}
+
+    def nodes(self, gang: str) -> list[str]:
+        """Return the nodes of a gang's pods."""
+        return [pod.node for name, pod in self.pods().items() if name.startswith(f"{gang}-")]
+
+    def marked(self) -> list[str]:
+        """Return the names of those that are marked as victims."""
+        return [name for name, pod in self.pods().items() if pod.marked]
+
+    def nominated(self) -> dict[str, str]:
+        """Return the nominated nodes of those that have one and wait."""
+        return {name: pod.nominated for name, pod in self.pods().items() if pod.nominated}
+
+
+class SchedulerProcess:
+    """One process. Use as an async context manager; leaving it is a kill at that moment."""
+
+    def __init__(
+        self,
+        workloads: FakeWorkloads,
+        may_write: Callable[[], bool] = lambda: True,
+        lull: Lull | None = None,
+        echo_seconds: float = ECHO_SECONDS,
+        fresh: Callable[[], Awaitable[None]] = _always,
+        **how: Any,
+    ) -> None:
+        self.workloads = workloads
+        self._echo_seconds = echo_seconds
+        self.api = FakeApi(workloads.cluster)
+        self.wake = Wake()
+        self.cache = Cache([builders.SCHEDULER], self.wake)
+        self.losses = Losses(self.cache)
+        self.events = Events(self.api, lull=lull)
+        self.reports = Reports(self.cache, self.events)
+        self.binder = Binder(self.api, self.cache, 4, may_write)
+        self.evictor = Evictor(self.api, self.cache, 4, may_write=may_write, clock=_now, **how)
+        self.loop = Loop(
+            self.cache,
+            self.binder,
+            self.evictor,
+            self.reports,
+            profile=PROFILES["binpack"],
+            wake=self.wake,
+            batch_seconds=0.02,
+            losses=self.losses,
+            clock=_now,
+            fresh=fresh,
+        )
+        intake = Intake(self.cache)
+        self._taken = {PODS: intake.pod, NODES: intake.node, POD_GROUPS: intake.pod_group}
+        self._watch: asyncio.Queue[tuple[float, Resource, Change, Document]] = asyncio.Queue()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        for resource in (NODES, POD_GROUPS, PODS):
+            for document in self.workloads.cluster.all(resource):
+                self._taken[resource]({"type": "ADDED", "object": document})
+        self.workloads.cluster.watchers.append(self._hear)
+        parts = (self._listen, self.binder.run, self.evictor.run, self.loop.run)
+        self._tasks = [asyncio.create_task(each()) for each in parts]
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.workloads.cluster.watchers.remove(self._hear)
+        for task in self._tasks:
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
+
+    def writes(self) -> list[tuple[str, str]]:
+        """Return the writes to pods so far: method and name."""
+        return [(call.method, call.name) for call in self.api.calls if call.method in WRITES]
+
+    def hang_from(self, number: int, *, after: bool) -> None:
+        """Let the write of this number, and all that come later, never be answered."""
+        asked = 0
+
+        def script(call: Any) -> Fault | None:
+            nonlocal asked
+            if call.method not in WRITES:
+                return None
+            asked += 1
+            if asked <= number:
+                return None
+            return Fault(hangs=True, after=after and asked == number + 1)
+
+        self.api.scripts.append(script)
+
+    def stop_deciding(self) -> None:
+        """Make no more cycles."""
+        self._tasks[-1].cancel()
+
+    @property
+    def has_stopped_deciding(self) -> bool:
+        """No more cycles are made."""
+        return self._tasks[-1].done()
+
+    async def until(self, done: Callable[[], bool], seconds: float = 300) -> None:
+        """Wait until a condition holds."""
+        async with asyncio.timeout(seconds):
+            while not done():  # noqa: ASYNC110 - what is waited for has no event of its own.
+                await asyncio.sleep(0.05)
+
+    def _hear(self, resource: Resource, change: Change, document: Document) -> None:
+        if resource in self._taken:
+            due = asyncio.get_running_loop().time() + self._echo_seconds
+            self._watch.put_nowait((due, resource, change, document))
+
+    async def _listen(self) -> None:
+        while True:
+            due, resource, change, document = await self._watch.get()
+            await asyncio.sleep(max(0, due - asyncio.get_running_loop().time()))
+            self._taken[resource]({"type": change, "object": document})
+
+
+def _now() -> float:
+    # The fake cluster writes down real moments.
+    return BEGAN_AT + asyncio.get_running_loop().time()

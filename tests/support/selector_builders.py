@@ -1,0 +1,105 @@
+"""Builders of what pods ask of each other. Pods are told apart by one label, `app`.
+
+`dressed` gives pods what the cluster knows of them, and `world` a snapshot that counts them.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.gangs import Gang, GangKey
+from gang_scheduler.model.nodes import IntArray, Node
+from gang_scheduler.model.pod_affinity import (
+    Affinity,
+    Clause,
+    PeerCounts,
+    Peers,
+    PeerTerm,
+    PodSelector,
+    Spread,
+)
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.snapshot import Snapshot
+from support.builders import NAMESPACE, requirement, snapshot, tenants
+
+
+def app(name: str) -> PodSelector:
+    """Return the selector of pods of an app in the default namespace."""
+    return PodSelector((Clause((requirement("app", "In", name),), frozenset({NAMESPACE})),))
+
+
+def everybody() -> PodSelector:
+    """Return the empty selector."""
+    return PodSelector((Clause((), frozenset({NAMESPACE})),))
+
+
+def apart_from(name: str, key: str = "zone") -> Peers:
+    """Return anti-affinity to an app."""
+    return Peers(anti=(PeerTerm(app(name), key),))
+
+
+def beside(name: str, *keys: str) -> Peers:
+    """Return affinity to an app."""
+    return Peers(affinity=Affinity(app(name), keys or ("zone",)))
+
+
+def spread_over(key: str = "zone", name: str = "a", **fields: int | bool) -> Peers:
+    """Return a topology spread constraint with a skew of one, unless told otherwise."""
+    given = {"max_skew": 1, **fields}
+    staying = replace(app(name), staying=True)
+    return Peers(spread=(Spread(key, selector=staying, **given),))  # type: ignore[arg-type]
+
+
+def rather(weight: int, name: str, key: str = "zone") -> Peers:
+    """Return preferred affinity to an app, or with a negative weight anti-affinity."""
+    return Peers(preferred=((weight, PeerTerm(app(name), key)),))
+
+
+def asking(pod: Pod, peers: Peers | None, name: str = "a") -> Pod:
+    """Return the pod as one of an app that asks this of others."""
+    return replace(pod, labels={**pod.labels, "app": name}, ask=replace(pod.ask, peers=peers))
+
+
+def dressed(pods: Sequence[Pod]) -> list[Pod]:
+    """Return pods that know which selectors of all of them mean them."""
+    selectors = {each for pod in pods if pod.ask.peers for each in pod.ask.peers.selectors}
+    return [
+        replace(pod, ask=replace(pod.ask, selected_by=_meaning(pod, selectors))) for pod in pods
+    ]
+
+
+def world(
+    nodes: Sequence[Node],
+    gangs: Sequence[Gang] = (),
+    bound: Sequence[Pod] = (),
+    evictable: Sequence[Pod] = (),
+) -> Snapshot:
+    """Return a snapshot that counts the pods that have nodes; some of them may be evicted."""
+    waiting = [pod for gang in gangs for pod in gang.pending]
+    everyone = {pod.uid: pod for pod in dressed([*waiting, *bound, *evictable])}
+    known = [
+        replace(gang, pending=tuple(everyone[pod.uid] for pod in gang.pending)) for gang in gangs
+    ]
+    there = [everyone[pod.uid] for pod in bound]
+    victims = [everyone[pod.uid] for pod in evictable]
+    living = tenants(*(Tenant(pod, GangKey("pod", pod.namespace, pod.name)) for pod in victims))
+    shot = snapshot(nodes, known, there, tenants=living if victims else None)
+    present: dict[PodSelector, IntArray] = {}
+    avoiding: dict[PeerTerm, IntArray] = {}
+    for pod in (*there, *victims):
+        row = shot.nodes.rows[pod.node]
+        for selector in pod.ask.selected_by:
+            present.setdefault(selector, np.zeros(len(nodes), dtype=np.int64))[row] += 1
+        for term in pod.ask.peers.anti if pod.ask.peers else ():
+            avoiding.setdefault(term, np.zeros(len(nodes), dtype=np.int64))[row] += 1
+    return replace(shot, peers=PeerCounts(present, avoiding))
+
+
+def _meaning(pod: Pod, selectors: Iterable[PodSelector]) -> frozenset[PodSelector]:
+    return frozenset(
+        each
+        for each in selectors
+        if each.selects(pod.namespace, pod.labels, {}, deleting=pod.deleting)
+    )

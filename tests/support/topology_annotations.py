@@ -1,0 +1,47 @@
+"""What gangs request of the network, as annotations."""
+
+import json
+
+from gang_scheduler.model.gangs import GangGroup, Problem, Reason
+from gang_scheduler.model.network.topology_request import Gathering, LayerRef
+from support.in_memory_cluster import InMemoryCluster
+
+SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"
+SPEC_FIELD = f"metadata.annotations[{SPEC}]"
+KUEUE = "kueue.x-k8s.io/podset-"
+RACK, BLOCK = Gathering(must=(LayerRef("Rack"),)), Gathering(must=(LayerRef("Block"),))
+
+
+def must(layer: str) -> str:
+    """Return a spec that a layer must be gathered in."""
+    return json.dumps({"gatherStrategy": [{"layer": layer, "strategy": "MustGather"}]})
+
+
+def naming(*names: str) -> str:
+    """Return the annotation that names the gangs of a group."""
+    return json.dumps([f"default/{name}" for name in names])
+
+
+def kueue(**given: str) -> dict[str, str]:
+    """Return annotations; `group_name` is written `group-name` with the prefix."""
+    return {KUEUE + name.replace("_", "-"): text for name, text in given.items()}
+
+
+REQUIRED = kueue(required_topology="example.com/rack")
+
+
+def due(cluster: InMemoryCluster) -> dict[str, GangGroup]:
+    """Return the groups that are due, by the name of their first gang."""
+    groups = cluster.cache.snapshot(cluster.now).groups
+    return {group.gangs[0].key.name: group for group in groups}
+
+
+def only(cluster: InMemoryCluster) -> GangGroup:
+    """Return the only group that is due."""
+    (group,) = due(cluster).values()
+    return group
+
+
+def problem(message: str) -> Problem:
+    """Return what is wrong with a spec."""
+    return Problem(Reason.INVALID_SPEC, message)

@@ -1,0 +1,134 @@
+"""A cluster in memory with topologies, and the writer of their status."""
+
+import asyncio
+from typing import Any
+
+from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES, Resource
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.client.fake.cluster import EVENTS
+from gang_scheduler.decode import nodes
+from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.model.gangs import Reason
+from gang_scheduler.model.network.topology import Topology
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.report.events import Events
+from gang_scheduler.report.topology_writer import TopologyWriter
+from gang_scheduler.state.cache import Cache
+from support import api_objects, builders
+
+SPEC: list[dict[str, Any]] = [
+    {"topologyLayer": "SpineLayer", "labelKey": ["spine"]},
+    {"topologyLayer": "BlockLayer", "parentTopologyLayer": "SpineLayer", "labelKey": ["block"]},
+    {"topologyLayer": "NodeTopologyLayer", "parentTopologyLayer": "BlockLayer"},
+]
+
+
+class TopologyHarness:
+    """A cluster with a writer, whose watch tells of everything at once."""
+
+    def __init__(self) -> None:
+        self.api = FakeApi()
+        self.cluster = self.api.cluster
+        self.wakes = 0
+        self.cache = Cache([builders.SCHEDULER], self._wake)
+        self.leads = True
+        self.now = 1000.0
+        self.events = Events(self.api, clock=lambda: self.now)
+        self.writer = TopologyWriter(
+            self.api,
+            self.cache,
+            self.events,
+            may_write=lambda: self.leads,
+            clock=lambda: self.now,
+        )
+        self.intake = Intake(self.cache)
+        self.cluster.watchers.append(self._watch)
+
+    def node(self, name: str, **labels: str) -> None:
+        """Add a node, or change its labels."""
+        self.cache.node_seen(nodes.node(api_objects.node_body(name, metadata={"labels": labels})))
+
+    def heartbeat(self, name: str, **labels: str) -> None:
+        """Let a node say that it is alive, and that it is short of memory."""
+        ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2024-05-01T12:00:00Z"}
+        status = {"conditions": [ready, {"type": "MemoryPressure", "status": "True"}]}
+        body = api_objects.node_body(name, metadata={"labels": labels}, status=status)
+        self.cache.node_seen(nodes.node(body))
+
+    def topology(
+        self, spec: Any = SPEC, *, name: str = "default", uid: str = "", generation: int = 1
+    ) -> None:
+        """Create a topology, or give it another spec. The watch tells of it."""
+        uid = uid or f"uid-{name}"
+        present: dict[str, Any] = {}
+        if self.cluster.has(CLUSTER_NETWORK_TOPOLOGIES, "", name):
+            found = self.cluster.get(CLUSTER_NETWORK_TOPOLOGIES, "", name)
+            same = found["metadata"]["uid"] == uid
+            present = {"status": found["status"]} if same and "status" in found else {}
+        metadata = {"name": name, "uid": uid, "generation": generation}
+        body = {
+            "apiVersion": "scheduling.koordinator.sh/v1alpha1",
+            "kind": "ClusterNetworkTopology",
+            "metadata": metadata,
+            "spec": {"networkTopologySpec": spec},
+        }
+        self.cluster.put(CLUSTER_NETWORK_TOPOLOGIES, {**body, **present})
+
+    def kueue_topology(self, *keys: str, name: str = "default", version: str = "v1beta2") -> None:
+        """Create a Topology of Kueue, or give it other levels. The watch tells of it."""
+        body = {
+            "apiVersion": f"kueue.x-k8s.io/{version}",
+            "kind": "Topology",
+            "metadata": {"name": name, "uid": f"uid-kueue-{name}"},
+            "spec": {"levels": [{"nodeLabel": key} for key in keys]},
+        }
+        self.cluster.put(KUEUE_TOPOLOGIES[0], body)
+
+    def tree(self) -> Topology | None:
+        """Return the tree in use."""
+        return self.cache.topologies.tree(self.cache.room.table())
+
+    def trees(self) -> list[str]:
+        """Return the names of all trees in use, in their order."""
+        return [scheme.name for scheme in self.cache.snapshot(0).schemes]
+
+    def status(self, name: str = "default") -> dict[str, Any]:
+        """Return the status that a topology has on the API server."""
+        found = self.cluster.get(CLUSTER_NETWORK_TOPOLOGIES, "", name)
+        return dict(found.get("status", {}))
+
+    def condition(self, name: str = "default") -> tuple[str, str, str]:
+        """Return status, reason and message of the only condition."""
+        (ready,) = self.status(name)["conditions"]
+        assert ready["type"] == "Ready"
+        return ready["status"], ready["reason"], ready["message"]
+
+    def writes(self) -> int:
+        """Return how many statuses were sent."""
+        return sum(call.method == "patch_status" for call in self.api.calls)
+
+    async def notes(self) -> list[str]:
+        """Send the Events that are queued, and return what all of them say."""
+        sending = asyncio.create_task(self.events.run())
+        for _ in range(10):
+            await asyncio.sleep(0)
+        sending.cancel()
+        return [event["note"] for event in self.cluster.all(EVENTS)]
+
+    def tried(self) -> list[str]:
+        """Return the gangs that are worth a try now, and refuse them for an unknown layer."""
+        gangs = [gang for group in self.cache.snapshot(0).groups for gang in group.gangs]
+        for gang in gangs:
+            self.cache.gangs.refused(Refused(gang, Reason.UNKNOWN_LAYER, gang.pending), 0)
+        return [gang.key.name for gang in gangs]
+
+    def _wake(self) -> None:
+        self.wakes += 1
+
+    def _watch(self, resource: Resource, change: str, obj: dict[str, Any]) -> None:
+        handlers = {
+            CLUSTER_NETWORK_TOPOLOGIES: self.intake.topology,
+            KUEUE_TOPOLOGIES[0]: self.intake.kueue_topology,
+        }
+        if resource in handlers:
+            handlers[resource]({"type": change, "object": obj})

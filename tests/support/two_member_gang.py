@@ -1,0 +1,32 @@
+"""A cache with one node of eight CPUs and a gang of two, and what it says."""
+
+from collections.abc import Callable
+
+from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.state.cache import Cache
+from support.builders import SCHEDULER, declaration, gang_key, node
+
+
+def new_cache(on_change: Callable[[], None] = lambda: None) -> Cache:
+    """Return a cache that has seen the node `n1` and the PodGroup `a`, and no pods."""
+    cache = Cache([SCHEDULER], on_change)
+    cache.node_seen(node("n1", cpu=8, memory=0))
+    cache.described(POD_GROUPS.group, "uid-a", [declaration("a", 2)])
+    return cache
+
+
+def free_cpu(cache: Cache) -> int:
+    """Return what is free on the node, in milli-CPU."""
+    return int(cache.room.free()[0][cache.room.table().axis["cpu"]])
+
+
+def due(cache: Cache) -> list[Gang]:
+    """Return the gangs that are worth a try."""
+    return [gang for group in cache.snapshot(0).groups for gang in group.gangs]
+
+
+def record_members(cache: Cache, name: str = "a") -> list[str]:
+    """Return the uids of the members that a gang is known to have."""
+    record = cache.gangs.records.get(gang_key(name))
+    return sorted(record.members) if record else []

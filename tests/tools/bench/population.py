@@ -1,0 +1,46 @@
+"""Puts nodes and gangs into a cluster: all at once, or at a steady rate."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from tools.bench.gangs import Dialect
+from tools.bench.shape import CPUS, NAMESPACE, Body, Shape, node_labels
+from tools.controlplane import Cluster
+from tools.controlplane.access import Access, Client
+
+CREATORS = 16
+PODS = f"/api/v1/namespaces/{NAMESPACE}/pods"
+
+
+def create_nodes(cluster: Cluster, shape: Shape) -> None:
+    """Create the nodes."""
+    room = {"cpu": str(CPUS), "memory": "64Gi", "pods": "110"}
+    cluster.nodes(shape.nodes, allocatable=room, labels=node_labels)
+
+
+def create_gangs(cluster: Cluster, shape: Shape, dialect: Dialect, scheduler: str) -> int:
+    """Create all gangs and return how many objects these are; at the shape's rate, if it has one.
+
+    The pods of a gang come one after the other, and several gangs at once.
+    """
+    begun = time.monotonic()
+
+    def create(gang: int) -> int:
+        if shape.rate:
+            time.sleep(max(0.0, begun + gang * shape.size / shape.rate - time.monotonic()))
+        return create_gang(cluster.access, *dialect(shape, gang, scheduler))
+
+    with ThreadPoolExecutor(CREATORS) as creators:
+        return sum(creators.map(create, range(shape.gangs)))
+
+
+def create_gang(access: Access, group: Body | None, pods: list[dict[str, Any]]) -> int:
+    """Create the objects of a gang and return how many there are."""
+    with Client(access) as client:
+        if group is not None:
+            path = f"/apis/{group['apiVersion']}/namespaces/{NAMESPACE}/podgroups"
+            client.request("POST", path, group).check()
+        for pod in pods:
+            client.request("POST", PODS, pod).check()
+    return len(pods) + (group is not None)

@@ -1,0 +1,171 @@
+"""Build pinned binaries with Go into the user's cache, never silently and never twice at once.
+
+Called by `binaries.py` when a binary is found nowhere else, and by `stages.py` for files that
+travel with a Go module. The versions are those of the go.mod files below `binaries/`, so an
+update of a dependency is an edit of one line there.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.controlplane import errors
+
+MODULES = Path(__file__).parent / "binaries"
+HEARTBEAT_SECONDS = 5.0
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a binary comes from, and how long its first build takes on two cores."""
+
+    module: str  # directory below binaries/
+    requires: str  # Go module whose version is the binary's
+    package: str
+    cold_minutes: int
+
+
+def _kubernetes(name: str, cold_minutes: int) -> Source:
+    return Source("kubernetes", "k8s.io/kubernetes", f"k8s.io/kubernetes/cmd/{name}", cold_minutes)
+
+
+# The API server is asked for first and its build pays for what the four of Kubernetes share.
+SOURCES = {
+    "etcd": Source("etcd", "go.etcd.io/etcd/server/v3", ".", 1),
+    "kube-apiserver": _kubernetes("kube-apiserver", 5),
+    "kube-controller-manager": _kubernetes("kube-controller-manager", 2),
+    "kube-scheduler": _kubernetes("kube-scheduler", 1),
+    "kubectl": _kubernetes("kubectl", 1),
+    "kwok": Source("kwok", "sigs.k8s.io/kwok", "sigs.k8s.io/kwok/cmd/kwok", 2),
+    "helm": Source("helm", "helm.sh/helm/v4", "helm.sh/helm/v4/cmd/helm", 2),
+}
+
+
+def say_on_stderr(line: str) -> None:
+    """Print one line of progress at once: stdout belongs to the caller."""
+    print(line, file=sys.stderr, flush=True)
+
+
+def cache_directory() -> Path:
+    """Return the directory that keeps our binaries between runs."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "py-gang-scheduler"
+
+
+def pinned_version(name: str) -> str:
+    """Return the version of a binary as its go.mod pins it, such as v1.2.3."""
+    source = SOURCES[name]
+    go_mod = (MODULES / source.module / "go.mod").read_text()
+    found = re.search(rf"^(?:require)?\s+{re.escape(source.requires)} (v\S+)", go_mod, re.MULTILINE)
+    if found is None:
+        raise errors.ControlPlaneError(f"{source.module}/go.mod does not require {source.requires}")
+    return found[1]
+
+
+def cached_path(name: str) -> Path:
+    """Return where the build of a binary is kept, whether or not it is there yet."""
+    return cache_directory() / f"{name}-{pinned_version(name)}"
+
+
+def build(name: str, say: Say = say_on_stderr) -> Path:
+    """Return the cached binary, built first where it is missing. Minutes when cold."""
+    target = cached_path(name)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with _one_at_a_time(target.parent / "build.lock", say):
+        # Another process may have built it while we waited for the lock.
+        if not target.exists():
+            _build_into(target, name, say)
+    return target
+
+
+def go_program() -> str:
+    """Return the path of Go, or explain how to get along without it."""
+    found = shutil.which("go")
+    if found is None:
+        raise errors.ControlPlaneError(
+            "Go is not on PATH, and is needed to build the control plane for the first time: "
+            "install Go 1.26 or newer (https://go.dev/dl/), or point KUBEBUILDER_ASSETS to a "
+            f"directory with the binaries: {', '.join(SOURCES)}"
+        )
+    return found
+
+
+def _build_into(target: Path, name: str, say: Say) -> None:
+    source = SOURCES[name]
+    # A temporary name of its own, then a rename: a killed build never leaves half a binary.
+    unfinished = target.with_name(f".{target.name}.{os.getpid()}")
+    command = [go_program(), "build", "-trimpath", "-buildvcs=false"]
+    command += ["-ldflags", _ldflags(name), "-o", str(unfinished), source.package]
+    say(f"building {target.name}: about {source.cold_minutes} min the first time")
+    started = time.monotonic()
+    try:
+        _run_with_heartbeat(command, MODULES / source.module, name, say)
+        unfinished.rename(target)
+    finally:
+        unfinished.unlink(missing_ok=True)
+    say(f"built {target.name} in {time.monotonic() - started:.0f} s")
+
+
+def _ldflags(name: str) -> str:
+    if SOURCES[name].module != "kubernetes":
+        return "-s -w"
+    # Without a version the API server refuses to start: it checks which one it emulates.
+    version = pinned_version(name)
+    major, minor, _ = version.removeprefix("v").split(".", 2)
+    stamps = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
+    set_all = (f"-X k8s.io/component-base/version.{key}={value}" for key, value in stamps.items())
+    return " ".join(["-s -w", *set_all])
+
+
+def _run_with_heartbeat(command: list[str], directory: Path, name: str, say: Say) -> None:
+    environment = {**os.environ, "CGO_ENABLED": "0"}
+    started = time.monotonic()
+    with subprocess.Popen(
+        command,
+        cwd=directory,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        output = ""
+        try:
+            while process.poll() is None:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    output, _ = process.communicate(timeout=HEARTBEAT_SECONDS)
+                    break
+                say(f"  still building {name}: {time.monotonic() - started:.0f} s")
+        except BaseException:
+            process.kill()
+            raise
+    if process.returncode != 0:
+        raise errors.ControlPlaneError(f"the build of {name} failed:\n{output}")
+
+
+@contextlib.contextmanager
+def _one_at_a_time(lock: Path, say: Say) -> Iterator[None]:
+    with lock.open("w") as held:
+        waited = 0.0
+        while not _try_lock(held.fileno()):
+            if waited % HEARTBEAT_SECONDS == 0:
+                say(f"waiting for another process to finish its build: {waited:.0f} s")
+            time.sleep(0.5)
+            waited += 0.5
+        yield
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

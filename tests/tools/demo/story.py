@@ -1,0 +1,94 @@
+"""What the demo does and shows. Colours where there is a terminal, plain lines where there is none.
+
+Called by `python -m tools.demo run`.
+"""
+
+import time
+
+from rich.console import Console
+
+from tools.controlplane import ControlPlane
+from tools.demo import cluster, differences, examples, placements
+from tools.demo.examples import Example, Outcome
+
+NAMESPACE = "default"
+WIDTH_WITHOUT_TERMINAL = 120
+
+
+class Story:
+    """The demo, told on one console. `tell` is the whole of it."""
+
+    def __init__(self) -> None:
+        self._console = Console(highlight=False)
+        if not self._console.is_terminal:
+            self._console = Console(highlight=False, width=WIDTH_WITHOUT_TERMINAL)
+        self._started_at = time.monotonic()
+
+    def tell(self) -> None:
+        """Run all examples on a cluster that lives as long as this call."""
+        # 1. A cluster.
+        self._heading("A control plane of its own: etcd, API server, controllers, KWOK's kubelets")
+        with cluster.running(self._say) as (plane, _):
+            every = [examples.load(directory) for directory in examples.directories()]
+            told = [example for example in every if example.runs_on_the_demo]
+            # 2. The examples, one after the other; they stay.
+            for example in told:
+                self._apply(plane, example)
+            # 3. How it stands.
+            self._show(plane, "What became of them")
+            for example in told:
+                self._explain(plane, example.outcome)
+            # 4. Room is made.
+            for example in told:
+                self._delete(plane, example)
+            self._heading("The end: everything is stopped and removed")
+        self._say("done; `make up` starts the same cluster for you to try, `make down` ends it")
+
+    def _apply(self, plane: ControlPlane, example: Example) -> None:
+        self._heading(f"{example.title} (examples/{example.directory.name})")
+        self._kubectl(plane, "apply", "-f", str(example.directory))
+        self._wait(plane, example, example.outcome)
+
+    def _explain(self, plane: ControlPlane, outcome: Outcome) -> None:
+        for gang in outcome.waiting:
+            self._heading(f"Why {gang} waits")
+            self._kubectl(plane, "events", "--for", f"podgroup/{gang}")
+
+    def _delete(self, plane: ControlPlane, example: Example) -> None:
+        if example.then is None:
+            return
+        self._heading(f"Room is made: {example.then.manifest.name} of {example.directory.name}")
+        self._kubectl(plane, "delete", "-f", str(example.then.manifest))
+        self._wait(plane, example, example.then.outcome)
+        self._show(plane, "Who runs now")
+
+    def _show(self, plane: ControlPlane, heading: str) -> None:
+        self._heading(heading)
+        self._kubectl(plane, "get", "podgroups", "--all-namespaces")
+        self._console.print()
+        self._console.print(placements.table(plane))
+
+    def _wait(self, plane: ControlPlane, example: Example, outcome: Outcome) -> None:
+        started = time.monotonic()
+        with self._console.status("waiting for the scheduler"):
+            differences.wait(plane, example.prefixes(NAMESPACE), outcome)
+        seconds = time.monotonic() - started
+        told = [f"{count} of {gang} have a node" for gang, count in outcome.bound.items() if count]
+        told += [f"{gang} waits: {why.reason}" for gang, why in outcome.waiting.items()]
+        self._console.print(f"{', '.join(told)} (seen after {seconds:.1f} s)", style="green")
+
+    def _kubectl(self, plane: ControlPlane, *arguments: str) -> None:
+        shown = " ".join(arguments).replace(f"{cluster.CHECKOUT}/", "")
+        self._console.print(f"$ kubectl {shown}", style="bold", markup=False)
+        # As kubectl wrote it: a terminal wraps it, a file keeps it.
+        self._console.out(plane.kubectl(*arguments).rstrip(), highlight=False)
+
+    def _heading(self, text: str) -> None:
+        self._console.print()
+        self._console.rule(f"[bold]{text}", align="left", characters="-")
+
+    def _say(self, line: str) -> None:
+        self._console.print(f"[{self._elapsed():4.1f} s] {line}", style="dim", markup=False)
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._started_at
