@@ -20,34 +20,21 @@ def the_end_comes(case: Case) -> Iterator[str]:
 
 
 def preemptors_start(case: Case) -> Iterator[str]:
-    """Check that whoever evicted is bound in the end, once for the first time.
-
-    What becomes of room that a hanging pod leaves is not known to any gang; nor which gangs will
-    fit beside pods that are only nominated yet.
-    """
-    hanging = any(pod.deleting and not case.leaves(pod) for pod in case.running)
-    if hanging or case.has_mixed_gangs or any(group.gains for group in case.groups):
+    """Check that whoever evicted is bound in the end, once for the first time."""
+    if not _is_foreseeable(case):
         return
     nominated = {pod.gang for pod in case.pods.values() if pod.nominated}
     bound = {row["gang"] for row in case.settled.rows("bindings")}
     for by in dict.fromkeys(row["preemptor"] for row in case.settled.rows("victims")):
-        # A group of which a gang that had started was evicted waits for that gang again.
-        mates = {
-            name
-            for gang in case.gangs.values()
-            if by in (gang.name, *gang.names)
-            for name in (gang.name, *gang.names)
-        }
-        lost = any(row["gang"] in mates for row in case.settled.rows("victims"))
         # And what others are nominated to may turn out to be free.
-        if by not in bound and not lost and not nominated - mates:
+        if by not in bound and not nominated - {by}:
             victims = [r["pod"] for r in case.settled.rows("victims") if r["preemptor"] == by]
             yield f"{by} evicts {victims}, and never starts"
 
 
 def rounds_are_few(case: Case) -> Iterator[str]:
     """Check that a gang that nothing disturbs evicts once."""
-    if case.has_mixed_gangs:
+    if not _is_foreseeable(case):
         return
     nominated = {pod.gang for pod in case.pods.values() if pod.nominated}
     rounds: Counter[str] = Counter()
@@ -57,6 +44,22 @@ def rounds_are_few(case: Case) -> Iterator[str]:
         # Gangs of one evict each for itself; what others are nominated to may be free later.
         if number > 1 and not case.gangs[by].basic and not nominated - {by}:
             yield f"{by} evicts in {number} rounds"
+
+
+def _is_foreseeable(case: Case) -> bool:
+    """Tell whether it is known of each gang, when others are decided, what it will need.
+
+    It is not known when hanging pods leave, nor which gangs fit beside pods that are nominated; a
+    gang that loses members may have another priority then; a group evicts none of its own pods,
+    but may start in their room once others have evicted those.
+    """
+    if any(pod.deleting and not case.leaves(pod) for pod in case.running):
+        return False
+    if case.has_mixed_gangs or any(group.gains for group in case.groups):
+        return False
+    grouped = {name for gang in case.gangs.values() if gang.names for name in gang.names}
+    grouped |= {gang.name for gang in case.gangs.values() if gang.names}
+    return grouped.isdisjoint(row["gang"] for row in case.settled.rows("victims"))
 
 
 def lists_in_the_end(case: Case) -> Iterator[str]:
