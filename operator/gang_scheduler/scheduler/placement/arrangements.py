@@ -1,7 +1,8 @@
 """Several classes on few nodes: the way to pack them that greedy packing missed."""
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -22,8 +23,9 @@ def take(
 ) -> list[Share] | None:
     """Take room for `at_least` members on these nodes, so many of each class at the most.
 
-    None where that cannot be, or is too large to be searched. What requests allow is searched
-    exactly, and what is found is held against every filter. The shares are in the order of classes.
+    None where that cannot be, or is too large to be searched. What requests and host ports allow is
+    searched exactly, and what is found is held against every filter. The shares are in the order of
+    classes.
     """
     counts = tuple(sizes.values())
     if not exact_packing.small(len(rows), counts):
@@ -72,11 +74,12 @@ def _packed(
 ) -> list[Share] | None:
     """Take room for exactly these."""
     some = {ask: number for ask, number in chosen.items() if number}
+    requests, ports = [trial.nodes.vector(ask.requests) for ask in some], _shared_ports(some)
     found = exact_packing.pack(
         tuple(some.values()),
         np.array([offer_slots(ask, trial, profile)[rows] for ask in some]),
-        np.array([trial.nodes.vector(ask.requests) for ask in some]),
-        trial.free[rows],
+        np.hstack([requests, ports]),
+        np.hstack([trial.free[rows], np.ones((len(rows), ports.shape[1]), dtype=np.int64)]),
         trial.effort,
     )
     if found is None:
@@ -84,6 +87,18 @@ def _packed(
     columns = dict(zip(some, np.array(found, dtype=np.int64).T, strict=True))
     none = np.zeros(len(rows), dtype=np.int64)
     return _taken({ask: columns.get(ask, none) for ask in chosen}, rows, trial, profile)
+
+
+def _shared_ports(asks: Collection[Ask]) -> IntArray:
+    """Return the host ports that several classes ask for, classes by ports.
+
+    They are as resources of which each node has one. Where one is taken already, a class that asks
+    for it has no slots.
+    """
+    numbers = Counter(port for ask in asks for port in ask.host_ports)
+    shared = [port for port, number in numbers.items() if number > 1]
+    asked = [[int(port in ask.host_ports) for port in shared] for ask in asks]
+    return np.array(asked, dtype=np.int64).reshape(len(asks), len(shared))
 
 
 def _taken(
