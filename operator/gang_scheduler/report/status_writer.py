@@ -151,7 +151,6 @@ class StatusWriter:
         record = self._cache.gangs.records.get(key)
         if record is None:
             return
-        record.settle(now)
         uid = record.declaration.uid if record.declaration else ""
         told = self._told.get(key)
         if told is None or told.uid != uid:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gang_scheduler.decode.gangs import gang_specs, membership, topology_requests
 from gang_scheduler.decode.gangs.gang_specs import Declaration
@@ -29,6 +30,17 @@ class Preempting:
     at: int
     victims: tuple[str, ...] = ()
     domain: str = ""
+
+
+class Transition(NamedTuple):
+    """What a record remembers otherwise than before.
+
+    `became_whole`: from now on the gang holds back no other gang of its group. `is_news`: its
+    status may say something else.
+    """
+
+    became_whole: bool
+    is_news: bool
 
 
 @dataclass(slots=True, eq=False)
@@ -182,31 +194,29 @@ class Record:
         self.preempted_by = by
         self._bound_then = frozenset(pod.uid for pod in self.living() if pod.node)
 
-    def settle(self, now: int) -> None:
-        """Bring what the record remembers in line with its members. Linear in members."""
+    def settle(self, now: int) -> Transition:
+        """Bring what the record remembers in line with its members; return what that changed.
+
+        For the grouping alone: a transition that another caller sees is lost for the gangs that
+        wait for it. Linear in members.
+        """
+        was_whole, before = self.whole_once, self._remembered()
         living = self._all_living()
         bound = sum(1 for pod in living if pod.node)
         if living and not bound:
-            # Nobody runs and somebody waits: a new attempt. Who ended before is no part of it,
-            # unless the same Job goes on, which never repeats what has succeeded.
-            self.past = frozenset(
-                uid for uid, pod in self.members.items() if pod.terminal and not self._goes_on(pod)
-            )
+            self._begin_attempt()
         needed = self._needed(self.declaration or NOBODY_SAID)
         if len(living) < needed:
             self.quorum_since = None
         elif self.quorum_since is None:
             self.quorum_since = now
-        confirmed = self._succeeded_with(living)
-        confirmed += sum(1 for pod in living if pod.node and not pod.assumed)
-        if not bound:
-            self.whole_once = False
-        elif confirmed >= needed and self.declaration and not self.declaration.problem:
-            self.whole_once, self.written = True, False
-        elif self.written:
-            self._read(living)
-        if self.preempted_by and confirmed >= needed and self._has_recovered(living):
-            self.preempted_by = ""
+        self._settle_wholeness(living, bound, needed)
+        return Transition(self.whole_once and not was_whole, self._remembered() != before)
+
+    def become_whole(self) -> bool:
+        """Note that a quorum is bound, before the watch shows it; tell whether that is news."""
+        was_whole, self.whole_once = self.whole_once, True
+        return not was_whole
 
     def as_gang(self, schedulers: frozenset[str], *, gathers: bool = False) -> Gang:
         """Return the gang as the scheduler sees it; without pending members, none of ours waits.
@@ -234,6 +244,29 @@ class Record:
             mates=self.bound() if gathers or any(pod.podset for pod in living) else (),
             problem=self._problem() or self._problem_of(pending),
         )
+
+    def _remembered(self) -> tuple[object, ...]:
+        """Return what settling may change and a status speaks of."""
+        return self.past, self.quorum_since, self.whole_once, self.preempted_by
+
+    def _begin_attempt(self) -> None:
+        """Count no member of this attempt that ended before: none runs, and some wait."""
+        # Unless the same Job goes on, which never repeats what has succeeded.
+        self.past = frozenset(
+            uid for uid, pod in self.members.items() if pod.terminal and not self._goes_on(pod)
+        )
+
+    def _settle_wholeness(self, living: Sequence[Pod], bound: int, needed: int) -> None:
+        confirmed = self._succeeded_with(living)
+        confirmed += sum(1 for pod in living if pod.node and not pod.assumed)
+        if not bound:
+            self.whole_once = False
+        elif confirmed >= needed and self.declaration and not self.declaration.problem:
+            self.whole_once, self.written = True, False
+        elif self.written:
+            self._read(living)
+        if self.preempted_by and confirmed >= needed and self._has_recovered(living):
+            self.preempted_by = ""
 
     def _members_changed(self) -> None:
         """Let what follows from the members be worked out anew."""

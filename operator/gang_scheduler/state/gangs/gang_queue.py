@@ -205,8 +205,7 @@ class Gangs:
             self._refusals.note(record, None)
             self.changed.add(key)
             record.standing = None
-            # By the time the watch shows it, a member may already be gone again.
-            record.whole_once = True
+            self._became_whole(record)
 
     def joined(self, gang: Gang, pods: Collection[Pod]) -> None:
         """Note that members were bound that their gang does not wait for."""
@@ -214,7 +213,8 @@ class Gangs:
         if record is None:
             return
         self.changed.add(gang.key)
-        record.whole_once |= gang.singly or gang.quorum <= 1
+        if gang.singly or gang.quorum <= 1:
+            self._became_whole(record)
         record.standing = None
         uids = {pod.uid for pod in pods}
         if record.refusal is not None and uids.issuperset(pod.uid for pod in record.refusal.pods):
@@ -295,6 +295,13 @@ class Gangs:
         if record is not None:
             record.taken_from(by)
             self.changed.add(key)
+
+    def _became_whole(self, record: Record) -> None:
+        """Note it at once: by the time the watch shows it, a member may already be gone again."""
+        if record.become_whole():
+            # It holds back no other gang of its group any more, and the cycle will see no news.
+            mates = self._assembly.mates(record.key)
+            self._to_try.update(key for key in mates if not self.records[key].whole_once)
 
     def _judged(
         self, record: Record, refusal: Refused | None, reason: Reason | None = None

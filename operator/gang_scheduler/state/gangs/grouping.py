@@ -81,12 +81,16 @@ class Assembly:
         if record.asked != record.gathering:
             # What one asks for holds for its whole group, also when it has started itself.
             record.asked = record.gathering
-            concerned.update(self._graph.group_of(key)[0])
+            concerned.update(self.mates(key))
         return concerned
 
     def forget(self, key: GangKey) -> set[GangKey]:
         """Note that a gang is going; return the gangs that this concerns."""
         return self._say(key, ())
+
+    def mates(self, key: GangKey) -> tuple[GangKey, ...]:
+        """Return the gangs of a gang's group, itself among them."""
+        return self._graph.group_of(key)[0]
 
     def groups(self, keys: Iterable[GangKey], now: int) -> Iterator[GangGroup]:
         """Yield the groups of these gangs that can be tried now."""
@@ -156,13 +160,11 @@ class Assembly:
     def _settle(self, key: GangKey, now: int) -> None:
         record = self._records[key]
         record.spared = self._jobs.spared(record)
-        was_whole, was_preempted = record.whole_once, record.preempted_by
-        record.settle(now)
-        if record.preempted_by != was_preempted:
+        transition = record.settle(now)
+        if transition.is_news:
             self._changed.add(key)
-        if record.whole_once and not was_whole:
-            # From now on it holds back no other gang of its group.
-            for mate in self._graph.group_of(key)[0]:
+        if transition.became_whole:
+            for mate in self.mates(key):
                 self._retries.at(self._records[mate], now)
 
     def _is_held(self, formed: _Formed) -> bool:
