@@ -13,7 +13,14 @@ from gang_scheduler.api.kinds import POD_GROUPS, Resource
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import Declaration
 from gang_scheduler.model.bound_pods import Tenant, Tenants
-from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, MatchPolicy, Problem
+from gang_scheduler.model.gangs import (
+    Gang,
+    GangGroup,
+    GangKey,
+    MatchPolicy,
+    PreemptionBlock,
+    Problem,
+)
 from gang_scheduler.model.network.layers import Scheme
 from gang_scheduler.model.network.topology_request import Gathering, PodSet
 from gang_scheduler.model.nodes import IntArray, Node, NodeTable, Taint
@@ -209,7 +216,7 @@ def gang(
     match_policy: str = "once-satisfied",
     min_resources: tuple[tuple[str, int], ...] = (),
     mates: Sequence[Pod] = (),
-    spares_others: str = "",
+    preemption_block: PreemptionBlock | None = None,
     problem: Problem | None = None,
     **asks: Any,
 ) -> Gang:
@@ -233,7 +240,7 @@ def gang(
         match_policy=MatchPolicy(match_policy),
         min_resources=min_resources,
         mates=tuple(mates),
-        spares_others=spares_others,
+        preemption_block=preemption_block,
         problem=problem,
     )
 

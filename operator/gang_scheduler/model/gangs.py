@@ -54,8 +54,26 @@ class Reason(enum.StrEnum):
     INTERNAL_ERROR = "InternalError"
 
 
-UNDER_WAY = "not eligible due to terminating pod on the nominated node."
-"""Why a gang evicts nobody while those that it has evicted are not gone yet."""
+class BlockCause(enum.IntEnum):
+    """What keeps a gang from evicting pods. Of several gangs of a group the lowest is told."""
+
+    TOO_MANY_ROUNDS = 1
+    UNDER_WAY = 2
+    """Pods that it has evicted, or that leave its nominated node, are not gone yet."""
+    POLICY_NEVER = 3
+    SWITCHED_OFF = 4
+
+
+class PreemptionBlock(NamedTuple):
+    """Why a gang may not evict pods now.
+
+    `pod` is the namespace/name of its first member with the policy Never; `rounds` is how many
+    preemptions it has had.
+    """
+
+    cause: BlockCause
+    pod: str = ""
+    rounds: int = 0
 
 
 class MatchPolicy(enum.StrEnum):
@@ -83,7 +101,7 @@ class Gang:
     one. `strict` is the mode. A `rest` is
     what a crash left of a gang that was being bound: it goes first. `mates` are the bound members
     in rank order, where its group or its members ask something of the network.
-    `spares_others` says why the gang may not evict anybody, if it may not.
+    `preemption_block` says why the gang may not evict pods; None if it may.
     `created_at` is in seconds since the epoch; `priority` is the lowest of the members'.
     """
 
@@ -101,7 +119,7 @@ class Gang:
     match_policy: MatchPolicy = MatchPolicy.ONCE_SATISFIED
     min_resources: tuple[tuple[str, int], ...] = ()
     mates: tuple[Pod, ...] = ()
-    spares_others: str = ""
+    preemption_block: PreemptionBlock | None = None
     problem: Problem | None = None
 
     @property

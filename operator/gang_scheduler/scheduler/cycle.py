@@ -277,7 +277,7 @@ class _Cycle:
         them for: any other waits, or pods would have been evicted for nothing.
         """
         reservations = self.rounds.reservations
-        if any(gang.spares_others or not gang.lacking for gang in group.waiting):
+        if any(gang.preemption_block or not gang.lacking for gang in group.waiting):
             return None
         released = reservations.release(reservations.below(group.priority))
         if not released:
@@ -380,4 +380,4 @@ def _prospects(group: GangGroup, units: Sequence[Unit], own: frozenset[GangKey])
     if any(unit.mates for unit in units) or any(gang.bound for gang in group.waiting):
         return None
     shapes = tuple((unit.shape, unit.quorum) for unit in units)
-    return shapes, group.priority, own, tuple(gang.spares_others for gang in group.waiting)
+    return shapes, group.priority, own, tuple(gang.preemption_block for gang in group.waiting)

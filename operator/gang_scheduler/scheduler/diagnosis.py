@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Misfit, Offers, Refused
 from gang_scheduler.model.pods import Ask
@@ -13,6 +13,7 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
 
 CUT_OFF = "The search for a place was cut off; it is made again."
+UNDER_WAY = "not eligible due to terminating pod on the nominated node."
 
 
 def diagnose(ask: Ask, trial: Trial, profile: Profile) -> tuple[tuple[str, int], ...]:
@@ -65,6 +66,19 @@ def _shortage(refused: Refused) -> str:
     if misfit.needs == 1 and len(refused.pods) == 1:
         return _nodes(misfit)
     return _joined(_nodes(misfit), _shortfall(refused.gang, misfit))
+
+
+def blocked(block: PreemptionBlock) -> str:
+    """Return why a gang may not evict pods: kube-scheduler's words where it has any."""
+    match block.cause:
+        case BlockCause.SWITCHED_OFF:
+            return "preemption is switched off"
+        case BlockCause.POLICY_NEVER:
+            return f"pod {block.pod} has preemptionPolicy Never"
+        case BlockCause.TOO_MANY_ROUNDS:
+            return f"{block.rounds} preemption rounds in 10 minutes were not enough"
+        case BlockCause.UNDER_WAY:
+            return UNDER_WAY
 
 
 def offered(offers: Offers) -> str:

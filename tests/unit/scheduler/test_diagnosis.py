@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.model.gangs import Gang, Problem, Reason
+from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock, Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Offers, Refused
@@ -204,3 +204,25 @@ def test_a_new_member_of_a_gang_that_runs_is_told_where_it_waits() -> None:
     )
     offers = Offers(TWO_SPINES, 3, multiples=(("BlockLayer", 2),))
     assert expected == in_domains(offers, needs=1, rejections=(), satisfied=True)
+
+
+@pytest.mark.parametrize(
+    ("block", "words"),
+    [
+        (PreemptionBlock(BlockCause.SWITCHED_OFF), "preemption is switched off"),
+        (
+            PreemptionBlock(BlockCause.POLICY_NEVER, pod="default/a-9"),
+            "pod default/a-9 has preemptionPolicy Never",
+        ),
+        (
+            PreemptionBlock(BlockCause.TOO_MANY_ROUNDS, rounds=3),
+            "3 preemption rounds in 10 minutes were not enough",
+        ),
+        (
+            PreemptionBlock(BlockCause.UNDER_WAY),
+            "not eligible due to terminating pod on the nominated node.",
+        ),
+    ],
+)
+def test_a_gang_is_told_why_it_may_not_evict(block: PreemptionBlock, words: str) -> None:
+    assert words == diagnosis.blocked(block)

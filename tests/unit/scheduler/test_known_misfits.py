@@ -1,6 +1,6 @@
 """Who did not fit is no reason not to try others that are different."""
 
-from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
@@ -31,7 +31,8 @@ def test_a_gang_may_evict_though_the_surplus_of_another_one_may_not() -> None:
 
 
 def test_a_gang_may_evict_though_one_of_its_class_must_not() -> None:
-    peaceful = gang("a", pods=1, priority=5, created_at=1, spares_others="it must not")
+    block = PreemptionBlock(BlockCause.POLICY_NEVER, pod="default/a-0")
+    peaceful = gang("a", pods=1, priority=5, created_at=1, preemption_block=block)
     other = gang("b", pods=1, priority=5, created_at=2)
 
     assert {"t0"} == victims_of(decide(peaceful, other, evictable=1))

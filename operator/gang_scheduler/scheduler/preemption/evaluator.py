@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from gang_scheduler.model.bound_pods import Tenant, Tenants
-from gang_scheduler.model.gangs import UNDER_WAY, Gang, GangGroup, GangKey
+from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, GangKey
 from gang_scheduler.model.plan import Bind, Preemption
 from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.model.pods import Ask
@@ -61,19 +61,21 @@ class Rounds:
         """
         if not any(gang.lacking for gang in group.waiting):
             return False, ""  # No pod leaves for surplus.
-        spares = {gang.spares_others for gang in group.waiting} - {""}
-        waits = self._wait_for_leaving(group, units, kept, displacing=spares <= {UNDER_WAY})
+        blocks = [each for gang in group.waiting if (each := gang.preemption_block) is not None]
+        causes = {block.cause for block in blocks}
+        displacing = causes <= {BlockCause.UNDER_WAY}
+        waits = self._wait_for_leaving(group, units, kept, displacing=displacing)
         if waits is not None:
             self._carry_out(group, waits, kept)
-            return True, UNDER_WAY
-        if kept and UNDER_WAY in spares:
+            return True, diagnosis.UNDER_WAY
+        if kept and BlockCause.UNDER_WAY in causes:
             self.reservations.keep(kept)
-            return True, UNDER_WAY
+            return True, diagnosis.UNDER_WAY
         below = group.priority - self._profile.preemption.min_difference
         if self._lowest is None or self._lowest > below:
             return False, ""  # There is nobody to think of.
-        if spares:
-            return False, min(spares)
+        if blocks:
+            return False, diagnosis.blocked(min(blocks))
         return self._evict(group, units, kept)
 
     def attempt_each(
@@ -96,7 +98,7 @@ class Rounds:
         if len(made) > 1:
             self.preemptions[before:] = [_joined(made)]
             victims = sum(len(each.victims) for each in made)
-            return True, f"{_pods(victims)} to make room." if victims else UNDER_WAY
+            return True, f"{_pods(victims)} to make room." if victims else diagnosis.UNDER_WAY
         return next((each for each in outcomes if each[0]), outcomes[0])
 
     def without_victims(self, group: GangGroup) -> GangGroup:

@@ -254,9 +254,9 @@ class Assembly:
     def _gang(self, key: GangKey, gathering: Gathering | None, now: int) -> Gang:
         record = self._records[key]
         gang = record.as_gang(self._schedulers, gathers=gathering is not None)
-        spares_others = self._eligibility.why_not(gang, record, now) if gang.pending else ""
-        if spares_others:
-            gang = replace(gang, spares_others=spares_others)
+        block = self._eligibility.why_not(gang, record, now) if gang.pending else None
+        if block is not None:
+            gang = replace(gang, preemption_block=block)
         return group_topology.checked(self._checked(gang, now), gathering)
 
     def _checked(self, gang: Gang, now: int) -> Gang:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from gang_scheduler.model.gangs import UNDER_WAY, Gang
+from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.pods import rank_key
 from gang_scheduler.state.evictable_pods import Tenancy
 from gang_scheduler.state.gangs.gang_info import Record
@@ -11,9 +11,6 @@ MOST_ROUNDS: Final = 3
 """How often a gang may evict others in ROUNDS_SECONDS."""
 ROUNDS_SECONDS: Final = 600
 
-SWITCHED_OFF: Final = "preemption is switched off"
-TOO_MANY_ROUNDS: Final = f"{MOST_ROUNDS} preemption rounds in 10 minutes were not enough"
-
 
 class Eligibility:
     """Answers for one gang at a time. `tenancy` knows who is on the nodes."""
@@ -21,19 +18,21 @@ class Eligibility:
     def __init__(self, tenancy: Tenancy) -> None:
         self._tenancy = tenancy
 
-    def why_not(self, gang: Gang, record: Record, now: int) -> str:
-        """Return why the gang may not evict anybody now; "" if it may."""
+    def why_not(self, gang: Gang, record: Record, now: int) -> PreemptionBlock | None:
+        """Return why the gang may not evict pods now; None if it may. Linear in members."""
         if not self._tenancy.rules.preemption:
-            return SWITCHED_OFF
+            return PreemptionBlock(BlockCause.SWITCHED_OFF)
         peaceful = min(
             (pod for pod in record.living() if not pod.preempts), key=rank_key, default=None
         )
         if peaceful is not None:
-            return f"pod {peaceful.key} has preemptionPolicy Never"
+            return PreemptionBlock(BlockCause.POLICY_NEVER, pod=peaceful.key)
         if self._is_under_way(gang, record, now):
-            return UNDER_WAY
+            return PreemptionBlock(BlockCause.UNDER_WAY)
         recent = sum(1 for at in record.rounds if now - at < ROUNDS_SECONDS)
-        return TOO_MANY_ROUNDS if recent >= MOST_ROUNDS else ""
+        if recent < MOST_ROUNDS:
+            return None
+        return PreemptionBlock(BlockCause.TOO_MANY_ROUNDS, rounds=MOST_ROUNDS)
 
     def may_change(self, gang: Gang, record: Record) -> bool:
         """Tell whether the answer may be another one later, although the gang is the same."""

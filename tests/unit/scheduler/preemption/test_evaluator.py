@@ -5,9 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 from gang_scheduler.model.bound_pods import Tenant, Tenants
-from gang_scheduler.model.gangs import UNDER_WAY, Gang, GangGroup
+from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
+from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.preemption.evaluator import NOT_HELPFUL
@@ -32,8 +33,14 @@ def low(name: str, where: str, *, cpu: int = 4, priority: int = 1, **others: Any
     return tenant(name, where, cpu=cpu, priority=priority, **others)
 
 
-def high(name: str = "a", *, pods: int = 1, priority: int = 10, spares_others: str = "") -> Gang:
-    return gang(name, pods=pods, cpu=4, priority=priority, spares_others=spares_others)
+def high(
+    name: str = "a", *, pods: int = 1, priority: int = 10, block: PreemptionBlock | None = None
+) -> Gang:
+    return gang(name, pods=pods, cpu=4, priority=priority, preemption_block=block)
+
+
+def never(pod: str) -> PreemptionBlock:
+    return PreemptionBlock(BlockCause.POLICY_NEVER, pod=pod)
 
 
 def words(plan: Plan) -> dict[str, str]:
@@ -90,29 +97,29 @@ def test_the_other_gangs_of_a_group_say_who_tried() -> None:
     assert {"a": NOT_HELPFUL, "b": attempted} == said
 
 
-def test_who_spares_others_says_why() -> None:
-    proud = high(spares_others="preemptionPolicy of a-0 is Never.")
+def test_a_gang_that_may_not_evict_is_told_why() -> None:
+    proud = high(block=never("default/a-0"))
 
     plan = decide([node("n1", cpu=4)], tenants(low("x", "n1")), proud)
 
     assert set() == victims_of(plan)
     assert {"a": "Unschedulable"} == reasons(plan)
-    assert {"a": "preemptionPolicy of a-0 is Never."} == words(plan)
+    assert {"a": "pod default/a-0 has preemptionPolicy Never"} == words(plan)
 
 
-def test_one_gang_that_spares_others_stops_its_group() -> None:
-    several = group(high("a"), high("b", spares_others="b may not."))
+def test_one_gang_that_may_not_evict_stops_its_group() -> None:
+    several = group(high("a"), high("b", block=never("default/b-0")))
 
     plan = decide([node("n1")], tenants(low("x", "n1", cpu=8)), several)
 
     assert set() == victims_of(plan)
-    assert "b may not." == words(plan)["a"]
+    assert "pod default/b-0 has preemptionPolicy Never" == words(plan)["a"]
 
 
-def test_the_like_of_one_that_spares_others_is_tried_all_the_same() -> None:
+def test_the_like_of_a_gang_that_may_not_evict_is_tried_all_the_same() -> None:
     nodes, held = [node("n1", cpu=4)], tenants(low("x", "n1"))
 
-    plan = decide(nodes, held, high("a", spares_others="a may not."), high("b"))
+    plan = decide(nodes, held, high("a", block=never("default/a-0")), high("b"))
 
     assert {"b-0": "n1"} == nominations_of(plan)
     assert {"a": "Unschedulable", "b": "WaitingForVictims"} == reasons(plan)
@@ -144,7 +151,7 @@ def test_who_terminates_makes_room() -> None:
     plan = decide([node("n1", cpu=4), node("n2", cpu=4)], tenants(low("x", "n1"), leaving), high())
 
     assert (set(), {"a-0": "n2"}) == (victims_of(plan), nominations_of(plan))
-    assert ({"a": "WaitingForVictims"}, {"a": UNDER_WAY}) == (reasons(plan), words(plan))
+    assert ({"a": "WaitingForVictims"}, {"a": diagnosis.UNDER_WAY}) == (reasons(plan), words(plan))
 
 
 def test_who_terminates_makes_room_whatever_its_priority() -> None:
@@ -155,11 +162,11 @@ def test_who_terminates_makes_room_whatever_its_priority() -> None:
     assert {"a-0": "n1"} == nominations_of(plan)
 
 
-def test_who_spares_others_may_wait_for_those_that_leave() -> None:
+def test_a_gang_that_may_not_evict_may_wait_for_pods_that_leave() -> None:
     plan = decide(
         [node("n1", cpu=4)],
         tenants(low("x", "n1", deleting=True)),
-        high(spares_others="preemptionPolicy of a-0 is Never."),
+        high(block=never("default/a-0")),
     )
 
     assert {"a-0": "n1"} == nominations_of(plan)
@@ -198,7 +205,7 @@ def test_the_second_waits_for_the_victims_of_the_first_and_evicts_nobody_for_it(
     plan = decide([node("n1"), node("n2", cpu=4)], held, high("a"), high("b", priority=9))
 
     assert ({"x"}, {"a-0": "n1", "b-0": "n1"}) == (victims_of(plan), nominations_of(plan))
-    assert {"a": "1 pod is evicted to make room.", "b": UNDER_WAY} == words(plan)
+    assert {"a": "1 pod is evicted to make room.", "b": diagnosis.UNDER_WAY} == words(plan)
 
 
 def test_a_lower_gang_does_not_take_room_that_is_kept_since_this_cycle() -> None:

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gang_scheduler.model.bound_pods import Tenant, Tenants
-from gang_scheduler.model.gangs import UNDER_WAY, Gang
+from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Nominated
+from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.preemption.nominated_room import Reservations
@@ -16,6 +17,8 @@ from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
 from support.builders import gang, gang_key, node, pod, snapshot, tenant, tenants
 from support.plan_reading import gangs_placed, nodes_of, nominations_of, reasons, victims_of
+
+IS_UNDER_WAY = PreemptionBlock(BlockCause.UNDER_WAY)
 
 
 def decide(
@@ -33,13 +36,15 @@ def one(name: str, *, priority: int = 10, cpu: int = 4, nominated: str = "") -> 
     return gang(name, cpu=cpu, priority=priority, nominated=nominated)
 
 
-def to(*where: str, name: str = "a", priority: int = 10, spares_others: str = "") -> Gang:
+def to(
+    *where: str, name: str = "a", priority: int = 10, block: PreemptionBlock | None = None
+) -> Gang:
     """Return a gang that is nominated."""
     members = [
         pod(f"{name}-{i}", gang=name, cpu=4, priority=priority, nominated=each)
         for i, each in enumerate(where)
     ]
-    return gang(name, members=members, priority=priority, spares_others=spares_others)
+    return gang(name, members=members, priority=priority, preemption_block=block)
 
 
 def elsewhere(where: str, *, priority: int = 10) -> Nominated:
@@ -74,14 +79,14 @@ def test_it_waits_on_while_its_room_is_not_free() -> None:
     plan = decide(four("n1"), to("n1"), held=tenants(low("x", "n1", deleting=True)))
 
     assert {"a": "WaitingForVictims"} == reasons(plan)
-    assert [UNDER_WAY] == [each.preemption for each in plan.refused]
+    assert [diagnosis.UNDER_WAY] == [each.preemption for each in plan.refused]
     assert () == plan.preemptions
 
 
 def test_it_waits_for_victims_that_are_marked_and_not_yet_deleted() -> None:
     marked = tenant("x", "n1", cpu=4, priority=1, marked=True)
 
-    plan = decide(four("n1"), to("n1", spares_others=UNDER_WAY), held=tenants(marked))
+    plan = decide(four("n1"), to("n1", block=IS_UNDER_WAY), held=tenants(marked))
 
     assert {"a": "WaitingForVictims"} == reasons(plan)
     assert () == plan.preemptions
@@ -89,7 +94,7 @@ def test_it_waits_for_victims_that_are_marked_and_not_yet_deleted() -> None:
 
 def test_the_room_of_one_that_waits_stays_kept() -> None:
     marked = tenant("x", "n1", cpu=4, priority=1, marked=True)
-    nodes, waiting = [node("n1", cpu=8)], to("n1", "n1", spares_others=UNDER_WAY)
+    nodes, waiting = [node("n1", cpu=8)], to("n1", "n1", block=IS_UNDER_WAY)
 
     plan = decide(nodes, waiting, one("b"), held=tenants(marked))
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
-from gang_scheduler.model.gangs import UNDER_WAY, Gang, Reason
+from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
@@ -17,6 +17,7 @@ from support.builders import SCHEDULER, declaration, gang_key, node, pod
 from support.gang_queue_builders import NOW
 
 KEY = gang_key("a")
+UNDER_WAY = PreemptionBlock(BlockCause.UNDER_WAY)
 NOMINATED = replace(pod("a-0", gang="a", priority=5), nominated="n1")
 VICTIM = pod("victim", node="n1", phase="Running")
 MARKED = replace(VICTIM, marked=True)
@@ -40,24 +41,24 @@ def gang_a(cache: Cache, now: int = NOW) -> Gang:
     return found
 
 
-def why_not(cache: Cache, now: int = NOW) -> str:
-    return gang_a(cache, now).spares_others
+def why_not(cache: Cache, now: int = NOW) -> PreemptionBlock | None:
+    return gang_a(cache, now).preemption_block
 
 
 def test_a_gang_may_evict_unless_something_speaks_against_it() -> None:
-    assert "" == why_not(new_cache(NOMINATED, VICTIM))
+    assert why_not(new_cache(NOMINATED, VICTIM)) is None
 
 
 def test_a_setting_switches_preemption_off() -> None:
     cache = new_cache(NOMINATED, rules=Rules(preemption=False))
 
-    assert "preemption is switched off" == why_not(cache)
+    assert PreemptionBlock(BlockCause.SWITCHED_OFF) == why_not(cache)
 
 
 def test_one_member_that_may_not_evict_keeps_the_whole_gang_from_it() -> None:
     cache = new_cache(*(replace(pod(f"a-{i}", gang="a"), preempts=i == 0) for i in (10, 9, 0)))
 
-    assert "pod default/a-9 has preemptionPolicy Never" == why_not(cache)
+    assert PreemptionBlock(BlockCause.POLICY_NEVER, pod="default/a-9") == why_not(cache)
 
 
 @pytest.mark.parametrize(
@@ -76,7 +77,7 @@ def test_it_waits_for_pods_that_leave_its_nominated_node(
     other: Pod,
     is_under_way: bool,  # noqa: FBT001 - a row of a table.
 ) -> None:
-    assert (UNDER_WAY if is_under_way else "") == why_not(new_cache(NOMINATED, other))
+    assert (UNDER_WAY if is_under_way else None) == why_not(new_cache(NOMINATED, other))
 
 
 def test_it_waits_for_the_victims_of_others_on_its_nominated_node() -> None:
@@ -86,13 +87,13 @@ def test_it_waits_for_the_victims_of_others_on_its_nominated_node() -> None:
 
     cache.victims.spared(["uid-victim"])
 
-    assert (UNDER_WAY, "") == (decided, why_not(cache))
+    assert (UNDER_WAY, None) == (decided, why_not(cache))
 
 
 def test_it_does_not_where_another_life_has_marked_more_than_it_evicted() -> None:
     cache = new_cache(NOMINATED, LEAVING, replace(MARKED, uid="uid-x", name="x"))
 
-    assert "" == why_not(cache)
+    assert why_not(cache) is None
 
 
 def test_a_gang_without_a_nominated_node_waits_for_its_own_victims_only() -> None:
@@ -101,7 +102,7 @@ def test_a_gang_without_a_nominated_node_waits_for_its_own_victims_only() -> Non
 
     cache.gangs.preempting([KEY], NOW, ["uid-victim"])
 
-    assert ("", UNDER_WAY) == (before, why_not(cache))
+    assert (None, UNDER_WAY) == (before, why_not(cache))
 
 
 @pytest.mark.parametrize("seen", [VICTIM, MARKED, LEAVING])
@@ -119,7 +120,7 @@ def test_a_victim_that_hangs_in_termination_is_waited_for_no_longer() -> None:
     cache.gangs.preempting([KEY], NOW, victims=["uid-victim"])
     last = LEAVING.gone_by + DEFAULT_RULES.victim_timeout_seconds + REPORTING_SECONDS
 
-    assert (UNDER_WAY, "") == (why_not(cache, last), why_not(cache, last + 1))
+    assert (UNDER_WAY, None) == (why_not(cache, last), why_not(cache, last + 1))
 
 
 @pytest.mark.parametrize("gone", ["victim", "eviction", "nomination"])
@@ -136,7 +137,7 @@ def test_nothing_is_under_way_once_victims_are_gone_or_it_was_given_up(gone: str
     else:
         cache.clear_nominations(["uid-a-0"])
 
-    assert "" == why_not(cache)
+    assert why_not(cache) is None
 
 
 def test_three_rounds_in_ten_minutes_are_enough() -> None:
@@ -148,8 +149,8 @@ def test_three_rounds_in_ten_minutes_are_enough() -> None:
         if now < NOW + 3:
             cache.gangs.preempting([KEY], now)
 
-    enough = "3 preemption rounds in 10 minutes were not enough"
-    assert ["", "", "", enough, ""] == found
+    enough = PreemptionBlock(BlockCause.TOO_MANY_ROUNDS, rounds=3)
+    assert [None, None, None, enough, None] == found
 
 
 def test_what_is_carried_out_is_remembered_until_the_gang_finds_its_place() -> None:

@@ -5,7 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.model.gangs import UNDER_WAY, Gang, GangGroup, GangName, Reason
+from gang_scheduler.model.gangs import (
+    BlockCause,
+    Gang,
+    GangGroup,
+    GangName,
+    PreemptionBlock,
+    Reason,
+)
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.refs import JobPods
 from gang_scheduler.state.evictable_pods import Tenancy
@@ -117,7 +124,8 @@ def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:
 
     after_it = gang_after(gangs, lambda gangs: gangs.preempting([KEY], NOW, ["uid-victim"]))
 
-    assert ("", UNDER_WAY) == (before.spares_others, after_it.spares_others)
+    under_way = PreemptionBlock(BlockCause.UNDER_WAY)
+    assert (None, under_way) == (before.preemption_block, after_it.preemption_block)
 
 
 def test_a_gang_whose_job_is_gone_needs_all_its_members_again() -> None:
