@@ -8,6 +8,7 @@ in memory.
 | port            | the protocol of all writes and reads beside the watches       |
 | kubernetes      | that protocol on a real API server                            |
 | connection      | which server, which credentials, and requests over `http1`    |
+| tls             | how both sides of a connection prove who they are             |
 | http1           | HTTP/1.1 as far as short requests to one server need it       |
 | errors          | what an answer means: gone, refused, conflict, try again      |
 | retry           | pauses between attempts                                       |

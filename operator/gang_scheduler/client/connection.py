@@ -1,10 +1,10 @@
 """How to reach the API server: from the pod's ServiceAccount or a kubeconfig.
 
-Loading is kubernetes_asyncio's, with everything a kubeconfig can say (exec plugins too). Its typed
-client is not used: it costs a multiple of the CPU a binding, and reports a successful binding as an
-error (kubernetes-client/python#547). Requests go over a small client of our own (`http1`), since
-one binding in a plain aiohttp session costs three times as much. Watches, which ask once in
-minutes, have such a session.
+Loading is kubernetes_asyncio's, with everything a kubeconfig can say (exec plugins too); a proxy of
+another kind than http is refused by name. Its typed client is not used: it costs a multiple of the
+CPU a binding, and reports a successful binding as an error (kubernetes-client/python#547). Requests
+go over a small client of our own (`http1`), since one binding in a plain aiohttp session costs
+three times as much. Watches, which ask once in minutes, have such a session.
 """
 
 import base64
@@ -22,9 +22,10 @@ from kubernetes_asyncio import config
 from kubernetes_asyncio.client import Configuration
 
 from gang_scheduler import __version__
-from gang_scheduler.client import errors
+from gang_scheduler.client import errors, tls
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.http1.client import CONNECT_SECONDS, Client
+from gang_scheduler.client.http1.proxy import Proxy
 
 REQUEST_SECONDS = 30
 TOKEN_SECONDS = 60
@@ -77,19 +78,22 @@ class Connection:
     limit: int = 100
     _client: Client | None = None
     _session: aiohttp.ClientSession | None = None
+    _tls: ssl.SSLContext | None = None
     _token: str = ""
     _token_read_at: float = field(default=float("-inf"))
 
     async def __aenter__(self) -> Self:
         try:
-            tls = self._ssl_context()
-            self._client = Client(self.host, tls, HEADERS, self.limit)
+            self._tls = tls.context_of(self.configuration)
+            proxy = Proxy.of(self.proxy_url) if self.proxy_url else None
+            self._client = Client(self.host, self._tls, HEADERS, self.limit, proxy)
         except (OSError, ValueError) as error:
             raise UnusableConfigurationError(str(error)) from error
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ssl=tls),
+            connector=aiohttp.TCPConnector(limit=0, ssl=self._tls),
             headers=HEADERS,
             cookie_jar=aiohttp.DummyCookieJar(),
+            proxy=self.proxy_url,
         )
         return self
 
@@ -112,9 +116,21 @@ class Connection:
         return self._session
 
     @property
+    def tls(self) -> ssl.SSLContext:
+        """How the server proves that it is the right one, and what we prove to it."""
+        if self._tls is None:
+            raise RuntimeError("the connection is not open")
+        return self._tls
+
+    @property
     def host(self) -> str:
         """The URL of the API server."""
         return str(self.configuration.host)
+
+    @property
+    def proxy_url(self) -> str | None:
+        """The URL of the proxy on the way to it, if there is one."""
+        return self.configuration.proxy or None
 
     async def request(
         self,
@@ -175,15 +191,6 @@ class Connection:
             return ""
         pair = f"{self.configuration.username}:{self.configuration.password}"
         return "Basic " + base64.b64encode(pair.encode()).decode()
-
-    def _ssl_context(self) -> ssl.SSLContext:
-        context = ssl.create_default_context(cafile=self.configuration.ssl_ca_cert)
-        if self.configuration.cert_file:
-            context.load_cert_chain(self.configuration.cert_file, self.configuration.key_file)
-        if not self.configuration.verify_ssl:
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        return context
 
 
 async def _until_silence(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

@@ -4,7 +4,9 @@ Only `on.event`: the other kinds of handlers put finalizers and annotations on u
 Kinds whose CRD is absent cost nothing, and are watched from the moment it appears.
 """
 
+import ssl
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import kopf
 
@@ -33,7 +35,7 @@ def register(
 
     @kopf.on.login(registry=registry)
     async def login(**_: object) -> kopf.ConnectionInfo:
-        return await _credentials(connection)
+        return await credentials(connection)
 
 
 def _watch(
@@ -50,16 +52,24 @@ def _watch(
         kind.take(intake, event)
 
 
-async def _credentials(connection: Connection) -> kopf.ConnectionInfo:
-    """Return ours for Kopf, which keeps a session of its own."""
+@dataclass(frozen=True, kw_only=True)
+class Credentials(kopf.ConnectionInfo):
+    """Ours for Kopf, which keeps a session of its own. Two that say the same are equal."""
+
+    tls: ssl.SSLContext = field(compare=False)
+
+    def as_ssl_context(self) -> ssl.SSLContext:
+        """Return ours: Kopf has no word for the name that the server must prove."""
+        return self.tls
+
+
+async def credentials(connection: Connection) -> Credentials:
+    """Return what Kopf logs in with."""
     scheme, _, token = (await connection.authorization()).get("Authorization", "").partition(" ")
-    configuration = connection.configuration
-    return kopf.ConnectionInfo(
+    return Credentials(
         server=connection.host,
-        ca_path=configuration.ssl_ca_cert,
-        insecure=not configuration.verify_ssl,
+        tls=connection.tls,
         scheme=scheme or None,
         token=token or None,
-        certificate_path=configuration.cert_file,
-        private_key_path=configuration.key_file,
+        proxy_url=connection.proxy_url,
     )

@@ -11,6 +11,8 @@ import uvloop
 
 from integration.support.raw_http_server import RawServer
 
+SERVER_NAME = "api.internal"
+
 
 def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}
@@ -19,9 +21,18 @@ def pytest_asyncio_loop_factories() -> Mapping[str, Callable[[], asyncio.Abstrac
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a certificate of 127.0.0.1, with its key in the same file."""
-    made = tmp_path_factory.mktemp("tls") / "server.pem"
+    return _certificate(tmp_path_factory.mktemp("tls") / "server.pem", "IP:127.0.0.1")
+
+
+@pytest.fixture(scope="session")
+def named_certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a certificate of a name that no URL of a test has, with its key in the same file."""
+    return _certificate(tmp_path_factory.mktemp("tls") / "named.pem", f"DNS:{SERVER_NAME}")
+
+
+def _certificate(made: Path, subject: str) -> Path:
     command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2"
-    names = ["-subj", "/CN=odd", "-addext", "subjectAltName=IP:127.0.0.1"]
+    names = ["-subj", "/CN=odd", "-addext", f"subjectAltName={subject}"]
     files = ["-keyout", str(made), "-out", str(made.with_suffix(".crt"))]
     subprocess.run([*command.split(), *names, *files], check=True, capture_output=True)
     made.write_text(made.read_text() + made.with_suffix(".crt").read_text())

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from gang_scheduler.client.http1.address import Address
 from gang_scheduler.client.http1.answers import Answer, BrokenError
 from gang_scheduler.client.http1.channel import Channel, UnansweredError
+from gang_scheduler.client.http1.proxy import Proxy
 
 CONNECT_SECONDS = 10
 KEEP_SECONDS = 60
@@ -30,9 +31,14 @@ class Client:
     """
 
     def __init__(
-        self, url: str, tls: ssl.SSLContext, headers: Mapping[str, str], limit: int
+        self,
+        url: str,
+        tls: ssl.SSLContext,
+        headers: Mapping[str, str],
+        limit: int,
+        proxy: Proxy | None = None,
     ) -> None:
-        self._address = Address.of(url, tls)
+        self._address = Address.of(url, tls, proxy)
         self._constant = f" HTTP/1.1\r\nHost: {self._address.name}\r\n{_lines(headers)}"
         self._slots = asyncio.Semaphore(limit)
         self._open: set[Channel] = set()

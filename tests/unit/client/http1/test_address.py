@@ -5,6 +5,7 @@ import ssl
 import pytest
 
 from gang_scheduler.client.http1.address import Address
+from gang_scheduler.client.http1.proxy import Proxy
 
 TLS = ssl.create_default_context()
 
@@ -28,3 +29,8 @@ def test_a_url_says_where_and_how(url: str, expected: Address) -> None:
 def test_what_is_no_url_of_http_is_an_error(url: str) -> None:
     with pytest.raises(ValueError, match="not the URL of an API server"):
         Address.of(url, TLS)
+
+
+def test_a_server_without_tls_is_not_asked_through_a_proxy() -> None:
+    with pytest.raises(ValueError, match="proxy-url: a server without TLS"):
+        Address.of("http://localhost", TLS, Proxy("proxy", 3128))
