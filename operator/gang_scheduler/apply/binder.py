@@ -18,7 +18,7 @@ from gang_scheduler.apply.claim_waits import Hold, Share, needs_claims, shares_o
 from gang_scheduler.apply.volume_binder import Claims
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
-from gang_scheduler.client.retry import Pauses
+from gang_scheduler.client.retry import Backoff
 from gang_scheduler.internal_errors import confined, in_short
 from gang_scheduler.model.gangs import Gang, GangKey, Reason
 from gang_scheduler.model.plan import Bind, Placed, Refused
@@ -230,7 +230,7 @@ class Binder:
         pod = PodRef(bind.pod.namespace, bind.pod.name, bind.pod.uid)
         marks = plan_annotations.marks_of(gang_binding.placed, gang_binding.plan_id)
         clock = asyncio.get_running_loop().time
-        pauses, deadline = Pauses(), clock() + GIVE_UP_SECONDS
+        backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
         is_open = False
         while self._may_write():
             try:
@@ -246,7 +246,7 @@ class Binder:
                     return await self._find_out(pod, bind.node, outcome)
                 if outcome is not None:
                     return outcome
-                await pauses.after(error, most=deadline - clock())
+                await backoff.after(error, most=deadline - clock())
             else:
                 return Outcome.BOUND
         return Outcome.GAVE_UP
@@ -272,11 +272,12 @@ class Binder:
     async def _find_out(self, pod: PodRef, node: str, otherwise: Outcome) -> Outcome:
         """Ask until there is an answer: the pod may be on its node, and the room with it."""
         await asyncio.sleep(LATE_SECONDS)
+        backoff = Backoff(LOOK_SECONDS, LOOK_SECONDS)
         while self._may_write():
             try:
                 return await self._read_back(pod, node) or otherwise
-            except ApiError:
-                await asyncio.sleep(LOOK_SECONDS)
+            except ApiError as error:
+                await backoff.after(error)
         return otherwise
 
     async def _read_back(self, pod: PodRef, node: str) -> Outcome | None:

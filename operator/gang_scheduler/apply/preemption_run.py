@@ -8,7 +8,7 @@ import structlog
 
 from gang_scheduler import telemetry
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.retry import Pauses
+from gang_scheduler.client.retry import Backoff
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import PodRef
@@ -118,7 +118,7 @@ class StepWriter:
         """Send a request until its answer settles it, or the round is void."""
         pod = PodRef(step.pod.namespace, step.pod.name, step.pod.uid)
         clock = asyncio.get_running_loop().time
-        pauses, deadline = Pauses(), clock() + GIVE_UP_SECONDS
+        backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
         while not current.void or (step.final and pod.uid in step.begun):
             if not self._may_write():
                 # Whoever leads now plans anew, from what is written.
@@ -133,7 +133,7 @@ class StepWriter:
                 if error.kind not in step.passing or clock() >= deadline:
                     self._judge(current, step, error)
                     return
-                await pauses.after(error)
+                await backoff.after(error)
             else:
                 telemetry.WRITES.labels(f"pod_{step.what}", "written").inc()
                 return

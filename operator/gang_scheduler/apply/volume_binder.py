@@ -16,7 +16,7 @@ from gang_scheduler import telemetry
 from gang_scheduler.apply.claim_waits import Hold, Share
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
-from gang_scheduler.client.retry import Pauses
+from gang_scheduler.client.retry import Backoff
 from gang_scheduler.model.gangs import Gang, GangKey, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
@@ -109,7 +109,7 @@ class Claims:
     async def _write(self, hold: Hold, users: list[Share], step: ClaimStep) -> None:
         """Send a request until its answer settles it, or nobody waits for it any more."""
         what = "volume" if step.volume else "claim"
-        pauses = Pauses()
+        backoff = Backoff()
         while self._may_write() and not hold.open.keys().isdisjoint(users):
             try:
                 async with self._slots:
@@ -122,7 +122,7 @@ class Claims:
                         hold.fail(share, problem)
                     return
                 hold.errors[target_of(step)] = problem
-                await pauses.after(error)
+                await backoff.after(error)
             else:
                 telemetry.WRITES.labels(what, "written").inc()
                 hold.errors.pop(target_of(step), None)

@@ -1,22 +1,52 @@
-"""How long a request waits before it is made again."""
+"""How long a request waits before it is made again. For all that retry: none has pauses of its own.
+
+What failed together, as all do in an outage, would come back together without jitter.
+"""
 
 import asyncio
 import math
+import random
+from collections.abc import Callable
 from typing import Final
 
 from gang_scheduler.client.errors import ApiError
 
 FIRST_SECONDS: Final = 0.1
 LAST_SECONDS: Final = 5.0
+JITTER: Final = 0.25
+"""The part of a pause by which chance makes it longer, as in client-go."""
 
 
-class Pauses:
-    """The pauses between the tries of one request: each is twice as long as the one before."""
+class Backoff:
+    """The pauses between the attempts of one request, in seconds.
 
-    def __init__(self) -> None:
-        self._seconds = FIRST_SECONDS
+    They are `first` to begin with, twice as long each time up to `last`, and longer by a random
+    part of `jitter`, which `draw` returns from 0 to below 1.
+    """
+
+    def __init__(
+        self,
+        first: float = FIRST_SECONDS,
+        last: float = LAST_SECONDS,
+        jitter: float = JITTER,
+        draw: Callable[[], float] = random.random,
+    ) -> None:
+        self._first = first
+        self._last = last
+        self._jitter = jitter
+        self._draw = draw
+        self._pause = first
+
+    def seconds(self, asked_for: float = 0.0) -> float:
+        """Return the next pause; where the server asked for one, at least that, with jitter."""
+        pause = self._pause
+        self._pause = min(pause * 2, self._last)
+        return max(pause, asked_for) + pause * self._jitter * self._draw()
+
+    def reset(self) -> None:
+        """Begin with the first pause again: an attempt succeeded."""
+        self._pause = self._first
 
     async def after(self, error: ApiError, most: float = math.inf) -> None:
-        """Wait for the next try: as long as the server asks at least, and `most` at most."""
-        await asyncio.sleep(min(max(self._seconds, error.retry_after), most))
-        self._seconds = min(self._seconds * 2, LAST_SECONDS)
+        """Wait for the next attempt: as long as the server asks at least, and `most` at most."""
+        await asyncio.sleep(min(self.seconds(error.retry_after), most))

@@ -17,6 +17,7 @@ from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
 from gang_scheduler.api.network_topology import DEFAULT_NAME
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
+from gang_scheduler.client.retry import Backoff
 from gang_scheduler.decode.topologies import DeclaredTopology
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.report import topology_status
@@ -25,7 +26,8 @@ from gang_scheduler.state.cache import Cache
 
 WAIT_SECONDS = 1.0
 """Labels of a thousand nodes change one by one: what comes within this time is written at once."""
-MOST_DOUBLINGS = 6
+FIRST_PAUSE, LAST_PAUSE = 2.0, 64.0
+"""After a failure: a status that the API server cannot take now may be large."""
 WORTH_AN_EVENT = frozenset({topology_status.EXCLUDED_NODES, topology_status.INVALID_SPEC})
 
 log = structlog.get_logger()
@@ -52,7 +54,8 @@ class TopologyWriter:
         self._changed = asyncio.Event()
         self._written: dict[str, Status] = {}
         self._told: dict[str, Finding] = {}
-        self._failures = 0
+        self._backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
+        self._wait_seconds = WAIT_SECONDS
         # Where a CRD has no status subresource, every write moves the generation: to follow it
         # with another write would never end.
         self._follows_generation = True
@@ -62,8 +65,7 @@ class TopologyWriter:
         """Write until cancelled, at most once in WAIT_SECONDS."""
         while True:
             await self._changed.wait()
-            # A status that the API server cannot take now may be large: longer each time.
-            await asyncio.sleep(WAIT_SECONDS * 2 ** min(self._failures, MOST_DOUBLINGS))
+            await asyncio.sleep(self._wait_seconds)
             if self._may_write():
                 self._changed.clear()
                 with confined("report", "topologies"):
@@ -143,12 +145,13 @@ class TopologyWriter:
             telemetry.WRITES.labels("topology_status", error.kind.value).inc()
             if error.kind in (Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT):
                 self._written.pop(declared.uid, None)
-                self._failures += 1
+                self._wait_seconds = self._backoff.seconds(error.retry_after)
                 self._changed.set()
             elif error.kind is Kind.REFUSED:
                 log.warning("status_refused", what="topology", name=declared.name, error=str(error))
         else:
-            self._failures = 0
+            self._backoff.reset()
+            self._wait_seconds = WAIT_SECONDS
             telemetry.WRITES.labels("topology_status", "written").inc()
 
 

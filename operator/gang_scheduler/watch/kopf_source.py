@@ -18,6 +18,7 @@ import structlog
 from gang_scheduler import telemetry
 from gang_scheduler.client.connection import REQUEST_SECONDS, Connection
 from gang_scheduler.client.http1.client import CONNECT_SECONDS
+from gang_scheduler.client.retry import Backoff
 from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.watch import kopf_handlers
 from gang_scheduler.watch.relist import Relist
@@ -25,7 +26,7 @@ from gang_scheduler.watch.sweep import Sweep
 from gang_scheduler.watch.synced import InStep
 
 FIRST_PAUSE = 1.0
-LAST_PAUSE = 5.0
+LAST_PAUSE = 4.0
 """Whatever happens meanwhile is not seen, and nothing is decided for long on an old view."""
 SILENT_SECONDS = 20.0
 """A connection that stalls looks like one of an API server that has nothing to tell. To ask anew
@@ -78,16 +79,16 @@ class KopfSource:
 
     async def _run_kopf(self) -> None:
         """Start Kopf, and again after a pause whenever it has ended."""
-        pauses = iter(_Forever())
+        backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
         loop = asyncio.get_running_loop()
         while True:
             started = loop.time()
             error = await self._run_once()
             telemetry.SOURCE_RESTARTS.inc()
             if loop.time() - started > HEALTHY_SECONDS:
-                pauses = iter(_Forever())
-            pause = next(pauses)
-            log.warning("watching_ended", error=error, next_start_in_seconds=pause)
+                backoff.reset()
+            pause = backoff.seconds()
+            log.warning("watching_ended", error=error, next_start_in_seconds=round(pause, 1))
             await asyncio.sleep(pause)
 
     async def _run_once(self) -> str:
@@ -134,14 +135,13 @@ class _NoDiff(kopf.AnnotationsDiffBaseStorage):
         return None
 
 
-class _Forever:
-    """Pauses between attempts: doubling up to some seconds, without an end."""
+class _Backoffs:
+    """The pauses between the attempts of each request of Kopf, without an end."""
 
     def __iter__(self) -> Iterator[float]:
-        pause = FIRST_PAUSE
+        backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
         while True:
-            yield pause
-            pause = min(pause * 2, LAST_PAUSE)
+            yield backoff.seconds()
 
 
 def operator_settings() -> kopf.OperatorSettings:
@@ -158,7 +158,7 @@ def operator_settings() -> kopf.OperatorSettings:
     # A list that is never answered holds up all that follows, by default for five minutes.
     settings.networking.request_timeout = REQUEST_SECONDS
     settings.networking.connect_timeout = CONNECT_SECONDS
-    settings.networking.error_backoffs = _Forever()
+    settings.networking.error_backoffs = _Backoffs()
     # Kopf would kill the process ten minutes after it ended, although we have started it again.
     settings.process.ultimate_exiting_timeout = None
     return settings

@@ -18,6 +18,7 @@ from gang_scheduler import telemetry
 from gang_scheduler.api.kinds import Resource
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.retry import Backoff
 from gang_scheduler.watch import envelope, line_stream, watched_kinds
 from gang_scheduler.watch.envelope import Page
 from gang_scheduler.watch.known_objects import Feed
@@ -37,7 +38,7 @@ FIRST_PAGE_SECONDS, LAST_PAGE_SECONDS = 5.0, 30.0
 given the time that it takes."""
 BRIEF_SECONDS: Final = 1.0
 """A watch that ends sooner has not really begun."""
-FIRST_PAUSE, LAST_PAUSE = 0.1, 5.0
+FIRST_PAUSE, LAST_PAUSE = 0.1, 4.0
 RESUMES: Final = 8
 """So many failures in a row are waited out; then a list may help."""
 LOOK_AGAIN_SECONDS: Final = 60.0
@@ -82,6 +83,7 @@ class ListWatch:
         # In a row, and what was told of them.
         self._failures = 0
         self._problem = ""
+        self._backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
         self._turn = anyio.CancelScope()
         self._must_list = True
 
@@ -206,16 +208,14 @@ class ListWatch:
             await asyncio.sleep(SETTLE_SECONDS)
 
     async def pause(self, error: ApiError) -> None:
-        """Wait before the next attempt, twice as long each time, and never in step with others."""
+        """Wait before the next attempt."""
         self.in_step.clear()
-        longest = min(FIRST_PAUSE * 2 ** min(self._failures, RESUMES), LAST_PAUSE)
-        seconds = max(random.uniform(longest / 2, longest), error.retry_after)  # noqa: S311
         telemetry.SOURCE_RESTARTS.inc()
         self._failures += 1
         if str(error) != self._problem:
             self._problem = str(error)
             log.warning("watch_interrupted", kind=self.kind.name, error=self._problem)
-        await asyncio.sleep(seconds)
+        await self._backoff.after(error)
 
     def _keep_step(self) -> None:
         # What is under way when a new list is asked for may still have a turn.
@@ -226,6 +226,7 @@ class ListWatch:
         if self._failures:
             log.info("watch_goes_on", kind=self.kind.name, failures=self._failures)
             self._failures, self._problem = 0, ""
+            self._backoff.reset()
 
 
 def _page(answer: bytes) -> Page:

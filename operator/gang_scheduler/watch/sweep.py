@@ -18,6 +18,7 @@ from gang_scheduler import telemetry
 from gang_scheduler.api.kinds import Resource
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
+from gang_scheduler.client.retry import Backoff
 from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.model.refs import PodRef
 from gang_scheduler.state.cache import Cache
@@ -163,12 +164,13 @@ class Sweep:
 
     async def _insist(self, versions: Versions) -> Mapping[str, PodRef]:
         """List a kind, again and again until that is answered."""
+        backoff = Backoff(ASK_AGAIN_SECONDS, ASK_AGAIN_SECONDS)
         while True:
             try:
                 return await self._uids(versions)
             except ApiError as error:
                 log.warning("list_failed", kind=versions[0].plural, error=str(error))
-                await asyncio.sleep(max(ASK_AGAIN_SECONDS, error.retry_after))
+                await backoff.after(error)
 
     async def _uids(self, versions: Versions) -> Mapping[str, PodRef]:
         for resource in versions:
