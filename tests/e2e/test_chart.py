@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
+import msgspec
 import pytest
 import yaml
 
@@ -266,5 +266,5 @@ def may(plane: controlplane.ControlPlane, question: str) -> str:
 
 def requests(plane: controlplane.ControlPlane, offset: int) -> list[tuple[int, str, str]]:
     lines = plane.audit_log.read_bytes()[offset:].split(b"\n")[:-1]
-    events = [orjson.loads(line) for line in lines]
+    events = [msgspec.json.decode(line) for line in lines]
     return [(e["responseStatus"]["code"], e["verb"], e["requestURI"]) for e in events]

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-import orjson
+import msgspec
 import pytest
 
 from e2e.support import operator_health
@@ -92,7 +92,7 @@ def status_of(pod_group: Manifest) -> tuple[str, int]:
 def operator_requests(plane: controlplane.ControlPlane, offset: int) -> Counter[str]:
     """Count requests by what they were, as the audit log tells the operator from others."""
     lines = plane.audit_log.read_bytes()[offset:].split(b"\n")[:-1]
-    ours = (event for event in map(orjson.loads, lines) if is_operators(event))
+    ours = (event for event in map(msgspec.json.decode, lines) if is_operators(event))
     return Counter(f"{event['verb']} {resource(event)}" for event in ours)
 
 

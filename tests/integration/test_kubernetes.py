@@ -69,12 +69,22 @@ READS: dict[str, Callable[[KubernetesApi], Awaitable[object]]] = {
 
 
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
-@pytest.mark.parametrize("body", ["", '{"metadata": {"na', "<html>sign in</html>", "[]"])
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b'{"metadata": {"na',
+        b"<html>sign in</html>",
+        b"[]",
+        b'{"metadata": "\xff"}',
+        b"[" * 9999,
+    ],
+)
 async def test_a_success_that_says_something_else_leaves_open_what_happened(
-    read: Callable[[KubernetesApi], Awaitable[object]], body: str
+    read: Callable[[KubernetesApi], Awaitable[object]], body: bytes
 ) -> None:
     async def handler(_: web.Request) -> web.Response:
-        return web.Response(text=body)
+        return web.Response(body=body)
 
     async with test_utils.TestServer(_anywhere(handler)) as server:
         found = Configuration(host=str(server.make_url("")).rstrip("/"))

@@ -2,9 +2,9 @@
 
 import enum
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
-import orjson
+import msgspec
 
 
 class Kind(enum.Enum):
@@ -23,6 +23,9 @@ class Kind(enum.Enum):
     UNKNOWN = "unknown"
     """5xx, a timeout or a broken connection: it may have happened or not."""
 
+
+UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What the decoder raises for what is no JSON, no text, beyond all bounds, or nested too deeply."""
 
 BUDGET = "DisruptionBudget"
 """The cause in an answer that was given because of a PodDisruptionBudget."""
@@ -60,10 +63,10 @@ def of_answer(status: int, reason: str, content: bytes, retry_after: str) -> Api
     """Return what an answer says: in a Status object, if the API server itself wrote it."""
     cause = ""
     try:
-        told: Any = orjson.loads(content)
+        told: Any = msgspec.json.decode(content)
         message = str(told["message"])
         cause = _cause(told)
-    except (orjson.JSONDecodeError, AttributeError, KeyError, TypeError):
+    except (*UNREADABLE, AttributeError, KeyError, TypeError):
         message = content[:200].decode(errors="replace") or reason
     try:
         seconds = float(retry_after or 0)

@@ -4,12 +4,11 @@ from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 import msgspec
-import orjson
 
 from gang_scheduler.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, Resource
 from gang_scheduler.client import claim_patches
 from gang_scheduler.client.connection import Connection
-from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
 from gang_scheduler.client.port import Body
 from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
 from gang_scheduler.wire import pods as pod_wire
@@ -50,7 +49,7 @@ class KubernetesApi:
         }
         path = _path(PODS, pod.namespace, pod.name) + "/binding"
         await self._connection.request(
-            "POST", path, orjson.dumps(binding), timeout_seconds=BIND_SECONDS
+            "POST", path, msgspec.json.encode(binding), timeout_seconds=BIND_SECONDS
         )
 
     async def bound_node(self, pod: PodRef) -> str:
@@ -70,7 +69,7 @@ class KubernetesApi:
             "preconditions": {"uid": pod.uid},
         }
         path = _path(PODS, pod.namespace, pod.name)
-        await self._connection.request("DELETE", path, orjson.dumps(options))
+        await self._connection.request("DELETE", path, msgspec.json.encode(options))
 
     async def evict(self, pod: PodRef, *, dry_run: bool = False) -> None:
         """Delete the same pod as far as budgets allow, or only ask; PROTECTED if they do not."""
@@ -82,13 +81,13 @@ class KubernetesApi:
         }
         path = _path(PODS, pod.namespace, pod.name) + "/eviction"
         query = "?dryRun=All" if dry_run else ""
-        await self._connection.request("POST", path + query, orjson.dumps(eviction))
+        await self._connection.request("POST", path + query, msgspec.json.encode(eviction))
 
     async def nominate(self, pod: PodRef, node: str) -> None:
         """Say which node room is made on for a pod; "" says that none is. REFUSED for another."""
         patch = {"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": node or None}}
         path = _path(PODS, pod.namespace, pod.name) + "/status"
-        await self._connection.request("PATCH", path, orjson.dumps(patch), MERGE_PATCH)
+        await self._connection.request("PATCH", path, msgspec.json.encode(patch), MERGE_PATCH)
 
     async def select_node(self, claim: ClaimRef, node: str) -> int:
         """Have the volume of a claim made for a node, and return the claim's version then.
@@ -112,7 +111,7 @@ class KubernetesApi:
         answer = await self._connection.request("GET", path, timeout_seconds=BIND_SECONDS)
         patch = patch_for(_document(answer))
         if patch is not None:
-            body = orjson.dumps(patch)
+            body = msgspec.json.encode(patch)
             answer = await self._connection.request(
                 "PATCH", path, body, MERGE_PATCH, timeout_seconds=BIND_SECONDS
             )
@@ -123,14 +122,14 @@ class KubernetesApi:
         # The uid makes the API server refuse the patch if the pod is another one by now.
         patch = {"metadata": {"uid": pod.uid}, "status": {"conditions": [condition]}}
         path = _path(PODS, pod.namespace, pod.name) + "/status"
-        await self._connection.request("PATCH", path, orjson.dumps(patch), STRATEGIC_PATCH)
+        await self._connection.request("PATCH", path, msgspec.json.encode(patch), STRATEGIC_PATCH)
 
     async def patch_status(
         self, resource: Resource, namespace: str, name: str, status: Body
     ) -> bool:
         """Merge into the status by the way the CRD allows; tell whether that was a subresource."""
         path = _path(resource, namespace, name)
-        patch = orjson.dumps({"status": status})
+        patch = msgspec.json.encode({"status": status})
         if resource not in self._without_status:
             try:
                 await self._connection.request("PATCH", path + "/status", patch, MERGE_PATCH)
@@ -154,7 +153,7 @@ class KubernetesApi:
     async def create_event(self, namespace: str, event: Body) -> None:
         """Create an Event of events.k8s.io/v1."""
         path = f"/apis/events.k8s.io/v1/namespaces/{namespace}/events"
-        body = orjson.dumps(event)
+        body = msgspec.json.encode(event)
         await self._connection.request("POST", path, body, timeout_seconds=EVENT_SECONDS)
 
     async def uids(self, resource: Resource) -> Mapping[str, PodRef]:
@@ -178,7 +177,7 @@ class KubernetesApi:
 
     async def put_lease(self, namespace: str, name: str, lease: Body) -> Body:
         """Create a Lease without a resourceVersion, or replace the one of that version."""
-        body = orjson.dumps(lease)
+        body = msgspec.json.encode(lease)
         if lease["metadata"].get("resourceVersion"):
             path = _path(_LEASES, namespace, name)
             return _document(await self._connection.request("PUT", path, body))
@@ -200,5 +199,5 @@ def _decoded(answer: bytes, kind: type[T]) -> T:
     """Return what an answer says. What is between may cut it short, or write one of its own."""
     try:
         return msgspec.json.decode(answer, type=kind)
-    except msgspec.DecodeError as error:
+    except UNREADABLE as error:
         raise ApiError(0, f"the answer is no {kind.__name__}: {error}") from error

@@ -4,8 +4,8 @@ import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import msgspec
 import numpy as np
-import orjson
 
 from gang_scheduler.api.conditions import Finding
 from gang_scheduler.model.network.layers import NODE_LAYER, Layers
@@ -98,7 +98,7 @@ def _lengths(levels: Levels, depth: int) -> IntArray:
         "childTopologyNames": [""],
         "nodeNum": len(levels[-1]),
     }
-    return len(orjson.dumps(longest)) + 2 * names + names_above[np.maximum(level.parents, 0)]
+    return len(msgspec.json.encode(longest)) + 2 * names + names_above[np.maximum(level.parents, 0)]
 
 
 def _are_lone(level: Level, nodes: Level) -> BoolArray:

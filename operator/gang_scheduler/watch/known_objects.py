@@ -10,7 +10,7 @@ from msgspec import Raw
 from gang_scheduler import telemetry
 from gang_scheduler.api.kinds import Resource
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.client.errors import ApiError
+from gang_scheduler.client.errors import UNREADABLE, ApiError
 from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.watch import envelope
 from gang_scheduler.watch.watched_kinds import Watched
@@ -19,9 +19,6 @@ from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.metadata import Identity, Metadata
 
 ANYTHING: Final = msgspec.json.Decoder()
-
-UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What the decoder raises for what is no JSON, no text, beyond all bounds, or nested too deeply."""
 
 log = structlog.get_logger()
 

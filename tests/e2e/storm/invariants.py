@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import orjson
+import msgspec
 
 from e2e.support.fault_proxy import FaultProxy
 from tools.controlplane import access, wholeness
@@ -86,7 +86,7 @@ def named(method: str, path: str, body: bytes) -> str:
         return ""
     holder = ""
     if "/leases" in path and method != "GET":
-        holder = " " + (orjson.loads(body)["spec"].get("holderIdentity") or "")
+        holder = " " + (msgspec.json.decode(body)["spec"].get("holderIdentity") or "")
     return f"{method} {path}{holder}"
 
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-import orjson
+import msgspec
 
 from tools.controlplane import access, credentials
 
@@ -200,7 +200,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self._send(
             fault.status,
             {"Content-Type": "application/json", **fault.headers},
-            orjson.dumps(status),
+            msgspec.json.encode(status),
         )
 
     def _send(self, status: int, headers: Mapping[str, str], body: bytes) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import orjson
+import msgspec
 
 from tools import controlplane
 
@@ -51,7 +51,9 @@ def log_lines(
     scheduler: controlplane.Scheduler, event: str, offset: int = 0
 ) -> list[dict[str, Any]]:
     """Return the structured log lines of one event."""
-    parsed = (orjson.loads(line) for line in _lines(scheduler, offset) if line.startswith("{"))
+    parsed = (
+        msgspec.json.decode(line) for line in _lines(scheduler, offset) if line.startswith("{")
+    )
     return [line for line in parsed if line.get("event") == event]
 
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Self
 
-import orjson
+import msgspec
 from aiohttp import test_utils, web
 from kubernetes_asyncio.client import Configuration
 
@@ -86,6 +86,8 @@ class ScriptedServer:
         return answer
 
     def _failed(self, status: int) -> web.Response:
-        body = orjson.dumps({"kind": "Status", "code": status, "message": "a fault of the test"})
+        body = msgspec.json.encode(
+            {"kind": "Status", "code": status, "message": "a fault of the test"}
+        )
         headers = {"Retry-After": self.retry_after} if self.retry_after else {}
         return web.Response(body=body, status=status, headers=headers)

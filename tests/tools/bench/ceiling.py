@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator
 from http import HTTPStatus
 
-import orjson
+import msgspec
 import uvloop
 
 from gang_scheduler.client.http1.client import Client
@@ -40,7 +40,7 @@ async def _bind(client: Client, pods: Iterator[tuple[int, str]], nodes: int) -> 
             "target": {"kind": "Node", "name": f"node-{i % nodes}"},
         }
         path = f"/api/v1/namespaces/{NAMESPACE}/pods/{name}/binding"
-        answer = await client.ask("POST", path, {}, orjson.dumps(binding), SECONDS)
+        answer = await client.ask("POST", path, {}, msgspec.json.encode(binding), SECONDS)
         if answer.status != HTTPStatus.CREATED:
             raise RuntimeError(f"{name}: {answer.status} {answer.reason}")
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import orjson
+import msgspec
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _complete_lines(log: Path, offset: int) -> list[bytes]:
 
 def _creations(lines: Iterable[bytes]) -> Iterator[Creation]:
     for line in lines:
-        event: dict[str, Any] = orjson.loads(line)
+        event: dict[str, Any] = msgspec.json.decode(line)
         target = event["objectRef"]
         if event["verb"] != "create" or event["responseStatus"]["code"] != 201:
             continue

@@ -13,7 +13,7 @@ import urllib.parse
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
-import orjson
+import msgspec
 
 from tools.controlplane import access, errors, wholeness
 from tools.controlplane.cluster import Cluster
@@ -168,7 +168,7 @@ class Watcher:
         lines = client.lines(f"{self._path()}?{urllib.parse.urlencode(query)}")
         self._clock.resume()
         for line in lines:
-            self._take(orjson.loads(line))
+            self._take(msgspec.json.decode(line))
 
     def _take(self, event: dict[str, Any]) -> None:
         if event["type"] == "ERROR":

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import orjson
+import msgspec
 import pytest
 
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme, in_order
@@ -65,7 +65,7 @@ def test_the_largest_tree_can_be_stored_and_has_all_domains_in_the_lists_of_thei
 ) -> None:
     details = topology_status.detail_status(tree_of(MANY, labels))
 
-    assert 0.7 * MOST_BYTES < len(orjson.dumps(details)) < MOST_BYTES
+    assert 0.7 * MOST_BYTES < len(msgspec.json.encode(details)) < MOST_BYTES
     assert named(details, "SpineLayer") == children(details, "ClusterTopologyLayer")
     assert named(details, "RackLayer") == children(details, "SpineLayer")
     assert 10 == len(named(details, "SpineLayer"))
