@@ -2,10 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import replace
-from functools import partial
-from secrets import token_hex
+from collections.abc import Awaitable, Callable
 
 import structlog
 
@@ -15,8 +12,9 @@ from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import Losses
 from gang_scheduler.apply.partial_gangs import Releaser
-from gang_scheduler.model.gangs import GangKey, Reason
-from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
+from gang_scheduler.apply.plan import BinderAndEvictor, take_in
+from gang_scheduler.model.gangs import Reason
+from gang_scheduler.model.plan import Plan, Preemption, Refused
 from gang_scheduler.report.gang_events import Reports
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import Profile
@@ -65,6 +63,7 @@ class Loop:
         self._cache = cache
         self._binder = binder
         self._evictor = evictor
+        self._writers = BinderAndEvictor(binder, evictor)
         self._losses = losses or Losses(cache)
         self._naming = naming or Naming()
         self._reports = reports
@@ -74,11 +73,8 @@ class Loop:
         self._batch_seconds = batch_seconds
         self._clock = clock
         self._fresh = fresh
-        self._run_id = token_hex(4)
         binder.finished = self._bound
         evictor.evicting, evictor.failed = self._evicting, self._given_up
-        self._cycle = 0
-        self._plans = 0
         self._last_seconds = 0.0
 
     async def run(self) -> None:
@@ -128,57 +124,14 @@ class Loop:
 
     def _apply(self, plan: Plan, now: int) -> Plan:
         """Carry the plan out; return it with the gangs refused for which that failed."""
-        self._cycle += 1
+        self._writers.cycle += 1
         for failure in plan.failures:
             internal_errors.note("decide", failure.group.name, failure.error)
-        lost = self._losses.note(plan)
-        set_aside = [each for together in _together(plan.placed) for each in self._bind(together)]
-        for preemption in plan.preemptions:
-            with internal_errors.confined("preempt", str(preemption.gangs[0].key)):
-                self._preempt(preemption, now)
-        self._evictor.withdraw(lost)
-        self._evictor.settle_leftovers(plan)
-        plan = replace(plan, refused=(*plan.refused, *set_aside))
-        for refused in plan.refused:
-            self._judge(refused.gang.key, partial(self._cache.gangs.refused, refused, now))
-        for warned in plan.warned:
-            self._judge(warned.gang.key, partial(self._cache.gangs.warned, warned))
+        taken = take_in(self._cache, plan, now, losses=self._losses, writers=self._writers)
+        self._evictor.settle_leftovers(taken.plan)
         if self._releaser is not None:
-            self._releaser.consider(plan.refused, now)
-        return plan
-
-    def _bind(self, together: Sequence[Placed]) -> list[Refused]:
-        """Submit gangs that start together, all or none; return them if that failed."""
-        names = ", ".join(str(placed.gang.key) for placed in together)
-        with internal_errors.confined("bind", names) as step:
-            for placed in together:
-                self._evictor.placed(bind.pod.uid for bind in placed.binds)
-                self._cache.gangs.placed(placed.gang.key)
-            for placed in together:
-                self._plans += 1
-                self._binder.submit(placed, plan_id=f"{self._run_id}-{self._cycle}-{self._plans}")
-        if step.error is None:
-            return []
-        self._binder.withdraw(together)
-        detail = internal_errors.in_short(step.error)
-        gangs = (placed.gang for placed in together)
-        return [Refused(each, Reason.INTERNAL_ERROR, each.pending, detail=detail) for each in gangs]
-
-    def _judge(self, key: GangKey, note: Callable[[], None]) -> None:
-        """Note a verdict on a gang; where that fails, let it be tried again."""
-        with internal_errors.confined("refuse", str(key)) as step:
-            note()
-        if step.failed:
-            self._cache.gangs.undecided([key])
-
-    def _preempt(self, preemption: Preemption, now: int) -> None:
-        if self._evictor.submit(preemption) and preemption.victims:
-            self._cache.gangs.preempting(
-                [gang.key for gang in preemption.gangs],
-                now,
-                [each.pod.uid for each in preemption.victims],
-                str(preemption.domain or ""),
-            )
+            self._releaser.consider(taken.plan.refused, now)
+        return taken.plan
 
     def _report(self, plan: Plan, now: int, seconds: float) -> None:
         self._last_seconds = seconds
@@ -190,7 +143,7 @@ class Loop:
         if plan.placed or plan.preemptions or plan.refused:
             log.info(
                 "cycle_done",
-                cycle=self._cycle,
+                cycle=self._writers.cycle,
                 placed=len(plan.placed),
                 pods=sum(len(placed.binds) for placed in plan.placed),
                 preemptions=sum(bool(made.nominations) for made in plan.preemptions),
@@ -233,11 +186,3 @@ class Loop:
                 detail = f"preemption: given up, {why}"
                 refused = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail=detail)
                 self._cache.gangs.refused(refused, now)
-
-
-def _together(placed: Iterable[Placed]) -> list[list[Placed]]:
-    """Return gangs by which of them start together, in the order of the first of each."""
-    found: dict[tuple[GangKey, ...], list[Placed]] = {}
-    for each in placed:
-        found.setdefault(each.together or (each.gang.key,), []).append(each)
-    return list(found.values())

@@ -32,9 +32,9 @@ async def preemptions(process: SchedulerProcess, method: str, name: str) -> list
     submitted: list[Preemption] = []
     submit, stuck = process.evictor.submit, asyncio.Event()
 
-    def note(preemption: Preemption) -> bool:
+    def note(preemption: Preemption) -> None:
         submitted.append(preemption)
-        return submit(preemption)
+        submit(preemption)
 
     def slow(call: Call) -> Fault | None:
         if (call.method, call.name) != (method, name) or stuck.is_set():
@@ -174,6 +174,7 @@ async def test_who_takes_victims_over_takes_their_marks_back_if_it_fails() -> No
         (first,) = await preemptions(process, "patch_pod_condition", "low-3")
         process.api.fail("nominate", Fault(ApiError(403, "forbidden")), name="high-0")
         moved = tuple(replace(bind, node="n2") for bind in first.nominations)
+        process.cache.nominate(moved)
         process.evictor.submit(replace(first, nominations=moved))
         await process.evictor.drain()
 

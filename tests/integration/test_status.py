@@ -18,7 +18,7 @@ from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
-from support import api_objects, builders
+from support import api_objects, applying, builders
 
 NAMESPACE = "default"
 
@@ -94,8 +94,7 @@ class Office:
         """Let time pass, run a cycle that binds nobody, and write what is due."""
         self.now += seconds
         plan = schedule(self.cache.snapshot(self.now), PROFILES["binpack"])
-        for refused in plan.refused:
-            self.cache.gangs.refused(refused, self.now)
+        applying.take_in(self.cache, plan, self.now, applying.WritesNothing())
         await self.writer.flush()
 
     def phase(self, name: str) -> str | None:

@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS, Resource
@@ -17,15 +17,26 @@ from gang_scheduler.decode import volumes as volume_decode
 from gang_scheduler.decode.gangs import gang_specs
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.model.gangs import Gang
-from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.plan import Placed, Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
-from support import api_objects, builders
+from support import api_objects, applying, builders
 
 CPU_A_NODE = 4
 ECHO_SECONDS = 0.05
+
+
+class _Binds(applying.WritesNothing):
+    """Writes bindings, and nothing else."""
+
+    def __init__(self, binder: Binder) -> None:
+        self._binder = binder
+
+    def bind(self, together: Sequence[Placed]) -> None:
+        """Queue bindings, all of one plan id."""
+        self._binder.submit([GangBinding(placed, "plan") for placed in together])
 
 
 class BinderHarness:
@@ -106,11 +117,7 @@ class BinderHarness:
         """Plan what is due and submit it, as the loop does."""
         now = int(asyncio.get_running_loop().time())
         plan = schedule(self.cache.snapshot(now), PROFILES["binpack"])
-        for placed in plan.placed:
-            self.cache.gangs.placed(placed.gang.key)
-            self.binder.submit(placed, "plan")
-        for refused in plan.refused:
-            self.cache.gangs.refused(refused, now)
+        applying.take_in(self.cache, plan, now, _Binds(self.binder))
         return plan
 
     async def cycles(self, done: Callable[[], bool], seconds: float = 1000) -> None:

@@ -1,17 +1,17 @@
 """A cluster in memory that is told of objects as the API server writes them, cycle by cycle."""
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from gang_scheduler.decode.event_handlers import Intake
-from gang_scheduler.model.plan import Plan, Refused
+from gang_scheduler.model.plan import Placed, Plan, Refused
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.diagnosis import describe
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.simulation import workloads
 from gang_scheduler.state.cache import Cache
-from support import api_objects, builders
+from support import api_objects, applying, builders
 
 Body = Mapping[str, Any]
 PREFIX = "gang.scheduling.koordinator.sh/"
@@ -110,15 +110,7 @@ class InMemoryCluster:
         """Decide, so many seconds later, and carry it out."""
         self.now += later
         plan = schedule(self.cache.snapshot(self.now), PROFILES["binpack"])
-        for refused in plan.refused:
-            self.cache.gangs.refused(refused, self.now)
-        for placed in plan.placed:
-            self.cache.gangs.placed(placed.gang.key)
-            for bind in placed.binds:
-                spec = {"nodeName": bind.node}
-                pod = (bind.pod.name, bind.pod.namespace)
-                self.change(*pod, spec=spec, status={"phase": "Running"})
-            self.cache.gangs.bound(placed.gang.key)
+        applying.take_in(self.cache, plan, self.now, _Confirms(self))
         return plan
 
     def bound(self, later: int = 0) -> set[str]:
@@ -139,6 +131,22 @@ class InMemoryCluster:
             self.delete(before)
         self.pods[key] = dict(body)
         self.put(body)
+
+
+class _Confirms(applying.WritesNothing):
+    """Lets every binding be seen at once."""
+
+    def __init__(self, cluster: InMemoryCluster) -> None:
+        self._town = cluster
+
+    def bind(self, together: Sequence[Placed]) -> None:
+        """Let members run on their nodes."""
+        for placed in together:
+            for bind in placed.binds:
+                where = {"nodeName": bind.node}
+                pod = (bind.pod.name, bind.pod.namespace)
+                self._town.change(*pod, spec=where, status={"phase": "Running"})
+            self._town.cache.gangs.bound(placed.gang.key)
 
 
 def why(refused: Refused) -> tuple[str, str]:

@@ -33,7 +33,7 @@ from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
-from support import builders
+from support import applying, builders
 
 CASES: Final = ("full", "fit", "priority", "racks", "groups")
 SIZE: Final = 20
@@ -95,8 +95,8 @@ class LargeCluster:
 
     async def tell(self, plan: Plan) -> None:
         """Note the verdicts, and tell what is new of them."""
-        for refused in plan.refused:
-            self.cache.gangs.refused(refused, self.now)
+        verdicts = replace(plan, placed=(), preemptions=())
+        applying.take_in(self.cache, verdicts, self.now, applying.WritesNothing())
         self._reports.planned(plan, self.now)
         await self._statuses.flush()
 

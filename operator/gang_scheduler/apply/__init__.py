@@ -2,6 +2,7 @@
 
 | module            | promise                                                        |
 |-------------------|----------------------------------------------------------------|
+| plan              | takes a plan into the state, and hands it to what writes       |
 | binder            | binds a placed gang, and settles what an answer left open      |
 | volume_binder     | binds the claims of placed gangs before any of their pods      |
 | claim_waits       | the gangs that wait for claims while their room is held        |

@@ -11,7 +11,7 @@ planned again.
 
 import asyncio
 import enum
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from gang_scheduler.apply.claim_waits import Hold, Share, needs_claims, shares_of
@@ -127,7 +127,6 @@ class Binder:
         self._concurrency = concurrency
         self._may_write = may_write
         self._claims = claims or Claims(api, cache, concurrency, may_write=may_write)
-        self._together: dict[tuple[GangKey, ...], list[GangBinding]] = {}
         self._held: asyncio.Queue[Held] = asyncio.Queue()
         self._queue: asyncio.Queue[tuple[GangBinding, Bind]] = asyncio.Queue()
         self._closed = False
@@ -137,24 +136,20 @@ class Binder:
         """How many bindings wait for a worker."""
         return self._queue.qsize()
 
-    def submit(self, placed: Placed, plan_id: str) -> None:
-        """Assume the members on their nodes and queue their bindings, or first their claims.
+    def submit(self, together: Sequence[GangBinding]) -> None:
+        """Queue the bindings of gangs that start together; where claims are not bound, those first.
 
-        Nothing is queued before all gangs are submitted that the plan lets start together.
+        The members are assumed on their nodes already.
         """
-        for bind in placed.binds:
-            self._cache.assume(bind)
-        group = self._together.setdefault(placed.together, [])
-        group.append(GangBinding(placed, plan_id))
-        if len(group) >= len(placed.together):
-            self._begin(self._together.pop(placed.together))
-
-    def withdraw(self, together: Iterable[Placed]) -> None:
-        """Take back gangs of which not all could be submitted that start together."""
-        for placed in together:
-            self._together.pop(placed.together, None)
-            for bind in placed.binds:
-                self._cache.forget(bind.pod.uid)
+        placed = [gang_binding.placed for gang_binding in together]
+        if not any(needs_claims(bind) for each in placed for bind in each.binds):
+            for gang_binding in together:
+                self._enqueue(gang_binding)
+            return
+        plan_ids = {gang_binding.gang.key: gang_binding.plan_id for gang_binding in together}
+        hold = self._claims.begin(shares_of(placed))
+        bindings = {share: _bindings(share, plan_ids) for share in hold.shares}
+        self._held.put_nowait((hold, bindings))
 
     async def run(self) -> None:
         """Bind what is submitted, until cancelled."""
@@ -172,18 +167,6 @@ class Binder:
     async def drain(self) -> None:
         """Return when everything that does not wait for claims has its outcome."""
         await self._queue.join()
-
-    def _begin(self, group: list[GangBinding]) -> None:
-        """Bind gangs that start together; where there are claims to be bound, those come first."""
-        together = [gang_binding.placed for gang_binding in group]
-        if not any(needs_claims(bind) for placed in together for bind in placed.binds):
-            for gang_binding in group:
-                self._enqueue(gang_binding)
-            return
-        plan_ids = {gang_binding.gang.key: gang_binding.plan_id for gang_binding in group}
-        hold = self._claims.begin(shares_of(together))
-        bindings = {share: _bindings(share, plan_ids) for share in hold.shares}
-        self._held.put_nowait((hold, bindings))
 
     async def _after_claims(self, hold: Hold, bindings: Mapping[Share, list[GangBinding]]) -> None:
         """Bind all of a share once its claims are bound, or nobody of it."""

@@ -66,32 +66,25 @@ class Evictor:
 
     # What the loop says.
 
-    def submit(self, preemption: Preemption) -> bool:
-        """Assume the nominations and queue the writes; False if they are on their way already.
+    def is_preempting(self, preemption: Preemption) -> bool:
+        """Tell whether all that a preemption would do is on its way already."""
+        made = Round(preemption)
+        earlier = self._rounds_of(_concerned(made))
+        return bool(made.nodes) and len(earlier) == 1 and earlier[0].covers(made)
+
+    def submit(self, preemption: Preemption) -> None:
+        """Queue the writes of a preemption. Its nominations and victims are the caller's to count.
 
         What is on its way for the same members, or for some that are displaced, goes no further.
         """
         made = Round(preemption)
-        displaced = [pod.uid for pod in preemption.displaced]
-        concerned = {*made.nodes, *displaced}
-        earlier = self._rounds_of(concerned)
-        if made.nodes and len(earlier) == 1 and earlier[0].covers(made):
-            return False
+        concerned = _concerned(made)
+        made.earlier = self._rounds_of(concerned)
         # One that only displaced a member has its own members to make room for.
-        replaced = [each for each in earlier if not concerned.isdisjoint(each.nodes)]
-        made.earlier = earlier
-        self._cache.clear_nominations(displaced)
-        self._cache.nominate(preemption.nominations)
+        replaced = [each for each in made.earlier if not concerned.isdisjoint(each.nodes)]
         self._begin(made)
         for each in replaced:
             self._stop(each)
-        return True
-
-    def withdraw(self, pods: Iterable[Pod]) -> None:
-        """Clear the nominations of pods whose room is lost, and what is on its way for them."""
-        pods = tuple(pods)
-        if pods:
-            self.submit(Preemption((), (), displaced=pods))
 
     def placed(self, uids: Iterable[str]) -> None:
         """Stop what is on its way for members that have found a place."""
@@ -182,7 +175,6 @@ class Evictor:
         displaced = (pod.uid for pod in made.preemption.displaced)
         self._by_member.update(dict.fromkeys((*made.nodes, *displaced), made))
         self._by_victim.update(dict.fromkeys(made.victims, made))
-        self._cache.victims.decided(made.victims)
         # Marks of another round or life are its own to take back from now on.
         made.marked |= {pod.uid for pod in self._victims(made) if self._is_marked(pod)}
         self._queue.put_nowait(made)
@@ -319,3 +311,8 @@ class Evictor:
     def _is_gone(self, pod: Pod) -> bool:
         found = self._cache.pod(pod.uid)
         return found is None or not found.living
+
+
+def _concerned(made: Round) -> set[str]:
+    """Return the uids of the pods whose nominations a round writes."""
+    return {*made.nodes, *(pod.uid for pod in made.preemption.displaced)}

@@ -1,10 +1,11 @@
 """Decides what a cluster read from manifests would see: the cycles of `run`, on a cache alone."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
 from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.plan import take_in
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.decode.namespaces import DeclaredNamespace
 from gang_scheduler.decode.topologies import DeclaredTopology
@@ -49,6 +50,30 @@ class Outcome:
     asked: Mapping[GangKey, Topology] = field(default_factory=dict)
 
 
+class _AtOnce:
+    """Carries plans out at once: pods are on their nodes, and victims are told."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    def stop_preempting(self, uids: Iterable[str]) -> None:
+        """Do nothing: no preemption is on its way between cycles."""
+
+    def bind(self, together: Sequence[Placed]) -> None:
+        """Confirm the bindings."""
+        for bind in (bind for placed in together for bind in placed.binds):
+            self._cache.pod_seen(replace(bind.pod, node=bind.node))
+
+    def is_preempting(self, _: Preemption) -> bool:
+        """Say no: no preemption is on its way between cycles."""
+        return False
+
+    def preempt(self, preemption: Preemption) -> None:
+        """Let the gangs of the victims know who takes their members."""
+        for victim in preemption.victims:
+            self._cache.gangs.preempted(victim.gang, str(preemption.gangs[0].key))
+
+
 def simulate(objects: Objects, options: Options) -> Outcome:
     """Return what the scheduler decides. The same objects give the same outcome."""
     # 1. Take the cluster in, as the watches would.
@@ -66,8 +91,7 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         snapshot = cache.snapshot(now)
         plan = schedule(snapshot, PROFILES[options.strategy])
         # 3. Apply.
-        lost = losses.note(plan)
-        _apply(cache, plan, lost, now)
+        lost = take_in(cache, plan, now, losses=losses, writers=_AtOnce(cache)).lost
         # 4. Note the decisions.
         placed += plan.placed
         preemptions += plan.preemptions
@@ -104,32 +128,6 @@ def _fill(cache: Cache, loaded: Iterable[Loaded]) -> None:
             case Described():
                 cache.described(each.api_group, each.uid, each.declarations)
                 cache.job_seen(each.uid, each.pods)
-
-
-def _apply(cache: Cache, plan: Plan, lost: Iterable[Pod], now: int) -> None:
-    for placed in plan.placed:
-        cache.gangs.placed(placed.gang.key)
-        for bind in placed.binds:
-            # Whoever comes later must not be given the same volumes.
-            cache.volumes.assume(bind.pod, bind.node, bind.volumes)
-            cache.pod_seen(replace(bind.pod, node=bind.node))
-    for preemption in plan.preemptions:
-        _preempt(cache, preemption, now)
-    cache.clear_nominations(pod.uid for pod in lost)
-    for refused in plan.refused:
-        cache.gangs.refused(refused, now)
-    for warned in plan.warned:
-        cache.gangs.warned(warned)
-
-
-def _preempt(cache: Cache, preemption: Preemption, now: int) -> None:
-    cache.clear_nominations(pod.uid for pod in preemption.displaced)
-    cache.nominate(preemption.nominations)
-    if preemption.victims:
-        keys = [gang.key for gang in preemption.gangs]
-        cache.gangs.preempting(keys, now, [each.pod.uid for each in preemption.victims])
-        for victim in preemption.victims:
-            cache.gangs.preempted(victim.gang, str(keys[0]))
 
 
 def _pass(cache: Cache, plan: Plan) -> bool:

@@ -12,7 +12,7 @@ from gang_scheduler.report.pod_group_status import View, native_status_of, statu
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import Preempting, Record
 from gang_scheduler.state.gangs.phases import nodes_of
-from support import builders
+from support import applying, builders
 
 KEY = builders.gang_key("a")
 STRANGE = Problem(Reason.UNKNOWN_LAYER, 'layer "spineLayer" is unknown')
@@ -49,12 +49,7 @@ def cache_of(*members: Pod, minimum: int = 1) -> Cache:
 
 def decide(cache: Cache, plan: Plan) -> None:
     """Note the decisions of a cycle, as the loop does."""
-    for placed in plan.placed:
-        cache.gangs.placed(placed.gang.key)
-    for refused in plan.refused:
-        cache.gangs.refused(refused, 1000)
-    for warned in plan.warned:
-        cache.gangs.warned(warned)
+    applying.take_in(cache, plan, 1000, applying.WritesNothing())
 
 
 def domain_written(domain: Domain | None) -> str | None:

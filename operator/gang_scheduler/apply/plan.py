@@ -1,0 +1,159 @@
+"""Takes a plan into the state: its decisions count from then on, before the API server knows.
+
+Called by the loop, by `simulate` and by tests. What differs between these is only what writes the
+decisions (`Writers`).
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from secrets import token_hex
+from typing import Protocol
+
+from gang_scheduler.apply.binder import Binder, GangBinding
+from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.internal_errors import confined, in_short
+from gang_scheduler.model.gangs import GangKey, Reason
+from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.state.cache import Cache
+
+
+class Writers(Protocol):
+    """Carries out what the state counts as done: begins with it, and does it in the background.
+
+    An error that a method raises concerns the gangs that it was called for, and no others.
+    """
+
+    def stop_preempting(self, uids: Iterable[str]) -> None:
+        """Let preemptions go no further for pods that have found a place."""
+
+    def bind(self, together: Sequence[Placed]) -> None:
+        """Begin to bind gangs that start together. All are taken back if this raises."""
+
+    def is_preempting(self, preemption: Preemption) -> bool:
+        """Tell whether all that a preemption would do is being done."""
+
+    def preempt(self, preemption: Preemption) -> None:
+        """Begin to make room, or only to clear the nominations of displaced pods."""
+
+
+class BinderAndEvictor:
+    """Writes plans to the API server, in the background. Every binding has a plan id of its own."""
+
+    def __init__(self, binder: Binder, evictor: Evictor) -> None:
+        self._binder = binder
+        self._evictor = evictor
+        self._run_id = token_hex(4)
+        self._plans = 0
+        self.cycle = 0
+
+    def stop_preempting(self, uids: Iterable[str]) -> None:
+        """Let preemptions go no further for pods that have found a place."""
+        self._evictor.placed(uids)
+
+    def bind(self, together: Sequence[Placed]) -> None:
+        """Queue the bindings of gangs that start together, or first their claims."""
+        self._binder.submit([GangBinding(placed, self._plan_id()) for placed in together])
+
+    def is_preempting(self, preemption: Preemption) -> bool:
+        """Tell whether all that a preemption would do is being done."""
+        return self._evictor.is_preempting(preemption)
+
+    def preempt(self, preemption: Preemption) -> None:
+        """Queue the writes of a preemption."""
+        self._evictor.submit(preemption)
+
+    def _plan_id(self) -> str:
+        self._plans += 1
+        return f"{self._run_id}-{self.cycle}-{self._plans}"
+
+
+@dataclass(frozen=True, slots=True)
+class TakenIn:
+    """A plan as it was taken in, and the pods whose nominations ended with it.
+
+    Gangs that met an error of ours are among the refused.
+    """
+
+    plan: Plan
+    lost: tuple[Pod, ...]
+
+
+def take_in(
+    cache: Cache, plan: Plan, now_seconds: int, *, losses: Losses, writers: Writers
+) -> TakenIn:
+    """Count all decisions of a plan, and hand what is to be written to the writers.
+
+    Bindings come first, then preemptions, then what is said of gangs that wait.
+    """
+    lost = tuple(losses.note(plan))
+    failed = [each for gangs in _together(plan.placed) for each in _bind(cache, gangs, writers)]
+    for preemption in plan.preemptions:
+        with confined("preempt", str(preemption.gangs[0].key)):
+            _preempt(cache, preemption, now_seconds, writers)
+    if lost:
+        _preempt(cache, Preemption((), (), displaced=lost), now_seconds, writers)
+    plan = replace(plan, refused=(*plan.refused, *failed))
+    _note_verdicts(cache, plan, now_seconds)
+    return TakenIn(plan, lost)
+
+
+def _together(placed: Iterable[Placed]) -> list[list[Placed]]:
+    """Return gangs by which of them start together, in the order of the first of each."""
+    found: dict[tuple[GangKey, ...], list[Placed]] = {}
+    for each in placed:
+        found.setdefault(each.together or (each.gang.key,), []).append(each)
+    return list(found.values())
+
+
+def _bind(cache: Cache, together: Sequence[Placed], writers: Writers) -> list[Refused]:
+    """Assume the members of gangs that start together, all or none; return gangs that failed."""
+    names = ", ".join(str(placed.gang.key) for placed in together)
+    binds = [bind for placed in together for bind in placed.binds]
+    with confined("bind", names) as step:
+        for placed in together:
+            writers.stop_preempting(bind.pod.uid for bind in placed.binds)
+            cache.gangs.placed(placed.gang.key)
+        for bind in binds:
+            cache.assume(bind)
+        writers.bind(together)
+    if step.error is None:
+        return []
+    for bind in binds:
+        cache.forget(bind.pod.uid)
+    detail = in_short(step.error)
+    gangs = (placed.gang for placed in together)
+    return [Refused(each, Reason.INTERNAL_ERROR, each.pending, detail=detail) for each in gangs]
+
+
+def _preempt(cache: Cache, preemption: Preemption, now_seconds: int, writers: Writers) -> None:
+    """Count nominations and victims, unless the same preemption is on its way already."""
+    if writers.is_preempting(preemption):
+        return
+    # First, so that nothing is counted that would not be written.
+    writers.preempt(preemption)
+    cache.clear_nominations(pod.uid for pod in preemption.displaced)
+    cache.nominate(preemption.nominations)
+    victims = [each.pod.uid for each in preemption.victims]
+    cache.victims.decided(victims)
+    if victims:
+        keys = [gang.key for gang in preemption.gangs]
+        cache.gangs.preempting(keys, now_seconds, victims, str(preemption.domain or ""))
+
+
+def _note_verdicts(cache: Cache, plan: Plan, now_seconds: int) -> None:
+    for refused in plan.refused:
+        key = refused.gang.key
+        _note_verdict(cache, key, partial(cache.gangs.refused, refused, now_seconds))
+    for warned in plan.warned:
+        _note_verdict(cache, warned.gang.key, partial(cache.gangs.warned, warned))
+
+
+def _note_verdict(cache: Cache, key: GangKey, note: Callable[[], None]) -> None:
+    """Note a verdict on a gang; where that fails, let the gang be tried again."""
+    with confined("refuse", str(key)) as step:
+        note()
+    if step.failed:
+        cache.gangs.undecided([key])

@@ -1,0 +1,35 @@
+"""Takes plans into a cache for tests that write nothing, or not by the binder and the evictor."""
+
+from collections.abc import Iterable, Sequence
+
+from gang_scheduler import internal_errors
+from gang_scheduler.apply import plan as plans
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.model.plan import Placed, Plan, Preemption
+from gang_scheduler.state.cache import Cache
+
+
+class WritesNothing:
+    """Writers of a plan for which no write is ever begun."""
+
+    def stop_preempting(self, uids: Iterable[str]) -> None:
+        """Do nothing."""
+
+    def bind(self, together: Sequence[Placed]) -> None:
+        """Do nothing: the members stay assumed."""
+
+    def is_preempting(self, _: Preemption) -> bool:
+        """Say no."""
+        return False
+
+    def preempt(self, preemption: Preemption) -> None:
+        """Do nothing: no victim leaves."""
+
+
+def take_in(cache: Cache, plan: Plan, now_seconds: int, writers: plans.Writers) -> None:
+    """Take in a plan as the loop does, but let an error of ours fail the test."""
+    before = internal_errors.problem()
+    losses = Losses(cache, Naming())
+    plans.take_in(cache, plan, now_seconds, losses=losses, writers=writers)
+    assert before == internal_errors.problem()

@@ -1,0 +1,85 @@
+"""A plan is counted in the state as a whole, save what could not be begun."""
+
+from collections.abc import Sequence
+
+from gang_scheduler import internal_errors
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.plan import TakenIn, take_in
+from gang_scheduler.model.gangs import Reason
+from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption
+from gang_scheduler.state.cache import Cache
+from support import builders
+from support.applying import WritesNothing
+
+POD = builders.pod("a-0", gang="a")
+GANG = builders.gang("a", members=[POD])
+
+
+class Writers(WritesNothing):
+    """Writers that fail, or that have begun with everything before."""
+
+    def __init__(self, *, fails: bool = False, has_begun: bool = False) -> None:
+        self.fails = fails
+        self.has_begun = has_begun
+
+    def bind(self, _: Sequence[Placed]) -> None:
+        """Fail where that is wanted."""
+        if self.fails:
+            raise ZeroDivisionError("planted")
+
+    def is_preempting(self, _: Preemption) -> bool:
+        """Say what is wanted."""
+        return self.has_begun
+
+    def preempt(self, _: Preemption) -> None:
+        """Fail where that is wanted."""
+        if self.fails:
+            raise ZeroDivisionError("planted")
+
+
+def taken(plan: Plan, writers: Writers) -> tuple[Cache, TakenIn]:
+    cache = Cache([builders.SCHEDULER])
+    cache.pod_seen(POD)
+    try:
+        found = take_in(cache, plan, 0, losses=Losses(cache, Naming()), writers=writers)
+    finally:
+        internal_errors.forget()
+    return cache, found
+
+
+def where(cache: Cache) -> tuple[str, str]:
+    """Return the node and the nominated node of the pod."""
+    found = cache.pod(POD.uid)
+    assert found is not None
+    return found.node, found.nominated
+
+
+PLACED = Plan(placed=(Placed(GANG, (Bind(POD, "n1"),)),))
+NOMINATED = Plan(preemptions=(Preemption((GANG,), (Bind(POD, "n1"),)),))
+
+
+def test_members_are_on_their_nodes_from_then_on() -> None:
+    cache, _ = taken(PLACED, Writers())
+
+    assert ("n1", "") == where(cache)
+
+
+def test_a_gang_that_cannot_be_handed_over_is_taken_back_and_refused() -> None:
+    cache, found = taken(PLACED, Writers(fails=True))
+
+    assert ("", "") == where(cache)
+    assert [Reason.INTERNAL_ERROR] == [each.reason for each in found.plan.refused]
+
+
+def test_nominations_count_from_then_on() -> None:
+    cache, _ = taken(NOMINATED, Writers())
+
+    assert ("", "n1") == where(cache)
+
+
+def test_what_is_on_its_way_or_cannot_be_handed_over_is_not_counted() -> None:
+    for writers in (Writers(has_begun=True), Writers(fails=True)):
+        cache, _ = taken(NOMINATED, writers)
+
+        assert ("", "") == where(cache)
