@@ -16,15 +16,15 @@ One way of data, and the folders are its steps:
 | apply      | carries a plan out: binds, evicts, and takes back what cannot be had           |
 | report     | tells people: statuses, conditions and Events                                  |
 | api        | what users write and read: our CRDs, annotations, kinds and conditions         |
-| loop       | wait, snapshot, decide, apply, report                                          |
+| loop       | wait, snapshot, decide, apply, report; `outcome_handler` has what came of it   |
 | app        | builds the parts and owns the one task group                                   |
 | simulation | the same core with no cluster: manifests in, decisions out                     |
 | cli        | the command line                                                               |
 
 Layers (import-linter enforces them; a module imports only from further right):
 
-    cli > app, simulation > loop > report > apply, watch > state > decode, client > wire
-        > scheduler, api > model
+    cli > app, simulation > loop > outcome_handler > report > apply, watch > state > decode, client
+        > wire > scheduler, api > model
 """
 
 __version__ = "0.1.0"

@@ -23,6 +23,7 @@ from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.partial_gangs import Releaser
 from gang_scheduler.apply.stuck_victims import Lingering
 from gang_scheduler.apply.volume_binder import Claims
@@ -33,6 +34,7 @@ from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector
 from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.loop import Loop, Wake
+from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.probes import Probes
 from gang_scheduler.report.backpressure import Lull
 from gang_scheduler.report.events import Events
@@ -142,44 +144,53 @@ class App:
         self._cache = Cache(
             settings.scheduler_names, wake, settings.schedule_timeout_seconds, _rules(settings)
         )
-        lull = Lull(lambda: self._binder.waiting > 0)
-        self._events = Events(api, self._may_write, lull=lull)
         naming = Naming(settings.hide_foreign_names)
         losses = Losses(self._cache, naming)
-        reports = Reports(self._cache, self._events, naming)
+        outcomes = Outcomes()
         claims = Claims(
             api,
             self._cache,
             settings.bind_concurrency,
+            outcomes=outcomes,
             hold_seconds=settings.claim_timeout_seconds,
             may_write=self._may_write,
-            tell=reports.waits_for_volumes,
         )
-        self._binder = Binder(api, self._cache, settings.bind_concurrency, self._may_write, claims)
+        self._binder = Binder(
+            *(api, self._cache, settings.bind_concurrency),
+            claims=claims,
+            outcomes=outcomes,
+            may_write=self._may_write,
+        )
         self._evictor = Evictor(
             api,
             self._cache,
             settings.bind_concurrency,
-            use_eviction_api=settings.use_eviction_api,
             naming=naming,
+            outcomes=outcomes,
+            use_eviction_api=settings.use_eviction_api,
             may_write=self._may_write,
         )
-        self._lingering = Lingering(self._cache, settings.victim_timeout_seconds, reports.lingers)
+        self._lingering = Lingering(self._cache, settings.victim_timeout_seconds, outcomes)
+        lull = Lull(self._binder.is_busy)
+        self._events = Events(api, lull, self._may_write)
+        reports = Reports(self._cache, self._events, naming)
         self._releaser = None
         if settings.on_partial_gang is OnPartialGang.RELEASE:
             self._releaser = Releaser(api, self._cache, self._may_write)
         self._source = self._source_of(open_connection, api, Intake(self._cache, reports.broken))
+        self._outcomes = OutcomeHandler(
+            *(self._cache, outcomes, reports),
+            releaser=self._releaser,
+            losses=losses,
+            naming=naming,
+        )
         self._loop = Loop(
-            self._cache,
-            self._binder,
-            self._evictor,
-            reports,
-            self._releaser,
+            *(self._cache, self._binder, self._evictor, reports, self._outcomes),
+            releaser=self._releaser,
+            losses=losses,
             profile=_profile(settings),
             wake=wake,
             batch_seconds=settings.batch_milliseconds / 1000,
-            losses=losses,
-            naming=naming,
             fresh=self._source.fresh,
         )
         self._status = StatusWriter(
@@ -241,7 +252,7 @@ class App:
 
     def _writers(self) -> Iterator[Runs]:
         """Yield all that works beside the loop and writes."""
-        yield from (self._binder, self._evictor, self._lingering)
+        yield from (self._outcomes, self._binder, self._evictor, self._lingering)
         yield from (self._status, self._topologies, self._events)
         if self._releaser is not None:
             yield self._releaser
@@ -258,6 +269,7 @@ class App:
             await self._binder.drain()
             await self._evictor.drain()
             self._elector.releases = True
+        self._outcomes.take_in()
         everything.cancel()
 
     def _catch_signals(self) -> None:

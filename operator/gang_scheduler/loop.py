@@ -7,14 +7,14 @@ from collections.abc import Awaitable, Callable
 import structlog
 
 from gang_scheduler import internal_errors, telemetry
-from gang_scheduler.apply.binder import Binder, GangBinding
-from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import Losses
 from gang_scheduler.apply.partial_gangs import Releaser
 from gang_scheduler.apply.plan import BinderAndEvictor, take_in
 from gang_scheduler.model.gangs import Reason
-from gang_scheduler.model.plan import Plan, Preemption, Refused
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.report.gang_events import Reports
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import Profile
@@ -50,13 +50,13 @@ class Loop:
         binder: Binder,
         evictor: Evictor,
         reports: Reports,
-        releaser: Releaser | None = None,
+        outcomes: OutcomeHandler,
         *,
+        releaser: Releaser | None,
+        losses: Losses,
         profile: Profile,
         wake: Wake,
         batch_seconds: float,
-        losses: Losses | None = None,
-        naming: Naming | None = None,
         clock: Callable[[], float] = time.time,
         fresh: Callable[[], Awaitable[None]] = _always,
     ) -> None:
@@ -64,17 +64,15 @@ class Loop:
         self._binder = binder
         self._evictor = evictor
         self._writers = BinderAndEvictor(binder, evictor)
-        self._losses = losses or Losses(cache)
-        self._naming = naming or Naming()
+        self._losses = losses
         self._reports = reports
+        self._outcomes = outcomes
         self._releaser = releaser
         self._profile = profile
         self._wake = wake
         self._batch_seconds = batch_seconds
         self._clock = clock
         self._fresh = fresh
-        binder.finished = self._bound
-        evictor.evicting, evictor.failed = self._evicting, self._given_up
         self._last_seconds = 0.0
 
     async def run(self) -> None:
@@ -92,8 +90,9 @@ class Loop:
 
     def _once(self) -> None:
         """Make one cycle. What goes wrong with one gang concerns no other."""
+        # 2. Take a snapshot, with all that came of earlier plans.
+        self._outcomes.take_in()
         started = time.perf_counter()
-        # 2. Take a snapshot.
         snapshot = self._cache.snapshot(int(self._clock()))
         now = snapshot.taken_at
         try:
@@ -151,38 +150,3 @@ class Loop:
                 refused=len(plan.refused),
                 seconds=round(seconds, 6),
             )
-
-    def _bound(self, binding: GangBinding) -> None:
-        with internal_errors.confined("report", str(binding.gang.key)):
-            self._reports.bound(binding)
-        if binding.failed:
-            now = int(self._clock())
-            refusal = binding.refusal()
-            self._cache.gangs.bind_failed(refusal, now)
-            if self._releaser is not None:
-                self._releaser.consider([refusal], now)
-            return
-        self._losses.over(binding.gang.key)
-        if binding.joins:
-            self._cache.gangs.joined(binding.gang, binding.pods)
-        else:
-            self._cache.gangs.bound(binding.gang.key)
-
-    def _evicting(self, preemption: Preemption) -> None:
-        """All victims are marked: from now on they and their gangs may know."""
-        for key in {victim.gang for victim in preemption.victims}:
-            by = self._naming.preemptor(preemption, key.namespace)
-            self._cache.gangs.preempted(key, by)
-        with internal_errors.confined("report", str(preemption.gangs[0].key)):
-            self._reports.preempted(preemption)
-
-    def _given_up(self, preemption: Preemption, why: str) -> None:
-        """Say why the gangs still wait; they are tried again."""
-        with internal_errors.confined("report", str(preemption.gangs[0].key)):
-            self._reports.withdrawn(preemption, why)
-        now = int(self._clock())
-        for gang in preemption.gangs:
-            if gang.key in self._cache.gangs.records:
-                detail = f"preemption: given up, {why}"
-                refused = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail=detail)
-                self._cache.gangs.refused(refused, now)

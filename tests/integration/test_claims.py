@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import NODES, PERSISTENT_VOLUME_CLAIMS, PODS
-from gang_scheduler.apply.binder import Outcome
+from gang_scheduler.apply.gang_binding import Outcome
 from gang_scheduler.apply.volume_binder import HOLD_SECONDS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.faults import Fault

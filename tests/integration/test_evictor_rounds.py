@@ -110,11 +110,11 @@ async def test_a_budget_that_others_used_up_meanwhile_is_waited_for() -> None:
 # Rounds.
 
 
-async def test_a_round_that_is_given_up_says_why() -> None:
+async def test_a_round_that_is_given_up_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     made = workloads()
     given_up: list[str] = []
     async with SchedulerProcess(made) as process:
-        process.evictor.failed = lambda _, why: given_up.append(why)
+        monkeypatch.setattr(process.reports, "withdrawn", lambda _, why: given_up.append(why))
         process.api.fail("patch_pod_condition", Fault(ApiError(403, "forbidden")), name="low-2")
         await process.until(lambda: bool(given_up))
 
@@ -200,20 +200,22 @@ async def test_marks_of_another_life_are_taken_back_however_early_a_round_stops(
     assert ["n1"] * VICTIMS == made.nodes("low")
 
 
-async def test_a_pod_that_the_api_server_does_not_let_go_is_not_counted_as_leaving() -> None:
+async def test_a_pod_that_the_api_server_does_not_let_go_is_not_counted_as_leaving(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     made = workloads()
     given_up: list[str] = []
     async with SchedulerProcess(made) as process:
         refused = [Fault(ApiError(403, "forbidden"))] * 2
         process.api.fail("delete_pod", *refused, name="low-2")
-        failed = process.evictor.failed
+        withdrawn = process.reports.withdrawn
 
         def note(preemption: Preemption, why: str) -> None:
             given_up.append(why)
             process.stop_deciding()
-            failed(preemption, why)
+            withdrawn(preemption, why)
 
-        process.evictor.failed = note
+        monkeypatch.setattr(process.reports, "withdrawn", note)
         await process.until(lambda: bool(given_up))
 
         assert ["evict default/low-2: 403: forbidden"] == given_up

@@ -4,6 +4,7 @@ import asyncio
 
 import pytest
 
+from gang_scheduler.client.fake.faults import Call, Fault
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
 
 pytestmark = pytest.mark.looptime
@@ -24,3 +25,22 @@ async def test_it_ends_when_it_is_told_to_in_the_moment_of_a_change(steps: int) 
         await asyncio.sleep(0.01)
 
         assert process.has_stopped_deciding
+
+
+async def test_what_comes_of_the_last_cycle_is_still_taken_in() -> None:
+    made = FakeWorkloads("n1")
+    made.gang("a", 2, priority=0)
+    async with SchedulerProcess(made) as process:
+
+        def slow(call: Call) -> Fault | None:
+            if call.method != "bind":
+                return None
+            process.stop_deciding()
+            return Fault(delay_seconds=1)
+
+        process.api.scripts.append(slow)
+        await process.until(lambda: all(made.nodes("a")))
+        await asyncio.sleep(0)
+
+        assert process.has_stopped_deciding
+        assert "Scheduled" == process.events._queue.get_nowait().event["reason"]

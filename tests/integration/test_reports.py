@@ -13,10 +13,9 @@ from gang_scheduler.model.bound_pods import Tenant
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Misfit, Plan, Preemption, Refused, Warned
-from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About, Events
-from gang_scheduler.report.gang_events import Reports
+from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About
 from gang_scheduler.state.cache import Cache
-from support import builders
+from support import builders, parts
 
 Told = tuple[str, str, str, str]
 """Type, reason, name of the object, note."""
@@ -35,8 +34,8 @@ class Desk:
         cache = Cache([builders.SCHEDULER])
         said = builders.declaration("a")
         cache.described("scheduling.sigs.k8s.io", said.uid, [said])
-        self.events = Events(self.api, clock=lambda: self.now)
-        self.reports = Reports(cache, self.events)
+        self.events = parts.events(self.api, lambda: self.now)
+        self.reports = parts.reports(cache, self.events)
 
     async def told(self, *plans: Plan) -> list[Told]:
         """Report plans, a second apart, and return the Events that come of it."""

@@ -16,6 +16,7 @@ from gang_scheduler.report.backpressure import Lull
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.settings import Settings
 from support import api_objects
+from support.parts import NO_LULL
 from support.scheduler_process import BEGAN_AT, FakeWorkloads, SchedulerProcess
 
 pytestmark = pytest.mark.looptime
@@ -28,7 +29,7 @@ PODS_A_SECOND = 300
 
 @asynccontextmanager
 async def operator(
-    workloads: FakeWorkloads, lull: Lull | None = None
+    workloads: FakeWorkloads, lull: Lull = NO_LULL
 ) -> AsyncIterator[SchedulerProcess]:
     """Run all of the operator that writes."""
     loop = asyncio.get_running_loop()

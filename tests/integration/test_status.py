@@ -14,11 +14,10 @@ from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.report import status_writer as status
-from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
-from support import api_objects, applying, builders
+from support import api_objects, applying, builders, parts
 
 NAMESPACE = "default"
 
@@ -31,9 +30,7 @@ class Office:
         self.cluster = FakeCluster(without_status=without_status)
         self.api = FakeApi(self.cluster)
         self.cache = Cache([builders.SCHEDULER])
-        self.writer = StatusWriter(
-            self.api, self.cache, interval_seconds=1, concurrency=2, clock=lambda: self.now
-        )
+        self.writer = parts.status_writer(self.api, self.cache, clock=lambda: self.now)
         intake = Intake(self.cache)
         taken = {
             POD_GROUPS: intake.pod_group,

@@ -8,8 +8,8 @@ import pytest
 
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
-from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.state.gangs.gang_info import Record
+from support import parts
 from support.builders import gang_key
 from support.in_memory_cluster import InMemoryCluster
 
@@ -28,9 +28,7 @@ def waiting() -> InMemoryCluster:
 
 async def flush(cluster: InMemoryCluster) -> None:
     api = FakeApi(FakeCluster())
-    writer = StatusWriter(
-        api, cluster.cache, interval_seconds=1, concurrency=1, clock=lambda: cluster.now
-    )
+    writer = parts.status_writer(api, cluster.cache, clock=lambda: cluster.now)
     await writer.flush()
 
 

@@ -7,7 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
 from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS, Resource
-from gang_scheduler.apply.binder import Binder, GangBinding
+from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.gang_binding import GangBinding
+from gang_scheduler.apply.outcomes import (
+    Outcomes,
+    VolumesAwaited,
+    WriteOutcome,
+    count_binding,
+)
 from gang_scheduler.apply.volume_binder import HOLD_SECONDS, Claims
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import Change, FakeCluster
@@ -53,20 +60,24 @@ class BinderHarness:
         concurrency: int = 4,
         may_write: Callable[[], bool] = lambda: True,
         hold_seconds: float = HOLD_SECONDS,
-        tell: Callable[[Gang, str], None] = lambda *_: None,
         echo_seconds: Callable[[], float] = lambda: ECHO_SECONDS,
     ) -> None:
         self.cluster = FakeCluster()
         self.api = FakeApi(self.cluster)
         self.cache = Cache([builders.SCHEDULER])
+        self._outcomes = Outcomes()
         claims = Claims(
             *(self.api, self.cache, concurrency),
+            outcomes=self._outcomes,
             hold_seconds=hold_seconds,
             may_write=may_write,
-            tell=tell,
         )
-        self.binder = Binder(self.api, self.cache, concurrency, may_write, claims)
-        self.binder.finished = self._finished
+        self.binder = Binder(
+            *(self.api, self.cache, concurrency),
+            claims=claims,
+            outcomes=self._outcomes,
+            may_write=may_write,
+        )
         self.finished: list[GangBinding] = []
         self.crowded: set[str] = set()
         self._node_by_uid: dict[str, str] = {}
@@ -79,7 +90,8 @@ class BinderHarness:
             self.node(f"n{number}", CPU_A_NODE)
 
     async def __aenter__(self) -> Self:
-        self._tasks = [asyncio.create_task(each()) for each in (self.binder.run, self._listen)]
+        parts = (self._follow, self.binder.run, self._listen)
+        self._tasks = [asyncio.create_task(each()) for each in parts]
         await self.quiet()
         return self
 
@@ -111,10 +123,12 @@ class BinderHarness:
     async def quiet(self) -> None:
         """Wait until everything submitted is settled and the watch has told all of it."""
         await self.binder.drain()
+        self._take_in_outcomes()
         await self._watch.join()
 
     def cycle(self) -> Plan:
         """Plan what is due and submit it, as the loop does."""
+        self._take_in_outcomes()
         now = int(asyncio.get_running_loop().time())
         plan = schedule(self.cache.snapshot(now), PROFILES["binpack"])
         applying.take_in(self.cache, plan, now, _Binds(self.binder))
@@ -159,15 +173,23 @@ class BinderHarness:
     def _pods(self) -> Iterator[Pod]:
         return (pod_decode.pod(body) for body in self.cluster.all(PODS))
 
-    def _finished(self, binding: GangBinding) -> None:
-        self.finished.append(binding)
-        if binding.failed:
-            now = int(asyncio.get_running_loop().time())
-            self.cache.gangs.bind_failed(binding.refusal(), now)
-        elif binding.joins:
-            self.cache.gangs.joined(binding.gang, binding.pods)
-        else:
-            self.cache.gangs.bound(binding.gang.key)
+    async def _follow(self) -> None:
+        while True:
+            self._take(await self._outcomes.next())
+
+    def _take_in_outcomes(self) -> None:
+        for outcome in self._outcomes.take_all():
+            self._take(outcome)
+
+    def _take(self, outcome: WriteOutcome) -> None:
+        if isinstance(outcome, GangBinding):
+            self.finished.append(outcome)
+            count_binding(self.cache, outcome, int(asyncio.get_running_loop().time()))
+        elif isinstance(outcome, VolumesAwaited):
+            self._told(outcome.gang, outcome.words)
+
+    def _told(self, gang: Gang, words: str) -> None:
+        """Hear of claims that people are told of."""
 
     def _count(self, resource: Resource, change: Change, body: Document) -> None:
         """Keep count at the very moment of a write, apart from what the cache counts later."""

@@ -27,13 +27,10 @@ from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Ask, Pod
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.report.events import Events
-from gang_scheduler.report.gang_events import Reports
-from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
-from support import applying, builders
+from support import applying, builders, parts
 
 CASES: Final = ("full", "fit", "priority", "racks", "groups")
 SIZE: Final = 20
@@ -66,10 +63,8 @@ class LargeCluster:
         self.now = START
         self.cache = Cache([builders.SCHEDULER])
         self.api = FakeApi(FakeCluster())
-        self._reports = Reports(self.cache, Events(self.api, clock=self._clock))
-        self._statuses = StatusWriter(
-            self.api, self.cache, interval_seconds=1, concurrency=1, clock=self._clock
-        )
+        self._reports = parts.reports(self.cache, parts.events(self.api, self._clock))
+        self._statuses = parts.status_writer(self.api, self.cache, clock=self._clock, concurrency=1)
         self._elsewhere = builders.pod("elsewhere", node="node-0", scheduler="other", cpu="1m")
         self._first: list[Pod] = []
         self._fill(scale)

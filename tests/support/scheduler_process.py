@@ -7,31 +7,22 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Self
 
 from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS, Resource
-from gang_scheduler.apply.binder import Binder
-from gang_scheduler.apply.evictor import Evictor
-from gang_scheduler.apply.lost_nominations import Losses
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import Change, FakeCluster
 from gang_scheduler.client.fake.documents import Document
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.decode.pods import pod as pod_decode
-from gang_scheduler.loop import Loop, Wake
+from gang_scheduler.loop import Wake
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.report.backpressure import Lull
-from gang_scheduler.report.events import Events
-from gang_scheduler.report.gang_events import Reports
-from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
 from support import api_objects, builders
+from support.parts import NO_LULL, Parts, always_fresh
 
 ECHO_SECONDS = 0.05
 BEGAN_AT = time.time()
 WRITES = frozenset({"nominate", "patch_pod_condition", "delete_pod", "evict", "bind"})
-
-
-async def _always() -> None:
-    """Tell of a view that is never out of date."""
 
 
 class FakeWorkloads:
@@ -103,9 +94,9 @@ class SchedulerProcess:
         self,
         workloads: FakeWorkloads,
         may_write: Callable[[], bool] = lambda: True,
-        lull: Lull | None = None,
+        lull: Lull = NO_LULL,
         echo_seconds: float = ECHO_SECONDS,
-        fresh: Callable[[], Awaitable[None]] = _always,
+        fresh: Callable[[], Awaitable[None]] = always_fresh,
         **how: Any,
     ) -> None:
         self.workloads = workloads
@@ -113,23 +104,18 @@ class SchedulerProcess:
         self.api = FakeApi(workloads.cluster)
         self.wake = Wake()
         self.cache = Cache([builders.SCHEDULER], self.wake)
-        self.losses = Losses(self.cache)
-        self.events = Events(self.api, lull=lull)
-        self.reports = Reports(self.cache, self.events)
-        self.binder = Binder(self.api, self.cache, 4, may_write)
-        self.evictor = Evictor(self.api, self.cache, 4, may_write=may_write, clock=_now, **how)
-        self.loop = Loop(
-            self.cache,
-            self.binder,
-            self.evictor,
-            self.reports,
-            profile=PROFILES["binpack"],
-            wake=self.wake,
-            batch_seconds=0.02,
-            losses=self.losses,
+        self._parts = Parts(
+            *(self.api, self.cache, self.wake),
             clock=_now,
+            may_write=may_write,
+            lull=lull,
             fresh=fresh,
+            **how,
         )
+        self.losses = self._parts.losses
+        self.events = self._parts.events
+        self.reports = self._parts.reports
+        self.evictor = self._parts.evictor
         intake = Intake(self.cache)
         self._taken = {PODS: intake.pod, NODES: intake.node, POD_GROUPS: intake.pod_group}
         self._watch: asyncio.Queue[tuple[float, Resource, Change, Document]] = asyncio.Queue()
@@ -140,8 +126,8 @@ class SchedulerProcess:
             for document in self.workloads.cluster.all(resource):
                 self._taken[resource]({"type": "ADDED", "object": document})
         self.workloads.cluster.watchers.append(self._hear)
-        parts = (self._listen, self.binder.run, self.evictor.run, self.loop.run)
-        self._tasks = [asyncio.create_task(each()) for each in parts]
+        tasks = (self._listen(), *(run() for run in self._parts.that_run))
+        self._tasks = [asyncio.create_task(each) for each in tasks]
         return self
 
     async def __aexit__(self, *_: object) -> None:

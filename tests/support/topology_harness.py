@@ -11,10 +11,9 @@ from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.report.events import Events
 from gang_scheduler.report.topology_writer import TopologyWriter
 from gang_scheduler.state.cache import Cache
-from support import api_objects, builders
+from support import api_objects, builders, parts
 
 SPEC: list[dict[str, Any]] = [
     {"topologyLayer": "SpineLayer", "labelKey": ["spine"]},
@@ -33,7 +32,7 @@ class TopologyHarness:
         self.cache = Cache([builders.SCHEDULER], self._wake)
         self.leads = True
         self.now = 1000.0
-        self.events = Events(self.api, clock=lambda: self.now)
+        self.events = parts.events(self.api, lambda: self.now)
         self.writer = TopologyWriter(
             self.api,
             self.cache,

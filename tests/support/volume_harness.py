@@ -50,7 +50,7 @@ class VolumeHarness(BinderHarness):
         self.elsewhere: set[str] = set()
         self.everywhere: set[str] = set()
         self.told: list[tuple[str, str]] = []
-        super().__init__(nodes, hold_seconds=hold_seconds, may_write=may_write, tell=self._told)
+        super().__init__(nodes, hold_seconds=hold_seconds, may_write=may_write)
         self.cluster.watchers.append(self._react)
         for name, provisioner in CLASSES.items():
             body = {"metadata": {"name": name}, "provisioner": provisioner}

@@ -4,6 +4,8 @@
 |-------------------|----------------------------------------------------------------|
 | plan              | takes a plan into the state, and hands it to what writes       |
 | binder            | binds a placed gang, and settles what an answer left open      |
+| gang_binding      | members that are bound together, and how that ended for each   |
+| outcomes          | the queue of what came of the writes                           |
 | volume_binder     | binds the claims of placed gangs before any of their pods      |
 | claim_waits       | the gangs that wait for claims while their room is held        |
 | evictor           | nominates, marks and evicts                                    |

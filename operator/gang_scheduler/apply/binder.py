@@ -10,19 +10,18 @@ planned again.
 """
 
 import asyncio
-import enum
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
 from gang_scheduler.apply.claim_waits import Hold, Share, needs_claims, shares_of
+from gang_scheduler.apply.gang_binding import GangBinding, Outcome
+from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.volume_binder import Claims
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.retry import Backoff
 from gang_scheduler.internal_errors import confined, in_short
-from gang_scheduler.model.gangs import Gang, GangKey, Reason
-from gang_scheduler.model.plan import Bind, Placed, Refused
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.refs import PodRef
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import plan_annotations
@@ -33,70 +32,6 @@ LOOK_SECONDS = 5.0
 """How soon to ask again where a pod is, when nothing else can be done."""
 LATE_SECONDS = 4.0
 """What was not answered may still be carried out for so long: its room is not given away."""
-
-
-class Outcome(enum.StrEnum):
-    """How one binding ended."""
-
-    BOUND = "bound"
-    GONE = "gone"
-    LOST = "lost"
-    """The pod is on another node: somebody else bound it."""
-    REFUSED = "refused"
-    GAVE_UP = "gave_up"
-    WITHOUT_VOLUMES = "without_volumes"
-    """Claims of the gang were not bound: nothing was tried."""
-
-
-@dataclass(slots=True, eq=False)
-class GangBinding:
-    """Members of a gang that are being bound. `outcomes` fills up by pod uid.
-
-    `joins` tells that the gang does not need them to be whole. `submitted_at` is the event loop's
-    time, in seconds.
-    """
-
-    placed: Placed
-    plan_id: str
-    joins: bool = False
-    submitted_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
-    outcomes: dict[str, Outcome] = field(default_factory=dict)
-    problem: str = ""
-
-    @property
-    def gang(self) -> Gang:
-        """The gang."""
-        return self.placed.gang
-
-    @property
-    def pods(self) -> tuple[Pod, ...]:
-        """The members."""
-        return tuple(bind.pod for bind in self.placed.binds)
-
-    @property
-    def done(self) -> bool:
-        """Every member has its outcome."""
-        return len(self.outcomes) == len(self.placed.binds)
-
-    def refusal(self) -> Refused:
-        """Return why members are not bound."""
-        bound = {uid for uid, outcome in self.outcomes.items() if outcome is Outcome.BOUND}
-        rest = tuple(bind.pod for bind in self.placed.binds if bind.pod.uid not in bound)
-        if self.without_volumes:
-            return Refused(self.gang, Reason.WAITING_FOR_VOLUMES, rest, detail=self.problem)
-        detail = f"binding failed for {len(rest)} of {len(self.outcomes)} members: {self.problem}"
-        gang = replace(self.gang, rest=self.gang.rest or bool(bound))
-        return Refused(gang, Reason.UNSCHEDULABLE, rest, detail=detail)
-
-    @property
-    def without_volumes(self) -> bool:
-        """Claims of members were not bound, and so nobody was."""
-        return Outcome.WITHOUT_VOLUMES in self.outcomes.values()
-
-    @property
-    def failed(self) -> int:
-        """How many members were not bound by us."""
-        return sum(outcome is not Outcome.BOUND for outcome in self.outcomes.values())
 
 
 COUNTED = (Outcome.BOUND, Outcome.LOST)
@@ -110,7 +45,7 @@ Held = tuple[Hold, Mapping[Share, list[GangBinding]]]
 class Binder:
     """Binds with bounded concurrency, and only while `may_write()` says that we are the leader.
 
-    `finished` is called for every gang whose members all have an outcome.
+    A binding whose members all have an outcome goes to `outcomes`.
     """
 
     def __init__(
@@ -118,15 +53,17 @@ class Binder:
         api: Api,
         cache: Cache,
         concurrency: int,
+        *,
+        claims: Claims,
+        outcomes: Outcomes,
         may_write: Callable[[], bool] = lambda: True,
-        claims: Claims | None = None,
     ) -> None:
-        self.finished: Callable[[GangBinding], None] = lambda _: None
         self._api = api
         self._cache = cache
         self._concurrency = concurrency
         self._may_write = may_write
-        self._claims = claims or Claims(api, cache, concurrency, may_write=may_write)
+        self._claims = claims
+        self._outcomes = outcomes
         self._held: asyncio.Queue[Held] = asyncio.Queue()
         self._queue: asyncio.Queue[tuple[GangBinding, Bind]] = asyncio.Queue()
         self._closed = False
@@ -135,6 +72,10 @@ class Binder:
     def waiting(self) -> int:
         """How many bindings wait for a worker."""
         return self._queue.qsize()
+
+    def is_busy(self) -> bool:
+        """Tell whether bindings wait for a worker."""
+        return self.waiting > 0
 
     def submit(self, together: Sequence[GangBinding]) -> None:
         """Queue the bindings of gangs that start together; where claims are not bound, those first.
@@ -207,7 +148,7 @@ class Binder:
         if outcome not in COUNTED:
             self._cache.forget(bind.pod.uid)
         if gang_binding.done:
-            self.finished(gang_binding)
+            self._outcomes.put(gang_binding)
 
     async def _bind(self, gang_binding: GangBinding, bind: Bind) -> Outcome:
         pod = PodRef(bind.pod.namespace, bind.pod.name, bind.pod.uid)

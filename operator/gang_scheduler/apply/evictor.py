@@ -16,6 +16,7 @@ from gang_scheduler import telemetry
 from gang_scheduler.apply import disruption_target
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.orphaned_marks import Strays
+from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes, PreemptionFailed
 from gang_scheduler.apply.preemption_run import PASSING, Round, Step, StepWriter
 from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.port import Api
@@ -33,8 +34,8 @@ LOOK_SECONDS = 0.5
 class Evictor:
     """Preempts with bounded concurrency, and only while `may_write()` says that we are the leader.
 
-    `evicting` is called when all victims of a preemption are marked, and `failed` when one was
-    given up and taken back, with the reason.
+    When all victims of a preemption are marked, or when one was given up and taken back, `outcomes`
+    has it.
     """
 
     def __init__(
@@ -43,18 +44,18 @@ class Evictor:
         cache: Cache,
         concurrency: int,
         *,
+        naming: Naming,
+        outcomes: Outcomes,
         use_eviction_api: bool = False,
-        naming: Naming | None = None,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
     ) -> None:
-        self.evicting: Callable[[Preemption], None] = lambda _: None
-        self.failed: Callable[[Preemption, str], None] = lambda *_: None
         self._api = api
         self._cache = cache
         self._writer = StepWriter(concurrency, may_write)
         self._use_eviction_api = use_eviction_api
-        self._naming = naming or Naming()
+        self._naming = naming
+        self._outcomes = outcomes
         self._clock = clock
         self._queue: asyncio.Queue[Round] = asyncio.Queue()
         self._by_member: dict[str, Round] = {}
@@ -159,7 +160,7 @@ class Evictor:
         self._forget(current)
         if current.problem:
             telemetry.PREEMPTIONS.labels("withdrawn").inc()
-            self.failed(current.preemption, current.problem)
+            self._outcomes.put(PreemptionFailed(current.preemption, current.problem))
 
     async def _watch(self) -> None:
         """Note when the last victim of each round is gone."""
@@ -261,7 +262,7 @@ class Evictor:
         if victims:
             telemetry.PREEMPTIONS.labels("carried_out").inc()
             telemetry.VICTIMS.inc(len(victims))
-            self.evicting(current.preemption)
+            self._outcomes.put(EvictionBegun(current.preemption))
         for pod in victims:
             yield self._eviction(pod, begun=current.evicted, final=True)
 

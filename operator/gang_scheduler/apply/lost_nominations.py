@@ -28,9 +28,9 @@ class Loss(NamedTuple):
 class Losses:
     """Who has lost room, and how, until it is bound after all."""
 
-    def __init__(self, cache: Cache, naming: Naming | None = None) -> None:
+    def __init__(self, cache: Cache, naming: Naming) -> None:
         self._cache = cache
-        self._naming = naming or Naming()
+        self._naming = naming
         self._causes: dict[GangKey, str] = {}
 
     def cause(self, key: GangKey) -> str:

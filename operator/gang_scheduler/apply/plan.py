@@ -10,8 +10,9 @@ from functools import partial
 from secrets import token_hex
 from typing import Protocol
 
-from gang_scheduler.apply.binder import Binder, GangBinding
+from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.apply.gang_binding import GangBinding
 from gang_scheduler.apply.lost_nominations import Losses
 from gang_scheduler.internal_errors import confined, in_short
 from gang_scheduler.model.gangs import GangKey, Reason

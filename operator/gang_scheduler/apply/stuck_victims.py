@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import structlog
 
+from gang_scheduler.apply.outcomes import Outcomes, VictimStuck
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import GangKey, Reason
 from gang_scheduler.model.pods import Pod
@@ -19,20 +20,20 @@ log = structlog.get_logger()
 class Lingering:
     """Tells once of every pod that hangs in termination on a node that a gang is nominated to.
 
-    It hangs when `timeout_seconds` have passed since the end of its grace period. `tell` is called
-    with the gang that waits for it, and with the pod.
+    It hangs when `timeout_seconds` have passed since the end of its grace period. `outcomes` then
+    has the gang that waits for it, and the pod.
     """
 
     def __init__(
         self,
         cache: Cache,
         timeout_seconds: int,
-        tell: Callable[[GangKey, Pod], None],
+        outcomes: Outcomes,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._cache = cache
         self._timeout_seconds = timeout_seconds
-        self._tell = tell
+        self._outcomes = outcomes
         self._clock = clock
         self._told: set[str] = set()
 
@@ -54,7 +55,7 @@ class Lingering:
             if pod.uid not in self._told:
                 gang = waiting[pod.node]
                 log.warning("victim_hangs", pod=pod.key, node=pod.node, preemptor=str(gang))
-                self._tell(gang, pod)
+                self._outcomes.put(VictimStuck(gang, pod))
         self._told = {pod.uid for pod in hanging}
 
     def _waiting(self) -> Iterator[tuple[str, GangKey]]:

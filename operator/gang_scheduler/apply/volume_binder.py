@@ -14,6 +14,7 @@ from contextlib import suppress
 
 from gang_scheduler import telemetry
 from gang_scheduler.apply.claim_waits import Hold, Share
+from gang_scheduler.apply.outcomes import Outcomes, VolumesAwaited
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.retry import Backoff
@@ -36,7 +37,7 @@ PASSING = frozenset({Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT})
 class Claims:
     """Binds claims while `may_write()` says that we are the leader, for at most `hold_seconds`.
 
-    `tell` is called with a gang and what it waits for, when that takes longer than usual.
+    What a gang waits for goes to `outcomes` when that takes longer than usual.
     """
 
     def __init__(
@@ -45,9 +46,9 @@ class Claims:
         cache: Cache,
         concurrency: int,
         *,
+        outcomes: Outcomes,
         hold_seconds: float = HOLD_SECONDS,
         may_write: Callable[[], bool] = lambda: True,
-        tell: Callable[[Gang, str], None] = lambda *_: None,
     ) -> None:
         self._api = api
         self._cache = cache
@@ -56,7 +57,7 @@ class Claims:
         self._slots = asyncio.Semaphore(concurrency)
         self._hold_seconds = hold_seconds
         self._may_write = may_write
-        self._tell = tell
+        self._outcomes = outcomes
         self._holds: dict[str, Hold] = {}
         self._book.on_progress = self._moved
 
@@ -227,7 +228,7 @@ class Claims:
             refusal = Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, detail=hold.words)
             self._cache.gangs.held(refusal)
             if lasts:
-                self._tell(gang, hold.words)
+                self._outcomes.put(VolumesAwaited(gang, hold.words))
 
 
 def _held(shares: Iterable[Share]) -> Iterator[tuple[Gang, tuple[Pod, ...]]]:

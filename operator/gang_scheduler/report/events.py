@@ -64,14 +64,14 @@ class Events:
     def __init__(
         self,
         api: Api,
+        lull: Lull,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
-        lull: Lull | None = None,
     ) -> None:
         self._api = api
         self._may_write = may_write
         self._clock = clock
-        self._lull = lull or Lull()
+        self._lull = lull
         self._queue: asyncio.Queue[_Queued] = asyncio.Queue(QUEUE_LENGTH)
         self._last: dict[tuple[str, str, bool], _Said] = {}
         self._pruned_at = clock()

@@ -9,8 +9,8 @@ import structlog
 
 from gang_scheduler import telemetry
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.apply.binder import GangBinding
 from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.gang_binding import GangBinding
 from gang_scheduler.decode import unreadable
 from gang_scheduler.decode.event_handlers import Object
 from gang_scheduler.decode.gangs import membership
@@ -37,10 +37,10 @@ log = structlog.get_logger()
 class Reports:
     """What a user can read of a decision, beside the statuses."""
 
-    def __init__(self, cache: Cache, events: Events, naming: Naming | None = None) -> None:
+    def __init__(self, cache: Cache, events: Events, naming: Naming) -> None:
         self._cache = cache
         self._events = events
-        self._naming = naming or Naming()
+        self._naming = naming
 
     def planned(self, plan: Plan, now: int) -> None:
         """Tell why gangs wait, which wait for too long, and what else is wrong with some.

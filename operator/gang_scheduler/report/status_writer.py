@@ -82,15 +82,15 @@ class StatusWriter:
         *,
         interval_seconds: float,
         concurrency: int,
+        losses: Losses,
+        lull: Lull,
         may_write: Callable[[], bool] = lambda: True,
-        losses: Losses | None = None,
-        lull: Lull | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._api = api
         self._cache = cache
-        self._lull = lull or Lull()
-        self._losses = losses or Losses(cache)
+        self._lull = lull
+        self._losses = losses
         self._interval = interval_seconds
         self._concurrency = concurrency
         self._may_write = may_write

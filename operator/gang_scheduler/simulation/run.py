@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.lost_nominations import Losses
 from gang_scheduler.apply.plan import take_in
 from gang_scheduler.decode.budgets import DeclaredBudget
@@ -82,7 +83,7 @@ def simulate(objects: Objects, options: Options) -> Outcome:
     _fill(cache, objects.loaded)
     placed: list[Placed] = []
     preemptions: list[Preemption] = []
-    losses = Losses(cache)
+    losses = Losses(cache, Naming())
     waiting = Waiting(cache)
     asked: dict[GangKey, Topology] = {}
     # Every backoff has ended by the next cycle, so that all that wait are tried in each.

@@ -1,7 +1,7 @@
 """One life of the operator on a fake API server: all of its parts that decide and write."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
 from gang_scheduler.api.kinds import (
@@ -15,23 +15,17 @@ from gang_scheduler.api.kinds import (
     SCHED_PLUGINS_POD_GROUPS,
     Resource,
 )
-from gang_scheduler.apply.binder import Binder
-from gang_scheduler.apply.evictor import Evictor
-from gang_scheduler.apply.lost_nominations import Losses
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import Change, FakeCluster
 from gang_scheduler.client.fake.documents import Document
 from gang_scheduler.decode.event_handlers import Intake
-from gang_scheduler.loop import Loop, Wake
-from gang_scheduler.report.events import Events
-from gang_scheduler.report.gang_events import Reports
+from gang_scheduler.loop import Wake
 from gang_scheduler.report.status_writer import StatusWriter
-from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
+from support.parts import CONCURRENCY, NO_LULL, Parts
 
 OURS = "py-gang-scheduler"
 ECHO_SECONDS = 0.05
-CONCURRENCY = 4
 KINDS: tuple[tuple[Resource, str], ...] = (
     (NODES, "node"),
     (CLUSTER_NETWORK_TOPOLOGIES, "topology"),
@@ -53,30 +47,23 @@ class Process:
         self.api = FakeApi(cluster)
         wake = Wake()
         self.cache = Cache([OURS], wake)
-        losses = Losses(self.cache)
-        events = Events(self.api)
-        reports = Reports(self.cache, events)
-        binder = Binder(self.api, self.cache, CONCURRENCY)
-        evictor = Evictor(self.api, self.cache, CONCURRENCY, clock=clock)
-        loop = Loop(
-            *(self.cache, binder, evictor, reports),
-            profile=PROFILES["binpack"],
-            wake=wake,
-            batch_seconds=0.02,
-            losses=losses,
-            clock=clock,
-        )
+        parts = Parts(self.api, self.cache, wake, clock=clock)
         status = StatusWriter(
             *(self.api, self.cache),
             interval_seconds=1,
             concurrency=CONCURRENCY,
-            losses=losses,
+            losses=parts.losses,
+            lull=NO_LULL,
             clock=clock,
         )
         intake = Intake(self.cache)
         self._taken = {resource: getattr(intake, name) for resource, name in KINDS}
         self._watch: asyncio.Queue[tuple[float, Resource, Change, Document]] = asyncio.Queue()
-        self._parts = (self._listen, binder.run, evictor.run, loop.run, status.run)
+        self._parts: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = (
+            self._listen,
+            *parts.that_run,
+            status.run,
+        )
         self.tasks: list[asyncio.Task[Any]] = []
 
     async def __aenter__(self) -> Self:

@@ -10,10 +10,9 @@ from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.decode import topologies
-from gang_scheduler.report.events import Events
 from gang_scheduler.report.topology_writer import TopologyWriter
 from gang_scheduler.watch.sweep import Sweep
-from support import builders
+from support import builders, parts
 from support.topology_harness import SPEC, TopologyHarness
 
 BROKEN_SPEC = SPEC[1:]
@@ -237,7 +236,7 @@ async def test_after_a_restart_nothing_is_written_nor_told_twice(harness: Topolo
     harness.topology()
     await harness.writer.flush()
     assert 1 == len(await harness.notes())
-    harness.events = Events(harness.api, clock=lambda: harness.now)
+    harness.events = parts.events(harness.api, lambda: harness.now)
     again = TopologyWriter(
         harness.api, harness.cache, harness.events, clock=lambda: harness.now + 100
     )

@@ -1,0 +1,73 @@
+"""Members of a gang that are being bound together, and how that ended for each."""
+
+import asyncio
+import enum
+from dataclasses import dataclass, field, replace
+
+from gang_scheduler.model.gangs import Gang, Reason
+from gang_scheduler.model.plan import Placed, Refused
+from gang_scheduler.model.pods import Pod
+
+
+class Outcome(enum.StrEnum):
+    """How one binding ended."""
+
+    BOUND = "bound"
+    GONE = "gone"
+    LOST = "lost"
+    """The pod is on another node: somebody else bound it."""
+    REFUSED = "refused"
+    GAVE_UP = "gave_up"
+    WITHOUT_VOLUMES = "without_volumes"
+    """Claims of the gang were not bound: nothing was tried."""
+
+
+@dataclass(slots=True, eq=False)
+class GangBinding:
+    """Members of a gang that are being bound. `outcomes` fills up by pod uid.
+
+    `joins` tells that the gang does not need them to be whole. `submitted_at` is the event loop's
+    time, in seconds.
+    """
+
+    placed: Placed
+    plan_id: str
+    joins: bool = False
+    submitted_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
+    outcomes: dict[str, Outcome] = field(default_factory=dict)
+    problem: str = ""
+
+    @property
+    def gang(self) -> Gang:
+        """The gang."""
+        return self.placed.gang
+
+    @property
+    def pods(self) -> tuple[Pod, ...]:
+        """The members."""
+        return tuple(bind.pod for bind in self.placed.binds)
+
+    @property
+    def done(self) -> bool:
+        """Every member has its outcome."""
+        return len(self.outcomes) == len(self.placed.binds)
+
+    def refusal(self) -> Refused:
+        """Return why members are not bound."""
+        bound = {uid for uid, outcome in self.outcomes.items() if outcome is Outcome.BOUND}
+        rest = tuple(bind.pod for bind in self.placed.binds if bind.pod.uid not in bound)
+        if self.without_volumes:
+            return Refused(self.gang, Reason.WAITING_FOR_VOLUMES, rest, detail=self.problem)
+        detail = f"binding failed for {len(rest)} of {len(self.outcomes)} members: {self.problem}"
+        gang = replace(self.gang, rest=self.gang.rest or bool(bound))
+        return Refused(gang, Reason.UNSCHEDULABLE, rest, detail=detail)
+
+    @property
+    def without_volumes(self) -> bool:
+        """Claims of members were not bound, and so nobody was."""
+        return Outcome.WITHOUT_VOLUMES in self.outcomes.values()
+
+    @property
+    def failed(self) -> int:
+        """How many members were not bound by us."""
+        return sum(outcome is not Outcome.BOUND for outcome in self.outcomes.values())

@@ -1,0 +1,79 @@
+"""What came of the writes, as values in one queue.
+
+Binder, volume binder and evictor put outcomes there, and know nothing of what is made of these.
+"""
+
+import asyncio
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gang_scheduler.apply.gang_binding import GangBinding
+from gang_scheduler.model.gangs import Gang, GangKey
+from gang_scheduler.model.plan import Preemption
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.state.cache import Cache
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionBegun:
+    """All victims of a preemption are marked, and are evicted now."""
+
+    preemption: Preemption
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptionFailed:
+    """A preemption was given up and taken back."""
+
+    preemption: Preemption
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class VolumesAwaited:
+    """A gang waits longer than usual for its claims to be bound."""
+
+    gang: Gang
+    words: str
+
+
+@dataclass(frozen=True, slots=True)
+class VictimStuck:
+    """A pod does not terminate in time, and the gang waits for its room."""
+
+    gang: GangKey
+    victim: Pod
+
+
+WriteOutcome = GangBinding | EvictionBegun | PreemptionFailed | VolumesAwaited | VictimStuck
+"""A GangBinding in it is done: every member has its outcome."""
+
+
+class Outcomes:
+    """A queue of outcomes, oldest first. It has no limit: a write does not wait for its readers."""
+
+    def __init__(self) -> None:
+        self._queue: asyncio.Queue[WriteOutcome] = asyncio.Queue()
+
+    def put(self, outcome: WriteOutcome) -> None:
+        """Add an outcome."""
+        self._queue.put_nowait(outcome)
+
+    async def next(self) -> WriteOutcome:
+        """Wait for an outcome and return it."""
+        return await self._queue.get()
+
+    def take_all(self) -> Iterator[WriteOutcome]:
+        """Return the outcomes that are there already."""
+        while not self._queue.empty():
+            yield self._queue.get_nowait()
+
+
+def count_binding(cache: Cache, binding: GangBinding, now_seconds: int) -> None:
+    """Let the state know how the binding of a gang ended."""
+    if binding.failed:
+        cache.gangs.bind_failed(binding.refusal(), now_seconds)
+    elif binding.joins:
+        cache.gangs.joined(binding.gang, binding.pods)
+    else:
+        cache.gangs.bound(binding.gang.key)

@@ -1,0 +1,110 @@
+"""Takes in what came of the writes: into the state first, and into what people can read."""
+
+import time
+from collections.abc import Callable
+
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.gang_binding import GangBinding
+from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.outcomes import (
+    EvictionBegun,
+    Outcomes,
+    PreemptionFailed,
+    VictimStuck,
+    VolumesAwaited,
+    WriteOutcome,
+    count_binding,
+)
+from gang_scheduler.apply.partial_gangs import Releaser
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.gangs import Reason
+from gang_scheduler.model.plan import Preemption, Refused
+from gang_scheduler.report.gang_events import Reports
+from gang_scheduler.state.cache import Cache
+
+
+class OutcomeHandler:
+    """Takes outcomes from their queue: as they come, and all that are there before a snapshot.
+
+    Without the second a cycle could try a gang again whose binding has just failed.
+    """
+
+    def __init__(
+        self,
+        cache: Cache,
+        outcomes: Outcomes,
+        reports: Reports,
+        *,
+        releaser: Releaser | None,
+        losses: Losses,
+        naming: Naming,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._cache = cache
+        self._outcomes = outcomes
+        self._reports = reports
+        self._releaser = releaser
+        self._losses = losses
+        self._naming = naming
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Take in every outcome at once, until cancelled."""
+        while True:
+            self._take(await self._outcomes.next())
+
+    def take_in(self) -> None:
+        """Take in all outcomes that are there."""
+        for outcome in self._outcomes.take_all():
+            self._take(outcome)
+
+    def _take(self, outcome: WriteOutcome) -> None:
+        match outcome:
+            case GangBinding():
+                with confined("settle", str(outcome.gang.key)):
+                    self._bound(outcome)
+            case EvictionBegun(preemption):
+                with confined("preempt", _gangs(preemption)):
+                    self._evicting(preemption)
+            case PreemptionFailed(preemption, why):
+                with confined("take back", _gangs(preemption)):
+                    self._given_up(preemption, why)
+            case VolumesAwaited(gang, words):
+                with confined("report", str(gang.key)):
+                    self._reports.waits_for_volumes(gang, words)
+            case VictimStuck(key, victim):
+                with confined("report", str(key)):
+                    self._reports.lingers(key, victim)
+
+    def _bound(self, binding: GangBinding) -> None:
+        with confined("report", str(binding.gang.key)):
+            self._reports.bound(binding)
+        now = int(self._clock())
+        count_binding(self._cache, binding, now)
+        if not binding.failed:
+            self._losses.over(binding.gang.key)
+        elif self._releaser is not None:
+            self._releaser.consider([binding.refusal()], now)
+
+    def _evicting(self, preemption: Preemption) -> None:
+        """Let victims and their gangs know: all victims are marked."""
+        for key in {victim.gang for victim in preemption.victims}:
+            by = self._naming.preemptor(preemption, key.namespace)
+            self._cache.gangs.preempted(key, by)
+        with confined("report", str(preemption.gangs[0].key)):
+            self._reports.preempted(preemption)
+
+    def _given_up(self, preemption: Preemption, why: str) -> None:
+        """Say why the gangs still wait; they are tried again."""
+        with confined("report", str(preemption.gangs[0].key)):
+            self._reports.withdrawn(preemption, why)
+        now = int(self._clock())
+        for gang in preemption.gangs:
+            if gang.key in self._cache.gangs.records:
+                detail = f"preemption: given up, {why}"
+                refused = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail=detail)
+                self._cache.gangs.refused(refused, now)
+
+
+def _gangs(preemption: Preemption) -> str:
+    return ", ".join(str(gang.key) for gang in preemption.gangs) or "no gang"

@@ -1,0 +1,110 @@
+"""The parts of the operator that decide and write, joined as the operator joins them."""
+
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any
+
+from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.outcomes import Outcomes
+from gang_scheduler.apply.volume_binder import Claims
+from gang_scheduler.client.port import Api
+from gang_scheduler.loop import Loop, Wake
+from gang_scheduler.outcome_handler import OutcomeHandler
+from gang_scheduler.report.backpressure import Lull
+from gang_scheduler.report.events import Events
+from gang_scheduler.report.gang_events import Reports
+from gang_scheduler.report.status_writer import StatusWriter
+from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.state.cache import Cache
+
+CONCURRENCY = 4
+BATCH_SECONDS = 0.02
+NO_LULL = Lull(lambda: False)
+"""Of bindings that never wait."""
+
+
+async def always_fresh() -> None:
+    """Tell of a view that is never out of date."""
+
+
+class Parts:
+    """All parts but what reads the cluster; none of them runs yet. `how` are of the evictor."""
+
+    def __init__(
+        self,
+        api: Api,
+        cache: Cache,
+        wake: Wake,
+        *,
+        clock: Callable[[], float],
+        may_write: Callable[[], bool] = lambda: True,
+        lull: Lull = NO_LULL,
+        fresh: Callable[[], Awaitable[None]] = always_fresh,
+        **how: Any,
+    ) -> None:
+        naming = Naming()
+        outcomes = Outcomes()
+        claims = Claims(api, cache, CONCURRENCY, outcomes=outcomes, may_write=may_write)
+        self.losses = Losses(cache, naming)
+        self.events = Events(api, lull)
+        self.reports = Reports(cache, self.events, naming)
+        self.binder = Binder(
+            *(api, cache, CONCURRENCY), claims=claims, outcomes=outcomes, may_write=may_write
+        )
+        self.evictor = Evictor(
+            *(api, cache, CONCURRENCY),
+            naming=naming,
+            outcomes=outcomes,
+            may_write=may_write,
+            clock=clock,
+            **how,
+        )
+        self.outcomes = OutcomeHandler(
+            *(cache, outcomes, self.reports),
+            releaser=None,
+            losses=self.losses,
+            naming=naming,
+            clock=clock,
+        )
+        self.loop = Loop(
+            *(cache, self.binder, self.evictor, self.reports, self.outcomes),
+            releaser=None,
+            losses=self.losses,
+            profile=PROFILES["binpack"],
+            wake=wake,
+            batch_seconds=BATCH_SECONDS,
+            clock=clock,
+            fresh=fresh,
+        )
+
+    @property
+    def that_run(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
+        """What must run for decisions to be carried out; the loop is the last."""
+        return (self.outcomes.run, self.binder.run, self.evictor.run, self.loop.run)
+
+
+def reports(cache: Cache, events: Events) -> Reports:
+    """Return reports that name gangs of all namespaces."""
+    return Reports(cache, events, Naming())
+
+
+def events(api: Api, clock: Callable[[], float] = time.time) -> Events:
+    """Return Events that wait for no bindings."""
+    return Events(api, NO_LULL, clock=clock)
+
+
+def status_writer(
+    api: Api, cache: Cache, *, clock: Callable[[], float], concurrency: int = 2
+) -> StatusWriter:
+    """Return a writer of statuses by itself, of gangs that never lose room."""
+    return StatusWriter(
+        *(api, cache),
+        interval_seconds=1,
+        concurrency=concurrency,
+        losses=Losses(cache, Naming()),
+        lull=NO_LULL,
+        clock=clock,
+    )

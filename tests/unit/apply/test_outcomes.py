@@ -1,0 +1,14 @@
+"""What came of writes is taken in its order, by waiting for it or all that is there."""
+
+from gang_scheduler.apply.outcomes import Outcomes, VolumesAwaited
+from support import builders
+
+
+async def test_outcomes_are_taken_oldest_first() -> None:
+    outcomes = Outcomes()
+    put = [VolumesAwaited(builders.gang("a"), words) for words in ("one", "two", "three")]
+    for each in put:
+        outcomes.put(each)
+
+    assert put == [await outcomes.next(), *outcomes.take_all()]
+    assert [] == list(outcomes.take_all())
