@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from unittest.mock import patch
 
-from gang_scheduler.model.plan import Plan, Refused
+from gang_scheduler.model.plan import Plan, PreemptionVerdict, Refused
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import Profile
@@ -101,4 +101,7 @@ def _cycle(plan: Plan) -> Cycle:
 
 def _was_cut_off(refused: Refused) -> bool:
     place = refused.misfit is not None and refused.misfit.cut_off
-    return place or "cut off" in refused.preemption
+    tried = refused.preemption
+    return place or (
+        tried is not None and (tried.cut_off or tried.verdict is PreemptionVerdict.NONE_FOUND)
+    )

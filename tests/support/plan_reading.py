@@ -1,6 +1,7 @@
 """What a plan says, by the names of pods, nodes and gangs."""
 
-from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.plan import Plan, Refused
+from gang_scheduler.scheduler import diagnosis
 
 
 def nodes_of(plan: Plan) -> dict[str, str]:
@@ -26,3 +27,8 @@ def nominations_of(plan: Plan) -> dict[str, str]:
 def reasons(plan: Plan) -> dict[str, str]:
     """Return gang name to reason for everything that a plan refuses."""
     return {refused.gang.key.name: refused.reason.value for refused in plan.refused}
+
+
+def said_of(refused: Refused) -> str:
+    """Return what a gang is told of its try to make room, "" where there was none."""
+    return diagnosis.of_preemption(refused.preemption) if refused.preemption else ""

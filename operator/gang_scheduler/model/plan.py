@@ -1,9 +1,10 @@
 """What a cycle decided: commands for the cluster, and a reason for every gang."""
 
+import enum
 from dataclasses import dataclass
 
 from gang_scheduler.model.bound_pods import Tenant
-from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
+from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, PreemptionBlock, Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.pods import Pod
 
@@ -64,11 +65,54 @@ class Offers:
     multiples: tuple[tuple[str, int], ...] = ()
 
 
+class PreemptionVerdict(enum.Enum):
+    """What came of the try to make room for a group."""
+
+    NO_VICTIMS = enum.auto()
+    """No pod may leave for it: it lacks only surplus, or no pod has a lower priority."""
+    BLOCKED = enum.auto()
+    """A gang of it may not evict pods."""
+    NOT_HELPFUL = enum.auto()
+    """It would not fit if all pods had left that may be evicted."""
+    NONE_FOUND = enum.auto()
+    """The search was cut off before it found victims."""
+    TOO_MANY_VICTIMS = enum.auto()
+    """It would need more victims than the limit allows."""
+    TERMINATING = enum.auto()
+    """It waits for pods that terminate already."""
+    EVICTING = enum.auto()
+    """It waits for victims that are evicted for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptionOutcome:
+    """The verdict, with what a message about it needs.
+
+    `victims` is how many there are or would have to be, `limit` how many are allowed. `cut_off`:
+    there may be cheaper victims, that were not looked for. `offers` is what the domains would offer
+    at best, where the group must gather in one. `attempted_by` is the gang of the group that made
+    the try, for the others of it.
+    """
+
+    verdict: PreemptionVerdict
+    block: PreemptionBlock | None = None
+    victims: int = 0
+    limit: int = 0
+    cut_off: bool = False
+    offers: "Offers | None" = None
+    attempted_by: GangKey | None = None
+
+    @property
+    def waits(self) -> bool:
+        """Whether the group waits for pods to leave."""
+        return self.verdict in (PreemptionVerdict.TERMINATING, PreemptionVerdict.EVICTING)
+
+
 @dataclass(frozen=True, slots=True)
 class Refused:
     """A gang that stays pending, wholly or (`left_over`) with members beyond its quorum.
 
-    `preemption` says what came of its try to make room.
+    `preemption` is what came of its try to make room; None where there was none.
     """
 
     gang: Gang
@@ -77,7 +121,7 @@ class Refused:
     misfit: Misfit | None = None
     detail: str = ""
     left_over: bool = False
-    preemption: str = ""
+    preemption: PreemptionOutcome | None = None
 
 
 @dataclass(frozen=True, slots=True)

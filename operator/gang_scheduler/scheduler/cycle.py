@@ -6,7 +6,17 @@ from itertools import groupby
 from operator import attrgetter, itemgetter
 
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Reason
-from gang_scheduler.model.plan import Bind, Failure, Misfit, Placed, Plan, Refused, Warned
+from gang_scheduler.model.plan import (
+    Bind,
+    Failure,
+    Misfit,
+    Placed,
+    Plan,
+    PreemptionOutcome,
+    PreemptionVerdict,
+    Refused,
+    Warned,
+)
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import admission, diagnosis
 from gang_scheduler.scheduler.known_misfits import Setbacks
@@ -58,7 +68,7 @@ class _Cycle:
         self.quorums = Quorums(self.trial, profile)
         self.surplus = Surplus(self.trial, profile)
         self.rounds = Rounds(snapshot, self.trial, profile)
-        self.hopeless: dict[Hashable, str] = {}
+        self.hopeless: dict[Hashable, PreemptionOutcome] = {}
         self.setbacks = Setbacks()
 
     def decide(self, failures: Sequence[Failure]) -> Plan:
@@ -148,27 +158,26 @@ class _Cycle:
             units = tuple(_rests(units, self.placements))
         kept = self.rounds.reservations.release(gang.key for gang in group.gangs)
         alike = None if kept else _prospects(group, units, self.rounds.own(group))
-        if alike in self.hopeless:
-            waits, words = False, self.hopeless[alike]
-        else:
-            waits, words = self._attempt(group, units, kept)
-        if waits:
-            # Room that was kept for lower priorities may be free now.
-            self.setbacks.clear()
-        elif kept:
-            self._give_up_room()
-        elif alike:
-            self.hopeless[alike] = words
-        if waits or words:
-            self._say(group, words, waits=waits)
+        outcome = self.hopeless.get(alike)
+        if outcome is None:
+            outcome = self._attempt(group, units, kept)
+            if outcome.waits:
+                # Room that was kept for lower priorities may be free now.
+                self.setbacks.clear()
+            elif kept:
+                self._give_up_room()
+            elif alike:
+                self.hopeless[alike] = outcome
+        if outcome.verdict is not PreemptionVerdict.NO_VICTIMS:
+            self._note_preemption(group, outcome)
 
     def _attempt(
         self, group: GangGroup, units: Sequence[Unit], kept: Sequence[Nominated]
-    ) -> tuple[bool, str]:
+    ) -> PreemptionOutcome:
         """Make room for all that the group lacks; of gangs of one for each, if that fails."""
-        waits, words = self.rounds.attempt(group, units, kept)
-        if waits or units[0].quorum == 1 or not all(gang.apart for gang in group.waiting):
-            return waits, words
+        outcome = self.rounds.attempt(group, units, kept)
+        if outcome.waits or units[0].quorum == 1 or not all(gang.apart for gang in group.waiting):
+            return outcome
         return self.rounds.attempt_each(group, units[0], kept)
 
     def _give_up_room(self) -> None:
@@ -176,16 +185,14 @@ class _Cycle:
         self.setbacks.clear()
         self.hopeless.clear()
 
-    def _say(self, group: GangGroup, words: str, *, waits: bool) -> None:
+    def _note_preemption(self, group: GangGroup, outcome: PreemptionOutcome) -> None:
         """Note what came of a group's try to make room."""
-        blamed = group.waiting[0]
+        reason = Reason.WAITING_FOR_VICTIMS if outcome.waits else Reason.UNSCHEDULABLE
+        first = group.waiting[0]
         for gang in group.waiting:
-            said = words
-            if words and gang is not blamed:
-                said = f"preemption already attempted by {blamed.key} with message {words}"
-            reason = Reason.WAITING_FOR_VICTIMS if waits else Reason.UNSCHEDULABLE
+            own = outcome if gang is first else replace(outcome, attempted_by=first.key)
             why = self.refused[gang.key]
-            self.refused[gang.key] = replace(why, reason=reason, preemption=said)
+            self.refused[gang.key] = replace(why, reason=reason, preemption=own)
 
     def place_surplus(self, group: GangGroup, *, moving: bool = True) -> None:
         """Place what fits beyond the quorums, and say why the rest does not."""

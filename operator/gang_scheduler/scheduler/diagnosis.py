@@ -1,19 +1,28 @@
 """Why members did not fit: first as data, and as text only at the edge."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.network.topology import Domain
-from gang_scheduler.model.plan import Misfit, Offers, Refused
+from gang_scheduler.model.plan import (
+    Misfit,
+    Offers,
+    PreemptionOutcome,
+    PreemptionVerdict,
+    Refused,
+)
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
 
 CUT_OFF = "The search for a place was cut off; it is made again."
 UNDER_WAY = "not eligible due to terminating pod on the nominated node."
+NOT_HELPFUL = "not helpful: evicting every pod that may be evicted would not make room."
+NONE_FOUND = "the search was cut off before it found pods to evict; it is made again."
+NOT_ALL_SEEN = "The search was cut off: there may be cheaper ones."
 
 
 def diagnose(ask: Ask, trial: Trial, profile: Profile) -> tuple[tuple[str, int], ...]:
@@ -48,7 +57,7 @@ def describe(refused: Refused) -> str:
     return _joined(
         _shortage(refused),
         CUT_OFF if cut_off else "",
-        refused.preemption and f"preemption: {refused.preemption}",
+        f"preemption: {of_preemption(refused.preemption)}" if refused.preemption else "",
     )
 
 
@@ -66,6 +75,32 @@ def _shortage(refused: Refused) -> str:
     if misfit.needs == 1 and len(refused.pods) == 1:
         return _nodes(misfit)
     return _joined(_nodes(misfit), _shortfall(refused.gang, misfit))
+
+
+def of_preemption(outcome: PreemptionOutcome) -> str:
+    """Return what came of the try to make room; "" where no pod could have left."""
+    words = _joined(*_of_preemption(outcome))
+    if outcome.attempted_by is None:
+        return words
+    return f"preemption already attempted by {outcome.attempted_by} with message {words}"
+
+
+def _of_preemption(outcome: PreemptionOutcome) -> Iterator[str]:
+    """Yield the sentences about a try to make room."""
+    match outcome.verdict:
+        case PreemptionVerdict.BLOCKED if outcome.block is not None:
+            yield blocked(outcome.block)
+        case PreemptionVerdict.NOT_HELPFUL | PreemptionVerdict.NONE_FOUND as verdict:
+            yield NOT_HELPFUL if verdict is PreemptionVerdict.NOT_HELPFUL else NONE_FOUND
+            yield f"At best: {offered(outcome.offers)}." if outcome.offers else ""
+        case PreemptionVerdict.TOO_MANY_VICTIMS:
+            yield f"needs {outcome.victims} victims, and at most {outcome.limit} are allowed."
+        case PreemptionVerdict.TERMINATING:
+            yield UNDER_WAY
+        case PreemptionVerdict.EVICTING:
+            pods = "1 pod is" if outcome.victims == 1 else f"{outcome.victims} pods are"
+            yield f"{pods} evicted to make room."
+            yield NOT_ALL_SEEN if outcome.cut_off else ""
 
 
 def blocked(block: PreemptionBlock) -> str:

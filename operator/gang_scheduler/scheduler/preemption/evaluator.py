@@ -6,11 +6,10 @@ from dataclasses import replace
 
 from gang_scheduler.model.bound_pods import Tenant, Tenants
 from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, GangKey
-from gang_scheduler.model.plan import Bind, Preemption
+from gang_scheduler.model.plan import Bind, Offers, Preemption, PreemptionOutcome, PreemptionVerdict
 from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.placement_units import Unit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption import search
@@ -21,10 +20,8 @@ from gang_scheduler.scheduler.preemption.search import Found
 from gang_scheduler.scheduler.preemption.victim_costs import Tolls
 from gang_scheduler.scheduler.trial import Trial, merged
 
-NOT_HELPFUL = "not helpful: evicting every pod that may be evicted would not make room."
-NONE_FOUND = "the search was cut off before it found pods to evict; it is made again."
-NOT_ALL_SEEN = " The search was cut off: there may be cheaper ones."
-
+NO_VICTIMS = PreemptionOutcome(PreemptionVerdict.NO_VICTIMS)
+TERMINATING = PreemptionOutcome(PreemptionVerdict.TERMINATING)
 
 _RosterKey = tuple[int, frozenset[GangKey], frozenset[PodSelector]]
 """Up to which priority pods may go, of which gangs none may, and which pods may not."""
@@ -53,37 +50,37 @@ class Rounds:
 
     def attempt(
         self, group: GangGroup, units: Sequence[Unit], kept: Sequence[Nominated]
-    ) -> tuple[bool, str]:
-        """Make room for a group that does not fit; tell whether it waits for some, and in words.
+    ) -> PreemptionOutcome:
+        """Make room for a group that does not fit; return what came of that.
 
         `kept` is the room that was kept for it until now: released, and kept again only if it goes
         on waiting.
         """
         if not any(gang.lacking for gang in group.waiting):
-            return False, ""  # No pod leaves for surplus.
+            return NO_VICTIMS  # No pod leaves for surplus.
         blocks = [each for gang in group.waiting if (each := gang.preemption_block) is not None]
         causes = {block.cause for block in blocks}
         displacing = causes <= {BlockCause.UNDER_WAY}
         waits = self._wait_for_leaving(group, units, kept, displacing=displacing)
         if waits is not None:
             self._carry_out(group, waits, kept)
-            return True, diagnosis.UNDER_WAY
+            return TERMINATING
         if kept and BlockCause.UNDER_WAY in causes:
             self.reservations.keep(kept)
-            return True, diagnosis.UNDER_WAY
+            return TERMINATING
         below = group.priority - self._profile.preemption.min_difference
         if self._lowest is None or self._lowest > below:
-            return False, ""  # There is nobody to think of.
+            return NO_VICTIMS
         if blocks:
-            return False, diagnosis.blocked(min(blocks))
+            return PreemptionOutcome(PreemptionVerdict.BLOCKED, block=min(blocks))
         return self._evict(group, units, kept)
 
     def attempt_each(
         self, group: GangGroup, unit: Unit, kept: Sequence[Nominated]
-    ) -> tuple[bool, str]:
+    ) -> PreemptionOutcome:
         """Make room for members that are gangs of one, each for itself, in one preemption."""
         before = len(self.preemptions)
-        outcomes: list[tuple[bool, str]] = []
+        outcomes: list[PreemptionOutcome] = []
         full: set[Ask] = set()
         for pod in unit.members:
             # Where there is no room for one there is none for another that asks for the same.
@@ -92,14 +89,14 @@ class Rounds:
                 alone = replace(beside, required=frozenset([pod.uid]))
                 own = [each for each in kept if each.pod.uid == pod.uid]
                 outcomes.append(self.attempt(group, [alone], own))
-                if not outcomes[-1][0]:
+                if not outcomes[-1].waits:
                     full.add(pod.ask)
         made = self.preemptions[before:]
         if len(made) > 1:
             self.preemptions[before:] = [_joined(made)]
             victims = sum(len(each.victims) for each in made)
-            return True, f"{_pods(victims)} to make room." if victims else diagnosis.UNDER_WAY
-        return next((each for each in outcomes if each[0]), outcomes[0])
+            return _evicting(victims) if victims else TERMINATING
+        return next((each for each in outcomes if each.waits), outcomes[0])
 
     def without_victims(self, group: GangGroup) -> GangGroup:
         """Return the group without the members that are being evicted: those are as good as gone.
@@ -172,7 +169,7 @@ class Rounds:
         group: GangGroup,
         units: Sequence[Unit],
         kept: Sequence[Nominated],
-    ) -> tuple[bool, str]:
+    ) -> PreemptionOutcome:
         roster = self._roster(group)
         resumed = self._resumed(units, roster, kept)
         found, released = (resumed, []) if resumed else self._cheapest(group, units, roster)
@@ -180,16 +177,15 @@ class Rounds:
         if found is None or (limit and len(found.victims) > limit):
             self.reservations.keep(released)
             if found is None:
-                words = NONE_FOUND if self._trial.effort.cut_off else NOT_HELPFUL
-                return False, words + self._potential(units, roster)
-            return False, f"needs {len(found.victims)} victims, and at most {limit} are allowed."
+                return self._none_found(units, roster)
+            too_many = PreemptionVerdict.TOO_MANY_VICTIMS
+            return PreemptionOutcome(too_many, victims=len(found.victims), limit=limit)
         binds = _binds(found.placements)
         displaced = self.reservations.keep_elsewhere(released, {bind.node for bind in binds})
         victims = tuple(found.victims.values())
         preemption = Preemption(group.waiting, binds, victims, tuple(displaced), found.domain)
         self._carry_out(group, preemption, kept)
-        more = NOT_ALL_SEEN if self._trial.effort.cut_off else ""
-        return True, f"{_pods(len(found.victims))} to make room.{more}"
+        return _evicting(len(found.victims), cut_off=self._trial.effort.cut_off)
 
     def _resumed(
         self, units: Sequence[Unit], roster: Roster, kept: Sequence[Nominated]
@@ -225,12 +221,17 @@ class Rounds:
             return found, []
         return taking, released
 
-    def _potential(self, units: Sequence[Unit], roster: Roster) -> str:
+    def _none_found(self, units: Sequence[Unit], roster: Roster) -> PreemptionOutcome:
+        """Return why there are no victims; asked before the offers are, which may be cut off."""
+        is_cut_off = self._trial.effort.cut_off
+        verdict = PreemptionVerdict.NONE_FOUND if is_cut_off else PreemptionVerdict.NOT_HELPFUL
+        return PreemptionOutcome(verdict, offers=self._potential(units, roster))
+
+    def _potential(self, units: Sequence[Unit], roster: Roster) -> Offers | None:
         """Return what the domains would offer at best, if the group must gather in one."""
         preemptor = self._preemptor(units)
         preemptor.free(roster.shares(roster.there))
-        offers = preemptor.offers()
-        return f" At best: {diagnosis.offered(offers)}." if offers else ""
+        return preemptor.offers()
 
     def _preemptor(self, units: Sequence[Unit]) -> Preemptor:
         """Return the group, and the room that there is once everybody has left who is leaving."""
@@ -327,5 +328,5 @@ def _nominated(group: GangGroup, binds: Sequence[Bind]) -> list[Nominated]:
     ]
 
 
-def _pods(number: int) -> str:
-    return "1 pod is evicted" if number == 1 else f"{number} pods are evicted"
+def _evicting(victims: int, *, cut_off: bool = False) -> PreemptionOutcome:
+    return PreemptionOutcome(PreemptionVerdict.EVICTING, victims=victims, cut_off=cut_off)

@@ -10,12 +10,12 @@ from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.diagnosis import NOT_HELPFUL
 from gang_scheduler.scheduler.policies import PreemptionRules
-from gang_scheduler.scheduler.preemption.evaluator import NOT_HELPFUL
 from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders
 from support.builders import gang, group, node, snapshot, tenant, tenants
-from support.plan_reading import nodes_of, nominations_of, reasons, victims_of
+from support.plan_reading import nodes_of, nominations_of, reasons, said_of, victims_of
 from support.topology_builders import BLOCK, SCHEME, SPINE, TWELVE, must
 
 NOW = 10_000
@@ -44,7 +44,7 @@ def never(pod: str) -> PreemptionBlock:
 
 
 def words(plan: Plan) -> dict[str, str]:
-    return {refused.gang.key.name: refused.preemption for refused in plan.refused}
+    return {refused.gang.key.name: said_of(refused) for refused in plan.refused}
 
 
 # Words.

@@ -16,7 +16,14 @@ from gang_scheduler.scheduler.preemption.nominated_room import Reservations
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
 from support.builders import gang, gang_key, node, pod, snapshot, tenant, tenants
-from support.plan_reading import gangs_placed, nodes_of, nominations_of, reasons, victims_of
+from support.plan_reading import (
+    gangs_placed,
+    nodes_of,
+    nominations_of,
+    reasons,
+    said_of,
+    victims_of,
+)
 
 IS_UNDER_WAY = PreemptionBlock(BlockCause.UNDER_WAY)
 
@@ -79,7 +86,7 @@ def test_it_waits_on_while_its_room_is_not_free() -> None:
     plan = decide(four("n1"), to("n1"), held=tenants(low("x", "n1", deleting=True)))
 
     assert {"a": "WaitingForVictims"} == reasons(plan)
-    assert [diagnosis.UNDER_WAY] == [each.preemption for each in plan.refused]
+    assert [diagnosis.UNDER_WAY] == [said_of(each) for each in plan.refused]
     assert () == plan.preemptions
 
 

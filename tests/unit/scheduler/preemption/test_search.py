@@ -17,7 +17,7 @@ from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders
 from support.builders import gang, group, node, pod, snapshot, tenant, tenants
 from support.call_counts import Calls, calls_of
-from support.plan_reading import nodes_of, nominations_of, reasons, victims_of
+from support.plan_reading import nodes_of, nominations_of, reasons, said_of, victims_of
 from support.topology_builders import BLOCK, SCHEME, SPINE, TWELVE, must, prefer
 
 NOW = 10_000
@@ -283,8 +283,8 @@ def test_a_search_that_is_cut_off_says_so_and_still_finds_victims() -> None:
     with patch.multiple(effort, MOST_LOOKS=0, RESERVED=0, LEAST=1):
         cut_off = decide(*unlike_each_other(16), high(pods=5, cpu=3))
 
-    assert "cut off" not in plan.refused[0].preemption
-    assert cut_off.refused[0].preemption.endswith(
+    assert "cut off" not in said_of(plan.refused[0])
+    assert said_of(cut_off.refused[0]).endswith(
         "The search was cut off: there may be cheaper ones."
     )
     assert 5 == len(nominations_of(cut_off))
@@ -295,7 +295,7 @@ def test_a_gang_for_which_no_looks_are_left_waits_and_says_so() -> None:
         plan = decide(*unlike_each_other(16), high(pods=5, cpu=3))
 
     assert set() == victims_of(plan)
-    assert plan.refused[0].preemption.startswith("the search was cut off before it found pods")
+    assert said_of(plan.refused[0]).startswith("the search was cut off before it found pods")
 
 
 def unlike_each_other(number: int) -> tuple[list[Node], Tenants]:
@@ -326,7 +326,7 @@ def test_a_plan_with_too_many_victims_is_not_made() -> None:
     plan = decide([node("n1", cpu=4)], held, high(), most_victims=3)
 
     assert set() == victims_of(plan)
-    assert "needs 4 victims, and at most 3 are allowed." == plan.refused[0].preemption
+    assert "needs 4 victims, and at most 3 are allowed." == said_of(plan.refused[0])
 
 
 def test_a_plan_with_as_many_victims_as_are_allowed_is_made() -> None:
