@@ -112,7 +112,8 @@ class PreemptionOutcome:
 class Refused:
     """A gang that stays pending, wholly or (`left_over`) with members beyond its quorum.
 
-    `preemption` is what came of its try to make room; None where there was none.
+    `preemption` is what came of its try to make room; None where there was none. `with_group` is
+    why the gang waits that would fit itself, and another one of its group does not.
     """
 
     gang: Gang
@@ -122,6 +123,16 @@ class Refused:
     detail: str = ""
     left_over: bool = False
     preemption: PreemptionOutcome | None = None
+    with_group: "GroupRejection | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRejection:
+    """The first member of a group that found no place, and the refusal of its gang."""
+
+    group: str
+    pod: str
+    refused: Refused
 
 
 @dataclass(frozen=True, slots=True)

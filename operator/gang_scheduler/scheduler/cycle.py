@@ -9,6 +9,7 @@ from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Reason
 from gang_scheduler.model.plan import (
     Bind,
     Failure,
+    GroupRejection,
     Misfit,
     Placed,
     Plan,
@@ -18,7 +19,7 @@ from gang_scheduler.model.plan import (
     Warned,
 )
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.scheduler import admission, diagnosis
+from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.known_misfits import Setbacks
 from gang_scheduler.scheduler.placement.anywhere import Placement, give_back, retake
 from gang_scheduler.scheduler.placement_units import Unit
@@ -313,9 +314,9 @@ class _Cycle:
     def _refuse(self, group: GangGroup, unit: Unit, misfit: Misfit) -> None:
         blamed = unit.gangs[0]
         why = Refused(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit)
-        for_others = _for_others(group, why, misfit) if len(group.waiting) > 1 else ""
+        rejection = _rejection(group, why, misfit) if len(group.waiting) > 1 else None
         for gang in group.waiting:
-            others = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail=for_others)
+            others = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, with_group=rejection)
             self.refused[gang.key] = why if gang is blamed else others
 
     def _report_left_over(self, unit: Unit, placement: Placement, misfit: Misfit) -> None:
@@ -361,14 +362,10 @@ def _refusals(failures: Iterable[Failure]) -> Iterator[Refused]:
             )
 
 
-def _for_others(group: GangGroup, why: Refused, misfit: Misfit) -> str:
-    """Return what the other gangs of a group are told when one of them does not fit."""
+def _rejection(group: GangGroup, why: Refused, misfit: Misfit) -> GroupRejection:
+    """Return why the other gangs of a group wait when one of them does not fit."""
     pods = why.gang.pending
-    pod = pods[min(misfit.fits, len(pods) - 1)]
-    return (
-        f'GangGroup "{group.name}" gets rejected due to member Pod "{pod.key}" is '
-        f'unschedulable with reason "{diagnosis.describe(why)}"'
-    )
+    return GroupRejection(group.name, pods[min(misfit.fits, len(pods) - 1)].key, why)
 
 
 def _together(group: GangGroup, binds: Mapping[GangKey, Sequence[Bind]]) -> tuple[GangKey, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import (
+    GroupRejection,
     Misfit,
     Offers,
     PreemptionOutcome,
@@ -54,8 +55,9 @@ def describe(refused: Refused) -> str:
     Those of kube-scheduler about nodes, and those of Koordinator about domains.
     """
     cut_off = refused.misfit is not None and refused.misfit.cut_off
+    rejection = refused.with_group
     return _joined(
-        _shortage(refused),
+        _of_group(rejection) if rejection is not None else _shortage(refused),
         CUT_OFF if cut_off else "",
         f"preemption: {of_preemption(refused.preemption)}" if refused.preemption else "",
     )
@@ -114,6 +116,14 @@ def blocked(block: PreemptionBlock) -> str:
             return f"{block.rounds} preemption rounds in 10 minutes were not enough"
         case BlockCause.UNDER_WAY:
             return UNDER_WAY
+
+
+def _of_group(rejection: GroupRejection) -> str:
+    """Return what the other gangs of a group are told when one of them does not fit."""
+    return (
+        f'GangGroup "{rejection.group}" gets rejected due to member Pod "{rejection.pod}" is '
+        f'unschedulable with reason "{describe(rejection.refused)}"'
+    )
 
 
 def offered(offers: Offers) -> str:

@@ -227,7 +227,7 @@ def test_the_others_of_a_refused_group_are_told_which_pod_did_not_fit() -> None:
         'GangGroup "default/a" gets rejected due to member Pod "default/b-2" is unschedulable with '
         f'reason "{diagnosis.describe(second)}"'
     )
-    assert (expected, None) == (first.detail, first.misfit)
+    assert (expected, None) == (diagnosis.describe(first), first.misfit)
 
 
 def test_a_group_with_an_incomplete_gang_waits_for_it() -> None:

@@ -109,9 +109,10 @@ def untold(gang: Gang, pods: tuple[Pod, ...], *, held: bool = False) -> Refused:
 
 def _wordless(refusal: Refused) -> tuple[object, ...]:
     """Return what a refusal says, apart from counts that change with every pod elsewhere."""
-    misfit = refusal.misfit
+    misfit, rejection = refusal.misfit, refusal.with_group
     rejections = {words for words, _ in misfit.rejections} if misfit else None
+    with_group = (rejection.group, rejection.pod, rejection.refused.misfit) if rejection else None
     return (
         *(refusal.reason, refusal.pods, refusal.detail, refusal.left_over, refusal.preemption),
-        rejections,
+        *(rejections, with_group),
     )

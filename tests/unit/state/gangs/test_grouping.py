@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from gang_scheduler.scheduler.diagnosis import describe
 from support.builders import gang_key
 from support.in_memory_cluster import InMemoryCluster, group_body
 
@@ -102,7 +103,7 @@ def test_the_other_gangs_of_a_refused_group_say_whose_fault_it_is() -> None:
     (blamed,) = [name for name, each in refused.items() if each.misfit]
     (other,) = {"a", "b"} - {blamed}
     beginning = 'GangGroup "default/a" gets rejected due to member Pod "default/'
-    assert refused[other].detail.startswith(beginning + blamed)
+    assert describe(refused[other]).startswith(beginning + blamed)
 
 
 def test_row_groups_across_namespaces_both_sides_name_each_other() -> None:
