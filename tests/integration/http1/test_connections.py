@@ -49,9 +49,10 @@ async def test_who_comes_when_all_connections_are_in_use_waits_in_line(
 
     await asyncio.gather(*asked)
 
-    assert [f"GET /{number} " for number in range(2, 20)] == [
-        each.partition(b"HTTP")[0].decode() for each in server.seen[2:]
-    ]
+    arrived = [int(each.partition(b" HTTP")[0].removeprefix(b"GET /")) for each in server.seen]
+    assert [*range(20)] == sorted(arrived)
+    # They are sent in line; on two sockets one can still be read before its neighbour.
+    assert all(abs(number - place) <= 2 for place, number in enumerate(arrived))
     assert 2 == server.connections
 
 
