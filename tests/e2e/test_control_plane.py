@@ -22,7 +22,8 @@ pytestmark = pytest.mark.e2e
 TESTS = Path(__file__).parents[1]
 BARE = controlplane.Options(kwok=False, controller_manager=False)
 START_BARE = """
-import json, os, time, controlplane
+import json, os, time
+from tools import controlplane
 plane = controlplane.start(controlplane.Options(kwok=False, controller_manager=False))
 pids = [plane.processes.pid(name) for name in plane.processes.running()]
 print(json.dumps({"directory": str(plane.directory), "pids": pids}), flush=True)
