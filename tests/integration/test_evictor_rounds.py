@@ -219,7 +219,7 @@ async def test_a_pod_that_the_api_server_does_not_let_go_is_not_counted_as_leavi
         await process.until(lambda: bool(given_up))
 
         assert ["evict default/low-2: 403: forbidden"] == given_up
-        assert "uid-low-2" not in process.cache.tenancy.leaving
+        assert "uid-low-2" not in process.cache.evictable_pods.leaving
         assert ["n1"] == made.nodes("low")
 
 

@@ -9,7 +9,7 @@ from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.decode.gangs import membership
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Misfit, Plan, Preemption, Refused, Warned
@@ -126,18 +126,18 @@ async def test_why_a_gang_waits_is_told_again_in_the_same_words_after_some_minut
 # Preemption.
 
 
-def preemption(*victims: Tenant, domain: Domain | None = None) -> Preemption:
+def preemption(*victims: BoundPod, domain: Domain | None = None) -> Preemption:
     gang = builders.gang("a")
     return Preemption((gang,), (Bind(gang.pending[0], "n1"),), victims, domain=domain)
 
 
-def tenants(number: int, gang: str = "", **fields: Any) -> list[Tenant]:
+def bound_pods(number: int, gang: str = "", **fields: Any) -> list[BoundPod]:
     names = [f"{gang or 'v'}-{i}" for i in range(number)]
-    return [builders.tenant(name, "n1", gang=gang, **fields) for name in names]
+    return [builders.bound_pod(name, "n1", gang=gang, **fields) for name in names]
 
 
 async def test_a_preemptor_is_told_how_many_go_and_where() -> None:
-    plan = Plan(preemptions=(preemption(*tenants(12), domain=Domain("SpineLayer", ("s1",))),))
+    plan = Plan(preemptions=(preemption(*bound_pods(12), domain=Domain("SpineLayer", ("s1",))),))
 
     names = ", ".join(f"default/v-{i}" for i in range(10))
     note = f"Evicting 12 pods to make room in SpineLayer/s1: {names} and 2 more"
@@ -166,7 +166,7 @@ async def test_waiting_for_victims_is_no_failure() -> None:
 
 async def test_each_gang_of_the_victims_is_told_once_who_took_them() -> None:
     desk = Desk()
-    desk.reports.preempted(preemption(*tenants(2, gang="g", owner="default/job")))
+    desk.reports.preempted(preemption(*bound_pods(2, gang="g", owner="default/job")))
 
     note = "Preempted by default/a: 2 members: g-0, g-1"
     assert [("Normal", "Preempted", "g-0", note)] == await desk.told()
@@ -174,7 +174,7 @@ async def test_each_gang_of_the_victims_is_told_once_who_took_them() -> None:
 
 async def test_a_victim_that_nobody_creates_again_is_told_so() -> None:
     desk = Desk()
-    (victim,) = tenants(1)
+    (victim,) = bound_pods(1)
     key = membership.gang_of(victim.pod)
     desk.reports.preempted(preemption(replace(victim, gang=key)))
 

@@ -8,27 +8,27 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations, product
 
-from gang_scheduler.model.bound_pods import Tenant, Tenants
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import GangKey
 
 LOWEST = -(2**31)
 Cost = tuple[int, int, int, int, int, int]
 """Pods beyond a budget, highest priority, gangs broken, gangs touched, lost work, pods."""
-Loss = tuple[Tenant, ...]
+Loss = tuple[BoundPod, ...]
 
 
 @dataclass(frozen=True)
 class Judge:
-    """The tenants as a gang sees them that may evict priorities of at most `below`."""
+    """The bound pods as a gang sees them that may evict priorities of at most `below`."""
 
-    tenants: Tenants
+    bound_pods: BoundPods
     below: int
     now: int
 
     @property
-    def staying(self) -> list[Tenant]:
+    def staying(self) -> list[BoundPod]:
         """Return who is not on his way out, or should long be gone."""
-        return [each for each in self.tenants.tenants if not self._leaves(each)]
+        return [each for each in self.bound_pods.pods if not self._leaves(each)]
 
     def ways(self) -> list[tuple[Cost, Loss]]:
         """Return every set of victims that is allowed, and its cost, the cheapest first."""
@@ -39,15 +39,15 @@ class Judge:
 
     def gangs(self) -> list[GangKey]:
         """Return the gangs that have somebody on the nodes."""
-        return list(dict.fromkeys(each.gang for each in self.tenants.tenants))
+        return list(dict.fromkeys(each.gang for each in self.bound_pods.pods))
 
     def members(self, gang: GangKey) -> Loss:
         """Return who is of a gang and not being deleted."""
         return tuple(
-            each for each in self.tenants.tenants if each.gang == gang and not each.pod.deleting
+            each for each in self.bound_pods.pods if each.gang == gang and not each.pod.deleting
         )
 
-    def is_allowed(self, victims: Iterable[Tenant]) -> bool:
+    def is_allowed(self, victims: Iterable[BoundPod]) -> bool:
         """Tell whether nobody outranks or is protected, and no gang is left broken and running."""
         gone = {each.pod.uid for each in victims}
         for gang in self.gangs():
@@ -56,7 +56,7 @@ class Judge:
                 return False
         return True
 
-    def fewer(self, victims: Sequence[Tenant]) -> Iterator[Loss]:
+    def fewer(self, victims: Sequence[BoundPod]) -> Iterator[Loss]:
         """Yield the victims less one loss: a single pod, or all of a gang."""
         for gang in dict.fromkeys(each.gang for each in victims):
             gone = [each for each in victims if each.gang == gang]
@@ -64,7 +64,7 @@ class Judge:
             for spared in gone if len(gone) <= self._surplus(gang) else ():
                 yield tuple(each for each in victims if each is not spared)
 
-    def cost(self, victims: Sequence[Tenant]) -> Cost:
+    def cost(self, victims: Sequence[BoundPod]) -> Cost:
         """Return what they cost. Who is marked already costs nothing."""
         fresh = [each for each in victims if not each.pod.marked]
         gone = Counter(each.gang for each in victims)
@@ -79,11 +79,11 @@ class Judge:
             len(fresh),
         )
 
-    def _is_beyond(self, pod: Tenant, name: str, victims: Sequence[Tenant]) -> bool:
+    def _is_beyond(self, pod: BoundPod, name: str, victims: Sequence[BoundPod]) -> bool:
         """Tell whether a budget allows no more for a pod after those that come before it."""
         covered = [each for each in victims if name in each.budgets]
         line = sorted(covered, key=lambda each: (len(each.budgets), each.pod.uid))
-        return line.index(pod) >= self.tenants.allowed.get(name, 0)
+        return line.index(pod) >= self.bound_pods.allowed.get(name, 0)
 
     def _losses(self, gang: GangKey) -> Iterator[Loss]:
         """Yield whom a gang can lose: some of its surplus, or everybody."""
@@ -95,8 +95,8 @@ class Judge:
             yield members
 
     def _surplus(self, gang: GangKey) -> int:
-        return self.tenants.surplus.get(gang, 0)
+        return self.bound_pods.surplus.get(gang, 0)
 
-    def _leaves(self, each: Tenant) -> bool:
+    def _leaves(self, each: BoundPod) -> bool:
         late = 0 < each.pod.gone_by < self.now - 30
         return each.pod.deleting and not late

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from random import Random
 
-from gang_scheduler.model.bound_pods import Tenant, Tenants
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import Gang, GangKey
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
@@ -22,7 +22,7 @@ from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.profile import PROFILES
 from property.brute_force import Instance, Path
 from property.evictions import Cost, Judge
-from support.builders import ask, gang, gang_key, group, node, pod, snapshot, tenant
+from support.builders import ask, bound_pod, gang, gang_key, group, node, pod, snapshot
 
 NOW = 10_000
 SCHEME = Scheme("network", (Layer("rack", "", ("rack",)), Layer(NODE_LAYER, "rack")))
@@ -36,7 +36,7 @@ class Contest:
     """A gang of priority 10, and who has the nodes. It may have to gather in one rack."""
 
     nodes: tuple[Node, ...]
-    tenants: Tenants
+    bound_pods: BoundPods
     members: tuple[Pod, ...]
     minimum: int
     gathers: bool = False
@@ -51,13 +51,13 @@ class Contest:
         """Return the case as the scheduler sees it."""
         asked = Gathering(must=(LayerRef("rack"),)) if self.gathers else None
         wanted = group(self.gang, gathering=asked)
-        every = self.tenants.tenants
+        every = self.bound_pods.pods
         staying = tuple(each for each in every if not each.pod.deleting)
         late = [each.pod for each in every if each.pod.deleting and 0 < each.pod.gone_by < NOW - 30]
         leaving = tuple(each for each in every if each.pod.deleting and each.pod not in late)
-        shown = replace(self.tenants, tenants=staying, leaving=leaving)
+        shown = replace(self.bound_pods, pods=staying, leaving=leaving)
         return snapshot(
-            self.nodes, [wanted], schemes=[SCHEME], bound=late, tenants=shown, taken_at=NOW
+            self.nodes, [wanted], schemes=[SCHEME], bound=late, bound_pods=shown, taken_at=NOW
         )
 
     @cached_property
@@ -74,13 +74,13 @@ class Contest:
     @cached_property
     def judge(self) -> Judge:
         """Who knows every set of victims."""
-        return Judge(self.tenants, 10 - self.least_difference, NOW)
+        return Judge(self.bound_pods, 10 - self.least_difference, NOW)
 
     def cheapest(self) -> Cost | None:
         """Return the least that the room for the gang costs; None if there cannot be any."""
         return next((cost for cost, gone in self.judge.ways() if self.fits_without(gone)), None)
 
-    def fits_without(self, victims: Sequence[Tenant]) -> bool:
+    def fits_without(self, victims: Sequence[BoundPod]) -> bool:
         """Tell whether there is a place for the quorum once these have gone too."""
         gone = {each.pod.uid for each in victims}
         left = [each.pod for each in self.judge.staying if each.pod.uid not in gone]
@@ -88,7 +88,7 @@ class Contest:
 
     def fits_now(self) -> bool:
         """Tell whether there is a place for the quorum beside all that are there."""
-        return self._fits_beside([each.pod for each in self.tenants.tenants])
+        return self._fits_beside([each.pod for each in self.bound_pods.pods])
 
     def _fits_beside(self, others: Sequence[Pod]) -> bool:
         quorum = [each.ask for each in self.members[: self.minimum]]
@@ -103,12 +103,12 @@ class Contest:
 
 
 def rigid(dice: Random) -> Contest:
-    """Return a gang of equal members, and tenants that are gangs of one or rigid."""
+    """Return a gang of equal members, and bound pods that are gangs of one or rigid."""
     return _contest(dice, elastic=False)
 
 
 def elastic(dice: Random) -> Contest:
-    """Return a gang of equal members, with surplus, and tenants some of which are elastic."""
+    """Return a gang of equal members, with surplus, and bound pods some of which are elastic."""
     contest = _contest(dice, elastic=True)
     return replace(contest, minimum=dice.randint(1, len(contest.members)))
 
@@ -118,8 +118,8 @@ def guarded(dice: Random) -> Contest:
     contest = _contest(dice, elastic=dice.randint(0, 1) == 1)
     allowed = {name: dice.randint(0, 2) for name in dice.choice([(), ("x",), ("x", "y")])}
     marks = dice.choice([1, 1, 6])
-    found = tuple(_guarded(dice, each, allowed, marks) for each in contest.tenants.tenants)
-    return replace(contest, tenants=replace(contest.tenants, tenants=found, allowed=allowed))
+    found = tuple(_guarded(dice, each, allowed, marks) for each in contest.bound_pods.pods)
+    return replace(contest, bound_pods=replace(contest.bound_pods, pods=found, allowed=allowed))
 
 
 def mixed(dice: Random) -> Contest:
@@ -139,7 +139,7 @@ def _contest(dice: Random, *, elastic: bool) -> Contest:
     several = tuple(_node(dice, i) for i in range(dice.randint(1, 8)))
     names = [f"g{i}" for i in range(dice.randint(1, 5))]
     priorities = {name: dice.choice(PRIORITIES) for name in names}
-    found: list[Tenant] = []
+    found: list[BoundPod] = []
     for each in several:
         found += _fill(dice, each, names, priorities, len(found))
     surplus = {}
@@ -149,7 +149,7 @@ def _contest(dice: Random, *, elastic: bool) -> Contest:
     members = _members(asked, dice.randint(1, dice.choice([2, 4, 8])))
     return Contest(
         several,
-        Tenants(tuple(found), _sound(surplus, found)),
+        BoundPods(tuple(found), _sound(surplus, found)),
         members,
         len(members),
         gathers=dice.randint(0, 1) == 1,
@@ -164,18 +164,18 @@ def _node(dice: Random, number: int) -> Node:
 
 def _fill(
     dice: Random, where: Node, names: list[str], priorities: dict[str, int], number: int
-) -> list[Tenant]:
-    """Return tenants that take most of a node."""
+) -> list[BoundPod]:
+    """Return bound pods that take most of a node."""
     left = dict(where.allocatable)["cpu"] // 1000
     gpus = dict(where.allocatable).get("nvidia.com/gpu", 0)
-    found: list[Tenant] = []
+    found: list[BoundPod] = []
     while left and dice.randint(0, 9):
         cpu, gpu = dice.randint(1, min(left, 3)), dice.randint(0, gpus)
         left, gpus = left - cpu, gpus - gpu
         name = dice.choice([*names, *names, ""])
         priority = priorities.get(name, dice.choice(PRIORITIES))
         found.append(
-            tenant(
+            bound_pod(
                 f"{name or 'single'}-{number + len(found)}",
                 where.name,
                 gang=name,
@@ -188,7 +188,7 @@ def _fill(
     return found
 
 
-def _sound(surplus: Mapping[GangKey, int], found: Sequence[Tenant]) -> dict[GangKey, int]:
+def _sound(surplus: Mapping[GangKey, int], found: Sequence[BoundPod]) -> dict[GangKey, int]:
     """Return the surplus of gangs that have so many members, while the units are few enough."""
     sizes = Counter(each.gang for each in found)
     units = len(sizes)
@@ -200,7 +200,7 @@ def _sound(surplus: Mapping[GangKey, int], found: Sequence[Tenant]) -> dict[Gang
     return kept
 
 
-def _guarded(dice: Random, each: Tenant, allowed: Iterable[str], marks: int) -> Tenant:
+def _guarded(dice: Random, each: BoundPod, allowed: Iterable[str], marks: int) -> BoundPod:
     budgets = tuple(name for name in allowed if dice.randint(0, 2) == 0)
     what = dice.choice(["marked"] * marks + ["leaving", "leaving", "protected"] + [""] * 16)
     held = replace(each.pod, marked=what == "marked", deleting=what == "leaving")

@@ -27,13 +27,13 @@ def test_equal_input_gives_an_equal_plan(kind: Kind, seed: int) -> None:
 
 @EVERY_KIND
 @given(seed=SEEDS)
-def test_nodes_and_tenants_may_come_in_any_order(kind: Kind, seed: int) -> None:
+def test_nodes_and_bound_pods_may_come_in_any_order(kind: Kind, seed: int) -> None:
     case, dice = kind(dice_of(seed)), dice_of(seed)
-    nodes, tenants = list(case.nodes), list(case.tenants.tenants)
+    nodes, bound_pods = list(case.nodes), list(case.bound_pods.pods)
     dice.shuffle(nodes)
-    dice.shuffle(tenants)
-    others = replace(case.tenants, tenants=tuple(tenants))
+    dice.shuffle(bound_pods)
+    others = replace(case.bound_pods, pods=tuple(bound_pods))
 
-    shuffled = replace(case, nodes=tuple(nodes), tenants=others)
+    shuffled = replace(case, nodes=tuple(nodes), bound_pods=others)
 
     assert told(case) == told(shuffled)

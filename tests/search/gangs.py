@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from search import manifests, tenants
+from search import bound_pods, manifests
 from search.drawing import Drawing
 from search.manifests import KOORDINATOR, Manifest
 from search.requests import Request, draw_request
@@ -188,8 +188,8 @@ def _member(drawing: Drawing, gang: Gang, index: int) -> None:
         node = drawing.put_on(_where(drawing, gang), asked)
         if node:
             spec["nodeName"] = node
-            labels |= tenants.labels_of_one_that_runs(drawing)
-            status = tenants.status_of_one_that_runs(drawing)
+            labels |= bound_pods.labels_of_one_that_runs(drawing)
+            status = bound_pods.status_of_one_that_runs(drawing)
     elif drawing.sometimes("nominated", 0.3):
         status["nominatedNodeName"] = drawing.dice.choice([*drawing.nodes])
     if "nodeName" not in spec and drawing.sometimes("gated", 0.3):
@@ -206,7 +206,7 @@ def _member(drawing: Drawing, gang: Gang, index: int) -> None:
     )
     _name_the_gang(drawing, gang, body)
     if "nodeName" in spec:
-        tenants.leave(drawing, body)
+        bound_pods.leave(drawing, body)
     drawing.add(body)
 
 

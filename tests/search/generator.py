@@ -3,7 +3,7 @@
 from collections.abc import Container, Iterable
 from random import Random
 
-from search import clusters, gangs, tenants
+from search import bound_pods, clusters, gangs
 from search.drawing import Drawing, features
 from search.worlds import World
 
@@ -15,5 +15,5 @@ def world(seed: int, without: Container[str] = (), always: Iterable[str] = ()) -
     drawing = Drawing(dice, has)
     clusters.draw(drawing)
     gangs.draw(drawing)
-    tenants.draw(drawing)
+    bound_pods.draw(drawing)
     return World(seed, tuple(drawing.documents))

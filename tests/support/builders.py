@@ -12,7 +12,7 @@ import numpy as np
 from gang_scheduler.api.kinds import POD_GROUPS, Resource
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import Declaration
-from gang_scheduler.model.bound_pods import Tenant, Tenants
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import (
     Gang,
     GangGroup,
@@ -256,7 +256,7 @@ def group(
     return GangGroup(in_order, problem, gathering, tuple(started))
 
 
-def tenant(
+def bound_pod(
     name: str,
     node: str,
     *,
@@ -264,26 +264,26 @@ def tenant(
     evictable: bool = True,
     budgets: Sequence[str] = (),
     **fields: Any,
-) -> Tenant:
+) -> BoundPod:
     """Return a pod that has a node: a gang of one, unless told otherwise.
 
     `fields` are the arguments of `pod`.
     """
     key = gang_key(gang) if gang else GangKey("pod", NAMESPACE, name)
     held = pod(name, gang=gang, node=node, **fields)
-    return Tenant(held, key, evictable, tuple(budgets))
+    return BoundPod(held, key, evictable, tuple(budgets))
 
 
-def tenants(
-    *those: Tenant,
+def bound_pods(
+    *those: BoundPod,
     surplus: Mapping[str, int] | None = None,
     allowed: Mapping[str, int] | None = None,
-) -> Tenants:
+) -> BoundPods:
     """Return who is on the nodes. `surplus` is by name of the gang, `allowed` by budget."""
     spare = {gang_key(name): number for name, number in (surplus or {}).items()}
     staying = tuple(each for each in those if not each.pod.deleting)
     leaving = tuple(each for each in those if each.pod.deleting)
-    return Tenants(staying, spare, dict(allowed or {}), leaving)
+    return BoundPods(staying, spare, dict(allowed or {}), leaving)
 
 
 def snapshot(
@@ -293,11 +293,11 @@ def snapshot(
     schemes: Iterable[Scheme] = (),
     *,
     volumes: Volumes = NO_VOLUMES,
-    tenants: Tenants | None = None,
+    bound_pods: BoundPods | None = None,
     nominated: Iterable[Nominated] = (),
     taken_at: int = 0,
 ) -> Snapshot:
-    """Return a snapshot in which `bound` and `tenants` use room; a gang is a group of its own.
+    """Return a snapshot in which `bound` and `bound pods` use room; a gang is a group of its own.
 
     Members of the gangs that have a nominated node are `nominated`, besides those given.
     """
@@ -305,7 +305,7 @@ def snapshot(
     free = table.allocatable.copy()
     ports: dict[int, frozenset[HostPort]] = {}
     held: dict[int, IntArray] = {}
-    there = (*tenants.tenants, *tenants.leaving) if tenants else ()
+    there = (*bound_pods.pods, *bound_pods.leaving) if bound_pods else ()
     on_nodes = [each.pod for each in there]
     for each in (*bound, *on_nodes):
         row = table.rows[each.node]
@@ -323,7 +323,7 @@ def snapshot(
         volumes=volumes,
         held=held,
         schemes=tuple(schemes),
-        tenants=tenants,
+        bound_pods=bound_pods,
         nominated=(*nominated, *_nominated(groups)),
         groups=groups,
     )

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import Gang, GangKey
 from gang_scheduler.model.nodes import IntArray, Node
 from gang_scheduler.model.pod_affinity import (
@@ -22,7 +22,7 @@ from gang_scheduler.model.pod_affinity import (
 )
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
-from support.builders import NAMESPACE, requirement, snapshot, tenants
+from support.builders import NAMESPACE, bound_pods, requirement, snapshot
 
 
 def app(name: str) -> PodSelector:
@@ -84,8 +84,10 @@ def world(
     ]
     there = [everyone[pod.uid] for pod in bound]
     victims = [everyone[pod.uid] for pod in evictable]
-    living = tenants(*(Tenant(pod, GangKey("pod", pod.namespace, pod.name)) for pod in victims))
-    shot = snapshot(nodes, known, there, tenants=living if victims else None)
+    living = bound_pods(
+        *(BoundPod(pod, GangKey("pod", pod.namespace, pod.name)) for pod in victims)
+    )
+    shot = snapshot(nodes, known, there, bound_pods=living if victims else None)
     present: dict[PodSelector, IntArray] = {}
     avoiding: dict[PeerTerm, IntArray] = {}
     for pod in (*there, *victims):

@@ -8,7 +8,7 @@ from gang_scheduler.model.pods import Pod
 
 
 @dataclass(frozen=True, slots=True)
-class Tenant:
+class BoundPod:
     """A pod that has a node. `budgets` name the PodDisruptionBudgets that cover it.
 
     `gangs_priority` is that of its gang, where the pod's own is another one: it is the one that
@@ -30,16 +30,16 @@ class Tenant:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tenants:
+class BoundPods:
     """The pods that have a node, in natural order of their names.
 
     `leaving` are those that terminate, and victims of earlier cycles: they leave whatever is
-    decided now, so their room can be planned with. All others are `tenants`. `surplus` is how many
+    decided now, so their room can be planned with. All others are `pods`. `surplus` is how many
     of these a running gang can lose and still have its minMember; a gang that is not in it can lose
     none. `allowed` is how many more pods of each PodDisruptionBudget may go.
     """
 
-    tenants: tuple[Tenant, ...] = ()
+    pods: tuple[BoundPod, ...] = ()
     surplus: Mapping[GangKey, int] = field(default_factory=dict)
     allowed: Mapping[str, int] = field(default_factory=dict)
-    leaving: tuple[Tenant, ...] = ()
+    leaving: tuple[BoundPod, ...] = ()

@@ -3,7 +3,7 @@
 import enum
 from dataclasses import dataclass
 
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, PreemptionBlock, Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.pods import Pod
@@ -154,7 +154,7 @@ class Preemption:
 
     gangs: tuple[Gang, ...]
     nominations: tuple[Bind, ...]
-    victims: tuple[Tenant, ...] = ()
+    victims: tuple[BoundPod, ...] = ()
     displaced: tuple[Pod, ...] = ()
     domain: Domain | None = None
 

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gang_scheduler.model.bound_pods import Tenants
+from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.gangs import GangGroup, GangKey
 from gang_scheduler.model.network.layers import Scheme
 from gang_scheduler.model.nodes import IntArray, NodeTable
@@ -25,14 +25,14 @@ class Nominated(NamedTuple):
 class Snapshot:
     """What one cycle decides on.
 
-    `taken_at` is in seconds since the epoch. `free` is nodes by resources, in the order of
-    `nodes` and of its resource axis, and may be negative where a node is over-committed.
-    `host_ports` has a row only where a port is taken, and may count by how many pods. `peers`
-    counts pods by what other pods ask of them. `volumes` are all that there are, where a group
-    uses any. `held` is what pods of each priority use in the whole cluster, along the resource
-    axis. `schemes` are those of the trees of the network, in the order in which a layer is looked
-    up. `tenants` are the pods on the nodes, where another may evict some of them. `nominated` are
-    all pods that room is kept for. `groups` are those worth a try now.
+    `taken_at` is in seconds since the epoch. `free` is nodes by resources, in the order of `nodes`
+    and of its resource axis, and may be negative where a node is over-committed. `host_ports` has a
+    row only where a port is taken, and may count by how many pods. `peers` counts pods by what
+    other pods ask of them. `volumes` are all that there are, where a group uses any. `held` is what
+    pods of each priority use in the whole cluster, along the resource axis. `schemes` are those of
+    the trees of the network, in the order in which a layer is looked up. `bound_pods` are the pods
+    on the nodes, where another may evict some of them. `nominated` are all pods that room is kept
+    for. `groups` are those worth a try now.
     """
 
     taken_at: int
@@ -43,6 +43,6 @@ class Snapshot:
     volumes: Volumes = NO_VOLUMES
     held: Mapping[int, IntArray] = field(default_factory=dict)
     schemes: tuple[Scheme, ...] = ()
-    tenants: Tenants | None = None
+    bound_pods: BoundPods | None = None
     nominated: tuple[Nominated, ...] = ()
     groups: tuple[GangGroup, ...] = ()

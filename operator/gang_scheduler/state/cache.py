@@ -27,7 +27,7 @@ from gang_scheduler.model.refs import JobPods
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 from gang_scheduler.state import pod_classes
-from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules, Tenancy
+from gang_scheduler.state.evictable_pods import DEFAULT_RULES, EvictablePods, Rules
 from gang_scheduler.state.foreign_members import Strangers
 from gang_scheduler.state.gangs.gang_queue import Gangs
 from gang_scheduler.state.node_usage import Room
@@ -59,8 +59,8 @@ class Cache:
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.room = Room()
-        self.tenancy = Tenancy(rules)
-        self.gangs = Gangs(self.schedulers, timeout_seconds, self.tenancy)
+        self.evictable_pods = EvictablePods(rules)
+        self.gangs = Gangs(self.schedulers, timeout_seconds, self.evictable_pods)
         self.topologies = Topologies()
         self.strangers = Strangers()
         self.peers = PeerBook()
@@ -68,7 +68,7 @@ class Cache:
         self._entries: dict[str, _Entry] = {}
         self._assumed: dict[str, str] = {}
         self._nominations = Nominations()
-        self.victims = Victims(self.tenancy, self._nominations, self.gangs, on_change)
+        self.victims = Victims(self.evictable_pods, self._nominations, self.gangs, on_change)
         self._on_change = on_change
 
     def pod_seen(self, pod: Pod) -> None:
@@ -135,12 +135,12 @@ class Cache:
 
     def budget_seen(self, declared: DeclaredBudget) -> None:
         """Take in a PodDisruptionBudget."""
-        if self.tenancy.budget_seen(declared):
+        if self.evictable_pods.budget_seen(declared):
             self._freed()
 
     def budget_gone(self, uid: str) -> None:
         """Forget a PodDisruptionBudget."""
-        if self.tenancy.budget_gone(uid):
+        if self.evictable_pods.budget_gone(uid):
             self._freed()
 
     def namespace_seen(self, declared: DeclaredNamespace) -> None:
@@ -203,7 +203,7 @@ class Cache:
             volumes=self._volumes(groups),
             held=self.room.held() if gated else {},
             schemes=self.topologies.schemes(),
-            tenants=self.tenancy.tenants_for(
+            bound_pods=self.evictable_pods.bound_pods_for(
                 groups, self.gangs.records, self.pods, now, self.gangs.ranked()
             ),
             nominated=nominated,
@@ -233,7 +233,7 @@ class Cache:
         if resource == NODES:
             return self.room.uids.keys()
         if resource == POD_DISRUPTION_BUDGETS:
-            return self.tenancy.budgets.uids
+            return self.evictable_pods.budgets.uids
         if resource == NAMESPACES:
             return self.peers.namespaces.uids
         if resource in volume_decode.READERS:
@@ -306,9 +306,9 @@ class Cache:
     def _house(self, uid: str, after: _Entry | None) -> None:
         """Keep account of who is on a node, and of whom room is kept for."""
         if after is not None and after.node:
-            self.tenancy.seen(after.pod, after.gang)
+            self.evictable_pods.seen(after.pod, after.gang)
         else:
-            self.tenancy.gone(uid)
+            self.evictable_pods.gone(uid)
         pod, gang = (after.pod, after.gang) if after is not None else (None, None)
         if self._nominations.note(uid, pod, gang):
             self._freed()
@@ -325,7 +325,7 @@ class Cache:
         elif before and after and after.node and after.pod.ask != before.pod.ask:
             self.room.add(after.pod, after.node)
             self._freed()
-        if self.tenancy.rules.preemption and _begins_to_leave(before, after):
+        if self.evictable_pods.rules.preemption and _begins_to_leave(before, after):
             # From now on a gang may wait for its room.
             self._freed()
 

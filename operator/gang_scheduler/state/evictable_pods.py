@@ -13,7 +13,7 @@ from typing import Final, TypeVar
 from gang_scheduler.api import annotations
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.decode.gangs import membership
-from gang_scheduler.model.bound_pods import Tenant, Tenants
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import GangGroup, GangKey
 from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.pods import Pod
@@ -51,7 +51,7 @@ class Rules:
 DEFAULT_RULES: Final = Rules()
 
 
-class Tenancy:
+class EvictablePods:
     """All pods that have a node and have not ended. Without preemption it knows of none."""
 
     def __init__(self, rules: Rules = DEFAULT_RULES) -> None:
@@ -60,8 +60,8 @@ class Tenancy:
         self.leaving = Leaving(rules.victim_timeout_seconds)
         self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
         self._changed: set[str] = set()
-        self._tenants: dict[str, Tenant] = {}
-        self._spared: dict[str, Tenant] = {}
+        self._bound_pods: dict[str, BoundPod] = {}
+        self._spared: dict[str, BoundPod] = {}
         self._order: dict[str, _Order] = {}
         self._in_order = True
         self._present: Counter[int] = Counter()
@@ -81,7 +81,7 @@ class Tenancy:
         """Forget a pod that is on no node any more."""
         self._leave(uid)
         self.leaving.gone(uid)
-        if uid in self._tenants:
+        if uid in self._bound_pods:
             self._changed.add(uid)
         else:
             # Who came and went between two looks is nobody to remember.
@@ -123,14 +123,14 @@ class Tenancy:
         self._refresh()
         return any(each < priority for each in self._priorities)
 
-    def tenants_for(
+    def bound_pods_for(
         self,
         groups: Iterable[GangGroup],
         records: Mapping[GangKey, Record],
         pods: Callable[[], Iterable[Pod]],
         now: int,
         ranked: Mapping[GangKey, int] = NONE_RANKED,
-    ) -> Tenants | None:
+    ) -> BoundPods | None:
         """Return the pods that may make room for one of the groups, if there are any.
 
         `ranked` are the priorities of gangs of which some members have others.
@@ -141,36 +141,36 @@ class Tenancy:
         priorities = {group.priority for group in groups}
         lowest = min(ranked.values(), default=SYSTEM_PRIORITY)
         if any(lowest < each or self.outranked_by(each) for each in priorities):
-            return self.tenants(records, pods, now, ranked)
-        going = self.leaving.tenants(now) if priorities else ()
-        return Tenants(leaving=going) if going else None
+            return self.bound_pods(records, pods, now, ranked)
+        going = self.leaving.bound_pods(now) if priorities else ()
+        return BoundPods(leaving=going) if going else None
 
-    def tenants(
+    def bound_pods(
         self,
         records: Mapping[GangKey, Record],
         pods: Callable[[], Iterable[Pod]],
         now: int,
         ranked: Mapping[GangKey, int] = NONE_RANKED,
-    ) -> Tenants:
+    ) -> BoundPods:
         """Return all of them, those that leave apart. Linear in pods on nodes."""
         self._refresh()
         self._put_in_order()
-        tenants = tuple(self._tenants.values())
+        bound_pods = tuple(self._bound_pods.values())
         runtimes = self._min_runtimes(records)
         if runtimes or self.rules.min_runtime_seconds:
-            tenants = tuple(self._checked(each, runtimes, now) for each in tenants)
+            bound_pods = tuple(self._checked(each, runtimes, now) for each in bound_pods)
         if ranked:
-            tenants = tuple(_ranked(each, ranked) for each in tenants)
+            bound_pods = tuple(_ranked(each, ranked) for each in bound_pods)
         bound = ((key, n) for key, n in self._bound.items() if n > 1)
         surplus = ((key, _surplus(records.get(key), n)) for key, n in bound)
         going = self.leaving.not_deleted()
         used = Counter(budget for pod in going for budget in self.budgets.of(pod))
         allowed = self.budgets.allowed(pods)
-        return Tenants(
-            tenants=tenants,
+        return BoundPods(
+            pods=bound_pods,
             surplus={key: spare for key, spare in surplus if spare},
             allowed={key: max(0, n - used[key]) for key, n in allowed.items()},
-            leaving=self.leaving.tenants(now),
+            leaving=self.leaving.bound_pods(now),
         )
 
     def _leave(self, uid: str) -> None:
@@ -182,7 +182,7 @@ class Tenancy:
     def _refresh(self) -> None:
         """Take in what has changed since the last time."""
         for uid in self._changed:
-            before = self._tenants.get(uid)
+            before = self._bound_pods.get(uid)
             if before is not None:
                 self._count(before, -1)
             self._take(uid)
@@ -191,26 +191,26 @@ class Tenancy:
     def _take(self, uid: str) -> None:
         self._spared.pop(uid, None)
         if uid not in self._pods or uid in self.leaving:
-            self._tenants.pop(uid, None)
+            self._bound_pods.pop(uid, None)
             self._order.pop(uid, None)
             return
         pod, gang = self._pods[uid]
         if uid not in self._order:
             self._order[uid] = (natural_key(pod.namespace), natural_key(pod.name), uid)
             self._in_order = False
-        tenant = replace(
-            terminating.tenant(pod, gang),
+        bound_pod = replace(
+            terminating.bound_pod(pod, gang),
             evictable=self._evictable(pod, gang),
             budgets=self.budgets.of(pod),
         )
-        self._tenants[uid] = tenant
-        self._count(tenant, 1)
+        self._bound_pods[uid] = bound_pod
+        self._count(bound_pod, 1)
 
-    def _count(self, tenant: Tenant, sign: int) -> None:
-        if tenant.evictable:
-            _add(self._priorities, tenant.pod.priority, sign)
-        if tenant.gang.source != membership.SINGLE.name:
-            _add(self._bound, tenant.gang, sign)
+    def _count(self, bound_pod: BoundPod, sign: int) -> None:
+        if bound_pod.evictable:
+            _add(self._priorities, bound_pod.pod.priority, sign)
+        if bound_pod.gang.source != membership.SINGLE.name:
+            _add(self._bound, bound_pod.gang, sign)
 
     def _evictable(self, pod: Pod, gang: GangKey | None) -> bool:
         # A bind that is under way must be through first.
@@ -237,8 +237,8 @@ class Tenancy:
 
     def _put_in_order(self) -> None:
         if not self._in_order:
-            uids = sorted(self._tenants, key=self._order.__getitem__)
-            self._tenants = {uid: self._tenants[uid] for uid in uids}
+            uids = sorted(self._bound_pods, key=self._order.__getitem__)
+            self._bound_pods = {uid: self._bound_pods[uid] for uid in uids}
             self._in_order = True
 
     def _min_runtimes(self, records: Mapping[GangKey, Record]) -> Mapping[GangKey, int]:
@@ -249,28 +249,32 @@ class Tenancy:
         asked = ((key, each.min_runtime_seconds) for key, each in records.items())
         return {key: min(seconds, most) for key, seconds in asked if seconds}
 
-    def _checked(self, tenant: Tenant, runtimes: Mapping[GangKey, int], now: int) -> Tenant:
-        """Return the tenant, safe while it has not run for as long as it may."""
-        least = max(runtimes.get(tenant.gang, 0), self.rules.min_runtime_seconds)
-        if not tenant.evictable or not least:
-            return tenant
-        pod = tenant.pod
+    def _checked(self, bound_pod: BoundPod, runtimes: Mapping[GangKey, int], now: int) -> BoundPod:
+        """Return the bound pod, safe while it has not run for as long as it may."""
+        least = max(runtimes.get(bound_pod.gang, 0), self.rules.min_runtime_seconds)
+        if not bound_pod.evictable or not least:
+            return bound_pod
+        pod = bound_pod.pod
         # The kubelet says when it began. Until then the best guess is when it was bound.
         began = pod.started_at or pod.scheduled_at or pod.created_at
-        return tenant if now - began >= least else self._spare(tenant)
+        return bound_pod if now - began >= least else self._spare(bound_pod)
 
-    def _spare(self, tenant: Tenant) -> Tenant:
-        """Return the tenant as one that may not be evicted; the same one each time."""
-        uid = tenant.pod.uid
+    def _spare(self, bound_pod: BoundPod) -> BoundPod:
+        """Return the bound pod as one that may not be evicted; the same one each time."""
+        uid = bound_pod.pod.uid
         if uid not in self._spared:
-            self._spared[uid] = replace(tenant, evictable=False)
+            self._spared[uid] = replace(bound_pod, evictable=False)
         return self._spared[uid]
 
 
-def _ranked(tenant: Tenant, priorities: Mapping[GangKey, int]) -> Tenant:
-    """Return the tenant with the priority of its gang."""
-    priority = priorities.get(tenant.gang, tenant.pod.priority)
-    return tenant if priority == tenant.pod.priority else replace(tenant, gangs_priority=priority)
+def _ranked(bound_pod: BoundPod, priorities: Mapping[GangKey, int]) -> BoundPod:
+    """Return the bound pod with the priority of its gang."""
+    priority = priorities.get(bound_pod.gang, bound_pod.pod.priority)
+    return (
+        bound_pod
+        if priority == bound_pod.pod.priority
+        else replace(bound_pod, gangs_priority=priority)
+    )
 
 
 def _surplus(record: Record | None, bound: int) -> int:

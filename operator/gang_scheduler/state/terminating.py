@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from gang_scheduler.decode.gangs import membership
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.names import natural_key
 from gang_scheduler.model.pods import Pod
@@ -75,10 +75,10 @@ class Leaving:
         """Tell whether pods there are marked by another life, which did not come to evict them."""
         return any(node in nodes for node in self._marked.values())
 
-    def tenants(self, now: int) -> tuple[Tenant, ...]:
+    def bound_pods(self, now: int) -> tuple[BoundPod, ...]:
         """Return the pods that are waited for, in natural order of their names."""
         awaited = (each for each in self._pods.values() if not self._hangs(each[0], now))
-        return tuple(tenant(*each) for each in sorted(awaited, key=_order))
+        return tuple(bound_pod(*each) for each in sorted(awaited, key=_order))
 
     def not_deleted(self) -> Iterator[Pod]:
         """Yield the victims that the API server does not show as leaving yet."""
@@ -91,10 +91,10 @@ class Leaving:
         return pod.deleting and 0 < pod.gone_by < now - patience
 
 
-def tenant(pod: Pod, gang: GangKey | None) -> Tenant:
+def bound_pod(pod: Pod, gang: GangKey | None) -> BoundPod:
     """Return a pod on a node as one that may not be evicted; alone where it has no gang."""
     alone = GangKey(membership.SINGLE.name, pod.namespace, pod.name)
-    return Tenant(pod, gang or alone, evictable=False)
+    return BoundPod(pod, gang or alone, evictable=False)
 
 
 def _order(each: tuple[Pod, GangKey | None]) -> tuple[object, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 
-from gang_scheduler.state.evictable_pods import Tenancy
+from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_queue import Gangs
 from gang_scheduler.state.nominator import Nominations
 
@@ -15,23 +15,23 @@ class Victims:
 
     def __init__(
         self,
-        tenancy: Tenancy,
+        evictable_pods: EvictablePods,
         nominations: Nominations,
         gangs: Gangs,
         on_change: Callable[[], None],
     ) -> None:
-        self._tenancy = tenancy
+        self._evictable_pods = evictable_pods
         self._nominations = nominations
         self._gangs = gangs
         self._on_change = on_change
 
     def decided(self, uids: Collection[str]) -> None:
         """Count pods as leaving."""
-        self._tenancy.decided(uids)
+        self._evictable_pods.decided(uids)
 
     def spared(self, uids: Collection[str]) -> None:
         """Count pods as staying after all, unless they terminate already."""
-        nodes = self._tenancy.spared(uids)
+        nodes = self._evictable_pods.spared(uids)
         waiting = {gang for node in nodes for gang in self._nominations.gangs_on(node)}
         if waiting:
             self._gangs.nominations_lost(waiting)

@@ -20,7 +20,7 @@ from typing import Final
 from rich.console import Console
 from rich.table import Table
 
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Ask
@@ -88,7 +88,7 @@ def crowd(nodes: int, members: int = 64) -> Snapshot:
     places = [f"node-{number % nodes}" for number in range(PODS)]
     dice.shuffle(places)
     on_nodes = (
-        _tenant(number % GANGS, number, place, one, dice.randrange(NOW))
+        _bound_pod(number % GANGS, number, place, one, dice.randrange(NOW))
         for number, place in enumerate(places)
     )
     return _snapshot(_nodes(nodes, each_node), on_nodes, _gang(members, four))
@@ -98,24 +98,24 @@ def closure(nodes: int, members: int) -> Snapshot:
     """Return gangs of 20 across the nodes, each node full of 16 of them."""
     one, sixteen = builders.ask(cpu=1), builders.ask(cpu=16)
     on_nodes = (
-        _tenant(number // 20, number, f"node-{number % nodes}", one, NOW - 100)
+        _bound_pod(number // 20, number, f"node-{number % nodes}", one, NOW - 100)
         for number in range(nodes * 16)
     )
     return _snapshot(_nodes(nodes, 16), on_nodes, _gang(members, sixteen))
 
 
-def _snapshot(nodes: Iterator[Node], on_nodes: Iterator[Tenant], gang: Gang) -> Snapshot:
-    tenants = builders.tenants(*on_nodes)
-    return builders.snapshot(nodes, [gang], tenants=tenants, taken_at=NOW)
+def _snapshot(nodes: Iterator[Node], on_nodes: Iterator[BoundPod], gang: Gang) -> Snapshot:
+    bound_pods = builders.bound_pods(*on_nodes)
+    return builders.snapshot(nodes, [gang], bound_pods=bound_pods, taken_at=NOW)
 
 
 def _nodes(count: int, cpu: int) -> Iterator[Node]:
     return (builders.node(f"node-{number}", cpu=cpu) for number in range(count))
 
 
-def _tenant(gang: int, number: int, node: str, ask: Ask, started_at: int) -> Tenant:
+def _bound_pod(gang: int, number: int, node: str, ask: Ask, started_at: int) -> BoundPod:
     """Return a member of a gang. Pods of one class share what they ask for, as those read do."""
-    found = builders.tenant(
+    found = builders.bound_pod(
         f"p-{number}",
         node,
         gang=f"g-{gang}",

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
@@ -75,17 +75,17 @@ def cluster(shape: Shape) -> Snapshot:
         builders.node(f"n{number}", cpu=8, labels={"rack": f"r{number // RACK}"})
         for number in range(count)
     ]
-    held = _tenants(shape, count, dice)
+    held = _bound_pods(shape, count, dice)
     sizes = Counter(each.gang.name for each in held)
     surplus = {name: 1 for name, size in sizes.items() if size > 2 and shape.guarded}
     allowed = {budget: dice.randint(0, 3) for budget in BUDGETS}
-    full = builders.tenants(*held, surplus=surplus, allowed=allowed)
+    full = builders.bound_pods(*held, surplus=surplus, allowed=allowed)
     waiting = [_waiting(shape, number, dice) for number in range(shape.gangs)]
-    return builders.snapshot(nodes, waiting, schemes=[SCHEME], tenants=full, taken_at=NOW)
+    return builders.snapshot(nodes, waiting, schemes=[SCHEME], bound_pods=full, taken_at=NOW)
 
 
-def _tenants(shape: Shape, nodes: int, dice: random.Random) -> list[Tenant]:
-    found: list[Tenant] = []
+def _bound_pods(shape: Shape, nodes: int, dice: random.Random) -> list[BoundPod]:
+    found: list[BoundPod] = []
     gangs: list[str] = []
     for number in range(nodes):
         for cpu in _sizes(dice) if shape.small else (4, 4):
@@ -93,7 +93,7 @@ def _tenants(shape: Shape, nodes: int, dice: random.Random) -> list[Tenant]:
             gangs.append(dice.choice(gangs[-40:]) if shared else f"low-{len(found)}")
             budgets = dice.sample(BUDGETS, dice.choice([0, 0, 1, 2])) if shape.guarded else []
             found.append(
-                builders.tenant(
+                builders.bound_pod(
                     f"p-{len(found)}",
                     f"n{number}",
                     gang=gangs[-1],

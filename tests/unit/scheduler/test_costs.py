@@ -15,7 +15,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.effort import MOST_OF_ALL
 from gang_scheduler.scheduler.profile import PROFILES
 from support import builders
-from support.builders import ask, group, node, pod, snapshot, tenant, tenants
+from support.builders import ask, bound_pod, bound_pods, group, node, pod, snapshot
 from support.call_counts import Calls, at_most, calls_of
 
 SIZE = 20
@@ -93,16 +93,16 @@ def test_gangs_that_are_all_different_cost_in_proportion() -> None:
 
 
 def test_equal_gangs_that_can_evict_nobody_cost_one_search() -> None:
-    guards = [tenant(f"t{i}", f"n{i}", cpu=8, evictable=i == 0) for i in range(10)]
+    guards = [bound_pod(f"t{i}", f"n{i}", cpu=8, evictable=i == 0) for i in range(10)]
     nodes = [node(f"n{i}", cpu=8) for i in range(10)]
     waiting = gangs(100, ask(), priority=5)
 
-    calls = cost(snapshot(nodes, waiting, tenants=tenants(*guards), taken_at=1000))
+    calls = cost(snapshot(nodes, waiting, bound_pods=bound_pods(*guards), taken_at=1000))
 
     assert 1 == calls[SEARCH]
 
 
-def test_tenants_are_looked_at_once_for_all_gangs_that_evict() -> None:
+def test_bound_pods_are_looked_at_once_for_all_gangs_that_evict() -> None:
     one, many = (cost(preempting(number)) for number in (1, 10))
 
     assert one[ASKED] == many[ASKED]
@@ -117,21 +117,21 @@ def test_of_equal_gangs_that_evict_the_next_weigh_only_the_nodes_that_changed() 
 
 def test_nodes_that_victims_alone_would_not_clear_are_not_weighed() -> None:
     nodes = [node(f"n{i}", cpu=2) for i in range(NODES)]
-    low = [tenant(f"t{i}", f"n{i}", cpu=1 + i % 2) for i in range(NODES)]
-    dear = [tenant(f"d{i}", f"n{i}", priority=9) for i in range(0, NODES, 2)]
+    low = [bound_pod(f"t{i}", f"n{i}", cpu=1 + i % 2) for i in range(NODES)]
+    dear = [bound_pod(f"d{i}", f"n{i}", priority=9) for i in range(0, NODES, 2)]
     waiting = gangs(1, ask(cpu=2), priority=5)
 
-    calls = cost(snapshot(nodes, waiting, tenants=tenants(*low, *dear)))
+    calls = cost(snapshot(nodes, waiting, bound_pods=bound_pods(*low, *dear)))
 
     assert NODES // 2 + SIZE == calls[WEIGHED]
 
 
 def test_what_is_the_same_on_all_nodes_of_a_gang_is_summed_up_once() -> None:
     nodes = [node(f"n{i}", cpu=2) for i in range(NODES)]
-    low = [tenant(f"t{i}", f"n{i}", gang=f"low-{i // SIZE}", cpu=2) for i in range(NODES)]
+    low = [bound_pod(f"t{i}", f"n{i}", gang=f"low-{i // SIZE}", cpu=2) for i in range(NODES)]
     waiting = gangs(1, ask(cpu=2), priority=5)
 
-    calls = cost(snapshot(nodes, waiting, tenants=tenants(*low)))
+    calls = cost(snapshot(nodes, waiting, bound_pods=bound_pods(*low)))
 
     assert calls[GAIN] <= 2 + NODES // SIZE
 
@@ -139,8 +139,8 @@ def test_what_is_the_same_on_all_nodes_of_a_gang_is_summed_up_once() -> None:
 def preempting(number: int) -> Snapshot:
     """Return gangs that all have to evict, on nodes full of gangs of two."""
     nodes = [node(f"n{i}", cpu=2) for i in range(NODES)]
-    low = [tenant(f"t{i}", f"n{i // 2}", gang=f"low-{i % NODES}") for i in range(2 * NODES)]
-    return snapshot(nodes, gangs(number, ask(cpu=2), priority=5), tenants=tenants(*low))
+    low = [bound_pod(f"t{i}", f"n{i // 2}", gang=f"low-{i % NODES}") for i in range(2 * NODES)]
+    return snapshot(nodes, gangs(number, ask(cpu=2), priority=5), bound_pods=bound_pods(*low))
 
 
 def test_equal_gangs_that_do_not_fit_in_room_kept_for_others_cost_the_trials_of_one() -> None:
@@ -203,7 +203,7 @@ def racks(
     size = 8 * number
     nodes = [node(f"n{i}", cpu=8, labels={"rack": f"r{i // 8}"}) for i in range(size)]
     low = [
-        tenant(
+        bound_pod(
             f"t{i}-{j}",
             f"n{i}",
             cpu=4,
@@ -227,4 +227,4 @@ def racks(
         )
         for k in range(waiting)
     ]
-    return snapshot(nodes, wanted, schemes=[RACKS], tenants=tenants(*low), taken_at=1000)
+    return snapshot(nodes, wanted, schemes=[RACKS], bound_pods=bound_pods(*low), taken_at=1000)

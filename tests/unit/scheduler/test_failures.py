@@ -18,7 +18,7 @@ from gang_scheduler.scheduler.preemption.nominated_room import Reservations
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.quorums import Quorums
 from gang_scheduler.scheduler.surplus import Surplus
-from support.builders import gang, node, snapshot, tenant, tenants
+from support.builders import bound_pod, bound_pods, gang, node, snapshot
 
 BINPACK = PROFILES["binpack"]
 NODES = [node(f"n{i}", cpu=4) for i in range(3)]
@@ -47,8 +47,8 @@ STEPS = [
 
 
 def decide(*gangs: Gang, order: Callable[[GangGroup], Any] = BINPACK.order) -> Plan:
-    held = tenants(*(tenant(f"low-{i}", f"n{i}", cpu=2, priority=-i) for i in range(3)))
-    return schedule(snapshot(NODES, gangs, tenants=held), replace(BINPACK, order=order))
+    held = bound_pods(*(bound_pod(f"low-{i}", f"n{i}", cpu=2, priority=-i) for i in range(3)))
+    return schedule(snapshot(NODES, gangs, bound_pods=held), replace(BINPACK, order=order))
 
 
 def without_bad(plan: Plan) -> Plan:

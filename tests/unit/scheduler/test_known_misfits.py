@@ -4,15 +4,15 @@ from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from support.builders import gang, node, pod, snapshot, tenant, tenants
+from support.builders import bound_pod, bound_pods, gang, node, pod, snapshot
 from support.plan_reading import gangs_placed, victims_of
 
 
 def decide(*gangs: Gang, evictable: int) -> Plan:
-    """Decide on two nodes of one CPU, each with a tenant of whom so many may go."""
+    """Decide on two nodes of one CPU, each with a bound pod of whom so many may go."""
     nodes = [node(f"n{i}", cpu=1) for i in range(2)]
-    on_nodes = [tenant(f"t{i}", f"n{i}", cpu=1, evictable=i < evictable) for i in range(2)]
-    cluster = snapshot(nodes, gangs, tenants=tenants(*on_nodes), taken_at=1000)
+    on_nodes = [bound_pod(f"t{i}", f"n{i}", cpu=1, evictable=i < evictable) for i in range(2)]
+    cluster = snapshot(nodes, gangs, bound_pods=bound_pods(*on_nodes), taken_at=1000)
     return schedule(cluster, PROFILES["binpack"])
 
 
@@ -62,6 +62,8 @@ def test_a_gang_fits_in_room_that_another_one_has_given_up() -> None:
     low = gang("low", cpu=2, priority=1)
     nodes = [node("n0", cpu=2), node("n1", cpu=1)]
 
-    plan = schedule(snapshot(nodes, [first, gives_up, low], tenants=tenants()), PROFILES["binpack"])
+    plan = schedule(
+        snapshot(nodes, [first, gives_up, low], bound_pods=bound_pods()), PROFILES["binpack"]
+    )
 
     assert ["low"] == gangs_placed(plan)

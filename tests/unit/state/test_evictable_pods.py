@@ -8,7 +8,7 @@ import pytest
 from gang_scheduler.api.kinds import NATIVE_POD_GROUPS
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.decode.gangs.gang_specs import Declaration
-from gang_scheduler.model.bound_pods import Tenants
+from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.requirements import Operator, Requirement
@@ -37,30 +37,30 @@ def told(cache: Cache, said: Declaration) -> None:
     cache.described("group", said.uid, [said])
 
 
-def tenants_of(cache: Cache, now: int = NOW) -> Tenants:
+def bound_pods_of(cache: Cache, now: int = NOW) -> BoundPods:
     """Return who is on the nodes, for a gang that outranks everybody."""
     cache.pod_seen(pod("above", priority=2_100_000_000 + now))
-    found = cache.snapshot(now).tenants
-    return Tenants() if found is None else found
+    found = cache.snapshot(now).bound_pods
+    return BoundPods() if found is None else found
 
 
 def evictable(cache: Cache, now: int = NOW) -> list[str]:
-    return [each.pod.name for each in tenants_of(cache, now).tenants if each.evictable]
+    return [each.pod.name for each in bound_pods_of(cache, now).pods if each.evictable]
 
 
 def running(name: str, **others: Any) -> Pod:
     return pod(name, node="n1", phase="Running", **others)
 
 
-def test_tenants_are_all_pods_with_a_node_in_natural_order() -> None:
+def test_bound_pods_are_all_pods_with_a_node_in_natural_order() -> None:
     cache = new_cache(DEFAULT_RULES, running("a-10"), running("a-9"), pod("waiting"))
     cache.pod_seen(pod("done", node="n1", phase="Succeeded"))
-    first = [each.pod.name for each in tenants_of(cache).tenants]
+    first = [each.pod.name for each in bound_pods_of(cache).pods]
 
     cache.pod_seen(running("a-1"))
     cache.pod_gone("uid-a-10")
 
-    second = [each.pod.name for each in tenants_of(cache, NOW + 1).tenants]
+    second = [each.pod.name for each in bound_pods_of(cache, NOW + 1).pods]
     assert (["a-9", "a-10"], ["a-1", "a-9"]) == (first, second)
 
 
@@ -81,7 +81,7 @@ def test_tenants_are_all_pods_with_a_node_in_natural_order() -> None:
 def test_what_keeps_a_pod_from_being_evicted(kept: Pod, is_safe: bool) -> None:  # noqa: FBT001 - a row of a table.
     cache = new_cache(DEFAULT_RULES, running("low"), kept)
 
-    found = tenants_of(cache).tenants
+    found = bound_pods_of(cache).pods
 
     assert [("low", True), ("p", not is_safe)] == [(t.pod.name, t.evictable) for t in found]
 
@@ -89,7 +89,7 @@ def test_what_keeps_a_pod_from_being_evicted(kept: Pod, is_safe: bool) -> None: 
 def test_pods_of_other_schedulers_go_where_a_setting_says_so_each_by_itself() -> None:
     other = running("x", gang="a", scheduler="default-scheduler")
 
-    (found,) = tenants_of(new_cache(Rules(other_schedulers=True), other)).tenants
+    (found,) = bound_pods_of(new_cache(Rules(other_schedulers=True), other)).pods
 
     assert (True, GangKey("Pod", NAMESPACE, "x")) == (found.evictable, found.gang)
 
@@ -119,7 +119,7 @@ def test_until_a_pod_has_started_its_time_counts_from_its_binding() -> None:
 
 def test_that_a_pod_has_started_counts_although_it_makes_no_pod_differ() -> None:
     cache = new_cache(Rules(min_runtime_seconds=60), running("p"))
-    tenants_of(cache)
+    bound_pods_of(cache)
 
     cache.pod_seen(replace(running("p"), started_at=NOW))
 
@@ -140,7 +140,7 @@ def test_the_surplus_is_what_a_gang_can_lose_and_still_have_its_quorum() -> None
     cache = new_cache(DEFAULT_RULES, *members, running("a-9", gang="a", deleting=True))
     told(cache, declaration("a", 3))
 
-    assert {gang_key("a"): 1} == tenants_of(cache).surplus
+    assert {gang_key("a"): 1} == bound_pods_of(cache).surplus
 
 
 @pytest.mark.parametrize("said", [declaration("a", 2), declaration("a", 9), declaration("b")])
@@ -150,7 +150,7 @@ def test_a_gang_has_no_surplus_at_its_quorum_under_it_or_when_nobody_describes_i
     cache = new_cache(DEFAULT_RULES, running("a-0", gang="a"), running("a-1", gang="a"))
     told(cache, said)
 
-    assert {} == tenants_of(cache).surplus
+    assert {} == bound_pods_of(cache).surplus
 
 
 def test_a_native_pod_group_that_is_disrupted_as_a_whole_has_no_surplus() -> None:
@@ -158,22 +158,22 @@ def test_a_native_pod_group_that_is_disrupted_as_a_whole_has_no_surplus() -> Non
     cache = new_cache(DEFAULT_RULES, running("a-0", gang="a"), running("a-1", gang="a"))
     told(cache, replace(said, disrupted_whole=True))
 
-    assert {} == tenants_of(cache).surplus
+    assert {} == bound_pods_of(cache).surplus
 
 
-def test_a_tenant_knows_the_budgets_that_cover_it() -> None:
+def test_a_bound_pod_knows_the_budgets_that_cover_it() -> None:
     selector = (Requirement("app", Operator.IN, ("x",)),)
     cache = new_cache(DEFAULT_RULES, running("p", labels={"app": "x"}), running("q"))
     cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", selector, allowed=2))
-    first = tenants_of(cache)
+    first = bound_pods_of(cache)
 
     cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=1))
-    second = tenants_of(cache, NOW + 1)
+    second = bound_pods_of(cache, NOW + 1)
     cache.budget_gone("uid-b")
-    third = tenants_of(cache, NOW + 2)
+    third = bound_pods_of(cache, NOW + 2)
 
     expected = [[("default/b",), ()], [("default/b",), ("default/b",)], [(), ()]]
-    assert expected == [[t.budgets for t in each.tenants] for each in (first, second, third)]
+    assert expected == [[t.budgets for t in each.pods] for each in (first, second, third)]
     assert [2, 1, None] == [each.allowed.get("default/b") for each in (first, second, third)]
 
 
@@ -185,10 +185,10 @@ def test_a_tenant_knows_the_budgets_that_cover_it() -> None:
         (running("p"), Rules(preemption=False)),
     ],
 )
-def test_nobody_looks_at_the_tenants_where_none_may_go(low: Pod, rules: Rules) -> None:
+def test_nobody_looks_at_the_bound_pods_where_none_may_go(low: Pod, rules: Rules) -> None:
     cache = new_cache(rules, low, pod("high", priority=5))
 
-    assert cache.snapshot(NOW).tenants is None
+    assert cache.snapshot(NOW).bound_pods is None
 
 
 @pytest.mark.parametrize(
@@ -233,7 +233,7 @@ def test_who_came_and_went_between_two_looks_is_not_remembered() -> None:
         cache.pod_seen(pod(f"x-{number}", node="n1"))
         cache.pod_gone(f"uid-x-{number}")
 
-    assert not cache.tenancy._changed
+    assert not cache.evictable_pods._changed
 
 
 @pytest.mark.parametrize("priority", [0, 5, 99])
@@ -241,10 +241,10 @@ def test_pods_that_leave_are_told_of_whatever_their_priority(priority: int) -> N
     old = running("old", priority=priority, deleting=True)
     cache = new_cache(DEFAULT_RULES, old, running("above", priority=99), pod("new", priority=5))
 
-    found = cache.snapshot(NOW).tenants
+    found = cache.snapshot(NOW).bound_pods
 
     assert found is not None
-    assert (["old"], ()) == ([each.pod.name for each in found.leaving], found.tenants)
+    assert (["old"], ()) == ([each.pod.name for each in found.leaving], found.pods)
 
 
 @pytest.mark.parametrize(
@@ -255,4 +255,4 @@ def test_they_are_not_where_nothing_waits_or_preemption_is_off(rules: Rules, wai
     if waits:
         cache.pod_seen(pod("new", priority=5))
 
-    assert cache.snapshot(NOW).tenants is None
+    assert cache.snapshot(NOW).bound_pods is None

@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.decode.budgets import DeclaredBudget
-from gang_scheduler.model.bound_pods import Tenants
+from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES
@@ -30,20 +30,20 @@ def cache() -> Cache:
     return made
 
 
-def tenants(cache: Cache, now: int = NOW) -> Tenants:
+def bound_pods(cache: Cache, now: int = NOW) -> BoundPods:
     """Return who is on the nodes, for a gang that outranks all of them."""
     cache.pod_seen(pod("above", priority=99 + now))
-    found = cache.snapshot(now).tenants
+    found = cache.snapshot(now).bound_pods
     assert found is not None
     return found
 
 
 def leaving(cache: Cache, now: int = NOW) -> list[str]:
-    return [each.pod.name for each in tenants(cache, now).leaving]
+    return [each.pod.name for each in bound_pods(cache, now).leaving]
 
 
 def staying(cache: Cache, now: int = NOW) -> list[str]:
-    return [each.pod.name for each in tenants(cache, now).tenants]
+    return [each.pod.name for each in bound_pods(cache, now).pods]
 
 
 def test_a_victim_leaves_from_the_decision_on_and_is_decided_on_no_more(cache: Cache) -> None:
@@ -136,19 +136,19 @@ def test_a_pod_without_a_known_end_does_not_hang(cache: Cache) -> None:
 
 
 def test_a_gang_can_spare_fewer_members_while_some_leave(cache: Cache) -> None:
-    before = tenants(cache).surplus
+    before = bound_pods(cache).surplus
 
     cache.victims.decided(["uid-a-1"])
 
-    assert ({gang_key("a"): 2}, {gang_key("a"): 1}) == (before, tenants(cache, NOW + 1).surplus)
+    assert ({gang_key("a"): 2}, {gang_key("a"): 1}) == (before, bound_pods(cache, NOW + 1).surplus)
 
 
 def test_victims_use_up_what_budgets_allow_until_the_api_server_knows(cache: Cache) -> None:
     cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=3))
     cache.victims.decided(["uid-x", "uid-a-1"])
-    decided = tenants(cache).allowed
+    decided = bound_pods(cache).allowed
 
     cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=2))
     cache.pod_seen(ENDING)
 
-    assert ({"default/b": 1}, {"default/b": 1}) == (decided, tenants(cache, NOW + 1).allowed)
+    assert ({"default/b": 1}, {"default/b": 1}) == (decided, bound_pods(cache, NOW + 1).allowed)

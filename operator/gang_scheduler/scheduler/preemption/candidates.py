@@ -91,8 +91,8 @@ class _Least:
         self._number = len(domains.ranks)
         self._of_rows = domains.of_rows
         on_nodes = roster.there & (roster.rows != NOWHERE)
-        self._of_tenants = np.where(on_nodes, domains.of_rows[roster.rows], NOWHERE)
-        self._here = self._of_tenants != NOWHERE
+        self._of_bound_pods = np.where(on_nodes, domains.of_rows[roster.rows], NOWHERE)
+        self._here = self._of_bound_pods != NOWHERE
 
     def costs(self) -> list[tuple[int, Cost]]:
         """Return the domains that can have places enough, and what they cost at least."""
@@ -123,7 +123,7 @@ class _Least:
         over = np.zeros(self._number, dtype=np.bool_)
         if beyond.any():
             over = ~self._suffice(self._up_to(_Pool(within, everything, over), everything))
-        pool = _Pool(within | (self._here & over[self._of_tenants]), everything, over)
+        pool = _Pool(within | (self._here & over[self._of_bound_pods]), everything, over)
         return pool._replace(highest=self._lowest(pool, highest))
 
     def _lowest(self, pool: _Pool, prices: IntArray) -> IntArray:
@@ -141,7 +141,7 @@ class _Least:
     def _up_to(self, pool: _Pool, highest: IntArray) -> BoolArray:
         """Return those thought of, in each domain up to a priority."""
         limits = np.where(pool.over, self._roster.prices.max(initial=NOBODY), highest)
-        found: BoolArray = pool.chosen & (self._roster.prices <= limits[self._of_tenants])
+        found: BoolArray = pool.chosen & (self._roster.prices <= limits[self._of_bound_pods])
         return found
 
     def _suffice(self, leaving: BoolArray) -> BoolArray:
@@ -176,7 +176,7 @@ class _Least:
             gains = self._gains(floor, now[floor], at_best[floor], who)
             lacking = self._floors.needed[floor] - self._by_domain(now[floor])
             for place, each in enumerate(weights):
-                found = self._cheapest(self._of_tenants[who], each, gains, lacking)
+                found = self._cheapest(self._of_bound_pods[who], each, gains, lacking)
                 least[place] = np.maximum(least[place], found)
         return least[0], least[1], least[2]
 
@@ -190,7 +190,7 @@ class _Least:
         rigid = ~roster.elastic[who]
         work = np.bincount(roster.gangs, np.where(roster.there, roster.work, 0))
         pods = np.bincount(roster.gangs, roster.there & ~roster.marked)
-        both = self._of_tenants[who] * (1 + roster.gangs.max(initial=0)) + gangs
+        both = self._of_bound_pods[who] * (1 + roster.gangs.max(initial=0)) + gangs
         _, inverse, sizes = np.unique(both, return_inverse=True, return_counts=True)
         parts = sizes[inverse]
         alone = (~roster.marked[who]).astype(np.float64)

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.scheduler.preemption.eviction_units import Loss
 from gang_scheduler.scheduler.preemption.victim_costs import Tolls
@@ -28,11 +28,11 @@ class Choice(NamedTuple):
         return self.loss.gang
 
 
-def of(tenants: Iterable[Tenant], tolls: Tolls, most: int) -> list[Choice] | None:
-    """Return the choices that these tenants are; None if there are more than `most` losses."""
+def of(bound_pods: Iterable[BoundPod], tolls: Tolls, most: int) -> list[Choice] | None:
+    """Return the choices that these bound pods are; None if there are more than `most` losses."""
     found: dict[object, Choice] = {}
     elastic: dict[GangKey, None] = {}
-    for each in tenants:
+    for each in bound_pods:
         single = tolls.surplus(each.gang) > 0
         key = each.pod.uid if single else each.gang
         if key in found or not (single or tolls.may_break(each.gang)):
@@ -77,7 +77,7 @@ def _price(loss: Loss) -> tuple[int, ...]:
 def _likeness(choice: Choice) -> object:
     """Return what is the same of choices that leave the same room, and break as many gangs."""
     loss = choice.loss
-    room = frozenset(Counter((each.pod.node, each.pod.ask) for each in loss.tenants).items())
+    room = frozenset(Counter((each.pod.node, each.pod.ask) for each in loss.bound_pods).items())
     # Of one elastic gang some go, or all: one of another gang touches one more.
     apart = choice.gang if choice.single or choice.whole or not loss.going else None
     covered = frozenset(loss.covered.items())

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from gang_scheduler.model.bound_pods import Tenant, Tenants
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, GangKey
 from gang_scheduler.model.plan import Bind, Offers, Preemption, PreemptionOutcome, PreemptionVerdict
 from gang_scheduler.model.pod_affinity import PodSelector
@@ -34,16 +34,16 @@ class Rounds:
         self._snapshot = snapshot
         self._trial = trial
         self._profile = profile
-        self._tenants = snapshot.tenants or Tenants()
+        self._bound_pods = snapshot.bound_pods or BoundPods()
         # Of all that leave in the end, whatever is decided: victims of this cycle are among them.
-        self._left = room_of(self._tenants.leaving, trial.nodes)
-        self._victims: list[Tenant] = []
-        self._gone = [each for each in self._tenants.leaving if each.pod.living]
+        self._left = room_of(self._bound_pods.leaving, trial.nodes)
+        self._victims: list[BoundPod] = []
+        self._gone = [each for each in self._bound_pods.leaving if each.pod.living]
         self._numbers = Counter(each.gang for each in self._gone)
         self._rosters: dict[_RosterKey, Roster] = {}
         self._leant_on: frozenset[PodSelector] = frozenset()
-        self._bound = frozenset(each.gang for each in self._tenants.tenants)
-        evictable = (each.priority for each in self._tenants.tenants if each.evictable)
+        self._bound = frozenset(each.gang for each in self._bound_pods.pods)
+        evictable = (each.priority for each in self._bound_pods.pods if each.evictable)
         self._lowest = min(evictable, default=None)
         self.reservations = Reservations(_ranked(snapshot), trial)
         self.preemptions: list[Preemption] = []
@@ -195,7 +195,7 @@ class Rounds:
         So a plan that another life of the scheduler had begun with is gone on with.
         """
         nodes = {each.pod.nominated for each in kept}
-        marked = (each.pod.node for each in self._tenants.tenants if each.pod.marked)
+        marked = (each.pod.node for each in self._bound_pods.pods if each.pod.marked)
         if not nodes or nodes.isdisjoint(marked):
             return None
         nominee = Nominee(units, self._trial.copy(), self._profile, kept)
@@ -247,7 +247,7 @@ class Rounds:
         if key not in self._rosters:
             # Priorities only fall from one group to the next.
             self._rosters = {key: each for key, each in self._rosters.items() if key[0] == below}
-            spared = _sparing(own, self._leant_on, self._tenants)
+            spared = _sparing(own, self._leant_on, self._bound_pods)
             roster = Roster(Tolls(spared, below, self._snapshot.taken_at), self._trial.nodes)
             self._rosters[key] = roster
             roster.leave(self._victims)
@@ -265,7 +265,7 @@ class Rounds:
         if preemption.victims or before != after:
             self.preemptions.append(preemption)
 
-    def _leave(self, victims: Sequence[Tenant]) -> None:
+    def _leave(self, victims: Sequence[BoundPod]) -> None:
         self._victims += victims
         self._gone += victims
         self._numbers.update(each.gang for each in victims)
@@ -292,18 +292,18 @@ def _affinities(binds: Sequence[Bind]) -> frozenset[PodSelector]:
 
 
 def _sparing(
-    own: frozenset[GangKey], leant_on: frozenset[PodSelector], tenants: Tenants
-) -> Tenants:
-    """Return the tenants with those safe that are of the preemptor's own group, or `leant_on`."""
+    own: frozenset[GangKey], leant_on: frozenset[PodSelector], bound_pods: BoundPods
+) -> BoundPods:
+    """Return the bound pods without the preemptor's own group and `leant_on`."""
     if not own and not leant_on:
-        return tenants
+        return bound_pods
     spared = (
         replace(each, evictable=False)
         if each.gang in own or leant_on & each.pod.ask.selected_by
         else each
-        for each in tenants.tenants
+        for each in bound_pods.pods
     )
-    return replace(tenants, tenants=tuple(spared))
+    return replace(bound_pods, pods=tuple(spared))
 
 
 def _binds(placements: Placements) -> tuple[Bind, ...]:

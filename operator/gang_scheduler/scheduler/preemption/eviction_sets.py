@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.scheduler.preemption.eviction_units import Loss
 from gang_scheduler.scheduler.preemption.potential_victims import NOWHERE, Pool, Roster, Weighed
@@ -28,7 +28,7 @@ class Closures:
     """Takes closures until there are slots enough, the one that costs least a slot first."""
 
     def __init__(self, roster: Roster, slots: Slots, pool: Pool, among: BoolArray) -> None:
-        """Only tenants of the pool are taken, `among` these, and the gangs that they take along.
+        """Only bound pods of the pool are taken, `among` these, and the gangs that they take along.
 
         `among` has all who are on a node, or none of them.
         """
@@ -72,7 +72,7 @@ class Closures:
         self._slots.evict(closure)
         self._tally.add(closure)
         self._alike.clear()
-        self.victims.update((each.pod.uid, each) for loss in closure for each in loss.tenants)
+        self.victims.update((each.pod.uid, each) for loss in closure for each in loss.bound_pods)
         members = (each for loss in closure for each in self._tolls.members(loss.gang))
         rows = {self._slots.nodes.rows.get(each.pod.node, NOWHERE) for each in members}
         for row in rows & self._version.keys():
@@ -125,15 +125,15 @@ class Closures:
         return loss.room(self._slots.nodes).on_row.get(row, self._slots.nothing)
 
     def _taken_along(
-        self, tenant: Tenant, taken: Sequence[Loss], uids: AbstractSet[str]
+        self, bound_pod: BoundPod, taken: Sequence[Loss], uids: AbstractSet[str]
     ) -> Loss | None:
-        """Return who goes with a tenant: nobody else while its gang has members to spare."""
-        gang, surplus = tenant.gang, self._tolls.surplus(tenant.gang)
+        """Return who goes with a bound pod: nobody else while its gang has members to spare."""
+        gang, surplus = bound_pod.gang, self._tolls.surplus(bound_pod.gang)
         if not surplus:
-            return self._tolls.loss_of(tenant) if self._tolls.may_break(gang) else None
+            return self._tolls.loss_of(bound_pod) if self._tolls.may_break(gang) else None
         number = self._tally.numbers[gang] + sum(len(e) for e in taken if e.gang == gang)
         if number < surplus:
-            return self._tolls.loss_of(tenant)
+            return self._tolls.loss_of(bound_pod)
         if not self._tolls.may_break(gang):
             return None
         gone = uids | self.victims.keys()

@@ -1,4 +1,4 @@
-"""Tenants of one gang that go together, summed up once: what that costs, and what they leave."""
+"""Bound pods of one gang that go together, summed up once: what that costs, and what they leave."""
 
 import functools
 from collections import Counter
@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.pods import Ask, Pod
@@ -17,7 +17,7 @@ NOBODY: Final = -(2**31)
 
 
 class Room(NamedTuple):
-    """What tenants use: `used[i]` along the resource axis on node row `rows[i]`; rows ascend."""
+    """What bound pods use: `used[i]` along the resource axis on node row `rows[i]`; rows ascend."""
 
     rows: IntArray
     used: IntArray
@@ -33,22 +33,24 @@ class Overlap(NamedTuple):
 
 
 class Loss:
-    """Tenants of one gang, at least one. Who is marked as a victim already costs nothing any more.
+    """Bound pods of one gang, at least one.
+
+    One that is marked as a victim already costs nothing any more.
 
     `going` counts the others, `highest_priority` is theirs, `lost_work` is in pod-seconds,
     `covered` counts those under one PodDisruptionBudget by that, and `overlapping` are those under
     several.
     """
 
-    def __init__(self, tenants: Sequence[Tenant], now: int) -> None:
-        self.tenants = tuple(tenants)
-        self.gang: GangKey = tenants[0].gang
-        pods = [each.pod for each in tenants if not each.pod.marked]
+    def __init__(self, bound_pods: Sequence[BoundPod], now: int) -> None:
+        self.bound_pods = tuple(bound_pods)
+        self.gang: GangKey = bound_pods[0].gang
+        pods = [each.pod for each in bound_pods if not each.pod.marked]
         self.going = len(pods)
-        priorities = (each.priority for each in tenants if not each.pod.marked)
+        priorities = (each.priority for each in bound_pods if not each.pod.marked)
         self.highest_priority = max(priorities, default=NOBODY)
         self.lost_work = sum([work_of(pod, now) for pod in pods])
-        guarded = [each for each in tenants if each.budgets and not each.pod.marked]
+        guarded = [each for each in bound_pods if each.budgets and not each.pod.marked]
         self.covered = Counter(each.budgets[0] for each in guarded if len(each.budgets) == 1)
         self.overlapping = tuple(
             Overlap(len(each.budgets), each.pod.uid, each.budgets)
@@ -58,17 +60,17 @@ class Loss:
         self._room: Room | None = None
 
     def __len__(self) -> int:
-        return len(self.tenants)
+        return len(self.bound_pods)
 
     @functools.cached_property
     def uids(self) -> frozenset[str]:
         """The uids of the pods."""
-        return frozenset(each.pod.uid for each in self.tenants)
+        return frozenset(each.pod.uid for each in self.bound_pods)
 
     def room(self, nodes: NodeTable) -> Room:
         """Return what they use on the nodes that exist. A loss is one of these nodes only."""
         if self._room is None:
-            self._room = _room(self.tenants, nodes)
+            self._room = _room(self.bound_pods, nodes)
         return self._room
 
 
@@ -77,10 +79,10 @@ def work_of(pod: Pod, now: int) -> int:
     return max(0, now - pod.started_at) if pod.started_at and not pod.marked else 0
 
 
-def by_gang(tenants: Iterable[Tenant]) -> dict[GangKey, list[Tenant]]:
-    """Return tenants by their gangs, in the order in which they come."""
-    found: dict[GangKey, list[Tenant]] = {}
-    for each in tenants:
+def by_gang(bound_pods: Iterable[BoundPod]) -> dict[GangKey, list[BoundPod]]:
+    """Return bound pods by their gangs, in the order in which they come."""
+    found: dict[GangKey, list[BoundPod]] = {}
+    for each in bound_pods:
         found.setdefault(each.gang, []).append(each)
     return found
 
@@ -98,9 +100,9 @@ def room_of(losses: Sequence[Loss], nodes: NodeTable) -> tuple[IntArray, IntArra
     return rows, used
 
 
-def _room(tenants: Iterable[Tenant], nodes: NodeTable) -> Room:
+def _room(bound_pods: Iterable[BoundPod], nodes: NodeTable) -> Room:
     on_row: dict[int, IntArray] = {}
-    for each in tenants:
+    for each in bound_pods:
         row = nodes.rows.get(each.pod.node)
         if row is not None:
             used = _request(each.pod.ask, nodes)

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Iterable
 
 import numpy as np
 
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.scheduler.preemption.candidates import Candidate
 from gang_scheduler.scheduler.preemption.potential_victims import Roster
@@ -24,11 +24,11 @@ def of(candidate: Candidate, preemptor: Preemptor, roster: Roster) -> Hashable |
     places = np.flatnonzero(roster.on_nodes(candidate.rows))
     if candidate.place is None or not preemptor.is_plain or roster.elastic[places].any():
         return None
-    there: dict[int, list[tuple[Traits, Tenant]]] = {
+    there: dict[int, list[tuple[Traits, BoundPod]]] = {
         row: [] for row in np.flatnonzero(candidate.rows).tolist()
     }
     for place in places.tolist():
-        each = roster.tenants[place]
+        each = roster.bound_pods[place]
         there[int(roster.rows[place])].append((_traits(each, roster.tolls), each))
     nodes = []
     for row, held in there.items():
@@ -40,11 +40,11 @@ def of(candidate: Candidate, preemptor: Preemptor, roster: Roster) -> Hashable |
     return tuple(traits for traits, _ in nodes), gangs
 
 
-def _traits(tenant: Tenant, tolls: Tolls) -> Traits:
-    whole = tolls.loss_of(tenant)
+def _traits(bound_pod: BoundPod, tolls: Tolls) -> Traits:
+    whole = tolls.loss_of(bound_pod)
     cost = whole.going, whole.highest_priority, whole.lost_work
     guards = tuple(sorted(whole.covered.items())), whole.overlapping
-    return tenant.pod.ask.requests, len(whole), cost, guards
+    return bound_pod.pod.ask.requests, len(whole), cost, guards
 
 
 def _numbered(gangs: Iterable[GangKey]) -> tuple[int, ...]:

@@ -1,6 +1,6 @@
 """All who may go, as columns and by node, kept from one preemptor of a cycle to the next.
 
-Looking at every tenant for every preemptor is what would make a cycle with many of them slow. So
+Looking at every bound pod for every preemptor is what would make a cycle with many of them slow. So
 each is looked at once, and those whom a preemptor takes are crossed out.
 """
 
@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.pod_affinity import PodSelector
@@ -55,34 +55,40 @@ class Roster:
     def __init__(self, tolls: Tolls, nodes: NodeTable) -> None:
         self.tolls = tolls
         self.nodes = nodes
-        self.tenants = tolls.evictable
-        rows = [nodes.rows.get(each.pod.node, NOWHERE) for each in self.tenants]
+        self.bound_pods = tolls.evictable
+        rows = [nodes.rows.get(each.pod.node, NOWHERE) for each in self.bound_pods]
         self.rows: IntArray = np.array(rows, dtype=np.int64)
-        self.prices: IntArray = np.array([tolls.priority(e) for e in self.tenants], dtype=np.int64)
-        self.guarded: BoolArray = np.array([bool(e.budgets) for e in self.tenants], dtype=np.bool_)
-        elastic = [tolls.surplus(each.gang) > 0 for each in self.tenants]
+        self.prices: IntArray = np.array(
+            [tolls.priority(e) for e in self.bound_pods], dtype=np.int64
+        )
+        self.guarded: BoolArray = np.array(
+            [bool(e.budgets) for e in self.bound_pods], dtype=np.bool_
+        )
+        elastic = [tolls.surplus(each.gang) > 0 for each in self.bound_pods]
         self.elastic: BoolArray = np.array(elastic, dtype=np.bool_)
-        self.marked: BoolArray = np.array([e.pod.marked for e in self.tenants], dtype=np.bool_)
+        self.marked: BoolArray = np.array([e.pod.marked for e in self.bound_pods], dtype=np.bool_)
         self.there: BoolArray = np.ones(len(rows), dtype=np.bool_)
         classes: dict[Ask, int] = {}
-        codes = [classes.setdefault(each.pod.ask, len(classes)) for each in self.tenants]
+        codes = [classes.setdefault(each.pod.ask, len(classes)) for each in self.bound_pods]
         self._codes: IntArray = np.array(codes, dtype=np.int64)
         self._asks = tuple(classes)
         requests = [nodes.vector(ask.requests) for ask in classes]
         self.used: IntArray = np.array(requests, dtype=np.int64)[self._codes]
         self.used = self.used.reshape(len(codes), len(nodes.resources))
         gangs: dict[GangKey, int] = {}
-        codes = [gangs.setdefault(each.gang, len(gangs)) for each in self.tenants]
+        codes = [gangs.setdefault(each.gang, len(gangs)) for each in self.bound_pods]
         self.gangs: IntArray = np.array(codes, dtype=np.int64)
-        self.work: IntArray = np.array([tolls.work(each) for each in self.tenants], dtype=np.int64)
+        self.work: IntArray = np.array(
+            [tolls.work(each) for each in self.bound_pods], dtype=np.int64
+        )
         self._by_row: IntArray = np.argsort(self.rows, kind="stable")
         self._by_gang: dict[GangKey, list[int]] = {}
-        for place, each in enumerate(self.tenants):
+        for place, each in enumerate(self.bound_pods):
             self._by_gang.setdefault(each.gang, []).append(place)
-        self._on_row: dict[int, dict[Pool, list[Tenant]]] = {}
+        self._on_row: dict[int, dict[Pool, list[BoundPod]]] = {}
         self._weighed: dict[Hashable, tuple[IntArray, dict[int, Weighed]]] = {}
 
-    def leave(self, victims: Collection[Tenant]) -> None:
+    def leave(self, victims: Collection[BoundPod]) -> None:
         """Cross those out who have left, and who can go no more without them."""
         gangs = {each.gang for each in victims}
         members = (each for gang in gangs for each in self.tolls.members(gang))
@@ -90,7 +96,7 @@ class Roster:
         self.tolls.leave(victims)
         gone = {each.pod.uid for each in victims}
         for place in (place for gang in gangs for place in self._by_gang.get(gang, ())):
-            each = self.tenants[place]
+            each = self.bound_pods[place]
             self.there[place] &= each.pod.uid not in gone and self.tolls.may_go(each)
             self.prices[place] = self.tolls.priority(each)
         if any(each.budgets for each in victims):
@@ -129,7 +135,7 @@ class Roster:
         """Return those who cannot go without more going than a budget allows."""
         found: BoolArray = np.zeros_like(self.guarded)
         for place in np.flatnonzero(self.guarded & self.there).tolist():
-            found[place] = self.tolls.is_beyond(self.tenants[place])
+            found[place] = self.tolls.is_beyond(self.bound_pods[place])
         return found
 
     def freed(self, chosen: BoolArray) -> IntArray:
@@ -141,8 +147,8 @@ class Roster:
 
     def victims(self, chosen: BoolArray) -> Victims:
         """Return these by uid."""
-        tenants = (self.tenants[place] for place in np.flatnonzero(chosen).tolist())
-        return {each.pod.uid: each for each in tenants}
+        bound_pods = (self.bound_pods[place] for place in np.flatnonzero(chosen).tolist())
+        return {each.pod.uid: each for each in bound_pods}
 
     def shares(self, chosen: BoolArray) -> list[Share]:
         """Return the room that these take."""
@@ -153,7 +159,7 @@ class Roster:
             for code in np.unique(codes).tolist()
         ]
 
-    def on_row(self, row: int, pool: Pool) -> list[Tenant]:
+    def on_row(self, row: int, pool: Pool) -> list[BoundPod]:
         """Return those on a node that are thought of, the cheapest first."""
         known = self._on_row.setdefault(row, {})
         if pool not in known:
@@ -170,11 +176,11 @@ class Roster:
         return known
 
     def _meant_by(self, selectors: frozenset[PodSelector]) -> BoolArray:
-        """Return which tenants any of the selectors means."""
+        """Return which bound pods any of the selectors means."""
         meant = np.array([bool(ask.selected_by & selectors) for ask in self._asks], dtype=np.bool_)
         return meant[self._codes]
 
-    def _cheapest_on(self, row: int, pool: Pool) -> list[Tenant]:
+    def _cheapest_on(self, row: int, pool: Pool) -> list[BoundPod]:
         first, end = np.searchsorted(self.rows, (row, row + 1), sorter=self._by_row).tolist()
         places = self._by_row[first:end]
         chosen = self.there[places] & (self.prices[places] <= pool.highest)
@@ -182,7 +188,7 @@ class Roster:
             chosen &= ~self.guarded[places]
         if pool.staying:
             chosen &= ~self._meant_by(pool.staying)[places]
-        found = [self.tenants[place] for place in places[chosen].tolist()]
+        found = [self.bound_pods[place] for place in places[chosen].tolist()]
         return sorted(found, key=lambda each: (self.tolls.cost_of(each), each.pod.uid))
 
     def _forget(self, rows: set[int]) -> None:

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.plan import Misfit, Offers
 from gang_scheduler.model.pod_affinity import PodSelector
@@ -179,7 +179,7 @@ class Nominee(Preemptor):
         return self.place_as(self._nominated)
 
 
-def room_of(victims: Iterable[Tenant], nodes: NodeTable) -> list[Share]:
+def room_of(victims: Iterable[BoundPod], nodes: NodeTable) -> list[Share]:
     """Return the room that victims have on nodes that exist."""
     rows = nodes.rows
     return shares((t.pod.ask, rows[t.pod.node]) for t in victims if t.pod.node in rows)

@@ -148,8 +148,10 @@ class _Domain:
 
     def _exactly(self, bound: Cost | None) -> tuple[Victims | None, bool]:
         """Return the cheapest victims of few losses, and whether that is certain."""
-        tenants = (self._roster.tenants[place] for place in np.flatnonzero(self._here).tolist())
-        there = choices.of(tenants, self._tolls, MOST_LOSSES)
+        bound_pods = (
+            self._roster.bound_pods[place] for place in np.flatnonzero(self._here).tolist()
+        )
+        there = choices.of(bound_pods, self._tolls, MOST_LOSSES)
         if there is None:
             return None, False
         there = [each._replace(tied=self._is_tied(each.loss)) for each in there]
@@ -161,7 +163,7 @@ class _Domain:
         losses, cut_off = exhaustive.cheapest(problem, preemptor.trial.effort)
         if losses is None:
             return None, not cut_off
-        victims = {each.pod.uid: each for loss in losses for each in loss.tenants}
+        victims = {each.pod.uid: each for loss in losses for each in loss.bound_pods}
         # What costs nothing is no dearer, but may not be needed.
         spared = any(not loss.going for loss in losses)
         return self._reprieved(victims) if spared else victims, not cut_off
@@ -178,7 +180,9 @@ class _Domain:
     def _is_tied(self, loss: Loss) -> bool:
         """Tell whether the preemptor may need any of these where they are."""
         leans_on = self._preemptor.leans_on
-        return bool(leans_on) and any(leans_on & each.pod.ask.selected_by for each in loss.tenants)
+        return bool(leans_on) and any(
+            leans_on & each.pod.ask.selected_by for each in loss.bound_pods
+        )
 
     def _slots(self) -> Slots:
         """Return the slots of the class that most members are of."""
@@ -194,7 +198,7 @@ class _Domain:
         """Tell whether all fit once these have gone, of which counting says that it is enough."""
         if self._preemptor.is_plain:
             return True
-        return self._fits({each.pod.uid: each for loss in losses for each in loss.tenants})
+        return self._fits({each.pod.uid: each for loss in losses for each in loss.bound_pods})
 
     def _by_closures(self) -> Victims | None:
         """Return victims that make room: within budgets and of low priority, if that is enough.

@@ -15,7 +15,7 @@ MOST: Final = 1_000_000
 
 
 class Slots:
-    """The slots of a class, a row a node, before and after some tenants have gone.
+    """The slots of a class, a row a node, before and after some bound pods have gone.
 
     `open` are the rows where members may be. Requests only: what else is on a node is looked at
     when the members are placed.

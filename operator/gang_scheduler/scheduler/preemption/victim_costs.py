@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
-from gang_scheduler.model.bound_pods import Tenant, Tenants
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.scheduler.preemption.eviction_units import (
     NOBODY,
@@ -18,8 +18,8 @@ from gang_scheduler.scheduler.preemption.eviction_units import (
     work_of,
 )
 
-Victims = dict[str, Tenant]
-"""Tenants by the uid of the pod."""
+Victims = dict[str, BoundPod]
+"""Bound pods by the uid of the pod."""
 NONE: Mapping[GangKey, int] = {}
 
 
@@ -47,16 +47,16 @@ class Tolls:
     Kept for all of a cycle: those that one preemptor takes have left for the next one.
     """
 
-    def __init__(self, tenants: Tenants, below: int, now: int) -> None:
+    def __init__(self, bound_pods: BoundPods, below: int, now: int) -> None:
         """Only pods of a priority less than or equal to `below` may go; `now` is in seconds."""
         self._below = below
         self._now = now
-        self._surplus = dict(tenants.surplus)
-        self._allowed = dict(tenants.allowed)
-        low = [each for each in tenants.tenants if _may_go(each, below)]
+        self._surplus = dict(bound_pods.surplus)
+        self._allowed = dict(bound_pods.allowed)
+        low = [each for each in bound_pods.pods if _may_go(each, below)]
         # Of gangs with nobody who may go, nobody asks.
-        self._gangs: dict[GangKey, list[Tenant]] = {each.gang: [] for each in low}
-        for each in tenants.tenants:
+        self._gangs: dict[GangKey, list[BoundPod]] = {each.gang: [] for each in low}
+        for each in bound_pods.pods:
             if each.gang in self._gangs and not each.pod.deleting:
                 self._gangs[each.gang].append(each)
         self._lost: dict[GangKey, bool] = {}
@@ -68,7 +68,7 @@ class Tolls:
         self.evictable = [each for each in low if self.may_go(each)]
         """Who may go, of those that there were at first."""
 
-    def leave(self, victims: Collection[Tenant]) -> None:
+    def leave(self, victims: Collection[BoundPod]) -> None:
         """Note that these have left, with all of their gangs that must go with them."""
         gone = {each.pod.uid for each in victims}
         for gang, number in Counter(each.gang for each in victims).items():
@@ -88,32 +88,32 @@ class Tolls:
         """Return how many members a gang can lose and be none the worse."""
         return self._surplus.get(gang, 0)
 
-    def members(self, gang: GangKey) -> list[Tenant]:
-        """Return the tenants of a gang that are not leaving already."""
+    def members(self, gang: GangKey) -> list[BoundPod]:
+        """Return the bound pods of a gang that are not leaving already."""
         return self._gangs.get(gang, [])
 
     def may_break(self, gang: GangKey) -> bool:
         """Tell whether a gang may go whole."""
         return self._lost.get(gang, False)
 
-    def may_go(self, tenant: Tenant) -> bool:
+    def may_go(self, bound_pod: BoundPod) -> bool:
         """Tell whether one of those that may be evicted can go with its gang, or without it."""
-        return self._lost[tenant.gang] or self.surplus(tenant.gang) > 0
+        return self._lost[bound_pod.gang] or self.surplus(bound_pod.gang) > 0
 
-    def priority(self, tenant: Tenant) -> int:
+    def priority(self, bound_pod: BoundPod) -> int:
         """Return the highest priority that goes with this pod, if its gang goes with it."""
-        if self.surplus(tenant.gang):
-            return _price(tenant)
-        return self._highest[tenant.gang]
+        if self.surplus(bound_pod.gang):
+            return _price(bound_pod)
+        return self._highest[bound_pod.gang]
 
-    def work(self, tenant: Tenant) -> int:
+    def work(self, bound_pod: BoundPod) -> int:
         """Return what is lost with a pod, in pod-seconds."""
-        return work_of(tenant.pod, self._now)
+        return work_of(bound_pod.pod, self._now)
 
-    def is_beyond(self, tenant: Tenant) -> bool:
+    def is_beyond(self, bound_pod: BoundPod) -> bool:
         """Tell whether a budget allows a pod to go no more, whatever else goes."""
-        exhausted = (self._allowed.get(each, 0) <= 0 for each in tenant.budgets)
-        return not tenant.pod.marked and any(exhausted)
+        exhausted = (self._allowed.get(each, 0) <= 0 for each in bound_pod.budgets)
+        return not bound_pod.pod.marked and any(exhausted)
 
     def with_gangs(self, victims: Victims) -> Victims | None:
         """Return all who must go where these do; None if somebody of them may not."""
@@ -126,30 +126,30 @@ class Tolls:
             closed.update((each.pod.uid, each) for each in self._gangs[gang])
         return closed
 
-    def loss_of(self, tenant: Tenant) -> Loss:
-        """Return what goes with a tenant: nobody else where its gang has members to spare."""
-        elastic = self.surplus(tenant.gang) > 0
-        key = tenant.pod.uid if elastic else tenant.gang
+    def loss_of(self, bound_pod: BoundPod) -> Loss:
+        """Return what goes with a bound pod: nobody else where its gang has members to spare."""
+        elastic = self.surplus(bound_pod.gang) > 0
+        key = bound_pod.pod.uid if elastic else bound_pod.gang
         if key not in self._losses:
-            self._losses[key] = self.loss([tenant] if elastic else self._gangs[tenant.gang])
+            self._losses[key] = self.loss([bound_pod] if elastic else self._gangs[bound_pod.gang])
         return self._losses[key]
 
-    def loss(self, tenants: Collection[Tenant]) -> Loss:
-        """Return tenants of one gang as one loss."""
-        return Loss(tuple(tenants), self._now)
+    def loss(self, bound_pods: Collection[BoundPod]) -> Loss:
+        """Return bound pods of one gang as one loss."""
+        return Loss(tuple(bound_pods), self._now)
 
-    def cost_of(self, tenant: Tenant) -> Cost:
+    def cost_of(self, bound_pod: BoundPod) -> Cost:
         """Return what it costs if one goes, with its gang where that must go whole."""
-        key = tenant.pod.uid if self.surplus(tenant.gang) else tenant.gang
+        key = bound_pod.pod.uid if self.surplus(bound_pod.gang) else bound_pod.gang
         if key not in self._alone:
-            self._alone[key] = self.tally().with_more([self.loss_of(tenant)])
+            self._alone[key] = self.tally().with_more([self.loss_of(bound_pod)])
         return self._alone[key]
 
-    def losses(self, victims: Mapping[str, Tenant]) -> list[Loss]:
+    def losses(self, victims: Mapping[str, BoundPod]) -> list[Loss]:
         """Return victims as a loss for each gang."""
         return [self.loss(each) for each in by_gang(victims.values()).values()]
 
-    def cost(self, victims: Mapping[str, Tenant]) -> Cost:
+    def cost(self, victims: Mapping[str, BoundPod]) -> Cost:
         """Return what it costs. Who is marked as a victim already costs nothing any more."""
         return self.tally().with_more(self.losses(victims))
 
@@ -173,8 +173,10 @@ class Tolls:
             if broken and len(some) == 1:
                 apart += some
                 continue
-            tenants = [each for loss in some for each in loss.tenants]
-            apart += [self.loss(tenants)] if broken else [self.loss([each]) for each in tenants]
+            bound_pods = [each for loss in some for each in loss.bound_pods]
+            apart += (
+                [self.loss(bound_pods)] if broken else [self.loss([each]) for each in bound_pods]
+            )
         return sorted(apart, key=self._value)
 
     def _weigh(self, gang: GangKey) -> None:
@@ -183,20 +185,27 @@ class Tolls:
         self._highest[gang] = max(map(_price, members), default=NOBODY)
 
     def _value(self, loss: Loss) -> tuple[bool, bool, int, int, int, str]:
-        tenant = loss.tenants[0]
-        pod = tenant.pod
-        size = len(self._gangs[tenant.gang])
-        return pod.marked, not tenant.budgets, -tenant.priority, -size, pod.started_at, pod.uid
+        bound_pod = loss.bound_pods[0]
+        pod = bound_pod.pod
+        size = len(self._gangs[bound_pod.gang])
+        return (
+            pod.marked,
+            not bound_pod.budgets,
+            -bound_pod.priority,
+            -size,
+            pod.started_at,
+            pod.uid,
+        )
 
 
-def _may_go(tenant: Tenant, below: int) -> bool:
-    pod = tenant.pod
-    return tenant.evictable and tenant.priority <= below and not pod.deleting
+def _may_go(bound_pod: BoundPod, below: int) -> bool:
+    pod = bound_pod.pod
+    return bound_pod.evictable and bound_pod.priority <= below and not pod.deleting
 
 
-def _price(tenant: Tenant) -> int:
+def _price(bound_pod: BoundPod) -> int:
     """Return the priority that counts: who is marked as a victim already costs nothing."""
-    return NOBODY if tenant.pod.marked else tenant.priority
+    return NOBODY if bound_pod.pod.marked else bound_pod.priority
 
 
 class Tally:

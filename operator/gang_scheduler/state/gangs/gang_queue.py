@@ -8,7 +8,7 @@ from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Reason
 from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import JobPods
-from gang_scheduler.state.evictable_pods import Tenancy
+from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
 from gang_scheduler.state.gangs.gang_info import Preempting, Record
 from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Assembly
@@ -32,7 +32,7 @@ class Gangs:
         self,
         schedulers: Iterable[str],
         timeout_seconds: int = 600,
-        tenancy: Tenancy | None = None,
+        evictable_pods: EvictablePods | None = None,
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.records: dict[GangKey, Record] = {}
@@ -50,7 +50,7 @@ class Gangs:
             self.records,
             self.schedulers,
             jobs=self._jobs,
-            eligibility=Eligibility(tenancy or Tenancy()),
+            eligibility=Eligibility(evictable_pods or EvictablePods()),
             retries=self._retries,
             changed=self.changed,
         )

@@ -4,7 +4,7 @@ from typing import Final
 
 from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.pods import rank_key
-from gang_scheduler.state.evictable_pods import Tenancy
+from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_info import Record
 
 MOST_ROUNDS: Final = 3
@@ -13,14 +13,14 @@ ROUNDS_SECONDS: Final = 600
 
 
 class Eligibility:
-    """Answers for one gang at a time. `tenancy` knows who is on the nodes."""
+    """Answers for one gang at a time. `evictable_pods` knows who is on the nodes."""
 
-    def __init__(self, tenancy: Tenancy) -> None:
-        self._tenancy = tenancy
+    def __init__(self, evictable_pods: EvictablePods) -> None:
+        self._evictable_pods = evictable_pods
 
     def why_not(self, gang: Gang, record: Record, now: int) -> PreemptionBlock | None:
         """Return why the gang may not evict pods now; None if it may. Linear in members."""
-        if not self._tenancy.rules.preemption:
+        if not self._evictable_pods.rules.preemption:
             return PreemptionBlock(BlockCause.SWITCHED_OFF)
         peaceful = min(
             (pod for pod in record.living() if not pod.preempts), key=rank_key, default=None
@@ -42,7 +42,7 @@ class Eligibility:
 
     def _is_under_way(self, gang: Gang, record: Record, now: int) -> bool:
         """Tell whether pods leave that are evicted for the gang, or where it is nominated."""
-        leaving, started = self._tenancy.leaving, record.preempting
+        leaving, started = self._evictable_pods.leaving, record.preempting
         if started is not None and any(leaving.is_awaited(uid, now) for uid in started.victims):
             return True
         nodes = [pod.nominated for pod in gang.pending if pod.nominated]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from gang_scheduler.model.bound_pods import Tenant, Tenants
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
@@ -14,7 +14,7 @@ from gang_scheduler.scheduler.diagnosis import NOT_HELPFUL
 from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders
-from support.builders import gang, group, node, snapshot, tenant, tenants
+from support.builders import bound_pod, bound_pods, gang, group, node, snapshot
 from support.plan_reading import nodes_of, nominations_of, reasons, said_of, victims_of
 from support.topology_builders import BLOCK, SCHEME, SPINE, TWELVE, must
 
@@ -22,15 +22,17 @@ NOW = 10_000
 
 
 def decide(
-    nodes: Sequence[Node], held: Tenants | None, *gangs: Gang | GangGroup, most_victims: int = 0
+    nodes: Sequence[Node], held: BoundPods | None, *gangs: Gang | GangGroup, most_victims: int = 0
 ) -> Plan:
     rules = PreemptionRules(most_victims=most_victims)
     profile = replace(PROFILES["binpack"], preemption=rules)
-    return schedule(snapshot(nodes, gangs, schemes=[SCHEME], tenants=held, taken_at=NOW), profile)
+    return schedule(
+        snapshot(nodes, gangs, schemes=[SCHEME], bound_pods=held, taken_at=NOW), profile
+    )
 
 
-def low(name: str, where: str, *, cpu: int = 4, priority: int = 1, **others: Any) -> Tenant:
-    return tenant(name, where, cpu=cpu, priority=priority, **others)
+def low(name: str, where: str, *, cpu: int = 4, priority: int = 1, **others: Any) -> BoundPod:
+    return bound_pod(name, where, cpu=cpu, priority=priority, **others)
 
 
 def high(
@@ -51,7 +53,7 @@ def words(plan: Plan) -> dict[str, str]:
 
 
 def test_who_makes_room_waits_for_victims() -> None:
-    plan = decide([node("n1", cpu=4)], tenants(low("x", "n1")), high())
+    plan = decide([node("n1", cpu=4)], bound_pods(low("x", "n1")), high())
 
     assert ({"x"}, {"a-0": "n1"}, {}) == (victims_of(plan), nominations_of(plan), nodes_of(plan))
     assert {"a": "WaitingForVictims"} == reasons(plan)
@@ -59,7 +61,7 @@ def test_who_makes_room_waits_for_victims() -> None:
 
 
 def test_without_anybody_below_nothing_is_said() -> None:
-    plan = decide([node("n1", cpu=4)], tenants(low("x", "n1", priority=10)), high())
+    plan = decide([node("n1", cpu=4)], bound_pods(low("x", "n1", priority=10)), high())
 
     assert ({"a": "Unschedulable"}, {"a": ""}) == (reasons(plan), words(plan))
 
@@ -71,7 +73,7 @@ def test_where_nobody_looks_for_victims_nobody_goes() -> None:
 
 
 def test_where_all_would_be_too_few_nobody_goes() -> None:
-    plan = decide([node("n1", cpu=4)], tenants(low("x", "n1")), high(pods=2))
+    plan = decide([node("n1", cpu=4)], bound_pods(low("x", "n1")), high(pods=2))
 
     assert set() == victims_of(plan)
     assert {"a": NOT_HELPFUL} == words(plan)
@@ -81,7 +83,7 @@ def test_a_refusal_says_what_the_domains_would_offer_at_best() -> None:
     held = (low(f"x-{i}", f"node-{i}", cpu=8, priority=99 * (i == 5)) for i in range(12))
     wide = group(gang("a", pods=4, cpu=8, priority=10), gathering=must(BLOCK))
 
-    said = words(decide(topology_builders.nodes(TWELVE, cpu=8), tenants(*held), wide))["a"]
+    said = words(decide(topology_builders.nodes(TWELVE, cpu=8), bound_pods(*held), wide))["a"]
 
     assert said.startswith(f"{NOT_HELPFUL} At best: ")
     assert "BlockLayer/block-0: 3" in said
@@ -91,7 +93,7 @@ def test_a_refusal_says_what_the_domains_would_offer_at_best() -> None:
 def test_the_other_gangs_of_a_group_say_who_tried() -> None:
     one, other = high("a"), high("b")
 
-    said = words(decide([node("n1", cpu=4)], tenants(low("x", "n1")), group(one, other)))
+    said = words(decide([node("n1", cpu=4)], bound_pods(low("x", "n1")), group(one, other)))
 
     attempted = f"preemption already attempted by default/a with message {NOT_HELPFUL}"
     assert {"a": NOT_HELPFUL, "b": attempted} == said
@@ -100,7 +102,7 @@ def test_the_other_gangs_of_a_group_say_who_tried() -> None:
 def test_a_gang_that_may_not_evict_is_told_why() -> None:
     proud = high(block=never("default/a-0"))
 
-    plan = decide([node("n1", cpu=4)], tenants(low("x", "n1")), proud)
+    plan = decide([node("n1", cpu=4)], bound_pods(low("x", "n1")), proud)
 
     assert set() == victims_of(plan)
     assert {"a": "Unschedulable"} == reasons(plan)
@@ -110,14 +112,14 @@ def test_a_gang_that_may_not_evict_is_told_why() -> None:
 def test_one_gang_that_may_not_evict_stops_its_group() -> None:
     several = group(high("a"), high("b", block=never("default/b-0")))
 
-    plan = decide([node("n1")], tenants(low("x", "n1", cpu=8)), several)
+    plan = decide([node("n1")], bound_pods(low("x", "n1", cpu=8)), several)
 
     assert set() == victims_of(plan)
     assert "pod default/b-0 has preemptionPolicy Never" == words(plan)["a"]
 
 
 def test_the_like_of_a_gang_that_may_not_evict_is_tried_all_the_same() -> None:
-    nodes, held = [node("n1", cpu=4)], tenants(low("x", "n1"))
+    nodes, held = [node("n1", cpu=4)], bound_pods(low("x", "n1"))
 
     plan = decide(nodes, held, high("a", block=never("default/a-0")), high("b"))
 
@@ -128,7 +130,7 @@ def test_the_like_of_a_gang_that_may_not_evict_is_tried_all_the_same() -> None:
 def test_the_surplus_of_a_running_gang_makes_nobody_go() -> None:
     running = gang("a", pods=2, min_member=2, bound=2, cpu=4, priority=10)
 
-    plan = decide([node("n1", cpu=4)], tenants(low("x", "n1")), running)
+    plan = decide([node("n1", cpu=4)], bound_pods(low("x", "n1")), running)
 
     assert (set(), {}) == (victims_of(plan), nominations_of(plan))
     assert {"a": "Unschedulable"} == reasons(plan)
@@ -137,7 +139,7 @@ def test_the_surplus_of_a_running_gang_makes_nobody_go() -> None:
 def test_the_missing_member_of_a_running_gang_makes_room() -> None:
     running = gang("a", pods=1, min_member=3, bound=2, cpu=4, priority=10)
 
-    plan = decide([node("n1", cpu=4)], tenants(low("x", "n1")), running)
+    plan = decide([node("n1", cpu=4)], bound_pods(low("x", "n1")), running)
 
     assert ({"x"}, {"a-0": "n1"}) == (victims_of(plan), nominations_of(plan))
 
@@ -148,7 +150,9 @@ def test_the_missing_member_of_a_running_gang_makes_room() -> None:
 def test_who_terminates_makes_room() -> None:
     leaving = low("leaving", "n2", deleting=True)
 
-    plan = decide([node("n1", cpu=4), node("n2", cpu=4)], tenants(low("x", "n1"), leaving), high())
+    plan = decide(
+        [node("n1", cpu=4), node("n2", cpu=4)], bound_pods(low("x", "n1"), leaving), high()
+    )
 
     assert (set(), {"a-0": "n2"}) == (victims_of(plan), nominations_of(plan))
     assert ({"a": "WaitingForVictims"}, {"a": diagnosis.UNDER_WAY}) == (reasons(plan), words(plan))
@@ -157,7 +161,7 @@ def test_who_terminates_makes_room() -> None:
 def test_who_terminates_makes_room_whatever_its_priority() -> None:
     leaving = low("leaving", "n1", priority=99, deleting=True, evictable=False)
 
-    plan = decide([node("n1", cpu=4)], tenants(leaving), high())
+    plan = decide([node("n1", cpu=4)], bound_pods(leaving), high())
 
     assert {"a-0": "n1"} == nominations_of(plan)
 
@@ -165,7 +169,7 @@ def test_who_terminates_makes_room_whatever_its_priority() -> None:
 def test_a_gang_that_may_not_evict_may_wait_for_pods_that_leave() -> None:
     plan = decide(
         [node("n1", cpu=4)],
-        tenants(low("x", "n1", deleting=True)),
+        bound_pods(low("x", "n1", deleting=True)),
         high(block=never("default/a-0")),
     )
 
@@ -173,7 +177,7 @@ def test_a_gang_that_may_not_evict_may_wait_for_pods_that_leave() -> None:
 
 
 def test_with_those_that_leave_fewer_must_go() -> None:
-    held = tenants(low("leaving", "n1", deleting=True), low("x", "n2"), low("y", "n3"))
+    held = bound_pods(low("leaving", "n1", deleting=True), low("x", "n2"), low("y", "n3"))
 
     plan = decide([node(f"n{i}", cpu=4) for i in (1, 2, 3)], held, high(pods=2))
 
@@ -185,7 +189,7 @@ def test_with_those_that_leave_fewer_must_go() -> None:
 
 
 def test_two_gangs_do_not_share_a_victim() -> None:
-    held = tenants(low("x", "n1"), low("y", "n2", priority=2))
+    held = bound_pods(low("x", "n1"), low("y", "n2", priority=2))
 
     plan = decide([node("n1", cpu=4), node("n2", cpu=4)], held, high("a"), high("b", priority=9))
 
@@ -194,13 +198,13 @@ def test_two_gangs_do_not_share_a_victim() -> None:
 
 
 def test_the_second_uses_what_the_victims_of_the_first_leave_over() -> None:
-    plan = decide([node("n1")], tenants(low("x", "n1", cpu=8)), high("a"), high("b", priority=9))
+    plan = decide([node("n1")], bound_pods(low("x", "n1", cpu=8)), high("a"), high("b", priority=9))
 
     assert ({"x"}, {"a-0": "n1", "b-0": "n1"}) == (victims_of(plan), nominations_of(plan))
 
 
 def test_the_second_waits_for_the_victims_of_the_first_and_evicts_nobody_for_it() -> None:
-    held = tenants(low("x", "n1", cpu=8), low("y", "n2", priority=5))
+    held = bound_pods(low("x", "n1", cpu=8), low("y", "n2", priority=5))
 
     plan = decide([node("n1"), node("n2", cpu=4)], held, high("a"), high("b", priority=9))
 
@@ -209,7 +213,7 @@ def test_the_second_waits_for_the_victims_of_the_first_and_evicts_nobody_for_it(
 
 
 def test_a_lower_gang_does_not_take_room_that_is_kept_since_this_cycle() -> None:
-    held = tenants(low("leaving", "n1", cpu=4, deleting=True))
+    held = bound_pods(low("leaving", "n1", cpu=4, deleting=True))
 
     plan = decide([node("n1", cpu=4)], held, high("a"), high("b", priority=9))
 
@@ -220,7 +224,7 @@ def test_a_lower_gang_does_not_take_room_that_is_kept_since_this_cycle() -> None
 def test_the_second_finds_the_surplus_used_up() -> None:
     elastic = [low(f"e-{i}", f"n{i}", gang="e") for i in range(3)]
     nodes = [node(f"n{i}", cpu=4) for i in range(4)]
-    held = tenants(*elastic, low("x", "n3", priority=1), surplus={"e": 1})
+    held = bound_pods(*elastic, low("x", "n3", priority=1), surplus={"e": 1})
 
     plan = decide(nodes, held, high("a"), high("b", priority=9))
 
@@ -231,7 +235,7 @@ def test_the_second_finds_the_surplus_used_up() -> None:
 
 def test_the_second_finds_the_budget_used_up() -> None:
     covered = [low(f"c-{i}", f"n{i}", budgets=["b"]) for i in range(2)]
-    held = tenants(*covered, low("x", "n2", priority=5), allowed={"b": 1})
+    held = bound_pods(*covered, low("x", "n2", priority=5), allowed={"b": 1})
 
     plan = decide([node(f"n{i}", cpu=4) for i in range(3)], held, high("a"), high("b", priority=9))
 
@@ -241,7 +245,7 @@ def test_the_second_finds_the_budget_used_up() -> None:
 
 
 def test_a_preemption_that_is_too_large_leaves_its_like_alone_too() -> None:
-    held = tenants(*(low(f"x-{i}", "n1", cpu=1) for i in range(4)))
+    held = bound_pods(*(low(f"x-{i}", "n1", cpu=1) for i in range(4)))
 
     plan = decide([node("n1", cpu=4)], held, high("a"), high("b"), most_victims=3)
 
@@ -254,7 +258,7 @@ def test_a_gang_that_fits_is_placed_beside_one_that_makes_room() -> None:
     wide = group(gang("a", pods=2, cpu=8, priority=10), gathering=must(SPINE))
     nodes = topology_builders.nodes({"spine-0/block-0": (0, 1), "spine-1/block-1": (2,)}, cpu=8)
 
-    plan = decide(nodes, tenants(low("x", "node-0", cpu=8)), wide, small)
+    plan = decide(nodes, bound_pods(low("x", "node-0", cpu=8)), wide, small)
 
     assert {"a-0", "a-1"} == set(nominations_of(plan))
     assert {"small-0": "node-2"} == nodes_of(plan)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.preemption.eviction_sets import Closures
@@ -12,26 +12,26 @@ from gang_scheduler.scheduler.preemption.victim_costs import Tolls
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
 from support.builders import ask as asks
-from support.builders import gang, gang_key, node, snapshot, tenant, tenants
+from support.builders import bound_pod, bound_pods, gang, gang_key, node, snapshot
 from support.plan_reading import nominations_of, victims_of
 
 GANGS, SIZE = 32, 20
 
 
-def across(gangs: int = GANGS) -> list[Tenant]:
+def across(gangs: int = GANGS) -> list[BoundPod]:
     """Return gangs of 20 one-CPU pods: the first half of them on n0 to n19, the others beyond."""
     return [
-        tenant(f"g{i}-{j}", f"n{j + SIZE * (i >= GANGS // 2)}", gang=f"g{i}", priority=1)
+        bound_pod(f"g{i}-{j}", f"n{j + SIZE * (i >= GANGS // 2)}", gang=f"g{i}", priority=1)
         for i in range(gangs)
         for j in range(SIZE)
     ]
 
 
-def decide(*those: Tenant, surplus: dict[str, int] | None = None) -> Plan:
+def decide(*those: BoundPod, surplus: dict[str, int] | None = None) -> Plan:
     nodes = [node(f"n{i}", cpu=16) for i in range(2 * SIZE)]
     high = gang("high", pods=SIZE, cpu=16, priority=10)
-    held = tenants(*those, surplus=surplus)
-    return schedule(snapshot(nodes, [high], tenants=held), PROFILES["binpack"])
+    held = bound_pods(*those, surplus=surplus)
+    return schedule(snapshot(nodes, [high], bound_pods=held), PROFILES["binpack"])
 
 
 def gangs_of(victims: set[str]) -> set[str]:
@@ -52,17 +52,17 @@ def test_the_half_with_fewer_gangs_goes() -> None:
 
 
 def test_the_half_of_the_lower_priority_goes() -> None:
-    dear = [tenant(f"dear-{j}", f"n{j}", gang="dear", priority=2) for j in range(SIZE)]
+    dear = [bound_pod(f"dear-{j}", f"n{j}", gang="dear", priority=2) for j in range(SIZE)]
 
     plan = decide(*(each for each in across() if each.gang != gang_key("g0")), *dear)
 
     assert {f"g{i}" for i in range(16, 32)} == gangs_of(victims_of(plan))
 
 
-def _closures(*those: Tenant, cpu: int, surplus: dict[str, int] | None = None) -> Closures:
+def _closures(*those: BoundPod, cpu: int, surplus: dict[str, int] | None = None) -> Closures:
     nodes = [node("n1", cpu=4), node("n2", cpu=4)]
-    held = tenants(*those, surplus=surplus)
-    trial = Trial(snapshot(nodes, tenants=held))
+    held = bound_pods(*those, surplus=surplus)
+    trial = Trial(snapshot(nodes, bound_pods=held))
     roster = Roster(Tolls(held, below=9, now=0), trial.nodes)
     everywhere = np.ones(2, dtype=np.bool_)
     slots = Slots(asks(cpu=cpu), everywhere, trial)
@@ -70,14 +70,14 @@ def _closures(*those: Tenant, cpu: int, surplus: dict[str, int] | None = None) -
 
 
 def test_what_is_there_already_takes_nobody() -> None:
-    closures = _closures(tenant("x", "n1", cpu=4), cpu=4)
+    closures = _closures(bound_pod("x", "n1", cpu=4), cpu=4)
 
     assert closures.take(1)
     assert {} == closures.victims
 
 
 def test_a_closure_takes_its_gang_along() -> None:
-    pair = [tenant(f"g-{i}", where, gang="g", cpu=4) for i, where in enumerate(("n1", "n2"))]
+    pair = [bound_pod(f"g-{i}", where, gang="g", cpu=4) for i, where in enumerate(("n1", "n2"))]
     closures = _closures(*pair, cpu=4)
 
     assert closures.take(1)
@@ -85,15 +85,15 @@ def test_a_closure_takes_its_gang_along() -> None:
 
 
 def test_only_so_many_of_an_elastic_gang_go_as_it_takes() -> None:
-    elastic = [tenant(f"g-{i}", "n1", gang="g", cpu=1) for i in range(4)]
-    closures = _closures(*elastic, tenant("x", "n2", cpu=4), cpu=2, surplus={"g": 2})
+    elastic = [bound_pod(f"g-{i}", "n1", gang="g", cpu=1) for i in range(4)]
+    closures = _closures(*elastic, bound_pod("x", "n2", cpu=4), cpu=2, surplus={"g": 2})
 
     assert closures.take(1)
     assert 2 == len(closures.victims)
 
 
 def test_who_frees_nothing_is_not_taken() -> None:
-    closures = _closures(tenant("x", "n1", cpu=4), tenant("y", "n2", cpu=4), cpu=5)
+    closures = _closures(bound_pod("x", "n1", cpu=4), bound_pod("y", "n2", cpu=4), cpu=5)
 
     assert not closures.take(1)
     assert {} == closures.victims

@@ -1,11 +1,11 @@
-"""Tenants that go together."""
+"""Bound pods that go together."""
 
 from gang_scheduler.scheduler.preemption.eviction_units import NOBODY, Loss, room_of
-from support.builders import node, snapshot, tenant
+from support.builders import bound_pod, node, snapshot
 
 NODES = snapshot([node("n1"), node("n2")]).nodes
-PAIR = [tenant(f"g-{i}", "n1", gang="g", cpu=2, priority=i) for i in range(2)]
-THIRD = tenant("g-2", "n2", gang="g", cpu=1)
+PAIR = [bound_pod(f"g-{i}", "n1", gang="g", cpu=2, priority=i) for i in range(2)]
+THIRD = bound_pod("g-2", "n2", gang="g", cpu=1)
 
 
 def cpus(*losses: Loss) -> dict[int, int]:
@@ -15,8 +15,8 @@ def cpus(*losses: Loss) -> dict[int, int]:
     return dict(zip(rows.tolist(), cores.tolist(), strict=True))
 
 
-def test_a_loss_sums_up_its_tenants() -> None:
-    late = tenant("g-2", "n1", gang="g", priority=7, started_at=90, budgets=["b", "c"])
+def test_a_loss_sums_up_its_bound_pods() -> None:
+    late = bound_pod("g-2", "n1", gang="g", priority=7, started_at=90, budgets=["b", "c"])
     loss = Loss([*PAIR, late], now=100)
 
     assert (3, 3, 7, 10) == (len(loss), loss.going, loss.highest_priority, loss.lost_work)
@@ -25,7 +25,7 @@ def test_a_loss_sums_up_its_tenants() -> None:
 
 
 def test_who_is_marked_counts_for_nothing_but_his_room() -> None:
-    loss = Loss([tenant("x", "n1", marked=True, started_at=1, budgets=["b"])], now=100)
+    loss = Loss([bound_pod("x", "n1", marked=True, started_at=1, budgets=["b"])], now=100)
 
     assert (1, 0, NOBODY, 0) == (len(loss), loss.going, loss.highest_priority, loss.lost_work)
     assert ({}, [0]) == (loss.covered, loss.room(NODES).rows.tolist())
@@ -37,5 +37,5 @@ def test_what_is_left_on_a_node_is_added_up() -> None:
 
 
 def test_nodes_that_do_not_exist_leave_nothing() -> None:
-    assert {} == cpus(Loss([tenant("x", "gone")], now=0))
+    assert {} == cpus(Loss([bound_pod("x", "gone")], now=0))
     assert {} == cpus()

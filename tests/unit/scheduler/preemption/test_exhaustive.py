@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.scheduler.effort import MOST_LOOKS, PART, Effort
 from gang_scheduler.scheduler.placement.counting import Floors
 from gang_scheduler.scheduler.preemption import choices, exhaustive
@@ -15,7 +15,7 @@ from gang_scheduler.scheduler.preemption.eviction_units import Loss
 from gang_scheduler.scheduler.preemption.exhaustive import LOOKS, Answer, Problem
 from gang_scheduler.scheduler.preemption.needs import Needs
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls
-from support.builders import amounts, gang_key, node, snapshot, tenant, tenants
+from support.builders import amounts, bound_pod, bound_pods, gang_key, node, snapshot
 
 NOW = 1000
 
@@ -24,7 +24,7 @@ NOW = 1000
 class Nodes:
     """Nodes with no CPU free, on which so many members are to have room of so many CPUs each."""
 
-    held: tuple[Tenant, ...]
+    held: tuple[BoundPod, ...]
     cpu: int
     members: int = 1
     surplus: int = 0
@@ -35,8 +35,8 @@ class Nodes:
 
     def answer(self) -> Answer:
         """Return the answer, and keep what it cost in `spent`."""
-        full = tenants(*self.held, surplus={"elastic": self.surplus})
-        nodes = snapshot([node(name, cpu=64) for name in self.names], tenants=full).nodes
+        full = bound_pods(*self.held, surplus={"elastic": self.surplus})
+        nodes = snapshot([node(name, cpu=64) for name in self.names], bound_pods=full).nodes
         tolls, there = Tolls(full, below=9, now=NOW), np.arange(len(nodes))
         everywhere = np.ones(len(nodes), dtype=np.bool_)
         floors = Floors(np.array([nodes.vector(amounts(cpu=self.cpu))]), [self.members])
@@ -71,11 +71,11 @@ class Nodes:
 
 
 def _names(losses: Collection[Loss]) -> set[str]:
-    return {each.pod.name for loss in losses for each in loss.tenants}
+    return {each.pod.name for loss in losses for each in loss.bound_pods}
 
 
-def singles(*cpu: int) -> tuple[Tenant, ...]:
-    return tuple(tenant(f"x-{i}", "n1", cpu=each) for i, each in enumerate(cpu))
+def singles(*cpu: int) -> tuple[BoundPod, ...]:
+    return tuple(bound_pod(f"x-{i}", "n1", cpu=each) for i, each in enumerate(cpu))
 
 
 def test_one_that_suffices_goes_rather_than_two() -> None:
@@ -83,13 +83,13 @@ def test_one_that_suffices_goes_rather_than_two() -> None:
 
 
 def test_a_gang_of_four_goes_rather_than_two_single_pods() -> None:
-    whole = [tenant(f"g-{i}", "n1", gang="g", cpu=2) for i in range(4)]
+    whole = [bound_pod(f"g-{i}", "n1", gang="g", cpu=2) for i in range(4)]
 
     assert {f"g-{i}" for i in range(4)} == Nodes((*singles(4, 4), *whole), cpu=8).victims()
 
 
 def test_surplus_goes_rather_than_all_of_an_elastic_gang() -> None:
-    elastic = [tenant(f"e-{i}", "n1", gang="elastic", cpu=2, started_at=i) for i in range(1, 5)]
+    elastic = [bound_pod(f"e-{i}", "n1", gang="elastic", cpu=2, started_at=i) for i in range(1, 5)]
 
     assert {"e-3", "e-4"} == Nodes(tuple(elastic), cpu=4, surplus=2).victims()
     assert {"e-1", "e-2", "e-3", "e-4"} == Nodes(tuple(elastic), cpu=6, surplus=2).victims()
@@ -140,7 +140,7 @@ def test_places_enough_are_not_enough_where_more_than_room_counts() -> None:
 
 
 def test_who_is_needed_stays_though_all_would_not_fit_without() -> None:
-    held = (tenant("a", "n1", cpu=4), tenant("needed", "n1", cpu=4))
+    held = (bound_pod("a", "n1", cpu=4), bound_pod("needed", "n1", cpu=4))
 
     found = Nodes(held, cpu=4, needed=["needed"], fits=lambda gone: "needed" not in gone)
 
@@ -148,14 +148,14 @@ def test_who_is_needed_stays_though_all_would_not_fit_without() -> None:
 
 
 def test_who_is_needed_goes_where_that_is_cheapest() -> None:
-    held = (tenant("a", "n1", cpu=4, priority=5), tenant("needed", "n1", cpu=4))
+    held = (bound_pod("a", "n1", cpu=4, priority=5), bound_pod("needed", "n1", cpu=4))
 
     assert {"needed"} == Nodes(held, cpu=4, needed=["needed"]).victims()
 
 
 def test_of_pods_that_leave_the_same_room_few_sets_are_looked_at() -> None:
     racked = tuple(
-        tenant(f"p-{i}-{j}", f"n{i}", cpu=4, started_at=(7 * i + 3 * j) % 11 + 1)
+        bound_pod(f"p-{i}-{j}", f"n{i}", cpu=4, started_at=(7 * i + 3 * j) % 11 + 1)
         for i in range(8)
         for j in range(2)
     )
@@ -171,7 +171,7 @@ def hard(seed: int) -> Nodes:
     """Return sixteen gangs and single pods across five nodes, none like another."""
     dice = Random(seed)  # noqa: S311 - the same every time.
     held = [
-        tenant(
+        bound_pod(
             f"p-{i}",
             f"n{i % 5}",
             gang=f"g-{i if i < 8 else dice.randrange(16)}",

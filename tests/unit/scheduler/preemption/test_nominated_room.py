@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gang_scheduler.model.bound_pods import Tenant, Tenants
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
@@ -15,7 +15,7 @@ from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.preemption.nominated_room import Reservations
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
-from support.builders import gang, gang_key, node, pod, snapshot, tenant, tenants
+from support.builders import bound_pod, bound_pods, gang, gang_key, node, pod, snapshot
 from support.plan_reading import (
     gangs_placed,
     nodes_of,
@@ -31,11 +31,11 @@ IS_UNDER_WAY = PreemptionBlock(BlockCause.UNDER_WAY)
 def decide(
     nodes: Sequence[Node],
     *gangs: Gang,
-    held: Tenants | None = None,
+    held: BoundPods | None = None,
     kept: Sequence[Nominated] = (),
     rules: PreemptionRules | None = None,
 ) -> Plan:
-    seen = snapshot(nodes, gangs, tenants=held or tenants(), nominated=kept)
+    seen = snapshot(nodes, gangs, bound_pods=held or bound_pods(), nominated=kept)
     return schedule(seen, replace(PROFILES["binpack"], preemption=rules or PreemptionRules()))
 
 
@@ -60,8 +60,8 @@ def elsewhere(where: str, *, priority: int = 10) -> Nominated:
     return Nominated(kept, gang_key("kept"), priority)
 
 
-def low(name: str, where: str, *, priority: int = 1, deleting: bool = False) -> Tenant:
-    return tenant(name, where, cpu=4, priority=priority, deleting=deleting)
+def low(name: str, where: str, *, priority: int = 1, deleting: bool = False) -> BoundPod:
+    return bound_pod(name, where, cpu=4, priority=priority, deleting=deleting)
 
 
 def displaced(plan: Plan) -> list[str]:
@@ -83,7 +83,7 @@ def test_a_nominated_gang_goes_where_it_is_nominated() -> None:
 
 
 def test_it_waits_on_while_its_room_is_not_free() -> None:
-    plan = decide(four("n1"), to("n1"), held=tenants(low("x", "n1", deleting=True)))
+    plan = decide(four("n1"), to("n1"), held=bound_pods(low("x", "n1", deleting=True)))
 
     assert {"a": "WaitingForVictims"} == reasons(plan)
     assert [diagnosis.UNDER_WAY] == [said_of(each) for each in plan.refused]
@@ -91,26 +91,26 @@ def test_it_waits_on_while_its_room_is_not_free() -> None:
 
 
 def test_it_waits_for_victims_that_are_marked_and_not_yet_deleted() -> None:
-    marked = tenant("x", "n1", cpu=4, priority=1, marked=True)
+    marked = bound_pod("x", "n1", cpu=4, priority=1, marked=True)
 
-    plan = decide(four("n1"), to("n1", block=IS_UNDER_WAY), held=tenants(marked))
+    plan = decide(four("n1"), to("n1", block=IS_UNDER_WAY), held=bound_pods(marked))
 
     assert {"a": "WaitingForVictims"} == reasons(plan)
     assert () == plan.preemptions
 
 
 def test_the_room_of_one_that_waits_stays_kept() -> None:
-    marked = tenant("x", "n1", cpu=4, priority=1, marked=True)
+    marked = bound_pod("x", "n1", cpu=4, priority=1, marked=True)
     nodes, waiting = [node("n1", cpu=8)], to("n1", "n1", block=IS_UNDER_WAY)
 
-    plan = decide(nodes, waiting, one("b"), held=tenants(marked))
+    plan = decide(nodes, waiting, one("b"), held=bound_pods(marked))
 
     assert {} == nodes_of(plan)
     assert "Unschedulable" == reasons(plan)["b"]
 
 
 def test_it_takes_other_room_that_is_free() -> None:
-    plan = decide(four("n1", "n2"), to("n1"), held=tenants(low("x", "n1")))
+    plan = decide(four("n1", "n2"), to("n1"), held=bound_pods(low("x", "n1")))
 
     assert {"a-0": "n2"} == nodes_of(plan)
 
@@ -123,29 +123,29 @@ def test_a_nomination_to_a_node_that_is_gone_is_worth_nothing() -> None:
 
 def test_planned_again_it_stays_where_victims_are_marked() -> None:
     cheap = low("cheap", "n1")
-    marked = tenant("marked", "n2", cpu=4, priority=9, marked=True)
+    marked = bound_pod("marked", "n2", cpu=4, priority=9, marked=True)
 
-    plan = decide(four("n1", "n2"), to("n2"), held=tenants(cheap, marked))
+    plan = decide(four("n1", "n2"), to("n2"), held=bound_pods(cheap, marked))
 
     assert ({"marked"}, {"a-0": "n2"}) == (victims_of(plan), nominations_of(plan))
 
 
 def test_it_stays_where_marks_say_that_its_plan_had_begun() -> None:
     cheap = low("cheap", "n1")
-    marked = tenant("marked", "n2", cpu=2, priority=1, marked=True)
-    other = tenant("other", "n2", cpu=2, priority=9)
+    marked = bound_pod("marked", "n2", cpu=2, priority=1, marked=True)
+    other = bound_pod("other", "n2", cpu=2, priority=9)
 
-    plan = decide(four("n1", "n2"), to("n2"), held=tenants(cheap, marked, other))
+    plan = decide(four("n1", "n2"), to("n2"), held=bound_pods(cheap, marked, other))
 
     assert ({"marked", "other"}, {"a-0": "n2"}) == (victims_of(plan), nominations_of(plan))
 
 
 def test_what_must_stay_there_sends_it_elsewhere() -> None:
     cheap = low("cheap", "n1")
-    marked = tenant("marked", "n2", cpu=2, priority=1, marked=True)
-    equal = tenant("equal", "n2", cpu=2, priority=10)
+    marked = bound_pod("marked", "n2", cpu=2, priority=1, marked=True)
+    equal = bound_pod("equal", "n2", cpu=2, priority=10)
 
-    plan = decide(four("n1", "n2"), to("n2"), held=tenants(cheap, marked, equal))
+    plan = decide(four("n1", "n2"), to("n2"), held=bound_pods(cheap, marked, equal))
 
     assert ({"cheap"}, {"a-0": "n1"}) == (victims_of(plan), nominations_of(plan))
 
@@ -153,7 +153,7 @@ def test_what_must_stay_there_sends_it_elsewhere() -> None:
 def test_a_gang_that_waits_for_the_room_of_others_does_not_move_to_other_such_room() -> None:
     leaving = [low("x", "n1", deleting=True), low("y", "n2", deleting=True)]
 
-    plan = decide(four("n1", "n2"), to("n2"), held=tenants(*leaving))
+    plan = decide(four("n1", "n2"), to("n2"), held=bound_pods(*leaving))
 
     assert ({"a": "WaitingForVictims"}, ()) == (reasons(plan), plan.preemptions)
 
@@ -194,7 +194,7 @@ def test_a_higher_gang_takes_kept_room_where_there_is_no_other() -> None:
 
 
 def test_a_higher_gang_evicts_beside_kept_room_where_that_costs_the_same() -> None:
-    held = tenants(low("x", "n1"), low("y", "n2"))
+    held = bound_pods(low("x", "n1"), low("y", "n2"))
 
     plan = decide(four("n1", "n2"), one("top", priority=20), held=held, kept=[elsewhere("n1")])
 
@@ -203,7 +203,7 @@ def test_a_higher_gang_evicts_beside_kept_room_where_that_costs_the_same() -> No
 
 
 def test_a_higher_gang_takes_kept_room_before_it_evicts_the_dearer() -> None:
-    held = tenants(low("x", "n1"), low("dear", "n2", priority=15))
+    held = bound_pods(low("x", "n1"), low("dear", "n2", priority=15))
 
     plan = decide(four("n1", "n2"), one("top", priority=20), held=held, kept=[elsewhere("n1")])
 
@@ -212,7 +212,7 @@ def test_a_higher_gang_takes_kept_room_before_it_evicts_the_dearer() -> None:
 
 
 def test_a_higher_gang_takes_free_room_that_is_kept_rather_than_evict() -> None:
-    held = tenants(low("x", "n2"))
+    held = bound_pods(low("x", "n2"))
 
     plan = decide(four("n1", "n2"), one("top", priority=20), held=held, kept=[elsewhere("n1")])
 
@@ -221,7 +221,7 @@ def test_a_higher_gang_takes_free_room_that_is_kept_rather_than_evict() -> None:
 
 
 def test_the_loser_plans_again_in_the_same_cycle() -> None:
-    nodes, held = four("n1", "n2"), tenants(low("x", "n2"))
+    nodes, held = four("n1", "n2"), bound_pods(low("x", "n2"))
 
     plan = decide(nodes, one("top", priority=20), to("n1"), held=held)
 
@@ -230,10 +230,10 @@ def test_the_loser_plans_again_in_the_same_cycle() -> None:
 
 
 def test_a_plan_that_is_too_large_displaces_nobody() -> None:
-    crowd = [tenant(f"x-{i}", "n1", cpu=1, priority=1) for i in range(8)]
+    crowd = [bound_pod(f"x-{i}", "n1", cpu=1, priority=1) for i in range(8)]
     nodes = [node("n1", cpu=8), node("n2", cpu=4)]
     wide, small = one("top", priority=20, cpu=8), one("next", priority=19)
-    held, rules = tenants(*crowd, low("y", "n2")), PreemptionRules(most_victims=3)
+    held, rules = bound_pods(*crowd, low("y", "n2")), PreemptionRules(most_victims=3)
 
     plan = decide(nodes, wide, small, held=held, kept=[elsewhere("n1")], rules=rules)
 

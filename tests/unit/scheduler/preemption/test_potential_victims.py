@@ -4,30 +4,30 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, Roster, Weighed
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls
-from support.builders import ask, node, snapshot, tenant, tenants
+from support.builders import ask, bound_pod, bound_pods, node, snapshot
 
 EVERYWHERE = np.ones(2, dtype=np.bool_)
 ALL = Pool(highest=9)
 FREE = np.zeros((2, 1), dtype=np.int64)
-LOW, DEAR = tenant("low", "n1", priority=1), tenant("dear", "n1", priority=5)
-GUARDED = tenant("guarded", "n2", priority=2, budgets=["b"])
-PAIR = [tenant(f"pair-{i}", f"n{i + 1}", gang="pair", priority=3) for i in range(2)]
+LOW, DEAR = bound_pod("low", "n1", priority=1), bound_pod("dear", "n1", priority=5)
+GUARDED = bound_pod("guarded", "n2", priority=2, budgets=["b"])
+PAIR = [bound_pod(f"pair-{i}", f"n{i + 1}", gang="pair", priority=3) for i in range(2)]
 
 
 def table() -> NodeTable:
     return snapshot([node("n1"), node("n2")]).nodes
 
 
-def roster(*those: Tenant, surplus: dict[str, int] | None = None) -> Roster:
-    held = tenants(*those, surplus=surplus, allowed={"b": 5})
+def roster(*those: BoundPod, surplus: dict[str, int] | None = None) -> Roster:
+    held = bound_pods(*those, surplus=surplus, allowed={"b": 5})
     return Roster(Tolls(held, below=9, now=0), table())
 
 
-def names(those: Iterable[Tenant]) -> list[str]:
+def names(those: Iterable[BoundPod]) -> list[str]:
     return [each.pod.name for each in those]
 
 
@@ -47,7 +47,7 @@ def test_a_pool_has_those_up_to_a_price_and_within_budgets() -> None:
 
 
 def test_who_is_on_no_node_that_exists_is_in_no_pool() -> None:
-    found = roster(LOW, tenant("lost", "gone"))
+    found = roster(LOW, bound_pod("lost", "gone"))
 
     assert ["low"] == of(found, ALL)
     assert [1] == [int(share.counts.sum()) for share in found.shares(found.there)]
@@ -61,7 +61,7 @@ def test_the_cheapest_on_a_node_come_first() -> None:
 
 
 def test_the_room_of_a_class_is_one_share() -> None:
-    found = roster(*(tenant(f"x-{i}", f"n{1 + i // 2}", cpu=2) for i in range(3)))
+    found = roster(*(bound_pod(f"x-{i}", f"n{1 + i // 2}", cpu=2) for i in range(3)))
 
     (share,) = found.shares(found.there)
 
@@ -77,7 +77,7 @@ def test_who_has_left_is_in_no_pool_and_on_no_node() -> None:
 
 
 def test_who_may_go_no_more_without_those_that_left_is_in_no_pool_either() -> None:
-    high = tenant("pair-2", "n1", gang="pair", priority=10)
+    high = bound_pod("pair-2", "n1", gang="pair", priority=10)
     found = roster(LOW, *PAIR, high, surplus={"pair": 1})
     found.leave(PAIR[:1])
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
-from gang_scheduler.model.bound_pods import Tenant, Tenants
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.topology_request import Gathering
 from gang_scheduler.model.nodes import Node
@@ -15,7 +15,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders
-from support.builders import gang, group, node, pod, snapshot, tenant, tenants
+from support.builders import bound_pod, bound_pods, gang, group, node, pod, snapshot
 from support.call_counts import Calls, calls_of
 from support.plan_reading import nodes_of, nominations_of, reasons, said_of, victims_of
 from support.topology_builders import BLOCK, SCHEME, SPINE, TWELVE, must, prefer
@@ -24,23 +24,25 @@ NOW = 10_000
 EXHAUSTIVE = "exhaustive.cheapest"
 
 
-def decide(nodes: Sequence[Node], held: Tenants, *gangs: Gang | GangGroup, **rules: Any) -> Plan:
+def decide(nodes: Sequence[Node], held: BoundPods, *gangs: Gang | GangGroup, **rules: Any) -> Plan:
     profile = replace(PROFILES["binpack"], preemption=PreemptionRules(**rules))
-    return schedule(snapshot(nodes, gangs, schemes=[SCHEME], tenants=held, taken_at=NOW), profile)
+    return schedule(
+        snapshot(nodes, gangs, schemes=[SCHEME], bound_pods=held, taken_at=NOW), profile
+    )
 
 
-def twelve(*busy: int, priority: int = 1000) -> tuple[list[Node], Tenants]:
+def twelve(*busy: int, priority: int = 1000) -> tuple[list[Node], BoundPods]:
     """Return twelve nodes, of which some are full."""
-    full = (tenant(f"low-{i}", f"node-{i}", cpu=8, priority=priority) for i in busy)
-    return topology_builders.nodes(TWELVE, cpu=8), tenants(*full)
+    full = (bound_pod(f"low-{i}", f"node-{i}", cpu=8, priority=priority) for i in busy)
+    return topology_builders.nodes(TWELVE, cpu=8), bound_pods(*full)
 
 
 def four(gathering: Gathering | None, *, pods: int = 4) -> GangGroup:
     return group(gang("a", pods=pods, cpu=8, priority=1_000_000), gathering=gathering)
 
 
-def low(name: str, where: str, *, cpu: int = 4, priority: int = 1, **others: Any) -> Tenant:
-    return tenant(name, where, cpu=cpu, priority=priority, **others)
+def low(name: str, where: str, *, cpu: int = 4, priority: int = 1, **others: Any) -> BoundPod:
+    return bound_pod(name, where, cpu=cpu, priority=priority, **others)
 
 
 def high(*, pods: int = 1, cpu: int = 4) -> Gang:
@@ -91,7 +93,7 @@ def test_of_equal_domains_the_one_with_the_least_left_over() -> None:
 
 def test_all_gangs_of_a_group_are_nominated_or_none() -> None:
     one, other = (gang(name, pods=2, cpu=8, priority=10) for name in "ab")
-    nodes, held = [node(f"n{i}") for i in range(4)], tenants(low("x", "n0"), low("y", "n3"))
+    nodes, held = [node(f"n{i}") for i in range(4)], bound_pods(low("x", "n0"), low("y", "n3"))
 
     plan = decide(nodes, held, group(one, other))
 
@@ -105,20 +107,20 @@ def test_all_gangs_of_a_group_are_nominated_or_none() -> None:
 
 def test_only_lower_priorities_go() -> None:
     nodes = [node("n1"), node("n2")]
-    held = tenants(low("equal", "n1", priority=10), low("lower", "n2", priority=9))
+    held = bound_pods(low("equal", "n1", priority=10), low("lower", "n2", priority=9))
 
     assert {"lower"} == victims_of(decide(nodes, held, high(cpu=8)))
 
 
 def test_who_is_protected_stays() -> None:
-    plan = decide([node("n1")], tenants(low("kept", "n1", evictable=False)), high(cpu=8))
+    plan = decide([node("n1")], bound_pods(low("kept", "n1", evictable=False)), high(cpu=8))
 
     assert set() == victims_of(plan)
     assert {"a": "Unschedulable"} == reasons(plan)
 
 
 def test_gangs_go_whole() -> None:
-    held = tenants(*(low(f"g-{i}", f"n{i}", gang="g") for i in range(3)))
+    held = bound_pods(*(low(f"g-{i}", f"n{i}", gang="g") for i in range(3)))
 
     plan = decide([node(f"n{i}", cpu=4) for i in range(3)], held, high())
 
@@ -126,7 +128,7 @@ def test_gangs_go_whole() -> None:
 
 
 def test_a_gang_with_a_member_that_stays_stays_whole() -> None:
-    held = tenants(low("g-0", "n1", gang="g"), low("g-1", "n2", gang="g", evictable=False))
+    held = bound_pods(low("g-0", "n1", gang="g"), low("g-1", "n2", gang="g", evictable=False))
 
     plan = decide([node("n1", cpu=4), node("n2", cpu=4)], held, high())
 
@@ -136,7 +138,7 @@ def test_a_gang_with_a_member_that_stays_stays_whole() -> None:
 def test_the_surplus_of_elastic_gangs_goes_first() -> None:
     rigid = [low("rigid-0", "n1", gang="rigid")]
     elastic = [low(f"elastic-{i}", "n2", cpu=2, gang="elastic") for i in range(4)]
-    held = tenants(*rigid, *elastic, surplus={"elastic": 2})
+    held = bound_pods(*rigid, *elastic, surplus={"elastic": 2})
 
     plan = decide([node("n1", cpu=4), node("n2", cpu=8)], held, high())
 
@@ -147,7 +149,7 @@ def test_the_surplus_of_elastic_gangs_goes_first() -> None:
 def test_beyond_its_surplus_an_elastic_gang_goes_whole() -> None:
     elastic = [low(f"g-{i}", "n1", cpu=2, gang="g") for i in range(4)]
 
-    plan = decide([node("n1", cpu=8)], tenants(*elastic, surplus={"g": 1}), high())
+    plan = decide([node("n1", cpu=8)], bound_pods(*elastic, surplus={"g": 1}), high())
 
     assert {"g-0", "g-1", "g-2", "g-3"} == victims_of(plan)
 
@@ -156,7 +158,9 @@ def test_the_lower_priority_goes_however_many_they_are() -> None:
     many = [low(f"many-{i}", "n1", cpu=1, priority=1) for i in range(4)]
 
     plan = decide(
-        [node("n1", cpu=4), node("n2", cpu=4)], tenants(*many, low("one", "n2", priority=2)), high()
+        [node("n1", cpu=4), node("n2", cpu=4)],
+        bound_pods(*many, low("one", "n2", priority=2)),
+        high(),
     )
 
     assert {f"many-{i}" for i in range(4)} == victims_of(plan)
@@ -167,19 +171,19 @@ def test_one_gang_goes_rather_than_two() -> None:
     several = [low("a-0", "n1", cpu=2), low("b-0", "n1", cpu=2)]
     together = [low(f"g-{i}", "n2", cpu=1, gang="g") for i in range(4)]
 
-    plan = decide(nodes, tenants(*several, *together), high())
+    plan = decide(nodes, bound_pods(*several, *together), high())
 
     assert {f"g-{i}" for i in range(4)} == victims_of(plan)
 
 
 def test_the_least_work_is_lost() -> None:
-    held = tenants(low("old", "n1", started_at=1), low("new", "n2", started_at=NOW - 1))
+    held = bound_pods(low("old", "n1", started_at=1), low("new", "n2", started_at=NOW - 1))
 
     assert {"new"} == victims_of(decide([node("n1", cpu=4), node("n2", cpu=4)], held, high()))
 
 
 def test_who_need_not_go_is_put_back() -> None:
-    held = tenants(*(low(f"p-{i}", "n1", cpu=i, priority=i) for i in (1, 2, 5)))
+    held = bound_pods(*(low(f"p-{i}", "n1", cpu=i, priority=i) for i in (1, 2, 5)))
 
     assert {"p-1", "p-5"} == victims_of(decide([node("n1")], held, high(cpu=6)))
 
@@ -189,7 +193,7 @@ def test_surplus_makes_nobody_go() -> None:
     elastic = gang("a", members=members, min_member=2, priority=10)
     nodes = [node("n1"), node("n2", cpu=4)]
 
-    plan = decide(nodes, tenants(low("x", "n2")), elastic)
+    plan = decide(nodes, bound_pods(low("x", "n2")), elastic)
 
     assert {"a-0": "n1", "a-1": "n1"} == nodes_of(plan)
     assert set() == victims_of(plan)
@@ -198,7 +202,9 @@ def test_surplus_makes_nobody_go() -> None:
 def test_only_the_quorum_is_nominated() -> None:
     members = [pod(f"a-{i}", gang="a", cpu=4, priority=10) for i in range(4)]
     elastic = gang("a", members=members, min_member=2, priority=10)
-    held = tenants(*(low(f"x-{i}", "n1") for i in range(2)), *(low(f"y-{i}", "n2") for i in (0, 1)))
+    held = bound_pods(
+        *(low(f"x-{i}", "n1") for i in range(2)), *(low(f"y-{i}", "n2") for i in (0, 1))
+    )
 
     plan = decide([node("n1"), node("n2")], held, elastic)
 
@@ -206,7 +212,7 @@ def test_only_the_quorum_is_nominated() -> None:
 
 
 def test_who_is_marked_costs_nothing() -> None:
-    held = tenants(low("cheap", "n1", priority=1), low("marked", "n2", priority=9, marked=True))
+    held = bound_pods(low("cheap", "n1", priority=1), low("marked", "n2", priority=9, marked=True))
 
     assert {"marked"} == victims_of(decide([node("n1", cpu=4), node("n2", cpu=4)], held, high()))
 
@@ -215,26 +221,28 @@ def test_who_is_marked_costs_nothing() -> None:
 
 
 def test_a_budget_diverts_the_choice() -> None:
-    held = tenants(low("covered", "n1", priority=1, budgets=["b"]), low("free", "n2", priority=9))
+    held = bound_pods(
+        low("covered", "n1", priority=1, budgets=["b"]), low("free", "n2", priority=9)
+    )
 
     assert {"free"} == victims_of(decide([node("n1", cpu=4), node("n2", cpu=4)], held, high()))
 
 
 def test_what_a_budget_allows_goes() -> None:
     covered = low("covered", "n1", priority=1, budgets=["b"])
-    held = tenants(covered, low("free", "n2", priority=9), allowed={"b": 1})
+    held = bound_pods(covered, low("free", "n2", priority=9), allowed={"b": 1})
 
     assert {"covered"} == victims_of(decide([node("n1", cpu=4), node("n2", cpu=4)], held, high()))
 
 
 def test_a_budget_is_exceeded_where_nothing_else_helps() -> None:
-    held = tenants(low("covered", "n1", budgets=["b"]))
+    held = bound_pods(low("covered", "n1", budgets=["b"]))
 
     assert {"covered"} == victims_of(decide([node("n1", cpu=4)], held, high()))
 
 
 def test_a_budget_is_never_exceeded_where_that_is_the_rule() -> None:
-    held = tenants(low("covered", "n1", budgets=["b"]))
+    held = bound_pods(low("covered", "n1", budgets=["b"]))
 
     plan = decide([node("n1", cpu=4)], held, high(), within_budgets=True)
 
@@ -243,7 +251,7 @@ def test_a_budget_is_never_exceeded_where_that_is_the_rule() -> None:
 
 
 def test_within_budgets_another_choice_is_still_found() -> None:
-    held = tenants(low("covered", "n1", budgets=["b"]), low("free", "n2", priority=9))
+    held = bound_pods(low("covered", "n1", budgets=["b"]), low("free", "n2", priority=9))
 
     plan = decide([node("n1", cpu=4), node("n2", cpu=4)], held, high(), within_budgets=True)
 
@@ -251,7 +259,7 @@ def test_within_budgets_another_choice_is_still_found() -> None:
 
 
 def test_a_pod_under_two_exhausted_budgets_is_no_dearer_than_one_under_one() -> None:
-    held = tenants(
+    held = bound_pods(
         low("both", "n1", priority=1, budgets=["b", "c"]),
         low("one", "n2", priority=5, budgets=["d"]),
     )
@@ -271,7 +279,7 @@ def test_domains_that_are_alike_are_judged_once() -> None:
 
 def test_a_domain_that_costs_more_at_least_is_not_searched() -> None:
     nodes, _ = twelve()
-    held = tenants(*(low(f"low-{i}", f"node-{i}", cpu=8, priority=i // 5) for i in range(12)))
+    held = bound_pods(*(low(f"low-{i}", f"node-{i}", cpu=8, priority=i // 5) for i in range(12)))
 
     plan, calls = counted(nodes, held, four(must(SPINE)))
 
@@ -298,7 +306,7 @@ def test_a_gang_for_which_no_looks_are_left_waits_and_says_so() -> None:
     assert said_of(plan.refused[0]).startswith("the search was cut off before it found pods")
 
 
-def unlike_each_other(number: int) -> tuple[list[Node], Tenants]:
+def unlike_each_other(number: int) -> tuple[list[Node], BoundPods]:
     """Return five nodes full of gangs of two across them, none like another."""
     held = [
         low(f"g-{i}-{j}", f"n{(i + j) % 5}", gang=f"g-{i}", cpu=1 + (i + j) % 2, priority=i % 3)
@@ -308,10 +316,10 @@ def unlike_each_other(number: int) -> tuple[list[Node], Tenants]:
     asked = {f"n{k}": 0 for k in range(5)}
     for each in held:
         asked[each.pod.node] += dict(each.pod.ask.requests)["cpu"] // 1000
-    return [node(name, cpu=cpu) for name, cpu in asked.items()], tenants(*held)
+    return [node(name, cpu=cpu) for name, cpu in asked.items()], bound_pods(*held)
 
 
-def counted(nodes: Sequence[Node], held: Tenants, wanted: GangGroup) -> tuple[Plan, Calls]:
+def counted(nodes: Sequence[Node], held: BoundPods, wanted: GangGroup) -> tuple[Plan, Calls]:
     plans: list[Plan] = []
     calls = calls_of(lambda: plans.append(decide(nodes, held, wanted)))
     return plans[0], calls
@@ -321,7 +329,7 @@ def counted(nodes: Sequence[Node], held: Tenants, wanted: GangGroup) -> tuple[Pl
 
 
 def test_a_plan_with_too_many_victims_is_not_made() -> None:
-    held = tenants(*(low(f"x-{i}", "n1", cpu=1) for i in range(4)))
+    held = bound_pods(*(low(f"x-{i}", "n1", cpu=1) for i in range(4)))
 
     plan = decide([node("n1", cpu=4)], held, high(), most_victims=3)
 
@@ -330,16 +338,16 @@ def test_a_plan_with_too_many_victims_is_not_made() -> None:
 
 
 def test_a_plan_with_as_many_victims_as_are_allowed_is_made() -> None:
-    held = tenants(*(low(f"x-{i}", "n1", cpu=1) for i in range(4)))
+    held = bound_pods(*(low(f"x-{i}", "n1", cpu=1) for i in range(4)))
 
     assert 4 == len(victims_of(decide([node("n1", cpu=4)], held, high(), most_victims=4)))
 
 
 def test_priorities_that_differ_by_too_little_stay() -> None:
-    held = tenants(low("near", "n1", priority=6), low("far", "n2", priority=5))
+    held = bound_pods(low("near", "n1", priority=6), low("far", "n2", priority=5))
 
     plan = decide([node("n1", cpu=4), node("n2", cpu=4)], held, high(), min_difference=5)
 
     assert {"far"} == victims_of(plan)
-    near = tenants(low("near", "n1", priority=6))
+    near = bound_pods(low("near", "n1", priority=6))
     assert set() == victims_of(decide([node("n1", cpu=4)], near, high(), min_difference=5))

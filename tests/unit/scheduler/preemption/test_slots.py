@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.scheduler.preemption.eviction_units import Loss
 from gang_scheduler.scheduler.preemption.slots import MOST, Slots
 from gang_scheduler.scheduler.trial import Share, Trial
-from support.builders import ask, node, snapshot, tenant, tenants
+from support.builders import ask, bound_pod, bound_pods, node, snapshot
 
-X = tenant("x", "n1", cpu=3)
-Y = tenant("y", "n2", cpu=4)
+X = bound_pod("x", "n1", cpu=3)
+Y = bound_pod("y", "n2", cpu=4)
 
 
 def slots(
@@ -20,15 +20,15 @@ def slots(
     cpu: int = 2,
     opened: tuple[bool, bool] = (True, True),
     pods: int = 1,
-    held: Sequence[Tenant] = (X, Y),
+    held: Sequence[BoundPod] = (X, Y),
 ) -> Slots:
     """Return the slots of two nodes of four CPUs, with x and y on them."""
     nodes = [node("n1", cpu=4), node("n2", cpu=4)]
-    trial = Trial(snapshot(nodes, tenants=tenants(*held)))
+    trial = Trial(snapshot(nodes, bound_pods=bound_pods(*held)))
     return Slots(ask(cpu=cpu, pods=pods), np.array(opened), trial)
 
 
-def those(*victims: Tenant) -> list[Loss]:
+def those(*victims: BoundPod) -> list[Loss]:
     return [Loss([each], now=0) for each in victims]
 
 
@@ -72,7 +72,7 @@ def test_room_that_would_be_left_makes_slots() -> None:
 
 
 def test_two_that_leave_one_node_leave_it_together() -> None:
-    pair = [tenant(f"x-{i}", "n1", cpu=2) for i in range(2)]
+    pair = [bound_pod(f"x-{i}", "n1", cpu=2) for i in range(2)]
     found = slots(cpu=4, held=pair)
 
     assert (0, 1) == (found.gain(those(pair[0])), found.gain(those(*pair)))
@@ -94,7 +94,7 @@ def test_a_slot_is_cleared_with_enough_of_it() -> None:
 
 def test_who_is_on_an_unknown_node_frees_nothing() -> None:
     found = slots()
-    found.evict(those(tenant("z", "gone", cpu=4)))
+    found.evict(those(bound_pod("z", "gone", cpu=4)))
 
     assert 0 == found.total
 

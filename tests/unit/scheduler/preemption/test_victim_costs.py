@@ -3,33 +3,33 @@
 from collections.abc import Iterable
 from typing import Any
 
-from gang_scheduler.model.bound_pods import Tenant
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.scheduler.preemption.eviction_units import NOBODY
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls, Victims
-from support.builders import gang_key, tenant, tenants
+from support.builders import bound_pod, bound_pods, gang_key
 
 NOW = 1000
 
 
-def victims(those: Iterable[Tenant]) -> Victims:
+def victims(those: Iterable[BoundPod]) -> Victims:
     return {each.pod.uid: each for each in those}
 
 
-def names(those: Iterable[Tenant]) -> list[str]:
+def names(those: Iterable[BoundPod]) -> list[str]:
     return [each.pod.name for each in those]
 
 
-def of_gang(name: str, pods: int, **fields: Any) -> list[Tenant]:
-    return [tenant(f"{name}-{i}", "n1", gang=name, **fields) for i in range(pods)]
+def of_gang(name: str, pods: int, **fields: Any) -> list[BoundPod]:
+    return [bound_pod(f"{name}-{i}", "n1", gang=name, **fields) for i in range(pods)]
 
 
 def tolls(
-    *those: Tenant,
+    *those: BoundPod,
     below: int = 9,
     surplus: dict[str, int] | None = None,
     allowed: dict[str, int] | None = None,
 ) -> Tolls:
-    return Tolls(tenants(*those, surplus=surplus, allowed=allowed), below, NOW)
+    return Tolls(bound_pods(*those, surplus=surplus, allowed=allowed), below, NOW)
 
 
 # Who may go.
@@ -37,24 +37,24 @@ def tolls(
 
 def test_who_outranks_leaves_or_is_protected_may_not_go() -> None:
     found = tolls(
-        tenant("high", "n1", priority=10),
-        tenant("leaving", "n1", deleting=True),
-        tenant("protected", "n1", evictable=False),
-        tenant("low", "n1", priority=9),
+        bound_pod("high", "n1", priority=10),
+        bound_pod("leaving", "n1", deleting=True),
+        bound_pod("protected", "n1", evictable=False),
+        bound_pod("low", "n1", priority=9),
     )
 
     assert ["low"] == names(found.evictable)
 
 
 def test_a_member_that_may_not_go_protects_its_gang() -> None:
-    found = tolls(*of_gang("g", 2), tenant("g-2", "n1", gang="g", priority=10))
+    found = tolls(*of_gang("g", 2), bound_pod("g-2", "n1", gang="g", priority=10))
 
     assert [] == found.evictable
     assert not found.may_break(gang_key("g"))
 
 
 def test_the_surplus_of_such_a_gang_may_go_all_the_same() -> None:
-    dear = tenant("g-2", "n1", gang="g", priority=10)
+    dear = bound_pod("g-2", "n1", gang="g", priority=10)
     found = tolls(*of_gang("g", 2), dear, surplus={"g": 1})
 
     assert ["g-0", "g-1"] == names(found.evictable)
@@ -79,7 +79,7 @@ def test_beyond_the_surplus_all_go() -> None:
 
 
 def test_nobody_goes_whose_gang_may_not() -> None:
-    whole = [*of_gang("g", 2), tenant("g-2", "n1", gang="g", evictable=False)]
+    whole = [*of_gang("g", 2), bound_pod("g-2", "n1", gang="g", evictable=False)]
 
     assert tolls(*whole).with_gangs(victims(whole[:1])) is None
 
@@ -104,19 +104,19 @@ def test_surplus_breaks_nothing_but_touches() -> None:
 
 
 def test_only_what_is_beyond_a_budget_is_over_it() -> None:
-    covered = [tenant(f"x-{i}", "n1", budgets=["b"]) for i in range(3)]
+    covered = [bound_pod(f"x-{i}", "n1", budgets=["b"]) for i in range(3)]
 
     assert 1 == tolls(*covered, allowed={"b": 2}).cost(victims(covered)).over_budget
 
 
 def test_a_pod_under_two_exhausted_budgets_counts_once() -> None:
-    covered = tenant("x", "n1", budgets=["b", "c"])
+    covered = bound_pod("x", "n1", budgets=["b", "c"])
 
     assert 1 == tolls(covered).cost(victims([covered])).over_budget
 
 
 def test_what_a_budget_allows_goes_to_pods_under_no_other_first() -> None:
-    held = [tenant(name, "n1", budgets=list(name)) for name in ("bc", "b", "c")]
+    held = [bound_pod(name, "n1", budgets=list(name)) for name in ("bc", "b", "c")]
 
     found = tolls(*held, allowed={"b": 1, "c": 1})
 
@@ -125,7 +125,7 @@ def test_what_a_budget_allows_goes_to_pods_under_no_other_first() -> None:
 
 
 def test_a_pod_beyond_one_budget_uses_up_its_others() -> None:
-    held = [tenant("x", "n1", budgets=["b", "c"]), tenant("y", "n1", budgets=["c", "d"])]
+    held = [bound_pod("x", "n1", budgets=["b", "c"]), bound_pod("y", "n1", budgets=["c", "d"])]
 
     found = tolls(*held, allowed={"c": 1, "d": 1})
 
@@ -136,7 +136,7 @@ def test_a_pod_beyond_one_budget_uses_up_its_others() -> None:
 
 def test_one_victim_more_makes_no_set_cheaper() -> None:
     budgets = ("b", "c", "d", "bc", "cd", "bd", "bcd")
-    held = [tenant(f"{name}-{i}", "n1", budgets=list(name)) for name in budgets for i in (0, 1)]
+    held = [bound_pod(f"{name}-{i}", "n1", budgets=list(name)) for name in budgets for i in (0, 1)]
     found = tolls(*held, allowed={"b": 1, "c": 2})
 
     for order in (held, held[::-1], sorted(held, key=lambda each: each.budgets)):
@@ -145,20 +145,20 @@ def test_one_victim_more_makes_no_set_cheaper() -> None:
 
 
 def test_who_is_marked_costs_nothing() -> None:
-    marked = tenant("x", "n1", priority=5, marked=True, budgets=["b"], started_at=1)
+    marked = bound_pod("x", "n1", priority=5, marked=True, budgets=["b"], started_at=1)
     found = tolls(marked)
 
     assert (Cost(), NOBODY) == (found.cost(victims([marked])), found.priority(marked))
 
 
 def test_who_has_not_started_loses_no_work() -> None:
-    late = [tenant("x", "n1", started_at=0), tenant("y", "n1", started_at=NOW + 5)]
+    late = [bound_pod("x", "n1", started_at=0), bound_pod("y", "n1", started_at=NOW + 5)]
 
     assert 0 == tolls(*late).cost(victims(late)).lost_work
 
 
 def test_the_price_of_a_gang_is_its_highest_priority() -> None:
-    whole = [*of_gang("g", 2, priority=1), tenant("g-2", "n1", gang="g", priority=5)]
+    whole = [*of_gang("g", 2, priority=1), bound_pod("g-2", "n1", gang="g", priority=5)]
 
     assert 5 == tolls(*whole).priority(whole[0])
     assert 1 == tolls(*whole, surplus={"g": 1}).priority(whole[0])
@@ -179,7 +179,7 @@ def test_costs_are_compared_from_the_budget_to_the_number() -> None:
 
 def test_the_running_cost_is_that_of_the_whole() -> None:
     elastic = of_gang("e", 4, priority=3, started_at=NOW - 7)
-    others = [tenant(f"x-{i}", "n1", budgets=["b"], marked=i == 0) for i in range(3)]
+    others = [bound_pod(f"x-{i}", "n1", budgets=["b"], marked=i == 0) for i in range(3)]
     found = tolls(*elastic, *others, surplus={"e": 1}, allowed={"b": 1})
     tally = found.tally()
 
@@ -192,20 +192,20 @@ def test_the_running_cost_is_that_of_the_whole() -> None:
 # Reprieve.
 
 
-def apart(found: Tolls, those: Iterable[Tenant]) -> list[list[str]]:
+def apart(found: Tolls, those: Iterable[BoundPod]) -> list[list[str]]:
     """Return who can be spared, each with those that come along, the most valuable first."""
     losses = found.most_valuable_first(found.losses(victims(those)))
-    return [names(each.tenants) for each in losses]
+    return [names(each.bound_pods) for each in losses]
 
 
 def test_the_most_valuable_are_spared_first() -> None:
     those = [
-        tenant("marked", "n1", priority=9, marked=True, budgets=["b"]),
-        tenant("young", "n1", priority=2, started_at=9),
-        tenant("old", "n1", priority=2, started_at=5),
+        bound_pod("marked", "n1", priority=9, marked=True, budgets=["b"]),
+        bound_pod("young", "n1", priority=2, started_at=9),
+        bound_pod("old", "n1", priority=2, started_at=5),
         *of_gang("pair", 2, priority=2, started_at=9),
-        tenant("dear", "n1", priority=3),
-        tenant("covered", "n1", priority=1, budgets=["b"]),
+        bound_pod("dear", "n1", priority=3),
+        bound_pod("covered", "n1", priority=1, budgets=["b"]),
     ]
 
     order = [each[0] for each in apart(tolls(*those), those)]
@@ -214,7 +214,7 @@ def test_the_most_valuable_are_spared_first() -> None:
 
 
 def test_who_is_spared_takes_his_gang_along() -> None:
-    those = [tenant("x", "n1"), *of_gang("g", 2)]
+    those = [bound_pod("x", "n1"), *of_gang("g", 2)]
 
     assert [["g-0", "g-1"], ["x"]] == apart(tolls(*those), those)
 
@@ -238,7 +238,7 @@ def test_who_has_left_leaves_less_surplus() -> None:
 
 
 def test_beyond_the_surplus_the_rest_of_a_gang_that_is_protected_stays() -> None:
-    whole = [*of_gang("g", 2), tenant("g-2", "n1", gang="g", evictable=False)]
+    whole = [*of_gang("g", 2), bound_pod("g-2", "n1", gang="g", evictable=False)]
     found = tolls(*whole, surplus={"g": 1})
     found.leave(whole[:1])
 
@@ -246,7 +246,7 @@ def test_beyond_the_surplus_the_rest_of_a_gang_that_is_protected_stays() -> None
 
 
 def test_who_has_left_has_used_up_what_a_budget_allows() -> None:
-    covered = [tenant(f"x-{i}", "n1", budgets=["b"]) for i in range(2)]
+    covered = [bound_pod(f"x-{i}", "n1", budgets=["b"]) for i in range(2)]
     found = tolls(*covered, allowed={"b": 1})
     before = found.cost_of(covered[1])
     found.leave(covered[:1])
@@ -255,7 +255,7 @@ def test_who_has_left_has_used_up_what_a_budget_allows() -> None:
 
 
 def test_the_price_of_a_gang_is_that_of_those_who_are_left() -> None:
-    whole = [tenant("g-0", "n1", gang="g", priority=5), *of_gang("g", 3, priority=1)[1:]]
+    whole = [bound_pod("g-0", "n1", gang="g", priority=5), *of_gang("g", 3, priority=1)[1:]]
     found = tolls(*whole, surplus={"g": 1})
     found.leave(whole[:1])
 

@@ -15,7 +15,7 @@ from gang_scheduler.model.gangs import (
 )
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.refs import JobPods
-from gang_scheduler.state.evictable_pods import Tenancy
+from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_queue import Gangs
 from support.builders import SCHEDULER, declaration, gang_key, pod
 from support.gang_queue_builders import KEY, NOW, describe, due
@@ -24,9 +24,9 @@ LATER = NOW + 1
 Change = Callable[[Gangs], object]
 
 
-def waiting(members: int = 2, tenancy: Tenancy | None = None) -> Gangs:
+def waiting(members: int = 2, evictable_pods: EvictablePods | None = None) -> Gangs:
     """Return the gang `a`, refused for lack of room."""
-    gangs = Gangs([SCHEDULER], tenancy=tenancy)
+    gangs = Gangs([SCHEDULER], evictable_pods=evictable_pods)
     describe(gangs, declaration("a"))
     for i in range(members):
         gangs.member_seen(KEY, pod(f"a-{i}", gang="a"))
@@ -116,10 +116,10 @@ def test_a_gang_that_was_bound_is_satisfied() -> None:
 
 
 def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:
-    tenancy = Tenancy()
-    tenancy.seen(pod("victim", node="n1"), None)
-    tenancy.decided(["uid-victim"])
-    gangs = waiting(tenancy=tenancy)
+    evictable_pods = EvictablePods()
+    evictable_pods.seen(pod("victim", node="n1"), None)
+    evictable_pods.decided(["uid-victim"])
+    gangs = waiting(evictable_pods=evictable_pods)
     before = gang_after(gangs, nothing)
 
     after_it = gang_after(gangs, lambda gangs: gangs.preempting([KEY], NOW, ["uid-victim"]))

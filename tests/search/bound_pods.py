@@ -17,10 +17,10 @@ def draw(drawing: Drawing) -> None:
         asked = drawing.ask()
         node = drawing.put_on([*drawing.nodes], asked)
         if node:
-            drawing.add(_tenant(drawing, f"run{number}", asked, node))
+            drawing.add(_bound_pod(drawing, f"run{number}", asked, node))
 
 
-def _tenant(drawing: Drawing, name: str, asked: dict[str, int], node: str) -> Manifest:
+def _bound_pod(drawing: Drawing, name: str, asked: dict[str, int], node: str) -> Manifest:
     body = manifests.pod(
         name,
         asked,
