@@ -228,7 +228,7 @@ class App:
                 # What a predecessor wrote last may not have been told of yet.
                 await self._source.catch_up()
             telemetry.LEADER.set(1)
-            log.info("scheduling", nodes=len(self._cache.room.table()))
+            log.info("scheduling", nodes=len(self._cache.node_usage.table()))
             for part in self._writers():
                 group.start_soon(part.run)
             with self._deciding:

@@ -164,9 +164,9 @@ class BinderHarness:
         assert [] == [pod.name for pod in self.cache.pods() if pod.assumed]
         assert set() == self.crowded
         used = Counter(node for node in self.truth().values() if node)
-        table = self.cache.room.table()
+        table = self.cache.node_usage.table()
         cpu = table.axis["cpu"]
-        taken = table.allocatable[:, cpu] - self.cache.room.free()[:, cpu]
+        taken = table.allocatable[:, cpu] - self.cache.node_usage.free()[:, cpu]
         names = [node.name for node in table.nodes]
         assert [used[name] * 1000 for name in names] == taken.tolist()
 

@@ -85,7 +85,7 @@ class TopologyHarness:
 
     def tree(self) -> Topology | None:
         """Return the tree in use."""
-        return self.cache.topologies.tree(self.cache.room.table())
+        return self.cache.topologies.tree(self.cache.node_usage.table())
 
     def trees(self) -> list[str]:
         """Return the names of all trees in use, in their order."""

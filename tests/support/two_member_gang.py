@@ -18,7 +18,7 @@ def new_cache(on_change: Callable[[], None] = lambda: None) -> Cache:
 
 def free_cpu(cache: Cache) -> int:
     """Return what is free on the node, in milli-CPU."""
-    return int(cache.room.free()[0][cache.room.table().axis["cpu"]])
+    return int(cache.node_usage.free()[0][cache.node_usage.table().axis["cpu"]])
 
 
 def due(cache: Cache) -> list[Gang]:

@@ -43,7 +43,7 @@ class Losses:
 
     def note(self, plan: Plan) -> list[Pod]:
         """Note what a plan shows to be lost; return the pods whose nominations end by that."""
-        found = [*_taken(plan, self._naming), *_lost(plan, self._cache.room.table())]
+        found = [*_taken(plan, self._naming), *_lost(plan, self._cache.node_usage.table())]
         for each in found:
             self._causes[each.gang] = each.cause
             self._cache.gangs.changed.add(each.gang)

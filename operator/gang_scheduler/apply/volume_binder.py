@@ -170,7 +170,7 @@ class Claims:
         """Fail a share if there is no longer what its room is held for. Linear in members."""
         if not self._may_write():
             hold.fail(share, "this replica does not lead any more")
-        nodes = self._cache.room.table().rows
+        nodes = self._cache.node_usage.table().rows
         for bind in share.binds:
             pod = self._cache.pod(bind.pod.uid)
             if pod is None or not pod.living:

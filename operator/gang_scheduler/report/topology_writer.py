@@ -115,7 +115,7 @@ class TopologyWriter:
         """Return the condition and the details; None removes those in a merge patch."""
         if declared.name != DEFAULT_NAME:
             return topology_status.not_default(DEFAULT_NAME), None
-        tree = self._cache.topologies.tree(self._cache.room.table())
+        tree = self._cache.topologies.tree(self._cache.node_usage.table())
         if tree is None:
             return topology_status.invalid_spec(declared.problem, kept=False), None
         detail = topology_status.detail_status(tree)

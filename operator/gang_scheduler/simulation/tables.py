@@ -17,7 +17,7 @@ from gang_scheduler.report.pod_group_status import joined
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.simulation import cells, trees
 from gang_scheduler.simulation.run import Outcome
-from gang_scheduler.state.node_usage import Room
+from gang_scheduler.state.node_usage import NodeUsage
 
 UNBOUNDED = 10_000
 """The width of a page that is no terminal: nothing is wrapped or cut off there."""
@@ -87,15 +87,15 @@ def _warnings(outcome: Outcome) -> Iterator[tuple[str, str]]:
 
 def _cluster(outcome: Outcome) -> Iterator[Table | Text]:
     """Yield each tree after an empty line; where there is none, all nodes."""
-    room, pods = outcome.cache.room, outcome.cache.pods()
+    usage, pods = outcome.cache.node_usage, outcome.cache.pods()
     drawn = trees.to_draw(outcome.asked, outcome.cache)
     matter = trees.resources_that_matter(pods)
     for tree in drawn:
         yield Text()
-        yield from trees.draw(tree, room, outcome.refused, matter)
+        yield from trees.draw(tree, usage, outcome.refused, matter)
     if not drawn:
         yield Text()
-        yield _nodes(room)
+        yield _nodes(usage)
 
 
 def _gangs(document: dict[str, Any]) -> Table:
@@ -124,8 +124,8 @@ def _domains(document: dict[str, Any]) -> list[str]:
     return [names[each] if each else "-" for each in domains]
 
 
-def _nodes(room: Room) -> Table:
-    nodes, free = room.table(), room.free()
+def _nodes(usage: NodeUsage) -> Table:
+    nodes, free = usage.table(), usage.free()
     shown = [*ALWAYS_SHOWN, *(name for name in nodes.resources if cells.is_extended(name))]
     shown = [name for name in shown if name in nodes.axis]
     table = cells.table(("NODE",), (cells.heading(name) for name in shown))

@@ -24,7 +24,7 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import placement_units
 from gang_scheduler.simulation import cells
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.node_usage import Room
+from gang_scheduler.state.node_usage import NodeUsage
 
 MOST_LINES: Final = 40
 MOST_GANGS: Final = 3
@@ -76,7 +76,7 @@ def asked_for(snapshot: Snapshot) -> dict[GangKey, Topology]:
 
 def to_draw(asked: Mapping[GangKey, Topology], cache: Cache) -> list[Topology]:
     """Return the trees that gangs ask for, else the first; those that say more than the nodes."""
-    first = (build(scheme, cache.room.table()) for scheme in cache.topologies.schemes()[:1])
+    first = (build(scheme, cache.node_usage.table()) for scheme in cache.topologies.schemes()[:1])
     trees = {tree.scheme: tree for tree in asked.values() or first}
     return [tree for tree in trees.values() if len(tree.layers) > 1]
 
@@ -88,7 +88,7 @@ def resources_that_matter(pods: Iterable[Pod]) -> list[str]:
 
 
 def draw(
-    tree: Topology, room: Room, refused: Sequence[Refused], resources: Sequence[str]
+    tree: Topology, usage: NodeUsage, refused: Sequence[Refused], resources: Sequence[str]
 ) -> Iterator[Table | Text]:
     """Yield a table with the domains of a tree, and lines on what it leaves out."""
     outside = tree.outside_names
@@ -96,7 +96,7 @@ def draw(
     if len(tree.rows):
         wishes = [*itertools.islice(_wishes(tree, refused), MOST_GANGS)]
         shown = _shown(tree, wishes)
-        yield _table(tree, shown, [*_uses(tree, room, resources)], wishes)
+        yield _table(tree, shown, [*_uses(tree, usage, resources)], wishes)
         yield from _left_out(tree, shown)
     if outside:
         more = f" and {len(outside) - NAMES_SHOWN} more" if len(outside) > NAMES_SHOWN else ""
@@ -137,10 +137,10 @@ def _offer(wish: _Wish, spot: Spot) -> Text:
     return Text(f"{slots} of {wish.needs}", style="yellow" if slots < wish.needs else "")
 
 
-def _uses(tree: Topology, room: Room, resources: Sequence[str]) -> Iterator[_Use]:
-    nodes = room.table()
+def _uses(tree: Topology, usage: NodeUsage, resources: Sequence[str]) -> Iterator[_Use]:
+    nodes = usage.table()
     offered = nodes.allocatable[tree.rows]
-    used = offered - room.free()[tree.rows]
+    used = offered - usage.free()[tree.rows]
     in_use = np.count_nonzero((used > 0).any(axis=1, keepdims=True), axis=1)
     yield _Use("", in_use, np.ones_like(in_use))
     for name in resources:

@@ -30,7 +30,7 @@ from gang_scheduler.state import pod_classes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, EvictablePods, Rules
 from gang_scheduler.state.foreign_members import Strangers
 from gang_scheduler.state.gangs.gang_queue import Gangs
-from gang_scheduler.state.node_usage import Room
+from gang_scheduler.state.node_usage import NodeUsage
 from gang_scheduler.state.nominator import Nominations
 from gang_scheduler.state.pod_affinity.matches import PeerBook
 from gang_scheduler.state.topologies import Topologies
@@ -58,13 +58,13 @@ class Cache:
         rules: Rules = DEFAULT_RULES,
     ) -> None:
         self.schedulers = frozenset(schedulers)
-        self.room = Room()
+        self.node_usage = NodeUsage()
         self.evictable_pods = EvictablePods(rules)
         self.gangs = Gangs(self.schedulers, timeout_seconds, self.evictable_pods)
         self.topologies = Topologies()
         self.strangers = Strangers()
         self.peers = PeerBook()
-        self.volumes = VolumeBook(self.room.table)
+        self.volumes = VolumeBook(self.node_usage.table)
         self._entries: dict[str, _Entry] = {}
         self._assumed: dict[str, str] = {}
         self._nominations = Nominations()
@@ -91,14 +91,14 @@ class Cache:
 
     def node_seen(self, node: Node) -> None:
         """Take in a node."""
-        if self.room.node_seen(node):
+        if self.node_usage.node_seen(node):
             self.topologies.nodes_changed()
             self._moved(node.name)
             self._freed()
 
     def node_gone(self, name: str, uid: str = "") -> None:
         """Forget a node; with a uid, only if it is still this one."""
-        if self.room.node_gone(name, uid):
+        if self.node_usage.node_gone(name, uid):
             self.topologies.nodes_changed()
             if self.peers:
                 # A domain may be gone that nobody could use, and that held a spread up.
@@ -196,12 +196,12 @@ class Cache:
         gated = any(gang.min_resources for group in groups for gang in group.gangs)
         return Snapshot(
             taken_at=now,
-            nodes=self.room.table(),
-            free=self.room.free(),
-            host_ports=self.room.host_ports(),
+            nodes=self.node_usage.table(),
+            free=self.node_usage.free(),
+            host_ports=self.node_usage.host_ports(),
             peers=self._peers(groups, nominated),
             volumes=self._volumes(groups),
-            held=self.room.held() if gated else {},
+            held=self.node_usage.held() if gated else {},
             schemes=self.topologies.schemes(),
             bound_pods=self.evictable_pods.bound_pods_for(
                 groups, self.gangs.records, self.pods, now, self.gangs.ranked()
@@ -215,7 +215,7 @@ class Cache:
 
         None is the whole cluster, or that no tree has them. Nothing is built before nodes change.
         """
-        return self.topologies.domain_of(nodes, self.room.table(), asked)
+        return self.topologies.domain_of(nodes, self.node_usage.table(), asked)
 
     def pod(self, uid: str) -> Pod | None:
         """Return a pod with the node it is counted on."""
@@ -231,7 +231,7 @@ class Cache:
         if resource == PODS:
             return self._entries.keys()
         if resource == NODES:
-            return self.room.uids.keys()
+            return self.node_usage.uids.keys()
         if resource == POD_DISRUPTION_BUDGETS:
             return self.evictable_pods.budgets.uids
         if resource == NAMESPACES:
@@ -247,7 +247,7 @@ class Cache:
         if resource == PODS:
             self.pod_gone(uid)
         elif resource == NODES:
-            self.node_gone(self.room.uids.get(uid, ""))
+            self.node_gone(self.node_usage.uids.get(uid, ""))
         elif resource.group in topologies.KINDS:
             self.topology_gone(uid)
         elif resource == POD_DISRUPTION_BUDGETS:
@@ -299,7 +299,7 @@ class Cache:
                 self._entries[uid] = after = replace(entry, pod=pod)
                 self._house(uid, after)
                 if after.node:
-                    self.room.dress(pod, after.node)
+                    self.node_usage.dress(pod, after.node)
                 if after.gang:
                     self.gangs.member_dressed(after.gang, pod)
 
@@ -316,14 +316,14 @@ class Cache:
     def _count(self, uid: str, before: _Entry | None, after: _Entry | None) -> None:
         """Move the pod's usage."""
         if before and before.node and (after is None or after.node != before.node):
-            self.room.remove(uid, before.node)
+            self.node_usage.remove(uid, before.node)
             self._freed()
         if after and after.node and (before is None or before.node != after.node):
-            self.room.add(after.pod, after.node)
+            self.node_usage.add(after.pod, after.node)
             if after.pod.ask.selected_by:
                 self._came(after.pod)
         elif before and after and after.node and after.pod.ask != before.pod.ask:
-            self.room.add(after.pod, after.node)
+            self.node_usage.add(after.pod, after.node)
             self._freed()
         if self.evictable_pods.rules.preemption and _begins_to_leave(before, after):
             # From now on a gang may wait for its room.
@@ -357,7 +357,7 @@ class Cache:
         if not self.peers:
             return PeerCounts()
         waiting = {pod.ask for each in groups for gang in each.gangs for pod in gang.pending}
-        return self.room.peers(waiting | {each.pod.ask for each in nominated})
+        return self.node_usage.peers(waiting | {each.pod.ask for each in nominated})
 
     def _volumes(self, groups: Iterable[GangGroup]) -> Volumes:
         """Return the volumes, if any of those who are to be placed asks for some."""
@@ -373,7 +373,7 @@ class Cache:
 
     def _moved(self, node: str) -> None:
         """Look at those on a node again: they may be in another domain now."""
-        entries = (self._entries.get(uid) for uid in self.room.uids_on(node))
+        entries = (self._entries.get(uid) for uid in self.node_usage.uids_on(node))
         self.gangs.changed |= {each.gang for each in entries if each and each.gang}
 
     def _freed(self) -> None:

@@ -19,7 +19,7 @@ class _Use(NamedTuple):
     priority: int
 
 
-class Room:
+class NodeUsage:
     """Usage a node, kept up to date pod by pod. Looking at it costs one copy of a matrix.
 
     The node table is rebuilt when a node changed in a way that matters to scheduling, which is

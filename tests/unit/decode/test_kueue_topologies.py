@@ -100,7 +100,7 @@ def test_a_node_that_lacks_any_label_is_outside(harness: TopologyHarness) -> Non
 
     (scheme,) = harness.cache.topologies.schemes()
 
-    assert ["n2", "n3"] == topology.build(scheme, harness.cache.room.table()).outside_names
+    assert ["n2", "n3"] == topology.build(scheme, harness.cache.node_usage.table()).outside_names
 
 
 def test_trees_are_in_the_natural_order_of_names_after_the_default(

@@ -28,8 +28,8 @@ class Told:
 
     def free(self) -> int:
         """Return how much CPU is free, in thousandths."""
-        axis = self.cache.room.table().axis["cpu"]
-        return int(self.cache.room.free()[:, axis].sum())
+        axis = self.cache.node_usage.table().axis["cpu"]
+        return int(self.cache.node_usage.free()[:, axis].sum())
 
 
 def pod(version: int, **spec: Any) -> dict[str, Any]:

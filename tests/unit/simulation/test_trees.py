@@ -16,7 +16,7 @@ from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Offers, Refused
 from gang_scheduler.simulation import trees
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.node_usage import Room
+from gang_scheduler.state.node_usage import NodeUsage
 from support import builders
 from support.builders import GPU, gang, node, pod, snapshot
 
@@ -84,14 +84,14 @@ def drawn(
     layers: Scheme = SPINES,
 ) -> str:
     """Return the tree as text. `used` are CPUs by node."""
-    room = Room()
+    usage = NodeUsage()
     for each in nodes:
-        room.node_seen(each)
+        usage.node_seen(each)
     for name, cpu in (used or {}).items():
-        room.add(pod(f"on-{name}", cpu=cpu), name)
+        usage.add(pod(f"on-{name}", cpu=cpu), name)
     page = io.StringIO()
     console = Console(file=page, width=200, markup=False, highlight=False)
-    for part in trees.draw(build(layers, room.table()), room, refused, ["cpu"]):
+    for part in trees.draw(build(layers, usage.table()), usage, refused, ["cpu"]):
         console.print(part)
     return "".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines())
 

@@ -81,7 +81,7 @@ def test_the_deletion_of_a_node_that_is_there_again_is_not_believed() -> None:
 
     cluster.delete(old)
 
-    assert "n1" in cluster.cache.room.table().rows
+    assert "n1" in cluster.cache.node_usage.table().rows
 
 
 def test_null_means_absent() -> None:

@@ -8,132 +8,132 @@ import pytest
 
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Ask, HostPort
-from gang_scheduler.state.node_usage import Room
+from gang_scheduler.state.node_usage import NodeUsage
 from support.builders import GPU, ask, node, pod
 
 NAMES = [f"n{i}" for i in range(5)]
 
 
-def free(room: Room) -> dict[str, dict[str, int]]:
-    table = room.table()
-    rows = zip(table.nodes, room.free().tolist(), strict=True)
+def free(usage: NodeUsage) -> dict[str, dict[str, int]]:
+    table = usage.table()
+    rows = zip(table.nodes, usage.free().tolist(), strict=True)
     return {each.name: dict(zip(table.resources, row, strict=True)) for each, row in rows}
 
 
 def test_what_pods_use_is_not_free() -> None:
-    room = Room()
-    room.node_seen(node("n1", cpu=8, memory=0))
+    usage = NodeUsage()
+    usage.node_seen(node("n1", cpu=8, memory=0))
 
-    room.add(pod("a", cpu=3), "n1")
+    usage.add(pod("a", cpu=3), "n1")
 
-    assert {"n1": {"cpu": 5000, "pods": 109}} == free(room)
+    assert {"n1": {"cpu": 5000, "pods": 109}} == free(usage)
 
 
 def test_what_pods_used_is_free_again() -> None:
-    room = Room()
-    room.node_seen(node("n1", cpu=8, memory=0))
+    usage = NodeUsage()
+    usage.node_seen(node("n1", cpu=8, memory=0))
 
-    room.add(pod("a", cpu=3), "n1")
-    room.remove("uid-a", "n1")
+    usage.add(pod("a", cpu=3), "n1")
+    usage.remove("uid-a", "n1")
 
-    assert {"n1": {"cpu": 8000, "pods": 110}} == free(room)
+    assert {"n1": {"cpu": 8000, "pods": 110}} == free(usage)
 
 
 def test_a_pod_that_is_added_twice_counts_once_as_seen_last() -> None:
-    room = Room()
-    room.node_seen(node("n1", cpu=8, memory=0))
+    usage = NodeUsage()
+    usage.node_seen(node("n1", cpu=8, memory=0))
 
-    room.add(pod("a", cpu=3), "n1")
-    room.add(pod("a", cpu=4), "n1")
+    usage.add(pod("a", cpu=3), "n1")
+    usage.add(pod("a", cpu=4), "n1")
 
-    assert {"n1": {"cpu": 4000, "pods": 109}} == free(room)
+    assert {"n1": {"cpu": 4000, "pods": 109}} == free(usage)
 
 
 def test_removing_a_pod_that_is_not_there_changes_nothing() -> None:
-    room = Room()
-    room.node_seen(node("n1", cpu=8, memory=0))
+    usage = NodeUsage()
+    usage.node_seen(node("n1", cpu=8, memory=0))
 
-    room.remove("uid-a", "n1")
+    usage.remove("uid-a", "n1")
 
-    assert {"n1": {"cpu": 8000, "pods": 110}} == free(room)
+    assert {"n1": {"cpu": 8000, "pods": 110}} == free(usage)
 
 
 def test_pods_seen_before_their_node_count() -> None:
-    room = Room()
-    room.add(pod("a", cpu=3, ports=[HostPort(80)]), "n1")
+    usage = NodeUsage()
+    usage.add(pod("a", cpu=3, ports=[HostPort(80)]), "n1")
 
-    room.node_seen(node("n1", cpu=8, memory=0))
+    usage.node_seen(node("n1", cpu=8, memory=0))
 
-    assert {"n1": {"cpu": 5000, "pods": 109}} == free(room)
-    assert {0: Counter([HostPort(80)])} == room.host_ports()
+    assert {"n1": {"cpu": 5000, "pods": 109}} == free(usage)
+    assert {0: Counter([HostPort(80)])} == usage.host_ports()
 
 
 def test_a_node_that_comes_back_still_has_its_pods() -> None:
-    room = Room()
-    room.node_seen(node("n1", cpu=8, memory=0))
-    room.add(pod("a", cpu=3), "n1")
-    room.node_gone("n1")
-    gone = free(room)
+    usage = NodeUsage()
+    usage.node_seen(node("n1", cpu=8, memory=0))
+    usage.add(pod("a", cpu=3), "n1")
+    usage.node_gone("n1")
+    gone = free(usage)
 
-    room.node_seen(node("n1", cpu=8, memory=0))
+    usage.node_seen(node("n1", cpu=8, memory=0))
 
     assert {} == gone
-    assert {"n1": {"cpu": 5000, "pods": 109}} == free(room)
+    assert {"n1": {"cpu": 5000, "pods": 109}} == free(usage)
 
 
 def test_a_resource_that_is_offered_later_was_used_all_along() -> None:
-    room = Room()
-    room.node_seen(node("n1", cpu=8, memory=0))
-    room.add(pod("a", cpu=1, gpu=2), "n1")
-    free(room)
+    usage = NodeUsage()
+    usage.node_seen(node("n1", cpu=8, memory=0))
+    usage.add(pod("a", cpu=1, gpu=2), "n1")
+    free(usage)
 
-    room.node_seen(node("n1", cpu=8, memory=0, gpu=8))
+    usage.node_seen(node("n1", cpu=8, memory=0, gpu=8))
 
-    assert {"n1": {"cpu": 7000, GPU: 6, "pods": 109}} == free(room)
+    assert {"n1": {"cpu": 7000, GPU: 6, "pods": 109}} == free(usage)
 
 
 def test_a_port_is_free_when_its_last_claim_is_gone() -> None:
-    room = Room()
-    room.node_seen(node("n1"))
+    usage = NodeUsage()
+    usage.node_seen(node("n1"))
     web = ask(ports=[HostPort(80)])
-    room.add(replace(pod("a"), ask=web), "n1")
-    room.add(replace(pod("b"), ask=web), "n1")
+    usage.add(replace(pod("a"), ask=web), "n1")
+    usage.add(replace(pod("b"), ask=web), "n1")
 
-    room.remove("uid-a", "n1")
-    half = room.host_ports()
-    room.remove("uid-b", "n1")
+    usage.remove("uid-a", "n1")
+    half = usage.host_ports()
+    usage.remove("uid-b", "n1")
 
-    assert [{0: Counter([HostPort(80)])}, {}] == [half, room.host_ports()]
+    assert [{0: Counter([HostPort(80)])}, {}] == [half, usage.host_ports()]
 
 
 def test_a_node_seen_again_unchanged_does_not_matter() -> None:
-    room = Room()
+    usage = NodeUsage()
 
     assert [True, False, True] == [
-        room.node_seen(each) for each in (node("n1"), node("n1"), node("n1", cpu=9))
+        usage.node_seen(each) for each in (node("n1"), node("n1"), node("n1", cpu=9))
     ]
 
 
 def test_the_table_is_the_same_object_until_a_node_changes() -> None:
-    room = Room()
-    room.node_seen(node("n1"))
-    before = room.table()
+    usage = NodeUsage()
+    usage.node_seen(node("n1"))
+    before = usage.table()
 
-    room.add(pod("a"), "n1")
-    room.node_seen(node("n1"))
-    same = room.table()
-    room.node_gone("n1")
+    usage.add(pod("a"), "n1")
+    usage.node_seen(node("n1"))
+    same = usage.table()
+    usage.node_gone("n1")
 
     assert before is same
-    assert before is not room.table()
+    assert before is not usage.table()
 
 
 def test_what_was_handed_out_does_not_change() -> None:
-    room = Room()
-    room.node_seen(node("n1", cpu=8, memory=0))
-    handed_out = room.free()
+    usage = NodeUsage()
+    usage.node_seen(node("n1", cpu=8, memory=0))
+    handed_out = usage.free()
 
-    room.add(pod("a", cpu=3), "n1")
+    usage.add(pod("a", cpu=3), "n1")
 
     assert [[8000, 110]] == handed_out.tolist()
     assert not handed_out.flags.writeable
@@ -167,7 +167,7 @@ class Oracle:
         return result
 
 
-def random_change(dice: random.Random, room: Room, oracle: Oracle) -> None:
+def random_change(dice: random.Random, usage: NodeUsage, oracle: Oracle) -> None:
     name = dice.choice(NAMES)
     match dice.choice(["node", "node gone", "add", "add", "add", "remove"]):
         case "node":
@@ -175,10 +175,10 @@ def random_change(dice: random.Random, room: Room, oracle: Oracle) -> None:
             oracle.nodes[name] = node(
                 name, cpu=dice.randint(1, 9), gpu=dice.choice([0, 8]), extra=extra
             )
-            room.node_seen(oracle.nodes[name])
+            usage.node_seen(oracle.nodes[name])
         case "node gone":
             oracle.nodes.pop(name, None)
-            room.node_gone(name)
+            usage.node_gone(name)
         case "add":
             uid = str(dice.randint(0, 30))
             if uid in oracle.pods:
@@ -186,10 +186,10 @@ def random_change(dice: random.Random, room: Room, oracle: Oracle) -> None:
             ports = [HostPort(dice.randint(1, 3))] if dice.random() < 0.4 else []
             asked = ask(cpu=dice.randint(0, 3), gpu=dice.choice([0, 1]), ports=ports)
             oracle.pods[uid] = asked, name
-            room.add(replace(pod("x", uid=uid), ask=asked), name)
+            usage.add(replace(pod("x", uid=uid), ask=asked), name)
         case "remove" if oracle.pods:
             uid = dice.choice(sorted(oracle.pods))
-            room.remove(uid, oracle.pods.pop(uid)[1])
+            usage.remove(uid, oracle.pods.pop(uid)[1])
         case _:
             pass
 
@@ -198,13 +198,13 @@ def random_change(dice: random.Random, room: Room, oracle: Oracle) -> None:
 @pytest.mark.parametrize("looks", [1.0, 0.2], ids=["seen every time", "seen now and then"])
 def test_usage_equals_a_recount_after_random_changes(seed: int, looks: float) -> None:
     dice = random.Random(seed)  # noqa: S311 - nothing secret.
-    room, oracle = Room(), Oracle()
+    usage, oracle = NodeUsage(), Oracle()
 
     for _ in range(150):
-        random_change(dice, room, oracle)
+        random_change(dice, usage, oracle)
         if dice.random() < looks:
             rows = {name: row for row, name in enumerate(sorted(oracle.nodes))}
             ports = {rows[name]: taken for name, taken in oracle.ports().items()}
 
-            assert oracle.free() == free(room)
-            assert ports == room.host_ports()
+            assert oracle.free() == free(usage)
+            assert ports == usage.host_ports()

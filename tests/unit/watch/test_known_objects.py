@@ -100,7 +100,7 @@ def test_a_node_of_the_same_name_outlives_the_deletion_of_the_former() -> None:
 
     harness.relist(node_body("n1", metadata={"uid": "another"}))
 
-    assert {"another": "n1"} == harness.cache.room.uids
+    assert {"another": "n1"} == harness.cache.node_usage.uids
 
 
 def test_a_pod_comes_in_as_through_kopf() -> None:
@@ -150,7 +150,7 @@ def test_nonsense_amounts_are_told_by_field() -> None:
     harness.relist(node_body("n1", allocatable={"cpu": "x"}), node_body("n2"))
 
     assert ['Node n1: status.allocatable.cpu must be a quantity, not "x"'] == harness.told
-    assert ["n2"] == sorted(harness.cache.room.uids.values())
+    assert ["n2"] == sorted(harness.cache.node_usage.uids.values())
 
 
 def test_an_object_that_brings_out_a_bug_keeps_no_others_away() -> None:

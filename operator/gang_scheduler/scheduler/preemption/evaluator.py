@@ -15,7 +15,7 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption import search
 from gang_scheduler.scheduler.preemption.nominated_room import Reservations
 from gang_scheduler.scheduler.preemption.potential_victims import Roster
-from gang_scheduler.scheduler.preemption.preemptor import Nominee, Placements, Preemptor, room_of
+from gang_scheduler.scheduler.preemption.preemptor import Nominee, Placements, Preemptor, usage_of
 from gang_scheduler.scheduler.preemption.search import Found
 from gang_scheduler.scheduler.preemption.victim_costs import Tolls
 from gang_scheduler.scheduler.trial import Trial, merged
@@ -36,7 +36,7 @@ class Rounds:
         self._profile = profile
         self._bound_pods = snapshot.bound_pods or BoundPods()
         # Of all that leave in the end, whatever is decided: victims of this cycle are among them.
-        self._left = room_of(self._bound_pods.leaving, trial.nodes)
+        self._left = usage_of(self._bound_pods.leaving, trial.nodes)
         self._victims: list[BoundPod] = []
         self._gone = [each for each in self._bound_pods.leaving if each.pod.living]
         self._numbers = Counter(each.gang for each in self._gone)
@@ -269,7 +269,7 @@ class Rounds:
         self._victims += victims
         self._gone += victims
         self._numbers.update(each.gang for each in victims)
-        self._left = merged([*self._left, *room_of(victims, self._trial.nodes)])
+        self._left = merged([*self._left, *usage_of(victims, self._trial.nodes)])
         for roster in self._rosters.values():
             roster.leave(victims)
 

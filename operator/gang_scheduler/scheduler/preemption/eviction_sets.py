@@ -95,7 +95,7 @@ class Closures:
             return Weighed(0, self._tally.cost, frozenset([row]))
         # Gangs that share one node often share others.
         if closure not in self._alike:
-            rows = (loss.room(self._slots.nodes).on_row for loss in closure)
+            rows = (loss.usage(self._slots.nodes).on_row for loss in closure)
             self._alike[closure] = Weighed(
                 gain=self._slots.gain(closure),
                 cost=self._tally.with_more(closure),
@@ -122,7 +122,7 @@ class Closures:
 
     def _freed_on(self, row: int, loss: Loss) -> IntArray:
         """Return what a loss leaves on one node."""
-        return loss.room(self._slots.nodes).on_row.get(row, self._slots.nothing)
+        return loss.usage(self._slots.nodes).on_row.get(row, self._slots.nothing)
 
     def _taken_along(
         self, bound_pod: BoundPod, taken: Sequence[Loss], uids: AbstractSet[str]

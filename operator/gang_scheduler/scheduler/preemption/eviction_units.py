@@ -16,7 +16,7 @@ NOBODY: Final = -(2**31)
 """A priority below all."""
 
 
-class Room(NamedTuple):
+class Usage(NamedTuple):
     """What bound pods use: `used[i]` along the resource axis on node row `rows[i]`; rows ascend."""
 
     rows: IntArray
@@ -57,7 +57,7 @@ class Loss:
             for each in guarded
             if len(each.budgets) > 1
         )
-        self._room: Room | None = None
+        self._usage: Usage | None = None
 
     def __len__(self) -> int:
         return len(self.bound_pods)
@@ -67,11 +67,11 @@ class Loss:
         """The uids of the pods."""
         return frozenset(each.pod.uid for each in self.bound_pods)
 
-    def room(self, nodes: NodeTable) -> Room:
+    def usage(self, nodes: NodeTable) -> Usage:
         """Return what they use on the nodes that exist. A loss is one of these nodes only."""
-        if self._room is None:
-            self._room = _room(self.bound_pods, nodes)
-        return self._room
+        if self._usage is None:
+            self._usage = _usage(self.bound_pods, nodes)
+        return self._usage
 
 
 def work_of(pod: Pod, now: int) -> int:
@@ -87,9 +87,9 @@ def by_gang(bound_pods: Iterable[BoundPod]) -> dict[GangKey, list[BoundPod]]:
     return found
 
 
-def room_of(losses: Sequence[Loss], nodes: NodeTable) -> tuple[IntArray, IntArray]:
+def usage_of(losses: Sequence[Loss], nodes: NodeTable) -> tuple[IntArray, IntArray]:
     """Return the node rows that all these use, ascending, and what they use on each."""
-    rooms = [each.room(nodes) for each in losses]
+    rooms = [each.usage(nodes) for each in losses]
     if len(rooms) == 1:
         return rooms[0].rows, rooms[0].used
     if not rooms:
@@ -100,7 +100,7 @@ def room_of(losses: Sequence[Loss], nodes: NodeTable) -> tuple[IntArray, IntArra
     return rows, used
 
 
-def _room(bound_pods: Iterable[BoundPod], nodes: NodeTable) -> Room:
+def _usage(bound_pods: Iterable[BoundPod], nodes: NodeTable) -> Usage:
     on_row: dict[int, IntArray] = {}
     for each in bound_pods:
         row = nodes.rows.get(each.pod.node)
@@ -109,7 +109,7 @@ def _room(bound_pods: Iterable[BoundPod], nodes: NodeTable) -> Room:
             on_row[row] = on_row[row] + used if row in on_row else used
     rows = sorted(on_row)
     used = np.array([on_row[row] for row in rows], dtype=np.int64)
-    return Room(
+    return Usage(
         np.array(rows, dtype=np.int64), used.reshape(len(rows), len(nodes.resources)), on_row
     )
 

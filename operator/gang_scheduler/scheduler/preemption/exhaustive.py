@@ -250,7 +250,7 @@ def _used(losses: Sequence[Loss], needs: Needs, nodes: NodeTable) -> IntArray:
     """Return what each loss leaves on the rows of the needs, losses by rows by resources."""
     used = np.zeros((len(losses), *needs.free.shape), dtype=np.int64)
     for place, each in enumerate(losses):
-        rows, freed = each.room(nodes)[:2]
+        rows, freed = each.usage(nodes)[:2]
         there = np.isin(rows, needs.rows)
         used[place, np.searchsorted(needs.rows, rows[there])] = freed[there]
     return used

@@ -179,7 +179,7 @@ class Nominee(Preemptor):
         return self.place_as(self._nominated)
 
 
-def room_of(victims: Iterable[BoundPod], nodes: NodeTable) -> list[Share]:
+def usage_of(victims: Iterable[BoundPod], nodes: NodeTable) -> list[Share]:
     """Return the room that victims have on nodes that exist."""
     rows = nodes.rows
     return shares((t.pod.ask, rows[t.pod.node]) for t in victims if t.pod.node in rows)

@@ -29,7 +29,7 @@ from gang_scheduler.scheduler.preemption.eviction_units import Loss
 from gang_scheduler.scheduler.preemption.exhaustive import LOOKS, MOST_LOSSES, Problem
 from gang_scheduler.scheduler.preemption.needs import Needs
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, Roster
-from gang_scheduler.scheduler.preemption.preemptor import Placements, Preemptor, room_of
+from gang_scheduler.scheduler.preemption.preemptor import Placements, Preemptor, usage_of
 from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls, Victims
 
@@ -102,7 +102,7 @@ def _found(
 ) -> Found | None:
     preemptor.trial.effort.extend()
     with preemptor.trial.all_or_nothing():
-        preemptor.free(room_of(victims.values(), preemptor.trial.nodes))
+        preemptor.free(usage_of(victims.values(), preemptor.trial.nodes))
         placements = preemptor.place(candidate.place)
     if placements is None:
         # It took more looks to find this place than there are left: no pod goes in vain.
@@ -170,7 +170,7 @@ class _Domain:
 
     def _needs(self, there: Sequence[Choice]) -> Needs:
         preemptor = self._preemptor
-        left = [each.loss.room(self._nodes).rows for each in there]
+        left = [each.loss.usage(self._nodes).rows for each in there]
         rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *left]))
         rows = rows[self.candidate.rows[rows]]
         return Needs(
@@ -191,7 +191,7 @@ class _Domain:
         return Slots(preemptor.largest_class[0], open_rows, preemptor.trial)
 
     def _fits(self, victims: Victims) -> bool:
-        room = room_of(victims.values(), self._nodes)
+        room = usage_of(victims.values(), self._nodes)
         return self._preemptor.fits(room, self.candidate.place)
 
     def _fits_without(self, losses: Iterable[Loss]) -> bool:

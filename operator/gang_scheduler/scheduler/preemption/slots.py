@@ -7,7 +7,7 @@ import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.pods import Ask
-from gang_scheduler.scheduler.preemption.eviction_units import Loss, room_of
+from gang_scheduler.scheduler.preemption.eviction_units import Loss, usage_of
 from gang_scheduler.scheduler.trial import Share, Trial
 
 MOST: Final = 1_000_000
@@ -54,7 +54,7 @@ class Slots:
 
     def gain(self, losses: Sequence[Loss], sign: int = 1) -> int:
         """Return how many slots more there are without these; with the sign -1, once back."""
-        rows, used = room_of(losses, self.nodes)
+        rows, used = usage_of(losses, self.nodes)
         return int((self.at(rows, self.free[rows] + sign * used) - self.slots[rows]).sum())
 
     def total_with(self, spared: Sequence[Loss]) -> int:
@@ -71,7 +71,7 @@ class Slots:
 
     def evict(self, losses: Sequence[Loss], sign: int = 1) -> None:
         """Let them go for good; with the sign -1 they come back."""
-        rows, used = room_of(losses, self.nodes)
+        rows, used = usage_of(losses, self.nodes)
         self.free[rows] += sign * used
         self.slots[rows] = self.at(rows, self.free[rows])
 

@@ -1,6 +1,6 @@
 """Bound pods that go together."""
 
-from gang_scheduler.scheduler.preemption.eviction_units import NOBODY, Loss, room_of
+from gang_scheduler.scheduler.preemption.eviction_units import NOBODY, Loss, usage_of
 from support.builders import bound_pod, node, snapshot
 
 NODES = snapshot([node("n1"), node("n2")]).nodes
@@ -10,7 +10,7 @@ THIRD = bound_pod("g-2", "n2", gang="g", cpu=1)
 
 def cpus(*losses: Loss) -> dict[int, int]:
     """Return the CPUs that losses leave, by node row."""
-    rows, used = room_of(losses, NODES)
+    rows, used = usage_of(losses, NODES)
     cores = used[:, NODES.axis["cpu"]] // 1000
     return dict(zip(rows.tolist(), cores.tolist(), strict=True))
 
@@ -28,7 +28,7 @@ def test_who_is_marked_counts_for_nothing_but_his_room() -> None:
     loss = Loss([bound_pod("x", "n1", marked=True, started_at=1, budgets=["b"])], now=100)
 
     assert (1, 0, NOBODY, 0) == (len(loss), loss.going, loss.highest_priority, loss.lost_work)
-    assert ({}, [0]) == (loss.covered, loss.room(NODES).rows.tolist())
+    assert ({}, [0]) == (loss.covered, loss.usage(NODES).rows.tolist())
 
 
 def test_what_is_left_on_a_node_is_added_up() -> None:

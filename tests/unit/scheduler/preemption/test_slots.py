@@ -33,7 +33,7 @@ def those(*victims: BoundPod) -> list[Loss]:
 
 
 def used_by_x(found: Slots) -> IntArray:
-    return Loss([X], now=0).room(found.nodes).on_row[0]
+    return Loss([X], now=0).usage(found.nodes).on_row[0]
 
 
 def test_what_is_free_makes_slots() -> None:

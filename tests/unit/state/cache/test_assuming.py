@@ -83,7 +83,7 @@ def test_a_pod_that_another_scheduler_bound_elsewhere_counts_there() -> None:
 
     cache.pod_seen(pod("a-0", gang="a", cpu=3, node="n2"))
 
-    assert [[8000, 110], [5000, 109]] == cache.room.free().tolist()
+    assert [[8000, 110], [5000, 109]] == cache.node_usage.free().tolist()
 
 
 def test_a_pod_deleted_while_assumed_uses_nothing_and_cannot_be_forgotten_twice() -> None:

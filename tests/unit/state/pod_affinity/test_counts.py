@@ -8,15 +8,15 @@ import pytest
 
 from gang_scheduler.model.pod_affinity import PeerTerm, PodSelector
 from gang_scheduler.model.pods import Ask, Pod
-from gang_scheduler.state.node_usage import Room
+from gang_scheduler.state.node_usage import NodeUsage
 from support.builders import ask, node, pod
 from support.selector_builders import apart_from, app, beside
 
 NAMES = ["n1", "n2", "n3"]
 
 
-def room() -> Room:
-    made = Room()
+def room() -> NodeUsage:
+    made = NodeUsage()
     for name in NAMES:
         made.node_seen(node(name, cpu=99))
     return made
@@ -29,11 +29,11 @@ def meant(name: str, *by: str, avoids: str = "") -> Pod:
     return replace(pod(name), ask=replace(asked, selected_by=selected_by, peers=peers))
 
 
-def present(made: Room, *asks: Ask) -> dict[PodSelector, list[int]]:
+def present(made: NodeUsage, *asks: Ask) -> dict[PodSelector, list[int]]:
     return {key: column.tolist() for key, column in made.peers(asks).present.items()}
 
 
-def avoiding(made: Room, *asks: Ask) -> dict[PeerTerm, list[int]]:
+def avoiding(made: NodeUsage, *asks: Ask) -> dict[PeerTerm, list[int]]:
     return {key: column.tolist() for key, column in made.peers(asks).avoiding.items()}
 
 
