@@ -11,7 +11,7 @@ from random import Random
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import Gang, GangKey
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan, Preemption
@@ -25,7 +25,7 @@ from property.evictions import Cost, Judge
 from support.builders import ask, bound_pod, gang, gang_key, group, node, pod, snapshot
 
 NOW = 10_000
-SCHEME = Scheme("network", (Layer("rack", "", ("rack",)), Layer(NODE_LAYER, "rack")))
+TREE_SPEC = TreeSpec("network", (Layer("rack", "", ("rack",)), Layer(NODE_LAYER, "rack")))
 PRIORITIES = (1, 1, 2, 5, 9, 10, 11)
 MOST_UNITS = 16
 """Of what can be lost, as gangs and single pods: with more, nothing exact is promised."""
@@ -57,7 +57,7 @@ class Contest:
         leaving = tuple(each for each in every if each.pod.deleting and each.pod not in late)
         shown = replace(self.bound_pods, pods=staying, leaving=leaving)
         return snapshot(
-            self.nodes, [wanted], schemes=[SCHEME], bound=late, bound_pods=shown, taken_at=NOW
+            self.nodes, [wanted], tree_specs=[TREE_SPEC], bound=late, bound_pods=shown, taken_at=NOW
         )
 
     @cached_property

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from gang_scheduler.model.gangs import GangGroup
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import Gathering, PodSet
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
@@ -28,13 +28,13 @@ class Network:
     bound: tuple[Pod, ...] = ()
 
     @property
-    def scheme(self) -> Scheme:
+    def tree_spec(self) -> TreeSpec:
         """How a tree is made of the labels."""
         parents = ("", *self.layers)
         upper = [
             Layer(name, above, (name,)) for name, above in zip(self.layers, parents, strict=False)
         ]
-        return Scheme("network", (*upper, Layer(NODE_LAYER, parents[-1])))
+        return TreeSpec("network", (*upper, Layer(NODE_LAYER, parents[-1])))
 
     def depth(self, layer: str) -> int:
         """Return how far a layer is below the top, where the whole cluster is."""
@@ -93,7 +93,7 @@ class Case:
     def snapshot(self) -> Snapshot:
         """Return the case as the scheduler sees it."""
         network = self.network
-        return snapshot(network.nodes, [self.group()], network.bound, [network.scheme])
+        return snapshot(network.nodes, [self.group()], network.bound, [network.tree_spec])
 
     def plan(self, strategy: str = "binpack") -> Plan:
         """Return what the scheduler decides."""

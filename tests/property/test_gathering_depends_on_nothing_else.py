@@ -47,7 +47,7 @@ def test_members_that_found_no_place_take_no_room_from_others(kind: Kind, seed: 
     others = gang("z", pods=4, min_member=1, created_at=1)
 
     def nodes_with(*groups: Gang | GangGroup) -> dict[str, str]:
-        shot = snapshot(network.nodes, groups, network.bound, [network.scheme])
+        shot = snapshot(network.nodes, groups, network.bound, [network.tree_spec])
         return nodes_of(schedule(shot, PROFILE))
 
     if not case.placed():

@@ -39,5 +39,7 @@ def replaced(case: Case, nodes: dict[str, str], lost: set[str]) -> dict[str, str
     network = case.network
     bound = (*network.bound, *mates)
     return nodes_of(
-        schedule(snapshot(network.nodes, [waiting], bound, [network.scheme]), PROFILES["binpack"])
+        schedule(
+            snapshot(network.nodes, [waiting], bound, [network.tree_spec]), PROFILES["binpack"]
+        )
     )

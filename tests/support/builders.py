@@ -21,7 +21,7 @@ from gang_scheduler.model.gangs import (
     PreemptionBlock,
     Problem,
 )
-from gang_scheduler.model.network.layers import Scheme
+from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.network.topology_request import Gathering, PodSet
 from gang_scheduler.model.nodes import IntArray, Node, NodeTable, Taint
 from gang_scheduler.model.pods import Ask, HostPort, Pod, PodPhase, Toleration
@@ -290,7 +290,7 @@ def snapshot(
     nodes: Iterable[Node],
     gangs: Iterable[Gang | GangGroup] = (),
     bound: Iterable[Pod] = (),
-    schemes: Iterable[Scheme] = (),
+    tree_specs: Iterable[TreeSpec] = (),
     *,
     volumes: Volumes = NO_VOLUMES,
     bound_pods: BoundPods | None = None,
@@ -322,7 +322,7 @@ def snapshot(
         host_ports=ports,
         volumes=volumes,
         held=held,
-        schemes=tuple(schemes),
+        tree_specs=tuple(tree_specs),
         bound_pods=bound_pods,
         nominated=(*nominated, *_nominated(groups)),
         groups=groups,

@@ -21,7 +21,7 @@ from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.decode.topologies import DeclaredTopology
 from gang_scheduler.model.gangs import GangName
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
@@ -39,7 +39,7 @@ FREE_CPUS: Final = 4
 RACK: Final = 20
 LOWEST, WAITING, OUTRANKING, RUNNING = range(4)
 START: Final = 1_000_000
-SCHEME: Final = Scheme(
+TREE_SPEC: Final = TreeSpec(
     "ClusterNetworkTopology default",
     (Layer("RackLayer", label_keys=("rack",)), Layer(NODE_LAYER, "RackLayer")),
 )
@@ -110,7 +110,9 @@ class LargeCluster:
             pods = -(-(scale.running - number) // scale.nodes)
             self.cache.node_seen(_node(number, pods + FREE_CPUS))
         if self.case == "racks":
-            self.cache.topology_seen(DeclaredTopology("uid-default", "default", scheme=SCHEME))
+            self.cache.topology_seen(
+                DeclaredTopology("uid-default", "default", tree_spec=TREE_SPEC)
+            )
         self.cache.pod_seen(self._elsewhere)
         one = builders.ask(cpu=1)
         for gang in range(-(-scale.running // SIZE)):

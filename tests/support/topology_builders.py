@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef, Slices
 from gang_scheduler.model.nodes import Node
 from support import builders
@@ -11,7 +11,7 @@ from support import builders
 SPINE, BLOCK = "SpineLayer", "BlockLayer"
 SPINE_KEY, BLOCK_KEY = "network/spine", "network/block"
 
-SCHEME = Scheme(
+TREE_SPEC = TreeSpec(
     "ClusterNetworkTopology default",
     (
         Layer(SPINE, label_keys=(SPINE_KEY,)),

@@ -89,7 +89,7 @@ class TopologyHarness:
 
     def trees(self) -> list[str]:
         """Return the names of all trees in use, in their order."""
-        return [scheme.name for scheme in self.cache.snapshot(0).schemes]
+        return [tree_spec.name for tree_spec in self.cache.snapshot(0).tree_specs]
 
     def status(self, name: str = "default") -> dict[str, Any]:
         """Return the status that a topology has on the API server."""

@@ -10,7 +10,7 @@ from gang_scheduler.api.kinds import KUEUE_TOPOLOGIES, Resource
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.topologies import DeclaredTopology
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import HOSTNAME
 from gang_scheduler.wire.structs import Wire
 
@@ -48,7 +48,7 @@ def read(obj: Mapping[str, Any]) -> DeclaredTopology:
         keys = list(_keys(fields.read(obj, Topology).spec.levels))
     except InvalidField as error:
         return replace(said, problem=str(error))
-    return replace(said, scheme=_scheme(f"{said.kind} {said.name}", keys))
+    return replace(said, tree_spec=_tree_spec(f"{said.kind} {said.name}", keys))
 
 
 def _keys(levels: Sequence[_Level]) -> Iterator[str]:
@@ -68,12 +68,12 @@ def _keys(levels: Sequence[_Level]) -> Iterator[str]:
         yield key
 
 
-def _scheme(name: str, keys: Sequence[str]) -> Scheme:
+def _tree_spec(name: str, keys: Sequence[str]) -> TreeSpec:
     """Return how the tree is made: as Kueue does, without the nodes that lack any label."""
     upper = [key for key in keys if key != HOSTNAME]
     parents = ["", *upper]
     line = [Layer(key, above, (key,)) for key, above in zip(upper, parents, strict=False)]
-    return Scheme(
+    return TreeSpec(
         name=name,
         layers=(*line, Layer(NODE_LAYER, parents[-1])),
         lone_nodes=False,

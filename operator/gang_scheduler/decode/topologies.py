@@ -9,7 +9,7 @@ from gang_scheduler.api.network_topology import DEFAULT_NAME, ClusterNetworkTopo
 from gang_scheduler.api.parsing import InvalidField, parse_spec
 from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.network import layers
-from gang_scheduler.model.network.layers import InvalidLayers, Layer, Layers, Scheme
+from gang_scheduler.model.network.layers import InvalidLayers, Layer, Layers, TreeSpec
 
 KINDS: Final = {
     CLUSTER_NETWORK_TOPOLOGIES.group: "ClusterNetworkTopology",
@@ -21,12 +21,12 @@ DEFAULT_TREE: Final = f"ClusterNetworkTopology {DEFAULT_NAME}"
 
 @dataclass(frozen=True, slots=True)
 class DeclaredTopology:
-    """An object that says how a tree is made. `problem` says why it has no scheme."""
+    """An object that says how a tree is made. `problem` says why it has no tree spec."""
 
     uid: str
     name: str
     resource: Resource = CLUSTER_NETWORK_TOPOLOGIES
-    scheme: Scheme | None = None
+    tree_spec: TreeSpec | None = None
     problem: str = ""
     generation: int = 0
     status: Mapping[str, Any] = field(default_factory=dict)
@@ -60,7 +60,7 @@ def read(obj: Mapping[str, Any]) -> DeclaredTopology:
         status=status if isinstance(status, Mapping) else {},
     )
     try:
-        return replace(said, scheme=Scheme(f"{said.kind} {said.name}", _layers(obj)))
+        return replace(said, tree_spec=TreeSpec(f"{said.kind} {said.name}", _layers(obj)))
     except (InvalidField, InvalidLayers) as error:
         return replace(said, problem=str(error))
 

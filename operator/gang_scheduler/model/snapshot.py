@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.gangs import GangGroup, GangKey
-from gang_scheduler.model.network.layers import Scheme
+from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.pod_affinity import PeerCounts
 from gang_scheduler.model.pods import HostPort, Pod
@@ -29,10 +29,10 @@ class Snapshot:
     and of its resource axis, and may be negative where a node is over-committed. `host_ports` has a
     row only where a port is taken, and may count by how many pods. `peers` counts pods by what
     other pods ask of them. `volumes` are all that there are, where a group uses any. `held` is what
-    pods of each priority use in the whole cluster, along the resource axis. `schemes` are those of
-    the trees of the network, in the order in which a layer is looked up. `bound_pods` are the pods
-    on the nodes, where another may evict some of them. `nominated` are all pods that room is kept
-    for. `groups` are those worth a try now.
+    pods of each priority use in the whole cluster, along the resource axis. `tree_specs` are those
+    of the trees of the network, in the order in which a layer is looked up. `bound_pods` are the
+    pods on the nodes, where another may evict some of them. `nominated` are all pods that room is
+    kept for. `groups` are those worth a try now.
     """
 
     taken_at: int
@@ -42,7 +42,7 @@ class Snapshot:
     peers: PeerCounts = field(default_factory=PeerCounts)
     volumes: Volumes = NO_VOLUMES
     held: Mapping[int, IntArray] = field(default_factory=dict)
-    schemes: tuple[Scheme, ...] = ()
+    tree_specs: tuple[TreeSpec, ...] = ()
     bound_pods: BoundPods | None = None
     nominated: tuple[Nominated, ...] = ()
     groups: tuple[GangGroup, ...] = ()

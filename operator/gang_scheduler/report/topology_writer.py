@@ -102,7 +102,7 @@ class TopologyWriter:
         if not declared.problem:
             self._told.pop(declared.uid, None)
             return
-        kept = self._cache.topologies.scheme_of(declared.uid) is not None
+        kept = self._cache.topologies.tree_spec_of(declared.uid) is not None
         finding = topology_status.invalid_spec(declared.problem, kept=kept)
         if finding != self._told.get(declared.uid):
             self._told[declared.uid] = finding

@@ -210,7 +210,7 @@ def _sited(unit: Unit, snapshot: Snapshot) -> Unit | Problem:
     slices = [_slices(unit, part) for part in unit.parts]
     everything = tuple(each for found in slices for each in found)
     asked = replace(unit.gathering, slices=everything)
-    ground = topology_scope.resolve(asked, snapshot.schemes, snapshot.nodes)
+    ground = topology_scope.resolve(asked, snapshot.tree_specs, snapshot.nodes)
     if isinstance(ground, Problem):
         return _named(ground, unit)
     parts = []

@@ -76,8 +76,11 @@ def asked_for(snapshot: Snapshot) -> dict[GangKey, Topology]:
 
 def to_draw(asked: Mapping[GangKey, Topology], cache: Cache) -> list[Topology]:
     """Return the trees that gangs ask for, else the first; those that say more than the nodes."""
-    first = (build(scheme, cache.node_usage.table()) for scheme in cache.topologies.schemes()[:1])
-    trees = {tree.scheme: tree for tree in asked.values() or first}
+    first = (
+        build(tree_spec, cache.node_usage.table())
+        for tree_spec in cache.topologies.tree_specs()[:1]
+    )
+    trees = {tree.tree_spec: tree for tree in asked.values() or first}
     return [tree for tree in trees.values() if len(tree.layers) > 1]
 
 
@@ -92,7 +95,7 @@ def draw(
 ) -> Iterator[Table | Text]:
     """Yield a table with the domains of a tree, and lines on what it leaves out."""
     outside = tree.outside_names
-    yield Text(f"{tree.scheme.name} (used/all)")
+    yield Text(f"{tree.tree_spec.name} (used/all)")
     if len(tree.rows):
         wishes = [*itertools.islice(_wishes(tree, refused), MOST_GANGS)]
         shown = _shown(tree, wishes)

@@ -202,7 +202,7 @@ class Cache:
             peers=self._peers(groups, nominated),
             volumes=self._volumes(groups),
             held=self.node_usage.held() if gated else {},
-            schemes=self.topologies.schemes(),
+            tree_specs=self.topologies.tree_specs(),
             bound_pods=self.evictable_pods.bound_pods_for(
                 groups, self.gangs.records, self.pods, now, self.gangs.ranked()
             ),

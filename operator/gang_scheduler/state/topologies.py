@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from gang_scheduler.decode.topologies import DEFAULT_TREE, DeclaredTopology
 from gang_scheduler.model.network import topology, topology_scope
-from gang_scheduler.model.network.layers import Scheme
+from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.network.topology import Domain, Topology
 from gang_scheduler.model.network.topology_request import Gathering
 from gang_scheduler.model.network.topology_scope import Ground
@@ -23,8 +23,8 @@ class Topologies:
         self.on_change: Callable[[], None] = lambda: None
         self.declared: dict[str, DeclaredTopology] = {}
         # The last valid one of each, by uid: it outlives a spec that is wrong.
-        self._valid: dict[str, Scheme] = {}
-        self._schemes: tuple[Scheme, ...] = ()
+        self._valid: dict[str, TreeSpec] = {}
+        self._tree_specs: tuple[TreeSpec, ...] = ()
 
     def uids(self, api_group: str) -> Collection[str]:
         """Return the uids of all that exist of a kind."""
@@ -33,12 +33,12 @@ class Topologies:
     def seen(self, declared: DeclaredTopology) -> bool:
         """Take in an object; tell whether the trees are others now.
 
-        One without a scheme leaves that of its earlier spec in force.
+        One without a tree spec leaves that of its earlier spec in force.
         """
         self._forget_earlier_lives(declared)
         self.declared[declared.uid] = declared
-        if declared.scheme is not None:
-            self._valid[declared.uid] = declared.scheme
+        if declared.tree_spec is not None:
+            self._valid[declared.uid] = declared.tree_spec
         self.on_change()
         return self._rearranged()
 
@@ -52,18 +52,18 @@ class Topologies:
         if self.declared:
             self.on_change()
 
-    def schemes(self) -> tuple[Scheme, ...]:
+    def tree_specs(self) -> tuple[TreeSpec, ...]:
         """Return how the trees in force are made, in the order in which a layer is looked up."""
-        return self._schemes
+        return self._tree_specs
 
-    def scheme_of(self, uid: str) -> Scheme | None:
-        """Return the last valid scheme of an object."""
+    def tree_spec_of(self, uid: str) -> TreeSpec | None:
+        """Return the last valid tree spec of an object."""
         return self._valid.get(uid)
 
     def tree(self, nodes: NodeTable) -> Topology | None:
         """Return the tree of the default ClusterNetworkTopology; None while it makes none."""
-        scheme = next((each for each in self._schemes if each.name == DEFAULT_TREE), None)
-        return None if scheme is None else topology.build(scheme, nodes)
+        tree_spec = next((each for each in self._tree_specs if each.name == DEFAULT_TREE), None)
+        return None if tree_spec is None else topology.build(tree_spec, nodes)
 
     def domain_of(
         self, names: Iterable[str], nodes: NodeTable, asked: Gathering | None = None
@@ -78,25 +78,25 @@ class Topologies:
             return None
         trees = itertools.chain(
             self._asked_for(asked, nodes),
-            (topology.build(scheme, nodes) for scheme in self._schemes),
+            (topology.build(tree_spec, nodes) for tree_spec in self._tree_specs),
         )
         inside = (tree for tree in trees if (tree.places[rows] != ABSENT).all())
         first = next(inside, None)
         return None if first is None else first.lowest_of(rows)
 
     def _asked_for(self, asked: Gathering | None, nodes: NodeTable) -> Iterator[Topology]:
-        ground = topology_scope.resolve(asked, self._schemes, nodes) if asked else None
+        ground = topology_scope.resolve(asked, self._tree_specs, nodes) if asked else None
         if isinstance(ground, Ground):
             yield ground.tree
 
     def _rearranged(self) -> bool:
-        before = self._schemes
+        before = self._tree_specs
         used = sorted(
             (each for each in self.declared.values() if each.is_used and each.uid in self._valid),
             key=lambda each: each.order,
         )
-        self._schemes = tuple(self._valid[each.uid] for each in used)
-        return self._schemes != before
+        self._tree_specs = tuple(self._valid[each.uid] for each in used)
+        return self._tree_specs != before
 
     def _forget_earlier_lives(self, declared: DeclaredTopology) -> None:
         # The deletion of one of the same name was missed: another uid is another object.

@@ -22,7 +22,7 @@ from rich.table import Table
 
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.decode.topologies import DeclaredTopology
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
@@ -66,7 +66,7 @@ def measure(nodes: int, members: int, rounds: int) -> Iterator[Timing]:
 
 def _cache(nodes: int, pods: Sequence[Pod]) -> Cache:
     cache = Cache([builders.SCHEDULER])
-    cache.topology_seen(DeclaredTopology("uid-default", "default", scheme=_scheme()))
+    cache.topology_seen(DeclaredTopology("uid-default", "default", tree_spec=_tree_spec()))
     for node in _nodes(nodes):
         cache.node_seen(node)
     for pod in (*_running(nodes), *pods):
@@ -90,10 +90,10 @@ def _asked(members: int) -> Gathering:
     return Gathering(must=(LayerRef(must),), prefer=tuple(LayerRef(each) for each in below))
 
 
-def _scheme() -> Scheme:
+def _tree_spec() -> TreeSpec:
     names = ["", *SIZES]
     layers = [Layer(below, above, (below,)) for above, below in pairwise(names)]
-    return Scheme("ClusterNetworkTopology default", (*layers, Layer(NODE_LAYER, names[-1])))
+    return TreeSpec("ClusterNetworkTopology default", (*layers, Layer(NODE_LAYER, names[-1])))
 
 
 def _nodes(count: int) -> Iterator[Node]:

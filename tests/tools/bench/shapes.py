@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from gang_scheduler.model.pod_affinity import Clause, Peers, PodSelector, Spread
 from gang_scheduler.model.pods import Ask, Pod
@@ -20,7 +20,7 @@ from support import builders
 
 NOW = 100_000
 RACK = 8
-SCHEME = Scheme("network", (Layer("rack", "", ("rack",)), Layer(NODE_LAYER, "rack")))
+TREE_SPEC = TreeSpec("network", (Layer("rack", "", ("rack",)), Layer(NODE_LAYER, "rack")))
 IN_A_RACK = Gathering(must=(LayerRef("rack"),))
 BUDGETS = tuple(f"budget-{number}" for number in range(20))
 
@@ -81,7 +81,7 @@ def cluster(shape: Shape) -> Snapshot:
     allowed = {budget: dice.randint(0, 3) for budget in BUDGETS}
     full = builders.bound_pods(*held, surplus=surplus, allowed=allowed)
     waiting = [_waiting(shape, number, dice) for number in range(shape.gangs)]
-    return builders.snapshot(nodes, waiting, schemes=[SCHEME], bound_pods=full, taken_at=NOW)
+    return builders.snapshot(nodes, waiting, tree_specs=[TREE_SPEC], bound_pods=full, taken_at=NOW)
 
 
 def _bound_pods(shape: Shape, nodes: int, dice: random.Random) -> list[BoundPod]:

@@ -7,7 +7,7 @@ import pytest
 from gang_scheduler.api.kinds import KUEUE_TOPOLOGIES
 from gang_scheduler.decode import kueue_topologies
 from gang_scheduler.model.network import topology
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from gang_scheduler.watch.sweep import Sweep
@@ -29,8 +29,8 @@ def harness() -> TopologyHarness:
     return TopologyHarness()
 
 
-def scheme_of(*keys: str) -> Scheme | None:
-    return kueue_topologies.read(body(levels=[{"nodeLabel": key} for key in keys])).scheme
+def tree_spec_of(*keys: str) -> TreeSpec | None:
+    return kueue_topologies.read(body(levels=[{"nodeLabel": key} for key in keys])).tree_spec
 
 
 def body(**spec: Any) -> dict[str, Any]:
@@ -43,19 +43,19 @@ def body(**spec: Any) -> dict[str, Any]:
 
 
 def test_each_label_is_a_layer_and_the_nodes_are_the_lowest() -> None:
-    assert Scheme("Topology t", BLOCK_AND_RACK, lone_nodes=False) == scheme_of("block", "rack")
+    assert TreeSpec("Topology t", BLOCK_AND_RACK, lone_nodes=False) == tree_spec_of("block", "rack")
 
 
 def test_the_label_of_the_host_name_is_the_layer_of_the_nodes() -> None:
-    expected = Scheme("Topology t", BLOCK_AND_RACK, lone_nodes=False, node_label=HOSTNAME)
+    expected = TreeSpec("Topology t", BLOCK_AND_RACK, lone_nodes=False, node_label=HOSTNAME)
 
-    assert expected == scheme_of("block", "rack", HOSTNAME)
+    assert expected == tree_spec_of("block", "rack", HOSTNAME)
 
 
 def test_nodes_alone_are_a_tree() -> None:
-    expected = Scheme("Topology t", (Layer(NODE_LAYER),), lone_nodes=False, node_label=HOSTNAME)
+    expected = TreeSpec("Topology t", (Layer(NODE_LAYER),), lone_nodes=False, node_label=HOSTNAME)
 
-    assert expected == scheme_of(HOSTNAME)
+    assert expected == tree_spec_of(HOSTNAME)
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_nodes_alone_are_a_tree() -> None:
 def test_what_makes_no_tree_is_told_by_field(spec: dict[str, Any], problem: str) -> None:
     declared = kueue_topologies.read(body(**spec))
 
-    assert (None, problem) == (declared.scheme, declared.problem)
+    assert (None, problem) == (declared.tree_spec, declared.problem)
 
 
 def test_a_spec_that_is_no_object_is_told_too() -> None:
@@ -98,9 +98,9 @@ def test_a_node_that_lacks_any_label_is_outside(harness: TopologyHarness) -> Non
     harness.node("n3", block="b1", rack="r1")
     harness.kueue_topology("block", "rack", HOSTNAME)
 
-    (scheme,) = harness.cache.topologies.schemes()
+    (tree_spec,) = harness.cache.topologies.tree_specs()
 
-    assert ["n2", "n3"] == topology.build(scheme, harness.cache.node_usage.table()).outside_names
+    assert ["n2", "n3"] == topology.build(tree_spec, harness.cache.node_usage.table()).outside_names
 
 
 def test_trees_are_in_the_natural_order_of_names_after_the_default(
@@ -120,7 +120,7 @@ def test_one_without_a_tree_leaves_that_of_its_last_valid_spec(harness: Topology
     harness.kueue_topology("rack", "rack", name="never-valid")
 
     assert ["Topology default"] == harness.trees()
-    assert BLOCK_AND_RACK == harness.cache.topologies.schemes()[0].layers
+    assert BLOCK_AND_RACK == harness.cache.topologies.tree_specs()[0].layers
 
 
 def test_a_deleted_one_means_no_tree(harness: TopologyHarness) -> None:

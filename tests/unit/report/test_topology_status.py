@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme, in_order
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec, in_order
 from gang_scheduler.model.network.topology import Topology, build
 from gang_scheduler.model.nodes import Node, NodeTable
 from gang_scheduler.report import topology_status
@@ -29,7 +29,7 @@ def tree_of(nodes: int, labels: Callable[[int], Mapping[str, str]]) -> Topology:
         Node(f"node-{i:05d}.example.com", labels={"spine": f"s{i // 2000}", **labels(i)})
         for i in range(nodes)
     )
-    return build(Scheme("t", LAYERS), table)
+    return build(TreeSpec("t", LAYERS), table)
 
 
 def named(details: list[Detail], layer: str) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.snapshot import Nominated, Snapshot
@@ -25,7 +25,7 @@ ASKED, WEIGHED = "victim_costs._may_go", "eviction_sets.Closures._weighed"
 GAIN = "slots.Slots.gain"
 EXHAUSTIVE, BRANCH = "exhaustive.cheapest", "exhaustive._Search._branch"
 LOOK, PACKED = "effort.Effort.spend", "packing.Packing._seat_each"
-RACKS = Scheme("network", (Layer("rack", "", ("rack",)), Layer(NODE_LAYER, "rack")))
+RACKS = TreeSpec("network", (Layer("rack", "", ("rack",)), Layer(NODE_LAYER, "rack")))
 
 
 def cost(cluster: Snapshot) -> Calls:
@@ -227,4 +227,4 @@ def racks(
         )
         for k in range(waiting)
     ]
-    return snapshot(nodes, wanted, schemes=[RACKS], bound_pods=bound_pods(*low), taken_at=1000)
+    return snapshot(nodes, wanted, tree_specs=[RACKS], bound_pods=bound_pods(*low), taken_at=1000)

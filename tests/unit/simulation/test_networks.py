@@ -37,7 +37,7 @@ def cache_of(*texts: str) -> Cache:
 
 
 def trees(*texts: str) -> list[str]:
-    return [scheme.name for scheme in cache_of(*texts).topologies.schemes()]
+    return [tree_spec.name for tree_spec in cache_of(*texts).topologies.tree_specs()]
 
 
 def domain(*texts: str) -> str:
@@ -52,9 +52,9 @@ def test_the_default_makes_the_first_tree_wherever_it_stands() -> None:
 
 @pytest.mark.parametrize("version", ["v1beta2", "v1beta1", "v1alpha1"])
 def test_topologies_of_kueue_are_read_in_every_version(version: str) -> None:
-    (scheme,) = cache_of(kueue(version)).topologies.schemes()
+    (tree_spec,) = cache_of(kueue(version)).topologies.tree_specs()
 
-    assert Layer("rack", "", ("rack",)) == scheme.layers[0]
+    assert Layer("rack", "", ("rack",)) == tree_spec.layers[0]
 
 
 def test_nodes_and_topologies_may_come_in_any_order() -> None:
@@ -105,7 +105,7 @@ def test_what_makes_no_tree_is_noted_and_nothing_else_is_held_up(text: str, note
     found = loaded(NODE, text)
 
     assert (f"f: document 2: {note}",) == found.notes
-    assert () == simulate(found, Options(("ours",))).cache.topologies.schemes()
+    assert () == simulate(found, Options(("ours",))).cache.topologies.tree_specs()
 
 
 @pytest.mark.parametrize(

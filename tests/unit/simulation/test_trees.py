@@ -9,7 +9,7 @@ from rich.console import Console
 
 from gang_scheduler.decode import kueue_topologies
 from gang_scheduler.model.gangs import Reason
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology import Domain, build
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from gang_scheduler.model.nodes import Node
@@ -21,13 +21,13 @@ from support import builders
 from support.builders import GPU, gang, node, pod, snapshot
 
 
-def scheme(*layers: str) -> Scheme:
+def tree_spec(*layers: str) -> TreeSpec:
     """Return a tree whose layers are labels in lower case."""
     named = [Layer(name, label_keys=(name.lower(),)) for name in layers]
-    return Scheme("tree t", (*named, Layer(NODE_LAYER)))
+    return TreeSpec("tree t", (*named, Layer(NODE_LAYER)))
 
 
-SPINES = scheme("Spine", "Block")
+SPINES = tree_spec("Spine", "Block")
 
 NODES = {
     "n1": {"spine": "s1", "block": "b1"},
@@ -81,7 +81,7 @@ def drawn(
     nodes: Iterable[Node],
     used: Mapping[str, int] | None = None,
     refused: Sequence[Refused] = (),
-    layers: Scheme = SPINES,
+    layers: TreeSpec = SPINES,
 ) -> str:
     """Return the tree as text. `used` are CPUs by node."""
     usage = NodeUsage()
@@ -191,12 +191,12 @@ def test_the_tree_that_a_gang_asks_for_is_drawn() -> None:
     cache = cache_of(["rack"], ["spine"])
     gathering = Gathering(must=(LayerRef("spine", by_label=True),))
     asking = builders.group(gang("a"), gang("b"), gathering=gathering)
-    schemes = cache.topologies.schemes()
+    tree_specs = cache.topologies.tree_specs()
 
-    asked = trees.asked_for(snapshot(nodes_of(NODES), [asking, gang("c")], schemes=schemes))
+    asked = trees.asked_for(snapshot(nodes_of(NODES), [asking, gang("c")], tree_specs=tree_specs))
 
     assert ["a", "b"] == [key.name for key in asked]
-    assert ["Topology t1"] == [tree.scheme.name for tree in trees.to_draw(asked, cache)]
+    assert ["Topology t1"] == [tree.tree_spec.name for tree in trees.to_draw(asked, cache)]
 
 
 @pytest.mark.parametrize(
@@ -208,4 +208,4 @@ def test_where_no_gang_asks_the_first_that_is_more_than_nodes_is_drawn(
 ) -> None:
     found = trees.to_draw({}, cache_of(*topologies))
 
-    assert expected == [tree.scheme.name for tree in found]
+    assert expected == [tree.tree_spec.name for tree in found]

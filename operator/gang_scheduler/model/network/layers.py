@@ -24,7 +24,7 @@ Layers: TypeAlias = tuple[Layer, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Scheme:
+class TreeSpec:
     """How a tree is made from the labels of nodes.
 
     `name` is how people know it. `layers` are from the top to the nodes (`in_order`). With

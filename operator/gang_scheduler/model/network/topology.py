@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gang_scheduler.model.names import natural_key
-from gang_scheduler.model.network.layers import CLUSTER_LAYER, NODE_LAYER, Layer, Layers, Scheme
+from gang_scheduler.model.network.layers import CLUSTER_LAYER, NODE_LAYER, Layer, Layers, TreeSpec
 from gang_scheduler.model.network.topology_request import HOSTNAME, LayerRef
 from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray, NodeTable
 
@@ -62,7 +62,7 @@ class Topology:
     nodes; without a node in the tree all but the first are empty.
     """
 
-    scheme: Scheme
+    tree_spec: TreeSpec
     nodes: NodeTable
     rows: IntArray
     places: IntArray
@@ -72,7 +72,7 @@ class Topology:
     @property
     def layers(self) -> Layers:
         """The layers from the top to the nodes; the levels have the cluster before them."""
-        return self.scheme.layers
+        return self.tree_spec.layers
 
     @property
     def outside_names(self) -> list[str]:
@@ -129,24 +129,24 @@ class _Column(NamedTuple):
     names: Sequence[str]
 
 
-def build(scheme: Scheme, nodes: NodeTable) -> Topology:
+def build(tree_spec: TreeSpec, nodes: NodeTable) -> Topology:
     """Return the tree over these nodes, built once for as long as the table lasts.
 
     Linear in nodes times layers. A node that lacks a label is outside the tree, but for the lone
-    nodes of the scheme.
+    nodes of the tree spec.
     """
-    return nodes.derive(("tree", scheme), functools.partial(_build, scheme, nodes))
+    return nodes.derive(("tree", tree_spec), functools.partial(_build, tree_spec, nodes))
 
 
-def _build(scheme: Scheme, nodes: NodeTable) -> Topology:
-    *upper, _ = scheme.layers
+def _build(tree_spec: TreeSpec, nodes: NodeTable) -> Topology:
+    *upper, _ = tree_spec.layers
     columns = [_column(layer, nodes) for layer in upper]
     inside = np.ones(len(nodes), dtype=np.bool_)
-    if scheme.node_label:
-        inside &= nodes.label(scheme.node_label).codes != ABSENT
-    for column in columns[:-1] if scheme.lone_nodes else columns:
+    if tree_spec.node_label:
+        inside &= nodes.label(tree_spec.node_label).codes != ABSENT
+    for column in columns[:-1] if tree_spec.lone_nodes else columns:
         inside &= column.codes != ABSENT
-    if columns and scheme.lone_nodes:
+    if columns and tree_spec.lone_nodes:
         columns[-1] = _with_lone_nodes(columns[-1], nodes, inside)
     rows = np.flatnonzero(inside)
     # The last key is the first criterion. The table is in natural order, and sorting is stable.
@@ -155,12 +155,12 @@ def _build(scheme: Scheme, nodes: NodeTable) -> Topology:
     places = np.full(len(nodes), ABSENT, dtype=np.int64)
     places[rows] = np.arange(len(rows))
     return Topology(
-        scheme=scheme,
+        tree_spec=tree_spec,
         nodes=nodes,
         rows=_frozen(rows),
         places=_frozen(places),
         outside=_frozen(np.flatnonzero(~inside)),
-        levels=_levels(scheme.layers, columns, nodes, rows),
+        levels=_levels(tree_spec.layers, columns, nodes, rows),
     )
 
 

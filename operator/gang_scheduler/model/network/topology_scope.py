@@ -13,13 +13,13 @@ from itertools import pairwise
 
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network import topology
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef, Slices
 from gang_scheduler.model.nodes import NodeTable
 
 CLOSE_ENOUGH = 0.6
-NODES_ALONE = Scheme("nodes", (Layer(NODE_LAYER),))
+NODES_ALONE = TreeSpec("nodes", (Layer(NODE_LAYER),))
 Sizes = tuple[int, ...]
 """By depth in a tree: members come in multiples of so many in each domain of that level."""
 
@@ -38,10 +38,12 @@ class Ground:
     unknown: Problem | None = None
 
 
-def resolve(gathering: Gathering, schemes: Sequence[Scheme], nodes: NodeTable) -> Ground | Problem:
+def resolve(
+    gathering: Gathering, tree_specs: Sequence[TreeSpec], nodes: NodeTable
+) -> Ground | Problem:
     """Return where the request can be met, or why that cannot be known. Computed once a table."""
-    key = ("ground", gathering, tuple(schemes))
-    return nodes.derive(key, functools.partial(_resolve, gathering, schemes, nodes))
+    key = ("ground", gathering, tuple(tree_specs))
+    return nodes.derive(key, functools.partial(_resolve, gathering, tree_specs, nodes))
 
 
 def sizes_of(slices: Iterable[Slices], ground: Ground) -> Sizes | Problem:
@@ -51,7 +53,7 @@ def sizes_of(slices: Iterable[Slices], ground: Ground) -> Sizes | Problem:
     for each in slices:
         depth = ground.tree.depth_of(each.layer)
         if depth is None:
-            return _unknown([each.layer], [ground.tree.scheme])
+            return _unknown([each.layer], [ground.tree.tree_spec])
         if not each.whole and depth <= deepest:
             return _invalid(each.layer, "must be below the layer of the slices before it")
         if not each.whole and depth < max(ground.must, *ground.prefer, 0):
@@ -74,10 +76,12 @@ def inner_sizes(sizes: Sizes) -> Sizes:
     return tuple(min(size, smaller) for size in sizes)
 
 
-def _resolve(gathering: Gathering, schemes: Sequence[Scheme], nodes: NodeTable) -> Ground | Problem:
+def _resolve(
+    gathering: Gathering, tree_specs: Sequence[TreeSpec], nodes: NodeTable
+) -> Ground | Problem:
     needed = [*gathering.must, *(each.layer for each in gathering.slices)]
-    wanted = [ref for ref in gathering.prefer if ref.by_label or _known(ref, schemes, nodes)]
-    found = _tree([*needed, *wanted], schemes, nodes)
+    wanted = [ref for ref in gathering.prefer if ref.by_label or _known(ref, tree_specs, nodes)]
+    found = _tree([*needed, *wanted], tree_specs, nodes)
     if isinstance(found, Problem):
         return found
     depths = {ref: found.depth_of(ref) or 0 for ref in (*gathering.must, *wanted)}
@@ -89,22 +93,22 @@ def _resolve(gathering: Gathering, schemes: Sequence[Scheme], nodes: NodeTable) 
         tree=found,
         must=max((depths[ref] for ref in gathering.must), default=0),
         prefer=tuple(sorted(prefer)),
-        unknown=_unknown(strange, schemes) if strange else None,
+        unknown=_unknown(strange, tree_specs) if strange else None,
     )
 
 
 def _tree(
-    refs: Sequence[LayerRef], schemes: Sequence[Scheme], nodes: NodeTable
+    refs: Sequence[LayerRef], tree_specs: Sequence[TreeSpec], nodes: NodeTable
 ) -> Topology | Problem:
     """Return the first tree that has all these layers."""
-    for scheme in schemes or (NODES_ALONE,):
-        tree = topology.build(scheme, nodes)
+    for tree_spec in tree_specs or (NODES_ALONE,):
+        tree = topology.build(tree_spec, nodes)
         if all(tree.depth_of(ref) is not None for ref in refs):
             return tree
-    lost = [ref for ref in refs if not _known(ref, schemes, nodes)]
+    lost = [ref for ref in refs if not _known(ref, tree_specs, nodes)]
     named = [ref for ref in lost if not ref.by_label]
     if named:
-        return _unknown(named, schemes)
+        return _unknown(named, tree_specs)
     implied = topology.build(_implied(lost[0]), nodes) if lost else None
     if implied is not None and all(implied.depth_of(ref) is not None for ref in refs):
         return implied
@@ -112,20 +116,20 @@ def _tree(
     return Problem(Reason.INVALID_SPEC, f"the layers {names} are not all in one topology")
 
 
-def _implied(ref: LayerRef) -> Scheme:
+def _implied(ref: LayerRef) -> TreeSpec:
     """Return the tree of a label key that nobody has described, and the nodes."""
     layers = (Layer(ref.name, label_keys=(ref.name,)), Layer(NODE_LAYER, parent=ref.name))
-    return Scheme(f"label {ref.name}", layers, lone_nodes=False)
+    return TreeSpec(f"label {ref.name}", layers, lone_nodes=False)
 
 
-def _known(ref: LayerRef, schemes: Sequence[Scheme], nodes: NodeTable) -> bool:
-    trees = (topology.build(scheme, nodes) for scheme in schemes or (NODES_ALONE,))
+def _known(ref: LayerRef, tree_specs: Sequence[TreeSpec], nodes: NodeTable) -> bool:
+    trees = (topology.build(tree_spec, nodes) for tree_spec in tree_specs or (NODES_ALONE,))
     return any(tree.depth_of(ref) is not None for tree in trees)
 
 
-def _unknown(refs: Sequence[LayerRef], schemes: Sequence[Scheme]) -> Problem:
+def _unknown(refs: Sequence[LayerRef], tree_specs: Sequence[TreeSpec]) -> Problem:
     """Name the layers that do not exist, those that do, and the likeliest of them."""
-    known = list(dict.fromkeys(layer.name for each in schemes for layer in each.layers))
+    known = list(dict.fromkeys(layer.name for each in tree_specs for layer in each.layers))
     names = " and ".join(f'"{ref.name}"' for ref in refs)
     if not known:
         return Problem(Reason.UNKNOWN_LAYER, f"layer {names} is unknown: there is no topology")

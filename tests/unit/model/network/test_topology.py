@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from conformance import trees
 from gang_scheduler.model.names import natural_key
-from gang_scheduler.model.network.layers import CLUSTER_LAYER, NODE_LAYER, Layer, Scheme, in_order
+from gang_scheduler.model.network.layers import CLUSTER_LAYER, NODE_LAYER, Layer, TreeSpec, in_order
 from gang_scheduler.model.network.topology import Topology, build
 from gang_scheduler.model.nodes import NodeTable
 from support.builders import node
@@ -23,7 +23,7 @@ LAYERS = in_order(
 
 def tree_of(**labels: dict[str, str]) -> Topology:
     return build(
-        Scheme("t", LAYERS), NodeTable(node(name, labels=each) for name, each in labels.items())
+        TreeSpec("t", LAYERS), NodeTable(node(name, labels=each) for name, each in labels.items())
     )
 
 
@@ -98,7 +98,7 @@ def test_a_tree_without_nodes_is_its_root() -> None:
 
 
 def test_nodes_alone_are_a_tree() -> None:
-    tree = build(Scheme("t", in_order([Layer(NODE_LAYER)])), NodeTable([node("n10"), node("n9")]))
+    tree = build(TreeSpec("t", in_order([Layer(NODE_LAYER)])), NodeTable([node("n10"), node("n9")]))
 
     assert [CLUSTER_LAYER, NODE_LAYER] == [level.layer for level in tree.levels]
     assert ("n9", "n10") == tree.levels[1].names
@@ -115,7 +115,7 @@ def test_offsets_cannot_be_written() -> None:
 def test_the_worked_cases_exclude_the_same_nodes(case: dict[str, dict[str, list[str]]]) -> None:
     cluster = trees.cluster(str(case["cluster"]))
 
-    tree = build(Scheme("t", in_order(cluster.layers())), cluster.table())
+    tree = build(TreeSpec("t", in_order(cluster.layers())), cluster.table())
 
     assert case["expect"].get("excludedNodes", []) == tree.outside_names
 
@@ -129,7 +129,7 @@ LABELS = st.dictionaries(st.sampled_from(KEYS), VALUES)
 def test_the_slices_are_the_domains(labels: list[dict[str, str]]) -> None:
     table = NodeTable(node(f"n{i}", labels=each) for i, each in enumerate(labels))
 
-    tree = build(Scheme("t", LAYERS), table)
+    tree = build(TreeSpec("t", LAYERS), table)
 
     assert sorted([*tree.rows.tolist(), *tree.outside.tolist()]) == list(range(len(table)))
     assert {name: _path(name, labels) for name in paths(tree)} == paths(tree)

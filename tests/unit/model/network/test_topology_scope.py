@@ -3,16 +3,16 @@
 import pytest
 
 from gang_scheduler.model.gangs import Problem, Reason
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import HOSTNAME, Gathering, LayerRef, Slices
 from gang_scheduler.model.network.topology_scope import Ground, resolve, sizes_of
 from gang_scheduler.model.nodes import NodeTable
 from support import topology_builders
 from support.builders import node
-from support.topology_builders import BLOCK, SCHEME, SPINE
+from support.topology_builders import BLOCK, SPINE, TREE_SPEC
 
 NODES = NodeTable([node("n1", labels={**topology_builders.labels_of("s/b"), "zone": "z"})])
-RACKS = Scheme("Topology racks", (Layer("rack", label_keys=("rack",)), Layer(NODE_LAYER, "rack")))
+RACKS = TreeSpec("Topology racks", (Layer("rack", label_keys=("rack",)), Layer(NODE_LAYER, "rack")))
 
 
 def named(*layers: str) -> tuple[LayerRef, ...]:
@@ -23,14 +23,14 @@ def labelled(*keys: str) -> tuple[LayerRef, ...]:
     return tuple(LayerRef(key, by_label=True) for key in keys)
 
 
-def ground(gathering: Gathering, *schemes: Scheme) -> Ground:
-    found = resolve(gathering, schemes or (SCHEME,), NODES)
+def ground(gathering: Gathering, *tree_specs: TreeSpec) -> Ground:
+    found = resolve(gathering, tree_specs or (TREE_SPEC,), NODES)
     assert isinstance(found, Ground), found
     return found
 
 
-def problem(gathering: Gathering, *schemes: Scheme) -> Problem:
-    found = resolve(gathering, schemes, NODES)
+def problem(gathering: Gathering, *tree_specs: TreeSpec) -> Problem:
+    found = resolve(gathering, tree_specs, NODES)
     assert isinstance(found, Problem), found
     return found
 
@@ -57,11 +57,11 @@ def test_preferring_upward_prefers_every_layer_above() -> None:
 def test_a_later_tree_is_taken_where_the_first_has_not_all_layers() -> None:
     asked = Gathering(must=labelled("rack"))
 
-    assert RACKS == ground(asked, SCHEME, RACKS).tree.scheme
+    assert RACKS == ground(asked, TREE_SPEC, RACKS).tree.tree_spec
 
 
 def test_a_label_that_no_tree_has_makes_a_tree() -> None:
-    found = ground(Gathering(must=labelled("zone")), SCHEME)
+    found = ground(Gathering(must=labelled("zone")), TREE_SPEC)
 
     assert ("zone", NODE_LAYER) == tuple(layer.name for layer in found.tree.layers)
     assert ("z",) == found.tree.levels[1].names
@@ -77,11 +77,11 @@ def test_without_any_tree_there_are_nodes() -> None:
 def test_one_request_cannot_ask_for_two_trees() -> None:
     both = Gathering(must=labelled("rack", topology_builders.SPINE_KEY))
 
-    assert Reason.INVALID_SPEC is problem(both, SCHEME, RACKS).reason
+    assert Reason.INVALID_SPEC is problem(both, TREE_SPEC, RACKS).reason
 
 
 def test_a_misspelt_layer_is_met_with_a_guess() -> None:
-    found = problem(Gathering(must=named("spineLayer")), SCHEME)
+    found = problem(Gathering(must=named("spineLayer")), TREE_SPEC)
 
     assert Reason.UNKNOWN_LAYER is found.reason
     assert (
@@ -91,7 +91,7 @@ def test_a_misspelt_layer_is_met_with_a_guess() -> None:
 
 
 def test_a_layer_like_nothing_known_is_met_without_one() -> None:
-    assert "did you mean" not in problem(Gathering(must=named("Zebra")), SCHEME).message
+    assert "did you mean" not in problem(Gathering(must=named("Zebra")), TREE_SPEC).message
 
 
 def test_without_a_tree_every_layer_is_unknown() -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from gang_scheduler.model.network.layers import NODE_LAYER, Layer, Scheme
+from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef, PodSet, Slices
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
@@ -184,8 +184,8 @@ def test_slices_stay_whole_where_their_members_look_at_others() -> None:
     asked = [replace(each, podset=podsets[each.labels["app"]]) for each in crowd]
 
     layers = (Layer("block", label_keys=("block",)), Layer("rack", "block", ("rack",)))
-    scheme = Scheme("default", (*layers, Layer(NODE_LAYER, "rack")))
-    shot = replace(world(racks, [gang("g", members=asked)]), schemes=(scheme,))
+    tree_spec = TreeSpec("default", (*layers, Layer(NODE_LAYER, "rack")))
+    shot = replace(world(racks, [gang("g", members=asked)]), tree_specs=(tree_spec,))
 
     found = nodes_of(schedule(shot, BINPACK))
 

@@ -16,7 +16,7 @@ from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders
 from support.builders import bound_pod, bound_pods, gang, group, node, snapshot
 from support.plan_reading import nodes_of, nominations_of, reasons, said_of, victims_of
-from support.topology_builders import BLOCK, SCHEME, SPINE, TWELVE, must
+from support.topology_builders import BLOCK, SPINE, TREE_SPEC, TWELVE, must
 
 NOW = 10_000
 
@@ -27,7 +27,7 @@ def decide(
     rules = PreemptionRules(most_victims=most_victims)
     profile = replace(PROFILES["binpack"], preemption=rules)
     return schedule(
-        snapshot(nodes, gangs, schemes=[SCHEME], bound_pods=held, taken_at=NOW), profile
+        snapshot(nodes, gangs, tree_specs=[TREE_SPEC], bound_pods=held, taken_at=NOW), profile
     )
 
 

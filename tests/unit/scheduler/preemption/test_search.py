@@ -18,7 +18,7 @@ from support import topology_builders
 from support.builders import bound_pod, bound_pods, gang, group, node, pod, snapshot
 from support.call_counts import Calls, calls_of
 from support.plan_reading import nodes_of, nominations_of, reasons, said_of, victims_of
-from support.topology_builders import BLOCK, SCHEME, SPINE, TWELVE, must, prefer
+from support.topology_builders import BLOCK, SPINE, TREE_SPEC, TWELVE, must, prefer
 
 NOW = 10_000
 EXHAUSTIVE = "exhaustive.cheapest"
@@ -27,7 +27,7 @@ EXHAUSTIVE = "exhaustive.cheapest"
 def decide(nodes: Sequence[Node], held: BoundPods, *gangs: Gang | GangGroup, **rules: Any) -> Plan:
     profile = replace(PROFILES["binpack"], preemption=PreemptionRules(**rules))
     return schedule(
-        snapshot(nodes, gangs, schemes=[SCHEME], bound_pods=held, taken_at=NOW), profile
+        snapshot(nodes, gangs, tree_specs=[TREE_SPEC], bound_pods=held, taken_at=NOW), profile
     )
 
 

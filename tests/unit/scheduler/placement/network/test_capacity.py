@@ -6,13 +6,13 @@ from gang_scheduler.model.network import topology
 from gang_scheduler.scheduler.placement.network import capacity
 from support import topology_builders
 from support.builders import snapshot
-from support.topology_builders import SCHEME, TWELVE
+from support.topology_builders import TREE_SPEC, TWELVE
 
 
 def rolled(slots: dict[int, int], count: int, sizes: tuple[int, ...]) -> list[list[int]]:
     """Return what each level holds without the tail, from the cluster down to the blocks."""
     table = snapshot(topology_builders.nodes(TWELVE)).nodes
-    tree = topology.build(SCHEME, table)
+    tree = topology.build(TREE_SPEC, table)
     column = np.array([slots.get(number, 0) for number in range(12)])
     found = capacity.roll_up(column, count, sizes, tree)
     return [level.whole.tolist() for level in found[:-1]]
@@ -39,7 +39,7 @@ def test_slices_in_slices() -> None:
 
 def test_the_tail_takes_the_place_that_costs_least() -> None:
     table = snapshot(topology_builders.nodes(TWELVE)).nodes
-    tree = topology.build(SCHEME, table)
+    tree = topology.build(TREE_SPEC, table)
     slots = np.array([2, 1, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0])
 
     blocks = capacity.roll_up(slots, 5, (2, 2, 2, 1), tree)

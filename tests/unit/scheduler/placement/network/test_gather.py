@@ -18,8 +18,8 @@ from support.plan_reading import nodes_of, reasons
 from support.topology_builders import (
     BLOCK,
     EIGHT,
-    SCHEME,
     SPINE,
+    TREE_SPEC,
     TWELVE,
     multiples,
     must,
@@ -39,7 +39,7 @@ def plan_for(
     **gang_fields: Any,
 ) -> Plan:
     one = group(gang("a", **gang_fields), gathering=gathering, started=started)
-    return schedule(snapshot(nodes, [one], bound, schemes=[SCHEME]), BINPACK)
+    return schedule(snapshot(nodes, [one], bound, tree_specs=[TREE_SPEC]), BINPACK)
 
 
 def numbers(plan: Plan) -> list[int]:
@@ -281,7 +281,7 @@ def test_podsets_of_one_group_share_a_domain() -> None:
     ]
     gangs = [gang("l", members=[leader]), gang("w", members=workers)]
 
-    plan = schedule(snapshot(nodes, [group(*gangs)], schemes=[SCHEME]), BINPACK)
+    plan = schedule(snapshot(nodes, [group(*gangs)], tree_specs=[TREE_SPEC]), BINPACK)
 
     assert {1, 2} == set(numbers(plan))
     assert ["l", "w"] == [each.gang.key.name for each in plan.placed]

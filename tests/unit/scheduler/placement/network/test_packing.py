@@ -13,7 +13,7 @@ from support import topology_builders
 from support.builders import ask, gang, group, pod, snapshot
 from support.call_counts import Calls, calls_of
 from support.plan_reading import nodes_of
-from support.topology_builders import SCHEME, SPINE, must
+from support.topology_builders import SPINE, TREE_SPEC, must
 
 TRIED, SEARCHED = "packing.Packing._seat_each", "exact_packing.pack"
 
@@ -27,7 +27,7 @@ def unlike(name: str, *asks: Ask) -> GangGroup:
 def decide(*groups: GangGroup, spines: int, nodes: int) -> tuple[Plan, Calls]:
     """Return the plan for spines of so many nodes of 10 CPUs, and the calls that it took."""
     blocks = {f"s{i}/b{i}": range(i * nodes, (i + 1) * nodes) for i in range(spines)}
-    cluster = snapshot(topology_builders.nodes(blocks, cpu=10), groups, schemes=[SCHEME])
+    cluster = snapshot(topology_builders.nodes(blocks, cpu=10), groups, tree_specs=[TREE_SPEC])
     plans: list[Plan] = []
     calls = calls_of(lambda: plans.append(schedule(cluster, PROFILES["binpack"])))
     return plans[0], calls
