@@ -110,11 +110,11 @@ class _Cycle:
         """Return the group as it is to be tried; None if it cannot be, and say why."""
         group = self.deciding = self.rounds.without_victims(group)
         # What a group asks the cluster to have is there, too, where it is kept for lower ones.
-        reservations = self.rounds.reservations
+        nominated_room = self.rounds.nominated_room
         asks = any(gang.min_resources for gang in group.gangs)
-        kept = reservations.release(reservations.below(group.priority)) if asks else ()
+        kept = nominated_room.release(nominated_room.below(group.priority)) if asks else ()
         verdict = admission.admit(group, self.snapshot, self.trial)
-        reservations.keep(kept)
+        nominated_room.keep(kept)
         self.groups.update(dict.fromkeys((gang.key for gang in group.gangs), group))
         self.units[group.gangs[0].key] = verdict.units
         self.refused.update({each.gang.key: each for each in verdict.refusals})
@@ -123,7 +123,7 @@ class _Cycle:
 
     def place_quorums(self, group: GangGroup) -> None:
         """Place the quorum of every gang of the group, or of none."""
-        kept = self.rounds.reservations.release(gang.key for gang in group.gangs)
+        kept = self.rounds.nominated_room.release(gang.key for gang in group.gangs)
         units = self.units[group.gangs[0].key]
         known = None if kept else self.setbacks.known(units)
         outcome = known or self._anywhere(group, units, kept)
@@ -134,7 +134,7 @@ class _Cycle:
             return
         if not kept and not known:
             self.setbacks.note(units, *outcome)
-        self.rounds.reservations.keep(kept)
+        self.rounds.nominated_room.keep(kept)
         self._refuse(group, *outcome)
 
     def without_room(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
@@ -157,7 +157,7 @@ class _Cycle:
         units = tuple(unit for unit in self.units[group.gangs[0].key] if unit.quorum)
         if group.gangs[0].key in self.in_part:
             units = tuple(_rests(units, self.placements))
-        kept = self.rounds.reservations.release(gang.key for gang in group.gangs)
+        kept = self.rounds.nominated_room.release(gang.key for gang in group.gangs)
         alike = None if kept else _prospects(group, units, self.rounds.own(group))
         outcome = self.hopeless.get(alike)
         if outcome is None:
@@ -284,10 +284,10 @@ class _Cycle:
         Only a group that could evict them may, and only for just those members that it would evict
         them for: any other waits, or pods would have been evicted for nothing.
         """
-        reservations = self.rounds.reservations
+        nominated_room = self.rounds.nominated_room
         if any(gang.preemption_block or not gang.lacking for gang in group.waiting):
             return None
-        released = reservations.release(reservations.below(group.priority))
+        released = nominated_room.release(nominated_room.below(group.priority))
         if not released:
             return None
         outcome = self.quorums.as_preemptors(units)
@@ -296,7 +296,7 @@ class _Cycle:
             nodes = {bind.node for each in outcome.values() for bind in each.binds}
             self.rounds.displace(group, released, nodes)
             return outcome
-        reservations.keep(released)
+        nominated_room.keep(released)
         return None
 
     def _keep(self, group: GangGroup, placements: Mapping[Unit, Placement]) -> None:

@@ -14,7 +14,7 @@ from gang_scheduler.scheduler.known_misfits import Setbacks
 from gang_scheduler.scheduler.placement.network import gather
 from gang_scheduler.scheduler.preemption import search
 from gang_scheduler.scheduler.preemption.evaluator import Rounds
-from gang_scheduler.scheduler.preemption.nominated_room import Reservations
+from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.quorums import Quorums
 from gang_scheduler.scheduler.surplus import Surplus
@@ -33,7 +33,7 @@ TOO_LARGE = gang("bad", pods=9, cpu=4, priority=5)
 STEPS = [
     (Rounds, "without_victims", FITS),
     (admission, "admit", FITS),
-    (Reservations, "release", FITS),
+    (NominatedRoom, "release", FITS),
     (Setbacks, "known", FITS),
     (Quorums, "as_nominated", FITS),
     (Quorums, "in_any_order", FITS),

@@ -13,7 +13,7 @@ from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.placement_units import Unit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption import search
-from gang_scheduler.scheduler.preemption.nominated_room import Reservations
+from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom
 from gang_scheduler.scheduler.preemption.potential_victims import Roster
 from gang_scheduler.scheduler.preemption.preemptor import Nominee, Placements, Preemptor, usage_of
 from gang_scheduler.scheduler.preemption.search import Found
@@ -45,7 +45,7 @@ class Rounds:
         self._bound = frozenset(each.gang for each in self._bound_pods.pods)
         evictable = (each.priority for each in self._bound_pods.pods if each.evictable)
         self._lowest = min(evictable, default=None)
-        self.reservations = Reservations(_ranked(snapshot), trial)
+        self.nominated_room = NominatedRoom(_ranked(snapshot), trial)
         self.preemptions: list[Preemption] = []
 
     def attempt(
@@ -66,7 +66,7 @@ class Rounds:
             self._carry_out(group, waits, kept)
             return TERMINATING
         if kept and BlockCause.UNDER_WAY in causes:
-            self.reservations.keep(kept)
+            self.nominated_room.keep(kept)
             return TERMINATING
         below = group.priority - self._profile.preemption.min_difference
         if self._lowest is None or self._lowest > below:
@@ -85,7 +85,7 @@ class Rounds:
         for pod in unit.members:
             # Where there is no room for one there is none for another that asks for the same.
             if pod.uid in unit.required and pod.ask not in full:
-                beside = unit.after(self.reservations.binds(group.waiting[0].key))
+                beside = unit.after(self.nominated_room.binds(group.waiting[0].key))
                 alone = replace(beside, required=frozenset([pod.uid]))
                 own = [each for each in kept if each.pod.uid == pod.uid]
                 outcomes.append(self.attempt(group, [alone], own))
@@ -125,7 +125,7 @@ class Rounds:
         self, group: GangGroup, released: Sequence[Nominated], nodes: Collection[str]
     ) -> None:
         """Note that a group was placed on these nodes, with all this kept room released."""
-        pods = self.reservations.keep_elsewhere(released, nodes)
+        pods = self.nominated_room.keep_elsewhere(released, nodes)
         if pods:
             self.preemptions.append(Preemption(group.waiting, (), displaced=tuple(pods)))
 
@@ -152,16 +152,16 @@ class Rounds:
         found = preemptor.place_as(kept) or preemptor.place(None)
         if found is not None:
             return Preemption(group.waiting, _binds(found))
-        lower = self.reservations.below(group.priority) if displacing else ()
-        released = self.reservations.release(lower)
+        lower = self.nominated_room.below(group.priority) if displacing else ()
+        released = self.nominated_room.release(lower)
         if not released:
             return None
         found = self._preemptor(units).place(None)
         if found is None:
-            self.reservations.keep(released)
+            self.nominated_room.keep(released)
             return None
         binds = _binds(found)
-        displaced = self.reservations.keep_elsewhere(released, {bind.node for bind in binds})
+        displaced = self.nominated_room.keep_elsewhere(released, {bind.node for bind in binds})
         return Preemption(group.waiting, binds, displaced=tuple(displaced))
 
     def _evict(
@@ -175,13 +175,13 @@ class Rounds:
         found, released = (resumed, []) if resumed else self._cheapest(group, units, roster)
         limit = self._profile.preemption.most_victims
         if found is None or (limit and len(found.victims) > limit):
-            self.reservations.keep(released)
+            self.nominated_room.keep(released)
             if found is None:
                 return self._none_found(units, roster)
             too_many = PreemptionVerdict.TOO_MANY_VICTIMS
             return PreemptionOutcome(too_many, victims=len(found.victims), limit=limit)
         binds = _binds(found.placements)
-        displaced = self.reservations.keep_elsewhere(released, {bind.node for bind in binds})
+        displaced = self.nominated_room.keep_elsewhere(released, {bind.node for bind in binds})
         victims = tuple(found.victims.values())
         preemption = Preemption(group.waiting, binds, victims, tuple(displaced), found.domain)
         self._carry_out(group, preemption, kept)
@@ -212,12 +212,12 @@ class Rounds:
         It is taken only where that saves anything.
         """
         found = search.find(self._preemptor(units), roster)
-        released = self.reservations.release(self.reservations.below(group.priority))
+        released = self.nominated_room.release(self.nominated_room.below(group.priority))
         if not released:
             return found, []
         taking = search.find(self._preemptor(units), roster)
         if taking is None or (found is not None and found.cost <= taking.cost):
-            self.reservations.keep(released)
+            self.nominated_room.keep(released)
             return found, []
         return taking, released
 
@@ -257,7 +257,7 @@ class Rounds:
         self, group: GangGroup, preemption: Preemption, kept: Sequence[Nominated]
     ) -> None:
         """Keep the room and note the victims, unless the group is nominated just so already."""
-        self.reservations.keep(_nominated(group, preemption.nominations))
+        self.nominated_room.keep(_nominated(group, preemption.nominations))
         self._leant_on |= _affinities(preemption.nominations)
         self._leave(preemption.victims)
         before = {each.pod.uid: each.pod.nominated for each in kept}

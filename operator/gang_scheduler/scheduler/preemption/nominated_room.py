@@ -10,7 +10,7 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.trial import Share, Trial, shares
 
 
-class Reservations:
+class NominatedRoom:
     """The nominations of waiting pods, taken from a trial until they are released."""
 
     def __init__(self, nominated: Iterable[Nominated], trial: Trial) -> None:

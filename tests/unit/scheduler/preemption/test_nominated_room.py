@@ -12,7 +12,7 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import PreemptionRules
-from gang_scheduler.scheduler.preemption.nominated_room import Reservations
+from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
 from support.builders import bound_pod, bound_pods, gang, gang_key, node, pod, snapshot
@@ -254,10 +254,10 @@ def test_only_those_are_displaced_whose_room_is_taken() -> None:
 # The ledger.
 
 
-def _kept(pods: Sequence[Pod]) -> tuple[Trial, Reservations]:
+def _kept(pods: Sequence[Pod]) -> tuple[Trial, NominatedRoom]:
     trial = Trial(snapshot([node("n1", cpu=8)]))
     nominated = [Nominated(each, gang_key("kept"), 5) for each in pods]
-    return trial, Reservations(nominated, trial)
+    return trial, NominatedRoom(nominated, trial)
 
 
 def _cpu(trial: Trial) -> int:
@@ -265,26 +265,26 @@ def _cpu(trial: Trial) -> int:
 
 
 def test_kept_room_is_not_free_until_it_is_released() -> None:
-    trial, reservations = _kept([pod("kept-0", cpu=3, nominated="n1")])
+    trial, nominated_room = _kept([pod("kept-0", cpu=3, nominated="n1")])
     before = _cpu(trial)
 
-    released = reservations.release([gang_key("kept")])
+    released = nominated_room.release([gang_key("kept")])
     after = _cpu(trial)
-    reservations.keep(released)
+    nominated_room.keep(released)
 
     assert (5, 8, 5) == (before, after, _cpu(trial))
 
 
 def test_what_is_released_is_not_released_again() -> None:
-    trial, reservations = _kept([pod("kept-0", cpu=3, nominated="n1")])
+    trial, nominated_room = _kept([pod("kept-0", cpu=3, nominated="n1")])
 
-    assert 1 == len(reservations.release([gang_key("kept")]))
-    assert [] == reservations.release([gang_key("kept")])
+    assert 1 == len(nominated_room.release([gang_key("kept")]))
+    assert [] == nominated_room.release([gang_key("kept")])
     assert 8 == _cpu(trial)
 
 
 def test_only_lower_gangs_can_lose_their_room() -> None:
-    _, reservations = _kept([pod("kept-0", cpu=3, nominated="n1")])
+    _, nominated_room = _kept([pod("kept-0", cpu=3, nominated="n1")])
 
-    assert [gang_key("kept")] == reservations.below(6)
-    assert [] == reservations.below(5)
+    assert [gang_key("kept")] == nominated_room.below(6)
+    assert [] == nominated_room.below(5)
