@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.pod_affinity import Affinity, PeerTerm, PodSelector, Spread
+from gang_scheduler.model.pod_affinity import Affinity, AffinityTerm, PodSelector, Spread
 from gang_scheduler.model.pods import Pod
 
 There = tuple[tuple[Pod, Node], ...]
@@ -16,22 +16,26 @@ There = tuple[tuple[Pod, Node], ...]
 
 def may_be(pod: Pod, node: Node, there: There, nodes: Sequence[Node]) -> bool:
     """Tell whether a pod may join those that are there already."""
-    peers = pod.ask.peers
+    pod_affinity = pod.ask.pod_affinity
     avoided = any(
         means(term.selector, pod) and together(term, node, where)
         for other, where in there
-        if other.ask.peers
-        for term in other.ask.peers.anti
+        if other.ask.pod_affinity
+        for term in other.ask.pod_affinity.anti
     )
-    if avoided or peers is None:
+    if avoided or pod_affinity is None:
         return not avoided
     apart = all(
         not (means(term.selector, other) and together(term, node, where))
-        for term in peers.anti
+        for term in pod_affinity.anti
         for other, where in there
     )
-    near = peers.affinity is None or joins(peers.affinity, pod, node, there)
-    return apart and near and all(is_even(each, pod, node, there, nodes) for each in peers.spread)
+    near = pod_affinity.affinity is None or joins(pod_affinity.affinity, pod, node, there)
+    return (
+        apart
+        and near
+        and all(is_even(each, pod, node, there, nodes) for each in pod_affinity.spread)
+    )
 
 
 def means(selector: PodSelector, pod: Pod) -> bool:
@@ -39,7 +43,7 @@ def means(selector: PodSelector, pod: Pod) -> bool:
     return selector.selects(pod.namespace, pod.labels, {}, deleting=pod.deleting)
 
 
-def together(term: PeerTerm, node: Node, other: Node) -> bool:
+def together(term: AffinityTerm, node: Node, other: Node) -> bool:
     """Tell whether two nodes are in one domain of a term."""
     value = node.labels.get(term.key)
     return value is not None and value == other.labels.get(term.key)
@@ -51,7 +55,7 @@ def joins(affinity: Affinity, pod: Pod, node: Node, there: There) -> bool:
     known = [where for where in wanted if any(key in where.labels for key in affinity.keys)]
     if not known and means(affinity.selector, pod):
         return all(key in node.labels for key in affinity.keys)
-    terms = [PeerTerm(affinity.selector, key) for key in affinity.keys]
+    terms = [AffinityTerm(affinity.selector, key) for key in affinity.keys]
     return all(any(together(term, node, where) for where in wanted) for term in terms)
 
 

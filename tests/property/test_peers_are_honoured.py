@@ -9,7 +9,7 @@ from random import Random
 from hypothesis import given
 
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.pod_affinity import Peers
+from gang_scheduler.model.pod_affinity import PodAffinity
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
@@ -32,7 +32,7 @@ def some_zone(dice: Random) -> dict[str, str]:
     return {"zone": dice.choice("abc")} if dice.randint(0, 5) else {}
 
 
-def some_rule(dice: Random, name: str) -> Peers:
+def some_rule(dice: Random, name: str) -> PodAffinity:
     key = dice.choice(KEYS)
     return dice.choice(
         (

@@ -13,10 +13,10 @@ from gang_scheduler.model.gangs import Gang, GangKey
 from gang_scheduler.model.nodes import IntArray, Node
 from gang_scheduler.model.pod_affinity import (
     Affinity,
+    AffinityCounts,
+    AffinityTerm,
     Clause,
-    PeerCounts,
-    Peers,
-    PeerTerm,
+    PodAffinity,
     PodSelector,
     Spread,
 )
@@ -35,36 +35,40 @@ def everybody() -> PodSelector:
     return PodSelector((Clause((), frozenset({NAMESPACE})),))
 
 
-def apart_from(name: str, key: str = "zone") -> Peers:
+def apart_from(name: str, key: str = "zone") -> PodAffinity:
     """Return anti-affinity to an app."""
-    return Peers(anti=(PeerTerm(app(name), key),))
+    return PodAffinity(anti=(AffinityTerm(app(name), key),))
 
 
-def beside(name: str, *keys: str) -> Peers:
+def beside(name: str, *keys: str) -> PodAffinity:
     """Return affinity to an app."""
-    return Peers(affinity=Affinity(app(name), keys or ("zone",)))
+    return PodAffinity(affinity=Affinity(app(name), keys or ("zone",)))
 
 
-def spread_over(key: str = "zone", name: str = "a", **fields: int | bool) -> Peers:
+def spread_over(key: str = "zone", name: str = "a", **fields: int | bool) -> PodAffinity:
     """Return a topology spread constraint with a skew of one, unless told otherwise."""
     given = {"max_skew": 1, **fields}
     staying = replace(app(name), staying=True)
-    return Peers(spread=(Spread(key, selector=staying, **given),))  # type: ignore[arg-type]
+    return PodAffinity(spread=(Spread(key, selector=staying, **given),))  # type: ignore[arg-type]
 
 
-def rather(weight: int, name: str, key: str = "zone") -> Peers:
+def rather(weight: int, name: str, key: str = "zone") -> PodAffinity:
     """Return preferred affinity to an app, or with a negative weight anti-affinity."""
-    return Peers(preferred=((weight, PeerTerm(app(name), key)),))
+    return PodAffinity(preferred=((weight, AffinityTerm(app(name), key)),))
 
 
-def asking(pod: Pod, peers: Peers | None, name: str = "a") -> Pod:
+def asking(pod: Pod, pod_affinity: PodAffinity | None, name: str = "a") -> Pod:
     """Return the pod as one of an app that asks this of others."""
-    return replace(pod, labels={**pod.labels, "app": name}, ask=replace(pod.ask, peers=peers))
+    return replace(
+        pod, labels={**pod.labels, "app": name}, ask=replace(pod.ask, pod_affinity=pod_affinity)
+    )
 
 
 def dressed(pods: Sequence[Pod]) -> list[Pod]:
     """Return pods that know which selectors of all of them mean them."""
-    selectors = {each for pod in pods if pod.ask.peers for each in pod.ask.peers.selectors}
+    selectors = {
+        each for pod in pods if pod.ask.pod_affinity for each in pod.ask.pod_affinity.selectors
+    }
     return [
         replace(pod, ask=replace(pod.ask, selected_by=_meaning(pod, selectors))) for pod in pods
     ]
@@ -89,14 +93,14 @@ def world(
     )
     shot = snapshot(nodes, known, there, bound_pods=living if victims else None)
     present: dict[PodSelector, IntArray] = {}
-    avoiding: dict[PeerTerm, IntArray] = {}
+    avoiding: dict[AffinityTerm, IntArray] = {}
     for pod in (*there, *victims):
         row = shot.nodes.rows[pod.node]
         for selector in pod.ask.selected_by:
             present.setdefault(selector, np.zeros(len(nodes), dtype=np.int64))[row] += 1
-        for term in pod.ask.peers.anti if pod.ask.peers else ():
+        for term in pod.ask.pod_affinity.anti if pod.ask.pod_affinity else ():
             avoiding.setdefault(term, np.zeros(len(nodes), dtype=np.int64))[row] += 1
-    return replace(shot, peers=PeerCounts(present, avoiding))
+    return replace(shot, affinity_counts=AffinityCounts(present, avoiding))
 
 
 def _meaning(pod: Pod, selectors: Iterable[PodSelector]) -> frozenset[PodSelector]:

@@ -57,7 +57,7 @@ class PodSelector:
 
 
 @dataclass(frozen=True, slots=True)
-class PeerTerm:
+class AffinityTerm:
     """Being in one domain with pods: nodes with the same value of the label `key`."""
 
     selector: PodSelector
@@ -93,13 +93,13 @@ class Spread:
 
 
 @dataclass(frozen=True, slots=True)
-class Peers:
+class PodAffinity:
     """All that a pod asks of others. `preferred` are terms with weights, negative for avoidance."""
 
     affinity: Affinity | None = None
-    anti: tuple[PeerTerm, ...] = ()
+    anti: tuple[AffinityTerm, ...] = ()
     spread: tuple[Spread, ...] = ()
-    preferred: tuple[tuple[int, PeerTerm], ...] = ()
+    preferred: tuple[tuple[int, AffinityTerm], ...] = ()
 
     @property
     def selectors(self) -> frozenset[PodSelector]:
@@ -126,7 +126,7 @@ class Peers:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class PeerCounts:
+class AffinityCounts:
     """Pods on the nodes, a row a node.
 
     `present` is how many each selector means; `avoiding` how many have a term of required
@@ -134,4 +134,4 @@ class PeerCounts:
     """
 
     present: Mapping[PodSelector, IntArray] = field(default_factory=dict)
-    avoiding: Mapping[PeerTerm, IntArray] = field(default_factory=dict)
+    avoiding: Mapping[AffinityTerm, IntArray] = field(default_factory=dict)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.network.topology_request import PodSet
-from gang_scheduler.model.pod_affinity import Peers, PodSelector
+from gang_scheduler.model.pod_affinity import PodAffinity, PodSelector
 from gang_scheduler.model.requirements import NodeTerm
 from gang_scheduler.model.volumes import PodVolume, Storage
 
@@ -41,8 +41,8 @@ class Ask:
     """What a pod asks of a node. Pods with equal asks form one class.
 
     `requests` are what the kubelet counts, sorted by name, with `pods: 1`. `preferred` are weights
-    and terms of node affinity. `features` are those that a node must declare. `peers` is what it
-    asks of other pods, `selected_by` are the selectors of all pods' peers that mean it, and
+    and terms of node affinity. `features` are those that a node must declare. `pod_affinity` is
+    what it asks of other pods, `selected_by` are the selectors of all pods that mean it, and
     `storage` is what its claims ask for: the last two are known only in a cluster, and change with
     it. `unsupported` names the fields that this scheduler cannot honour yet. The hash is kept,
     since asks are keys of every hot dictionary.
@@ -55,7 +55,7 @@ class Ask:
     host_ports: tuple[HostPort, ...] = ()
     preferred: tuple[tuple[int, NodeTerm], ...] = ()
     features: tuple[str, ...] = ()
-    peers: Peers | None = None
+    pod_affinity: PodAffinity | None = None
     selected_by: frozenset[PodSelector] = frozenset()
     storage: Storage | None = None
     unsupported: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Ask:
             self.host_ports,
             self.preferred,
             self.features,
-            self.peers,
+            self.pod_affinity,
             self.selected_by,
             self.storage,
             self.unsupported,

@@ -8,7 +8,7 @@ from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.gangs import GangGroup, GangKey
 from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.nodes import IntArray, NodeTable
-from gang_scheduler.model.pod_affinity import PeerCounts
+from gang_scheduler.model.pod_affinity import AffinityCounts
 from gang_scheduler.model.pods import HostPort, Pod
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 
@@ -27,19 +27,19 @@ class Snapshot:
 
     `taken_at` is in seconds since the epoch. `free` is nodes by resources, in the order of `nodes`
     and of its resource axis, and may be negative where a node is over-committed. `host_ports` has a
-    row only where a port is taken, and may count by how many pods. `peers` counts pods by what
-    other pods ask of them. `volumes` are all that there are, where a group uses any. `held` is what
-    pods of each priority use in the whole cluster, along the resource axis. `tree_specs` are those
-    of the trees of the network, in the order in which a layer is looked up. `bound_pods` are the
-    pods on the nodes, where another may evict some of them. `nominated` are all pods that room is
-    kept for. `groups` are those worth a try now.
+    row only where a port is taken, and may count by how many pods. `affinity_counts` counts pods by
+    what other pods ask of them. `volumes` are all that there are, where a group uses any. `held` is
+    what pods of each priority use in the whole cluster, along the resource axis. `tree_specs` are
+    those of the trees of the network, in the order in which a layer is looked up. `bound_pods` are
+    the pods on the nodes, where another may evict some of them. `nominated` are all pods that room
+    is kept for. `groups` are those worth a try now.
     """
 
     taken_at: int
     nodes: NodeTable
     free: IntArray
     host_ports: Mapping[int, Collection[HostPort]] = field(default_factory=dict)
-    peers: PeerCounts = field(default_factory=PeerCounts)
+    affinity_counts: AffinityCounts = field(default_factory=AffinityCounts)
     volumes: Volumes = NO_VOLUMES
     held: Mapping[int, IntArray] = field(default_factory=dict)
     tree_specs: tuple[TreeSpec, ...] = ()

@@ -97,12 +97,14 @@ class Unit:
     @functools.cached_property
     def gains(self) -> bool:
         """Others that find a place may make room for it: it has an affinity, or is spread."""
-        return any(ask.peers is not None and ask.peers.gains for ask in self.classes)
+        return any(ask.pod_affinity is not None and ask.pod_affinity.gains for ask in self.classes)
 
     @functools.cached_property
     def approached(self) -> frozenset[PodSelector]:
         """The selectors of pods that make room, or a better place, for members."""
-        asked = (ask.peers.approached for ask in self.classes if ask.peers is not None)
+        asked = (
+            ask.pod_affinity.approached for ask in self.classes if ask.pod_affinity is not None
+        )
         return frozenset(selector for each in asked for selector in each)
 
     @functools.cached_property

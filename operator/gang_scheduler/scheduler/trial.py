@@ -12,7 +12,7 @@ from gang_scheduler.model.pods import Ask
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.ledgers.host_ports import PortLedger
-from gang_scheduler.scheduler.ledgers.pod_affinity import PeerLedger
+from gang_scheduler.scheduler.ledgers.pod_affinity import PodAffinityLedger
 from gang_scheduler.scheduler.ledgers.volumes import VolumeLedger
 
 
@@ -66,7 +66,7 @@ class Trial:
         self.nodes = snapshot.nodes
         self.free = snapshot.free.copy()
         self.ports = PortLedger(snapshot.host_ports)
-        self.peers = PeerLedger(snapshot.peers, len(snapshot.nodes))
+        self.pod_affinity = PodAffinityLedger(snapshot.affinity_counts, len(snapshot.nodes))
         self.volumes = VolumeLedger(snapshot.volumes, snapshot.nodes)
         gangs = [gang.key for group in snapshot.groups for gang in group.gangs[:1]]
         self.effort = Effort(gangs, snapshot.taken_at)
@@ -77,7 +77,7 @@ class Trial:
         other = copy.copy(self)
         other.free = self.free.copy()
         other.ports = self.ports.copy()
-        other.peers = self.peers.copy()
+        other.pod_affinity = self.pod_affinity.copy()
         other.volumes = self.volumes.copy()
         other._journal = []  # noqa: SLF001 - one of its own class.
         return other
@@ -109,8 +109,8 @@ class Trial:
         self.free[share.rows] -= sign * share.counts[:, np.newaxis] * self._request(ask)
         if ask.host_ports:
             self.ports.apply(ask, share.rows, sign * share.counts)
-        if ask.selected_by or ask.peers is not None:
-            self.peers.apply(ask, share.rows, sign * share.counts, kept=share.kept)
+        if ask.selected_by or ask.pod_affinity is not None:
+            self.pod_affinity.apply(ask, share.rows, sign * share.counts, kept=share.kept)
         if ask.storage is not None:
             self.volumes.apply(ask, share.rows, sign * share.counts)
 

@@ -21,7 +21,7 @@ from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.network.topology_request import Gathering
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Bind
-from gang_scheduler.model.pod_affinity import PeerCounts
+from gang_scheduler.model.pod_affinity import AffinityCounts
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import JobPods
 from gang_scheduler.model.snapshot import Nominated, Snapshot
@@ -32,7 +32,7 @@ from gang_scheduler.state.foreign_members import Strangers
 from gang_scheduler.state.gangs.gang_queue import Gangs
 from gang_scheduler.state.node_usage import NodeUsage
 from gang_scheduler.state.nominator import Nominations
-from gang_scheduler.state.pod_affinity.matches import PeerBook
+from gang_scheduler.state.pod_affinity.matches import SelectorMatches
 from gang_scheduler.state.topologies import Topologies
 from gang_scheduler.state.victims import Victims
 from gang_scheduler.state.volumes.volume_cache import VolumeBook
@@ -63,7 +63,7 @@ class Cache:
         self.gangs = Gangs(self.schedulers, timeout_seconds, self.evictable_pods)
         self.topologies = Topologies()
         self.strangers = Strangers()
-        self.peers = PeerBook()
+        self.selector_matches = SelectorMatches()
         self.volumes = VolumeBook(self.node_usage.table)
         self._entries: dict[str, _Entry] = {}
         self._assumed: dict[str, str] = {}
@@ -100,7 +100,7 @@ class Cache:
         """Forget a node; with a uid, only if it is still this one."""
         if self.node_usage.node_gone(name, uid):
             self.topologies.nodes_changed()
-            if self.peers:
+            if self.selector_matches:
                 # A domain may be gone that nobody could use, and that held a spread up.
                 self._freed()
             lost = tuple(self._nominations.gangs_on(name))
@@ -145,12 +145,12 @@ class Cache:
 
     def namespace_seen(self, declared: DeclaredNamespace) -> None:
         """Take in a Namespace."""
-        if self.peers.namespace_seen(declared):
+        if self.selector_matches.namespace_seen(declared):
             self._freed()
 
     def namespace_gone(self, uid: str) -> None:
         """Forget a Namespace."""
-        if self.peers.namespace_gone(uid):
+        if self.selector_matches.namespace_gone(uid):
             self._freed()
 
     def volume_seen(self, resource: Resource, found: VolumeObject) -> None:
@@ -190,7 +190,7 @@ class Cache:
     def snapshot(self, now: int) -> Snapshot:
         """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
         self._dress_anew()
-        self.gangs.peers_came(self.peers.take_helped())
+        self.gangs.matches_came(self.selector_matches.take_helped())
         groups = self.gangs.take_due(now)
         nominated = self._nominations.all(self.gangs.records)
         gated = any(gang.min_resources for group in groups for gang in group.gangs)
@@ -199,7 +199,7 @@ class Cache:
             nodes=self.node_usage.table(),
             free=self.node_usage.free(),
             host_ports=self.node_usage.host_ports(),
-            peers=self._peers(groups, nominated),
+            affinity_counts=self._selector_matches(groups, nominated),
             volumes=self._volumes(groups),
             held=self.node_usage.held() if gated else {},
             tree_specs=self.topologies.tree_specs(),
@@ -235,7 +235,7 @@ class Cache:
         if resource == POD_DISRUPTION_BUDGETS:
             return self.evictable_pods.budgets.uids
         if resource == NAMESPACES:
-            return self.peers.namespaces.uids
+            return self.selector_matches.namespaces.uids
         if resource in volume_decode.READERS:
             return self.volumes.uids(resource)
         is_tree = resource.group in topologies.KINDS
@@ -265,14 +265,14 @@ class Cache:
         if pod is None:
             self._entries.pop(uid, None)
             self.strangers.note(uid, None)
-            self.peers.gone(uid)
+            self.selector_matches.gone(uid)
             self.volumes.pod_gone(uid)
         else:
             named = membership.gang_of(pod)
             gang = named if pod.scheduler in self.schedulers else None
             self.strangers.note(uid, named if gang is None else None)
             # What it asks of others comes first: it may ask for pods such as itself.
-            self.peers.seen(pod, gang)
+            self.selector_matches.seen(pod, gang)
             pod = self._dressed(pod)
             self._entries[uid] = _Entry(pod, gang, _counted_on(pod))
         self._house(uid, self._entries.get(uid))
@@ -284,7 +284,7 @@ class Cache:
     def _dressed(self, pod: Pod) -> Pod:
         """Return the pod with what is known of it only in this cluster."""
         storage = self.volumes.storage_of(pod) if pod.volumes else None
-        ask = pod_classes.dressed(pod.ask, self.peers.meaning(pod.uid), storage)
+        ask = pod_classes.dressed(pod.ask, self.selector_matches.meaning(pod.uid), storage)
         return pod if ask is pod.ask else replace(pod, ask=ask)
 
     def _dress_anew(self) -> None:
@@ -292,7 +292,7 @@ class Cache:
 
         That frees no room, and takes none.
         """
-        for uid in {*self.peers.take_undressed(), *self.volumes.take_undressed()}:
+        for uid in {*self.selector_matches.take_undressed(), *self.volumes.take_undressed()}:
             entry = self._entries[uid]
             pod = self._dressed(entry.pod)
             if pod is not entry.pod:
@@ -331,7 +331,7 @@ class Cache:
 
     def _came(self, pod: Pod) -> None:
         """Try those again that wait for such a pod."""
-        if self.peers.came(pod.ask.selected_by):
+        if self.selector_matches.came(pod.ask.selected_by):
             self._on_change()
 
     def _join(self, uid: str, before: _Entry | None, after: _Entry | None) -> None:
@@ -352,12 +352,14 @@ class Cache:
         if entry.gang is not None and not node:
             self.gangs.preemption_over([entry.gang])
 
-    def _peers(self, groups: Iterable[GangGroup], nominated: Iterable[Nominated]) -> PeerCounts:
+    def _selector_matches(
+        self, groups: Iterable[GangGroup], nominated: Iterable[Nominated]
+    ) -> AffinityCounts:
         """Return what those who are to be placed must know of the pods on the nodes."""
-        if not self.peers:
-            return PeerCounts()
+        if not self.selector_matches:
+            return AffinityCounts()
         waiting = {pod.ask for each in groups for gang in each.gangs for pod in gang.pending}
-        return self.node_usage.peers(waiting | {each.pod.ask for each in nominated})
+        return self.node_usage.affinity_counts(waiting | {each.pod.ask for each in nominated})
 
     def _volumes(self, groups: Iterable[GangGroup]) -> Volumes:
         """Return the volumes, if any of those who are to be placed asks for some."""

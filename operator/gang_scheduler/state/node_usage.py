@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gang_scheduler.model.nodes import IntArray, Node, NodeTable
-from gang_scheduler.model.pod_affinity import PeerCounts
+from gang_scheduler.model.pod_affinity import AffinityCounts
 from gang_scheduler.model.pods import Ask, HostPort, Pod
 from gang_scheduler.state.pod_affinity.counts import Headcounts
 
@@ -109,7 +109,7 @@ class NodeUsage:
         rows = self.table().rows
         return {rows[node]: Counter(p) for node, p in self._ports.items() if p and node in rows}
 
-    def peers(self, asks: Iterable[Ask]) -> PeerCounts:
+    def affinity_counts(self, asks: Iterable[Ask]) -> AffinityCounts:
         """Return how many pods each node has of those that matter to pods of these classes."""
         return self._heads.of(asks, self.table().rows)
 
@@ -139,7 +139,7 @@ class NodeUsage:
             ports = self._ports.setdefault(node, Counter())
             ports.update(dict.fromkeys(ask.host_ports, sign))
             self._ports[node] = +ports
-        if ask.selected_by or ask.peers is not None:
+        if ask.selected_by or ask.pod_affinity is not None:
             self._heads.count(node, ask, sign)
 
     def _number(self, use: _Use, sign: int) -> None:

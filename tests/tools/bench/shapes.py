@@ -12,7 +12,7 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
-from gang_scheduler.model.pod_affinity import Clause, Peers, PodSelector, Spread
+from gang_scheduler.model.pod_affinity import Clause, PodAffinity, PodSelector, Spread
 from gang_scheduler.model.pods import Ask, Pod
 from gang_scheduler.model.requirements import Operator, Requirement
 from gang_scheduler.model.snapshot import Snapshot
@@ -127,8 +127,8 @@ def _spread(ask: Ask) -> Ask:
     """Return what members ask for that are spread evenly over the racks."""
     mine = Requirement("app", Operator.IN, ("high",))
     selector = PodSelector((Clause((mine,), frozenset({builders.NAMESPACE})),), staying=True)
-    peers = Peers(spread=(Spread("rack", 1, selector),))
-    return replace(ask, peers=peers, selected_by=frozenset({selector}))
+    pod_affinity = PodAffinity(spread=(Spread("rack", 1, selector),))
+    return replace(ask, pod_affinity=pod_affinity, selected_by=frozenset({selector}))
 
 
 def _gang(name: str, asks: Sequence[Ask]) -> Gang:

@@ -10,7 +10,14 @@ from collections.abc import Iterable, Iterator
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import label_selectors
-from gang_scheduler.model.pod_affinity import Affinity, Clause, Peers, PeerTerm, PodSelector, Spread
+from gang_scheduler.model.pod_affinity import (
+    Affinity,
+    AffinityTerm,
+    Clause,
+    PodAffinity,
+    PodSelector,
+    Spread,
+)
 from gang_scheduler.model.requirements import Operator, Requirement
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.affinity import (
@@ -30,14 +37,14 @@ NOBODY = Clause(labels=())
 GREATEST_WEIGHT = 100
 
 
-def peers_of(pod: pod_wire.Pod) -> Peers | None:
+def pod_affinity_of(pod: pod_wire.Pod) -> PodAffinity | None:
     """Return what a pod asks of others; None where it asks nothing. Raises InvalidField."""
     near, far = pod.spec.affinity.pod_affinity, pod.spec.affinity.pod_anti_affinity
     spread = pod.spec.topology_spread_constraints
     if not (near.required or near.preferred or far.required or far.preferred or spread):
         return None
     me = pod.metadata
-    return Peers(
+    return PodAffinity(
         affinity=_affinity(me, near.required),
         anti=_once(_terms(me, f"{FAR}.{REQUIRED}", far.required)),
         spread=tuple(_spread(me, f"{SPREAD}[{i}]", each) for i, each in enumerate(spread)),
@@ -57,18 +64,18 @@ def _affinity(me: Metadata, required: list[PodAffinityTerm]) -> Affinity | None:
     return Affinity(_interned(PodSelector(tuple(clauses))), tuple(keys))
 
 
-def _once(terms: Iterator[PeerTerm]) -> tuple[PeerTerm, ...]:
+def _once(terms: Iterator[AffinityTerm]) -> tuple[AffinityTerm, ...]:
     return tuple(dict.fromkeys(terms))
 
 
-def _terms(me: Metadata, where: str, terms: Iterable[PodAffinityTerm]) -> Iterator[PeerTerm]:
+def _terms(me: Metadata, where: str, terms: Iterable[PodAffinityTerm]) -> Iterator[AffinityTerm]:
     for i, each in enumerate(terms):
         yield _term(me, f"{where}[{i}]", each)
 
 
 def _weighted(
     me: Metadata, where: str, terms: Iterable[WeightedPodAffinityTerm], sign: int
-) -> Iterator[tuple[int, PeerTerm]]:
+) -> Iterator[tuple[int, AffinityTerm]]:
     for i, each in enumerate(terms):
         check_weight(f"{where}[{i}].weight", each.weight)
         term = _term(me, f"{where}[{i}].podAffinityTerm", each.pod_affinity_term)
@@ -81,9 +88,9 @@ def check_weight(where: str, weight: int) -> None:
         raise InvalidField(where, weight, f"must be from 1 to {GREATEST_WEIGHT}")
 
 
-def _term(me: Metadata, where: str, term: PodAffinityTerm) -> PeerTerm:
+def _term(me: Metadata, where: str, term: PodAffinityTerm) -> AffinityTerm:
     selector = _interned(PodSelector((_clause(me, where, term),)))
-    return PeerTerm(selector, _key(f"{where}.topologyKey", term.topology_key))
+    return AffinityTerm(selector, _key(f"{where}.topologyKey", term.topology_key))
 
 
 def _clause(me: Metadata, where: str, term: PodAffinityTerm) -> Clause:

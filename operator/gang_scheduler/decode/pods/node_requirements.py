@@ -9,7 +9,7 @@ import msgspec
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.pods import affinity as peer_rules
+from gang_scheduler.decode.pods import affinity
 from gang_scheduler.decode.pods.requests import pod_requests, said_of_a_resize
 from gang_scheduler.model.pods import Ask, HostPort, Toleration
 from gang_scheduler.model.requirements import NodeTerm, Requirement
@@ -36,8 +36,8 @@ def ask_of(source: pod_wire.Pod) -> Ask:
             _known.clear()
         ask = _known[text] = interned(_read(source))
     # Labels and namespace of the pod are in what it asks of others.
-    peers = peer_rules.peers_of(source)
-    return ask if peers is None else interned(replace(ask, peers=peers))
+    pod_affinity = affinity.pod_affinity_of(source)
+    return ask if pod_affinity is None else interned(replace(ask, pod_affinity=pod_affinity))
 
 
 @functools.lru_cache(maxsize=MOST_KNOWN)
@@ -88,7 +88,7 @@ def _affinity(required: NodeSelector | None) -> tuple[NodeTerm, ...] | None:
 
 def _preferred(preferred: Iterable[PreferredSchedulingTerm]) -> Iterable[tuple[int, NodeTerm]]:
     for i, each in enumerate(preferred):
-        peer_rules.check_weight(f"{PREFERRED_NODES}[{i}].weight", each.weight)
+        affinity.check_weight(f"{PREFERRED_NODES}[{i}].weight", each.weight)
         yield each.weight, _node_term(each.preference)
 
 

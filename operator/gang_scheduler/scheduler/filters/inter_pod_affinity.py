@@ -24,8 +24,10 @@ AVOIDED = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 def concerns(ask: Ask, trial: Trial) -> bool:
     """Tell whether there is anything to look at."""
-    asks = ask.peers is not None and (ask.peers.anti or ask.peers.affinity is not None)
-    return bool(asks) or any(True for _ in trial.peers.avoiding(ask))
+    asks = ask.pod_affinity is not None and (
+        ask.pod_affinity.anti or ask.pod_affinity.affinity is not None
+    )
+    return bool(asks) or any(True for _ in trial.pod_affinity.avoiding(ask))
 
 
 def slots(ask: Ask, trial: Trial) -> IntArray:
@@ -46,23 +48,25 @@ def reasons(ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
 
 def coupled(ask: Ask, trial: Trial) -> bool:
     """Tell whether a pod of the class on one node changes what other nodes offer to the next."""
-    peers = ask.peers
-    if peers is None:
+    pod_affinity = ask.pod_affinity
+    if pod_affinity is None:
         return False
-    if peers.affinity is not None and _is_first(peers.affinity, ask, trial):
+    if pod_affinity.affinity is not None and _is_first(pod_affinity.affinity, ask, trial):
         return True
     return any(
         term.selector in ask.selected_by and not label_domains.one_node_each(term.key, trial.nodes)
-        for term in peers.anti
+        for term in pod_affinity.anti
     )
 
 
 def at_once(ask: Ask, trial: Trial) -> Caps | None:
     """Return one pod a domain, if it is pods of the class that keep each other away."""
-    peers = ask.peers
-    if peers is None or (peers.affinity is not None and _is_first(peers.affinity, ask, trial)):
+    pod_affinity = ask.pod_affinity
+    if pod_affinity is None or (
+        pod_affinity.affinity is not None and _is_first(pod_affinity.affinity, ask, trial)
+    ):
         return None
-    own = {term.key for term in peers.anti if term.selector in ask.selected_by}
+    own = {term.key for term in pod_affinity.anti if term.selector in ask.selected_by}
     keys = [key for key in own if not label_domains.one_node_each(key, trial.nodes)]
     if len(keys) > 1:
         return None
@@ -79,14 +83,14 @@ def prospects(ask: Ask, trial: Trial) -> IntArray:
 
 def _verdicts(ask: Ask, trial: Trial) -> dict[str, BoolArray]:
     """Return the nodes that each rule forbids, in the order in which rules are looked at."""
-    nodes, peers = trial.nodes, ask.peers
+    nodes, pod_affinity = trial.nodes, ask.pod_affinity
     apart = avoided = together = np.zeros(len(nodes), dtype=np.bool_)
-    if peers is not None and peers.affinity is not None:
-        together = ~_allowed(peers.affinity, ask, trial)
-    for term in peers.anti if peers is not None else ():
-        found = trial.peers.expected(term.selector)
+    if pod_affinity is not None and pod_affinity.affinity is not None:
+        together = ~_allowed(pod_affinity.affinity, ask, trial)
+    for term in pod_affinity.anti if pod_affinity is not None else ():
+        found = trial.pod_affinity.expected(term.selector)
         apart = apart | (label_domains.in_domain(nodes.label(term.key), found) > 0)
-    for term, found in trial.peers.avoiding(ask):
+    for term, found in trial.pod_affinity.avoiding(ask):
         avoided = avoided | (label_domains.in_domain(nodes.label(term.key), found) > 0)
     return {AFFINITY: together, ANTI_AFFINITY: apart, AVOIDED: avoided}
 
@@ -97,7 +101,7 @@ def _allowed(affinity: Affinity, ask: Ask, trial: Trial) -> BoolArray:
     if _is_first(affinity, ask, trial):
         near = [label_domains.has(column) for column in columns]
     else:
-        found = trial.peers.present(affinity.selector)
+        found = trial.pod_affinity.present(affinity.selector)
         near = [label_domains.in_domain(column, found) > 0 for column in columns]
     allowed: BoolArray = np.logical_and.reduce(near)
     return allowed
@@ -107,13 +111,15 @@ def _is_first(affinity: Affinity, ask: Ask, trial: Trial) -> bool:
     """Tell whether the class means itself, and nobody whom it means is in any domain."""
     if affinity.selector not in ask.selected_by:
         return False
-    return label_domains.in_none(affinity.keys, trial.peers.present(affinity.selector), trial.nodes)
+    return label_domains.in_none(
+        affinity.keys, trial.pod_affinity.present(affinity.selector), trial.nodes
+    )
 
 
 def _most(ask: Ask, nodes: NodeTable) -> IntArray:
     """Return 1 where a pod of the class keeps the next one away, as far as the same node goes."""
     most = np.full(len(nodes), UNLIMITED, dtype=np.int64)
-    for term in ask.peers.anti if ask.peers is not None else ():
+    for term in ask.pod_affinity.anti if ask.pod_affinity is not None else ():
         if term.selector in ask.selected_by:
             most[label_domains.has(nodes.label(term.key))] = 1
     return most

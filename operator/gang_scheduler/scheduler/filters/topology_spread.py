@@ -24,7 +24,7 @@ SKEWED = "node(s) didn't match pod topology spread constraints"
 
 def concerns(ask: Ask, _trial: Trial) -> bool:
     """Tell whether the class has a constraint that must hold."""
-    return ask.peers is not None and any(each.hard for each in ask.peers.spread)
+    return ask.pod_affinity is not None and any(each.hard for each in ask.pod_affinity.spread)
 
 
 def slots(ask: Ask, trial: Trial) -> IntArray:
@@ -71,7 +71,11 @@ def prospects(ask: Ask, trial: Trial) -> IntArray:
 
 
 def _hard(ask: Ask) -> list[Spread]:
-    return [each for each in ask.peers.spread if each.hard] if ask.peers is not None else []
+    return (
+        [each for each in ask.pod_affinity.spread if each.hard]
+        if ask.pod_affinity is not None
+        else []
+    )
 
 
 def _more(spread: Spread, ask: Ask, trial: Trial) -> IntArray:
@@ -100,7 +104,7 @@ def _found(spread: Spread, trial: Trial) -> tuple[IntArray, IntArray]:
     if not any(clause.labels for clause in spread.selector.clauses):
         nobody = np.zeros(len(trial.nodes), dtype=np.int64)
         return nobody, nobody
-    return trial.peers.present(spread.selector), trial.peers.expected(spread.selector)
+    return trial.pod_affinity.present(spread.selector), trial.pod_affinity.expected(spread.selector)
 
 
 def _included(spread: Spread, ask: Ask, nodes: NodeTable) -> BoolArray:

@@ -7,25 +7,25 @@ from typing import TypeVar
 import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.pod_affinity import PeerCounts, PeerTerm, PodSelector
+from gang_scheduler.model.pod_affinity import AffinityCounts, AffinityTerm, PodSelector
 from gang_scheduler.model.pods import Ask
 
 K = TypeVar("K", bound=Hashable)
-NO_TERMS: Mapping[PeerTerm, IntArray] = {}
+NO_TERMS: Mapping[AffinityTerm, IntArray] = {}
 
 
-class PeerLedger:
+class PodAffinityLedger:
     """The counts of a snapshot, changed by what is assumed on it. Columns are copied on change."""
 
-    def __init__(self, counts: PeerCounts, nodes: int) -> None:
+    def __init__(self, counts: AffinityCounts, nodes: int) -> None:
         self._present = dict(counts.present)
         self._kept: dict[PodSelector, IntArray] = {}
-        self._avoiding: dict[PodSelector, dict[PeerTerm, IntArray]] = {}
+        self._avoiding: dict[PodSelector, dict[AffinityTerm, IntArray]] = {}
         for term, column in counts.avoiding.items():
             self._avoiding.setdefault(term.selector, {})[term] = column
         self._nobody = np.zeros(nodes, dtype=np.int64)
 
-    def copy(self) -> "PeerLedger":
+    def copy(self) -> "PodAffinityLedger":
         """Return another ledger of the same state."""
         other = copy.copy(self)
         other._present = dict(self._present)  # noqa: SLF001 - one of its own class.
@@ -43,7 +43,7 @@ class PeerLedger:
         kept = self._kept.get(selector)
         return self.present(selector) if kept is None else self.present(selector) + kept
 
-    def avoiding(self, ask: Ask) -> Iterator[tuple[PeerTerm, IntArray]]:
+    def avoiding(self, ask: Ask) -> Iterator[tuple[AffinityTerm, IntArray]]:
         """Yield the terms by which pods on nodes want none of this class near, and where."""
         for selector in ask.selected_by:
             yield from self._avoiding.get(selector, NO_TERMS).items()
@@ -53,7 +53,7 @@ class PeerLedger:
         columns = self._kept if kept else self._present
         for selector in ask.selected_by:
             self._add(columns, selector, rows, counts)
-        for term in ask.peers.anti if ask.peers is not None else ():
+        for term in ask.pod_affinity.anti if ask.pod_affinity is not None else ():
             self._add(self._avoiding.setdefault(term.selector, {}), term, rows, counts)
 
     def _add(self, columns: dict[K, IntArray], key: K, rows: IntArray, counts: IntArray) -> None:

@@ -31,7 +31,7 @@ def prospects(ask: Ask, trial: Trial, profile: Profile) -> IntArray:
 
 def coupled(ask: Ask, trial: Trial, profile: Profile) -> bool:
     """Tell whether members of a class depend on each other, wherever they are."""
-    if ask.peers is None and ask.storage is None:
+    if ask.pod_affinity is None and ask.storage is None:
         return False
     return _likes_itself(ask, trial, profile) or bool(_coupling(ask, trial, profile))
 

@@ -36,10 +36,10 @@ Open = Mapping[Ask, BoolArray]
 
 def are(asks: Collection[Ask], trial: Trial, profile: Profile) -> bool:
     """Tell whether members of these classes must be placed step by step."""
-    asking = [ask for ask in asks if ask.peers is not None or ask.storage is not None]
+    asking = [ask for ask in asks if ask.pod_affinity is not None or ask.storage is not None]
     if any(coupled(ask, trial, profile) for ask in asking):
         return True
-    wanted = {each for ask in asking if ask.peers for each in ask.peers.approached}
+    wanted = {each for ask in asking if ask.pod_affinity for each in ask.pod_affinity.approached}
     return any(wanted & ask.selected_by for ask in asks)
 
 
@@ -69,7 +69,7 @@ def _ways(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> Iterator[
     """Yield where members may be: anywhere; then in one domain after the other."""
     yield rows
     for ask in sizes:
-        affinity = ask.peers.affinity if ask.peers is not None else None
+        affinity = ask.pod_affinity.affinity if ask.pod_affinity is not None else None
         if affinity is not None and _anchors(affinity, sizes, trial):
             yield from _domains(ask, affinity, sizes, rows, trial, profile)
             return
@@ -79,7 +79,9 @@ def _anchors(affinity: Affinity, sizes: Sizes, trial: Trial) -> bool:
     """Tell whether members are those whom an affinity means, and nobody else is."""
     if not any(affinity.selector in ask.selected_by for ask in sizes):
         return False
-    return label_domains.in_none(affinity.keys, trial.peers.present(affinity.selector), trial.nodes)
+    return label_domains.in_none(
+        affinity.keys, trial.pod_affinity.present(affinity.selector), trial.nodes
+    )
 
 
 def _domains(  # noqa: PLR0917 - what is placed, and where.

@@ -286,8 +286,8 @@ def _joined(preemptions: Sequence[Preemption]) -> Preemption:
 
 def _affinities(binds: Sequence[Bind]) -> frozenset[PodSelector]:
     """Return which pods members must have near them, and so have to stay where they are."""
-    peers = (bind.pod.ask.peers for bind in binds)
-    affinities = (each.affinity for each in peers if each is not None)
+    pod_affinity = (bind.pod.ask.pod_affinity for bind in binds)
+    affinities = (each.affinity for each in pod_affinity if each is not None)
     return frozenset(each.selector for each in affinities if each is not None)
 
 

@@ -75,9 +75,9 @@ class Preemptor:
     @functools.cached_property
     def leans_on(self) -> frozenset[PodSelector]:
         """The selectors of pods that members may need where they are: spread, or wanted near."""
-        peers = [ask.peers for ask in self.classes if ask.peers is not None]
-        wanted = {each.affinity.selector for each in peers if each.affinity is not None}
-        spread = {each.selector for some in peers for each in some.spread if each.hard}
+        pod_affinity = [ask.pod_affinity for ask in self.classes if ask.pod_affinity is not None]
+        wanted = {each.affinity.selector for each in pod_affinity if each.affinity is not None}
+        spread = {each.selector for some in pod_affinity for each in some.spread if each.hard}
         return frozenset(wanted | spread)
 
     @functools.cached_property

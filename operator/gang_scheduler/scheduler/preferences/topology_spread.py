@@ -22,7 +22,7 @@ def score(ask: Ask, trial: Trial) -> IntArray:
     total = np.zeros(len(trial.nodes), dtype=np.int64)
     for each in _soft(ask):
         column = trial.nodes.label(each.key)
-        found = label_domains.in_domain(column, trial.peers.present(each.selector))
+        found = label_domains.in_domain(column, trial.pod_affinity.present(each.selector))
         total -= np.where(label_domains.has(column), found, found.max(initial=0) + 1)
     return total
 
@@ -33,4 +33,8 @@ def coupled(ask: Ask, _trial: Trial) -> bool:
 
 
 def _soft(ask: Ask) -> list[Spread]:
-    return [each for each in ask.peers.spread if not each.hard] if ask.peers is not None else []
+    return (
+        [each for each in ask.pod_affinity.spread if not each.hard]
+        if ask.pod_affinity is not None
+        else []
+    )

@@ -115,7 +115,7 @@ class Gangs:
         self._refusals.topologies_changed()
         self.changed.update(self.records)
 
-    def peers_came(self, keys: Collection[GangKey]) -> None:
+    def matches_came(self, keys: Collection[GangKey]) -> None:
         """Try gangs again that wait for pods such as have just found a node."""
         self._to_try.update(keys & self.records.keys())
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.pod_affinity import PeerCounts, PeerTerm, PodSelector
+from gang_scheduler.model.pod_affinity import AffinityCounts, AffinityTerm, PodSelector
 from gang_scheduler.model.pods import Ask
 
 K = TypeVar("K", bound=Hashable)
@@ -20,13 +20,13 @@ class Headcounts:
 
     def __init__(self) -> None:
         self._present: dict[PodSelector, Heads] = {}
-        self._avoiding: dict[PodSelector, dict[PeerTerm, Heads]] = {}
+        self._avoiding: dict[PodSelector, dict[AffinityTerm, Heads]] = {}
 
     def count(self, node: str, ask: Ask, sign: int) -> None:
         """Count a pod on a node, or with the sign -1 no more."""
         for selector in ask.selected_by:
             _add(self._present, selector, node, sign)
-        for term in ask.peers.anti if ask.peers is not None else ():
+        for term in ask.pod_affinity.anti if ask.pod_affinity is not None else ():
             terms = self._avoiding.setdefault(term.selector, {})
             _add(terms, term, node, sign)
             if not terms:
@@ -39,18 +39,18 @@ class Headcounts:
         for selector in before.selected_by - after.selected_by:
             _add(self._present, selector, node, -1)
 
-    def of(self, asks: Iterable[Ask], rows: Mapping[str, int]) -> PeerCounts:
+    def of(self, asks: Iterable[Ask], rows: Mapping[str, int]) -> AffinityCounts:
         """Return what pods of these classes must know of others, in these rows of nodes."""
         asked: set[PodSelector] = set()
         meant: set[PodSelector] = set()
         for ask in asks:
             meant |= ask.selected_by
-            if ask.peers is not None:
-                asked |= ask.peers.selectors
+            if ask.pod_affinity is not None:
+                asked |= ask.pod_affinity.selectors
         terms = (
             item for each in meant & self._avoiding.keys() for item in self._avoiding[each].items()
         )
-        return PeerCounts(
+        return AffinityCounts(
             present={s: _column(self._present[s], rows) for s in asked & self._present.keys()},
             avoiding={term: _column(heads, rows) for term, heads in terms},
         )

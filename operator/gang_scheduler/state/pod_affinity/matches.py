@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.decode.namespaces import DeclaredNamespace
 from gang_scheduler.model.gangs import GangKey
-from gang_scheduler.model.pod_affinity import Peers, PodSelector
+from gang_scheduler.model.pod_affinity import PodAffinity, PodSelector
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.pod_affinity.namespaces import Namespaces
 from gang_scheduler.state.pod_affinity.selector_index import Shelves
@@ -19,11 +19,11 @@ MOST_LEFT_BEHIND: Final = 64
 class _Carried(NamedTuple):
     """What a pod asks of others, and its gang for as long as the pod waits for it."""
 
-    peers: Peers
+    pod_affinity: PodAffinity
     gang: GangKey | None
 
 
-class PeerBook:
+class SelectorMatches:
     """All pods that have not ended, and which selectors mean each.
 
     A selector is known from its first carrier on. The pods that it means must then be dressed anew:
@@ -54,13 +54,15 @@ class PeerBook:
             return
         before = self._pods.get(pod.uid)
         self._pods[pod.uid] = pod
-        peers = pod.ask.peers
-        if peers is None and not self._shelves and not self._meant_by:
+        pod_affinity = pod.ask.pod_affinity
+        if pod_affinity is None and not self._shelves and not self._meant_by:
             return
         if before is None or _is_other(before, pod):
             self._shelves.pod_moved(before, pod)
             self._look_at(pod)
-        self._carry(pod.uid, _Carried(peers, None if pod.node else gang) if peers else None)
+        self._carry(
+            pod.uid, _Carried(pod_affinity, None if pod.node else gang) if pod_affinity else None
+        )
 
     def gone(self, uid: str) -> None:
         """Forget a pod."""
@@ -113,7 +115,7 @@ class PeerBook:
 
     def _take_up(self, carried: _Carried) -> None:
         self._hope(carried, 1)
-        for each in carried.peers.selectors:
+        for each in carried.pod_affinity.selectors:
             self._carriers[each] += 1
             if each not in self._shelves:
                 self._shelves.put(each)
@@ -122,7 +124,7 @@ class PeerBook:
 
     def _put_down(self, carried: _Carried) -> None:
         self._hope(carried, -1)
-        for each in carried.peers.selectors:
+        for each in carried.pod_affinity.selectors:
             self._carriers[each] -= 1
             if not self._carriers[each]:
                 del self._carriers[each]
@@ -134,7 +136,7 @@ class PeerBook:
     def _hope(self, carried: _Carried, sign: int) -> None:
         if carried.gang is None:
             return
-        for each in _hopes(carried.peers):
+        for each in _hopes(carried.pod_affinity):
             gangs = self._hopeful[each]
             gangs[carried.gang] += sign
             if not gangs[carried.gang]:
@@ -188,8 +190,8 @@ def _is_other(before: Pod, after: Pod) -> bool:
     return before.labels != after.labels or before.deleting != after.deleting
 
 
-def _hopes(peers: Peers) -> Iterator[PodSelector]:
+def _hopes(pod_affinity: PodAffinity) -> Iterator[PodSelector]:
     """Yield the selectors of pods that can make room for this one where they arrive."""
-    if peers.affinity is not None:
-        yield peers.affinity.selector
-    yield from {each.selector for each in peers.spread if each.hard}
+    if pod_affinity.affinity is not None:
+        yield pod_affinity.affinity.selector
+    yield from {each.selector for each in pod_affinity.spread if each.hard}

@@ -7,7 +7,14 @@ import pytest
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.pods import pod
 from gang_scheduler.decode.pods.affinity import NOBODY
-from gang_scheduler.model.pod_affinity import Affinity, Clause, Peers, PeerTerm, PodSelector, Spread
+from gang_scheduler.model.pod_affinity import (
+    Affinity,
+    AffinityTerm,
+    Clause,
+    PodAffinity,
+    PodSelector,
+    Spread,
+)
 from gang_scheduler.wire.affinity import PREFERRED, REQUIRED
 from support.api_objects import pod_body
 from support.builders import NAMESPACE, requirement
@@ -19,8 +26,8 @@ APP = {"matchLabels": {"app": "a"}}
 IS_APP = requirement("app", "In", "a")
 
 
-def peers(labels: dict[str, str] | None = None, **spec: Any) -> Peers:
-    found = pod.pod(pod_body(metadata={"labels": labels or {}}, **spec)).ask.peers
+def peers(labels: dict[str, str] | None = None, **spec: Any) -> PodAffinity:
+    found = pod.pod(pod_body(metadata={"labels": labels or {}}, **spec)).ask.pod_affinity
     assert found is not None
     return found
 
@@ -51,14 +58,16 @@ def spread_of(asked: dict[str, Any], labels: dict[str, str] | None = None) -> Sp
 
 @pytest.mark.parametrize("affinity", [{}, {"podAffinity": {}}, {"podAntiAffinity": {REQUIRED: []}}])
 def test_most_pods_ask_nothing_of_others(affinity: dict[str, Any]) -> None:
-    assert pod.pod(pod_body(affinity=affinity, topologySpreadConstraints=[])).ask.peers is None
+    assert (
+        pod.pod(pod_body(affinity=affinity, topologySpreadConstraints=[])).ask.pod_affinity is None
+    )
 
 
 def test_anti_affinity_is_read_term_by_term() -> None:
     found = peers(affinity=anti(term(), term(key=ZONE), term()))
 
     selector = PodSelector((Clause((IS_APP,), OWN),))
-    assert Peers(anti=(PeerTerm(selector, HOST), PeerTerm(selector, ZONE))) == found
+    assert PodAffinity(anti=(AffinityTerm(selector, HOST), AffinityTerm(selector, ZONE))) == found
 
 
 def test_an_affinity_is_for_pods_that_all_terms_mean() -> None:
@@ -67,7 +76,7 @@ def test_an_affinity_is_for_pods_that_all_terms_mean() -> None:
     found = peers(affinity={"podAffinity": {REQUIRED: [term(), other]}})
 
     clauses = (Clause((IS_APP,), OWN), Clause((requirement("tier", "In", "b"),), OWN))
-    assert Peers(affinity=Affinity(PodSelector(clauses), (HOST, ZONE))) == found
+    assert PodAffinity(affinity=Affinity(PodSelector(clauses), (HOST, ZONE))) == found
 
 
 def test_preferences_are_weighted_and_avoidance_is_negative() -> None:
@@ -79,8 +88,8 @@ def test_preferences_are_weighted_and_avoidance_is_negative() -> None:
     )
 
     selector = PodSelector((Clause((IS_APP,), OWN),))
-    expected = ((5, PeerTerm(selector, HOST)), (-7, PeerTerm(selector, ZONE)))
-    assert Peers(preferred=expected) == found
+    expected = ((5, AffinityTerm(selector, HOST)), (-7, AffinityTerm(selector, ZONE)))
+    assert PodAffinity(preferred=expected) == found
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import replace
 
 from gang_scheduler.model.nodes import UNLIMITED
-from gang_scheduler.model.pod_affinity import Affinity, Peers
+from gang_scheduler.model.pod_affinity import Affinity, PodAffinity
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.filters import inter_pod_affinity
 from gang_scheduler.scheduler.filters.inter_pod_affinity import AFFINITY, ANTI_AFFINITY, AVOIDED
@@ -28,8 +28,8 @@ def open_to(waiting: Pod, *bound: Pod) -> list[bool]:
     return allowed
 
 
-def on(where: str, name: str = "a", peers: Peers | None = None) -> Pod:
-    return asking(pod(f"{name}-on-{where}", node=where), peers, name)
+def on(where: str, name: str = "a", pod_affinity: PodAffinity | None = None) -> Pod:
+    return asking(pod(f"{name}-on-{where}", node=where), pod_affinity, name)
 
 
 def test_a_pod_keeps_away_from_the_domains_of_those_it_avoids() -> None:
@@ -69,7 +69,7 @@ def test_the_first_of_a_series_may_not_care_for_pods_outside_every_domain() -> N
 
 def test_only_pods_that_all_terms_mean_count_for_an_affinity() -> None:
     both = replace(app("a"), clauses=(*app("a").clauses, *app("b").clauses))
-    waiting = asking(pod("x"), Peers(affinity=Affinity(both, ("zone",))), "x")
+    waiting = asking(pod("x"), PodAffinity(affinity=Affinity(both, ("zone",))), "x")
 
     assert not any(open_to(waiting, on("n1", "a"), on("n1", "b")))
 
@@ -89,7 +89,9 @@ def test_each_node_is_counted_for_the_first_rule_that_rejects_it() -> None:
 
     expected = Counter({AFFINITY: 2, ANTI_AFFINITY: 1})
     assert expected == inter_pod_affinity.reasons(ask, trial, rejected)
-    assert {AVOIDED: 1} == inter_pod_affinity.reasons(replace(ask, peers=None), trial, rejected)
+    assert {AVOIDED: 1} == inter_pod_affinity.reasons(
+        replace(ask, pod_affinity=None), trial, rejected
+    )
 
 
 def test_pods_of_no_concern_are_not_looked_at() -> None:

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from gang_scheduler.model.pod_affinity import Peers
+from gang_scheduler.model.pod_affinity import PodAffinity
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.filters import topology_spread
@@ -22,10 +22,10 @@ NODES = [
 ]
 
 
-def waiting_for(peers: Peers, *bound: str, name: str = "a", **asks: Any) -> Snapshot:
+def waiting_for(pod_affinity: PodAffinity, *bound: str, name: str = "a", **asks: Any) -> Snapshot:
     """Return a world with a pod that waits, and pods of app `a` on these nodes."""
     there = [asking(pod(f"x-{i}", node=where), None, "a") for i, where in enumerate(bound)]
-    waiting = asking(pod("a-0", **asks), peers, name)
+    waiting = asking(pod("a-0", **asks), pod_affinity, name)
     return world(NODES, [gang("g", members=[waiting])], there)
 
 
@@ -80,7 +80,7 @@ def test_an_empty_selector_counts_nobody_but_the_pod() -> None:
     spread = replace(spread_over().spread[0], selector=everybody())
 
     assert [True, True, True, True, False] == open_to(
-        waiting_for(Peers(spread=(spread,)), "n1", "n1", "n1")
+        waiting_for(PodAffinity(spread=(spread,)), "n1", "n1", "n1")
     )
 
 

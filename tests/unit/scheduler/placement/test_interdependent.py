@@ -8,7 +8,7 @@ from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef, PodSet, Slices
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.pod_affinity import Peers
+from gang_scheduler.model.pod_affinity import PodAffinity
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.cycle import schedule
@@ -27,8 +27,10 @@ ZONES = [
 ]
 
 
-def members(count: int, peers: Peers | None, name: str = "a", cpu: int = 1) -> list[Pod]:
-    return [asking(pod(f"{name}-{i}", cpu=cpu), peers, name) for i in range(count)]
+def members(
+    count: int, pod_affinity: PodAffinity | None, name: str = "a", cpu: int = 1
+) -> list[Pod]:
+    return [asking(pod(f"{name}-{i}", cpu=cpu), pod_affinity, name) for i in range(count)]
 
 
 def planned(

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.pod_affinity import Peers
+from gang_scheduler.model.pod_affinity import PodAffinity
 from gang_scheduler.model.pods import HostPort, Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
@@ -14,16 +14,16 @@ BINPACK = PROFILES["binpack"]
 NODES = [node(f"n{i}", cpu=8, labels={"host": f"n{i}", "zone": "ab"[i % 2]}) for i in range(4)]
 
 
-def low(name: str, where: str, app: str = "x", peers: Peers | None = None) -> Pod:
-    return asking(pod(name, node=where, phase="Running"), peers, app)
+def low(name: str, where: str, app: str = "x", pod_affinity: PodAffinity | None = None) -> Pod:
+    return asking(pod(name, node=where, phase="Running"), pod_affinity, app)
 
 
 def planned(members: Sequence[Pod], evictable: Sequence[Pod]) -> Plan:
     return schedule(world(NODES, [gang("g", members=members, priority=10)], (), evictable), BINPACK)
 
 
-def members(count: int, peers: Peers) -> list[Pod]:
-    return [asking(pod(f"a-{i}", priority=10), peers) for i in range(count)]
+def members(count: int, pod_affinity: PodAffinity) -> list[Pod]:
+    return [asking(pod(f"a-{i}", priority=10), pod_affinity) for i in range(count)]
 
 
 def victims(plan: Plan) -> list[str]:
@@ -45,7 +45,7 @@ def test_those_go_whose_own_anti_affinity_means_the_members() -> None:
     guards = [low(f"x-{i}", f"n{i}", "x", apart_from("a", "host")) for i in range(4)]
     bystanders = [low(f"y-{i}", f"n{i}", "y") for i in range(4)]
 
-    found = victims(planned(members(2, Peers()), [*guards, *bystanders]))
+    found = victims(planned(members(2, PodAffinity()), [*guards, *bystanders]))
 
     assert 1 == len(found)
     assert found[0].startswith("x-")

@@ -8,7 +8,13 @@ import pytest
 from gang_scheduler.decode.namespaces import DeclaredNamespace
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Bind, Refused
-from gang_scheduler.model.pod_affinity import Clause, PeerCounts, Peers, PeerTerm, PodSelector
+from gang_scheduler.model.pod_affinity import (
+    AffinityCounts,
+    AffinityTerm,
+    Clause,
+    PodAffinity,
+    PodSelector,
+)
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.state.cache import Cache
@@ -30,20 +36,24 @@ def cache_of(*pods: Pod, gangs: Iterable[str] = ("g",)) -> Cache:
     return cache
 
 
-def waiting(name: str, peers: Peers | None = None, of: str = "a", gang: str = "g") -> Pod:
-    return asking(pod(name, gang=gang), peers, of)
+def waiting(
+    name: str, pod_affinity: PodAffinity | None = None, of: str = "a", gang: str = "g"
+) -> Pod:
+    return asking(pod(name, gang=gang), pod_affinity, of)
 
 
-def running(name: str, peers: Peers | None = None, of: str = "a", where: str = "n0") -> Pod:
-    return asking(pod(name, node=where, scheduler="other", phase="Running"), peers, of)
+def running(
+    name: str, pod_affinity: PodAffinity | None = None, of: str = "a", where: str = "n0"
+) -> Pod:
+    return asking(pod(name, node=where, scheduler="other", phase="Running"), pod_affinity, of)
 
 
 def present(shot: Snapshot) -> dict[PodSelector, list[int]]:
-    return {key: column.tolist() for key, column in shot.peers.present.items()}
+    return {key: column.tolist() for key, column in shot.affinity_counts.present.items()}
 
 
-def avoiding(shot: Snapshot) -> dict[PeerTerm, list[int]]:
-    return {key: column.tolist() for key, column in shot.peers.avoiding.items()}
+def avoiding(shot: Snapshot) -> dict[AffinityTerm, list[int]]:
+    return {key: column.tolist() for key, column in shot.affinity_counts.avoiding.items()}
 
 
 def members(shot: Snapshot) -> dict[str, Pod]:
@@ -66,7 +76,7 @@ def test_without_any_selector_there_is_nothing_to_know() -> None:
     plain = waiting("w", None)
     shot = cache_of(running("r"), plain).snapshot(NOW)
 
-    assert ({}, {}) == (shot.peers.present, shot.peers.avoiding)
+    assert ({}, {}) == (shot.affinity_counts.present, shot.affinity_counts.avoiding)
     assert members(shot)["w"].ask is plain.ask
 
 
@@ -149,10 +159,12 @@ def test_an_assumed_bind_is_counted_and_taken_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("peers", "helped"), [(beside("a"), ["g"]), (spread_over(name="a"), ["g"]), (None, [])]
+    ("pod_affinity", "helped"), [(beside("a"), ["g"]), (spread_over(name="a"), ["g"]), (None, [])]
 )
-def test_an_arrival_helps_those_who_wait_for_it(peers: Peers | None, helped: list[str]) -> None:
-    cache = cache_of(waiting("w", peers, "b"), running("c", apart_from("a"), "c"))
+def test_an_arrival_helps_those_who_wait_for_it(
+    pod_affinity: PodAffinity | None, helped: list[str]
+) -> None:
+    cache = cache_of(waiting("w", pod_affinity, "b"), running("c", apart_from("a"), "c"))
     refuse(cache)
 
     cache.pod_seen(running("r"))
@@ -181,8 +193,8 @@ def test_another_label_of_a_running_pod_helps_those_who_wait_for_that() -> None:
 
 def test_another_label_of_a_namespace_helps_those_who_wait() -> None:
     in_tier = Clause((), frozenset(), (requirement("tier", "In", "1"),))
-    term = PeerTerm(PodSelector((in_tier,)), "zone")
-    cache = cache_of(running("r"), waiting("w", Peers(anti=(term,)), "b"))
+    term = AffinityTerm(PodSelector((in_tier,)), "zone")
+    cache = cache_of(running("r"), waiting("w", PodAffinity(anti=(term,)), "b"))
     refuse(cache)
     before = due(cache)
 
@@ -191,7 +203,7 @@ def test_another_label_of_a_namespace_helps_those_who_wait() -> None:
 
     assert ([], {term.selector: [1, 0]}) == (before, present(shot))
     cache.namespace_gone("u")
-    cache.pod_seen(waiting("w", Peers(anti=(term,)), "b"))
+    cache.pod_seen(waiting("w", PodAffinity(anti=(term,)), "b"))
     assert {} == present(cache.snapshot(NOW))
 
 
@@ -213,7 +225,7 @@ def test_a_snapshot_of_before_does_not_change() -> None:
     cache.pod_seen(running("s"))
 
     assert {app("a"): [1, 0]} == present(shot)
-    assert isinstance(shot.peers, PeerCounts)
+    assert isinstance(shot.affinity_counts, AffinityCounts)
 
 
 def test_a_gang_whose_last_hope_is_gone_is_not_looked_for() -> None:

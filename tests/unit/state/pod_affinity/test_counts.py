@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.model.pod_affinity import PeerTerm, PodSelector
+from gang_scheduler.model.pod_affinity import AffinityTerm, PodSelector
 from gang_scheduler.model.pods import Ask, Pod
 from gang_scheduler.state.node_usage import NodeUsage
 from support.builders import ask, node, pod
@@ -25,19 +25,21 @@ def room() -> NodeUsage:
 def meant(name: str, *by: str, avoids: str = "") -> Pod:
     asked = ask(cpu=1)
     selected_by = frozenset(app(each) for each in by)
-    peers = apart_from(avoids) if avoids else None
-    return replace(pod(name), ask=replace(asked, selected_by=selected_by, peers=peers))
+    pod_affinity = apart_from(avoids) if avoids else None
+    return replace(
+        pod(name), ask=replace(asked, selected_by=selected_by, pod_affinity=pod_affinity)
+    )
 
 
 def present(made: NodeUsage, *asks: Ask) -> dict[PodSelector, list[int]]:
-    return {key: column.tolist() for key, column in made.peers(asks).present.items()}
+    return {key: column.tolist() for key, column in made.affinity_counts(asks).present.items()}
 
 
-def avoiding(made: NodeUsage, *asks: Ask) -> dict[PeerTerm, list[int]]:
-    return {key: column.tolist() for key, column in made.peers(asks).avoiding.items()}
+def avoiding(made: NodeUsage, *asks: Ask) -> dict[AffinityTerm, list[int]]:
+    return {key: column.tolist() for key, column in made.affinity_counts(asks).avoiding.items()}
 
 
-WANTS_A, WANTS_B = (replace(ask(), peers=beside(name)) for name in "ab")
+WANTS_A, WANTS_B = (replace(ask(), pod_affinity=beside(name)) for name in "ab")
 A_MEANS_IT = replace(ask(), selected_by=frozenset({app("a")}))
 
 
@@ -110,11 +112,15 @@ def test_counts_always_equal_a_count_from_scratch(seed: int) -> None:
             there[added.uid] = (added, where)
 
     of_selectors: Counter[tuple[PodSelector, str]] = Counter()
-    of_terms: Counter[tuple[PeerTerm, str]] = Counter()
+    of_terms: Counter[tuple[AffinityTerm, str]] = Counter()
     for each, where in there.values():
         of_selectors.update((key, where) for key in each.ask.selected_by)
-        of_terms.update((key, where) for key in (each.ask.peers.anti if each.ask.peers else ()))
-    everything = [replace(ask(), peers=beside(x), selected_by=frozenset({app(x)})) for x in "abc"]
+        of_terms.update(
+            (key, where) for key in (each.ask.pod_affinity.anti if each.ask.pod_affinity else ())
+        )
+    everything = [
+        replace(ask(), pod_affinity=beside(x), selected_by=frozenset({app(x)})) for x in "abc"
+    ]
     for selector, column in present(made, *everything).items():
         assert [of_selectors.pop((selector, where), 0) for where in NAMES] == column
     for term, column in avoiding(made, *everything).items():

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.decode.namespaces import DeclaredNamespace
-from gang_scheduler.model.pod_affinity import Clause, Peers, PeerTerm, PodSelector
+from gang_scheduler.model.pod_affinity import AffinityTerm, Clause, PodAffinity, PodSelector
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.state.pod_affinity.matches import MOST_LEFT_BEHIND, PeerBook
+from gang_scheduler.state.pod_affinity.matches import MOST_LEFT_BEHIND, SelectorMatches
 from support.builders import gang_key, pod, requirement
 from support.selector_builders import (
     apart_from,
@@ -22,19 +22,19 @@ from support.selector_builders import (
 STAYING = replace(app("a"), staying=True)
 
 
-def book(*pods: Pod) -> PeerBook:
-    made = PeerBook()
+def book(*pods: Pod) -> SelectorMatches:
+    made = SelectorMatches()
     for each in pods:
         made.seen(each, gang_key("g"))
     return made
 
 
-def meaning(made: PeerBook, name: str) -> set[PodSelector]:
+def meaning(made: SelectorMatches, name: str) -> set[PodSelector]:
     return set(made.meaning(f"uid-{name}"))
 
 
-def carrier(peers: Peers, name: str = "carrier") -> Pod:
-    return asking(pod(name), peers, name)
+def carrier(pod_affinity: PodAffinity, name: str = "carrier") -> Pod:
+    return asking(pod(name), pod_affinity, name)
 
 
 def test_a_pod_is_meant_by_selectors_that_others_carry() -> None:
@@ -121,7 +121,9 @@ def test_labels_that_changed_while_nobody_asked_are_looked_at() -> None:
 def test_labels_of_namespaces_matter_to_selectors_that_ask_for_them() -> None:
     in_tier = (requirement("tier", "In", "1"),)
     asked = PodSelector((Clause((), frozenset(), in_tier),))
-    made = book(carrier(Peers(anti=(PeerTerm(asked, "zone"),))), pod("p", namespace="team"))
+    made = book(
+        carrier(PodAffinity(anti=(AffinityTerm(asked, "zone"),))), pod("p", namespace="team")
+    )
     made.take_undressed()
     known = [meaning(made, "p")]
 
@@ -148,7 +150,7 @@ def test_what_is_left_behind_is_cleared_away_at_last() -> None:
         wanted = PodSelector(
             (Clause((requirement("x", "NotIn", str(i)),), frozenset({"default"})),)
         )
-        made.seen(carrier(Peers(anti=(PeerTerm(wanted, "zone"),)), "c"), None)
+        made.seen(carrier(PodAffinity(anti=(AffinityTerm(wanted, "zone"),)), "c"), None)
         made.gone("uid-c")
         numbers.append(len(meaning(made, "p")))
 
@@ -156,7 +158,7 @@ def test_what_is_left_behind_is_cleared_away_at_last() -> None:
 
 
 @pytest.mark.parametrize(
-    ("peers", "hopeful"),
+    ("pod_affinity", "hopeful"),
     [
         (beside("a"), True),
         (spread_over(), True),
@@ -165,8 +167,8 @@ def test_what_is_left_behind_is_cleared_away_at_last() -> None:
         (rather(5, "a"), False),
     ],
 )
-def test_gangs_that_others_can_help_are_known(peers: Peers, *, hopeful: bool) -> None:
-    made = book(carrier(peers, "c"), asking(pod("p"), None))
+def test_gangs_that_others_can_help_are_known(pod_affinity: PodAffinity, *, hopeful: bool) -> None:
+    made = book(carrier(pod_affinity, "c"), asking(pod("p"), None))
 
     assert hopeful == made.came(made.meaning("uid-p"))
     assert ({gang_key("g")} if hopeful else set()) == made.take_helped()
@@ -188,6 +190,6 @@ def test_who_has_a_node_hopes_for_nobody_any_more() -> None:
 
 
 def test_everybody_is_meant_by_an_empty_selector() -> None:
-    made = book(carrier(Peers(anti=(PeerTerm(everybody(), "zone"),)), "c"), pod("p"))
+    made = book(carrier(PodAffinity(anti=(AffinityTerm(everybody(), "zone"),)), "c"), pod("p"))
 
     assert [{everybody()}] * 2 == [meaning(made, name) for name in "cp"]
