@@ -36,9 +36,11 @@ class Outcome:
 
     def _accepted(self, name: str, node: str) -> bool:
         others = [
-            pod.ask for pod in self.pods.values() if pod.name != name and self._on(pod) == node
+            pod.pod_class
+            for pod in self.pods.values()
+            if pod.name != name and self._on(pod) == node
         ]
-        return oracle.accepts(self.nodes[node], others, self.pods[name].ask)
+        return oracle.accepts(self.nodes[node], others, self.pods[name].pod_class)
 
     def _on(self, pod: Pod) -> str:
         if pod.terminal or pod.deleting or pod.name in self.victims:

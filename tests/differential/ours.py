@@ -80,12 +80,12 @@ class Ours:
         return None if pod is None else self._opinion(pod)
 
     def _opinion(self, pod: Pod) -> Opinion:
-        reasons = diagnosis.diagnose(pod.ask, Trial(self._if_ready), PROFILE)
+        reasons = diagnosis.diagnose(pod.pod_class, Trial(self._if_ready), PROFILE)
         return Opinion(
             passed=_passed(pod, self._snapshot),
             like_theirs=_passed(pod, self._if_ready),
             reasons=Counter(dict(reasons)),
-            unsupported=pod.ask.unsupported,
+            unsupported=pod.pod_class.unsupported,
         )
 
 
@@ -112,9 +112,9 @@ def _by_kind(intake: Intake) -> Mapping[str, Callable[[Object], None]]:
 
 
 def _passed(pod: Pod, snapshot: Snapshot) -> frozenset[str]:
-    if pod.ask.unsupported:
+    if pod.pod_class.unsupported:
         return frozenset()
-    slots = offer_slots(pod.ask, Trial(snapshot), PROFILE)
+    slots = offer_slots(pod.pod_class, Trial(snapshot), PROFILE)
     return frozenset(snapshot.nodes.nodes[row].name for row in np.flatnonzero(slots > 0))
 
 

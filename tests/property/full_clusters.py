@@ -15,14 +15,14 @@ from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan, Preemption
-from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.profile import PROFILES
 from property.brute_force import Instance, Path
 from property.evictions import Cost, Judge
-from support.builders import ask, bound_pod, gang, gang_key, group, node, pod, snapshot
+from support.builders import bound_pod, gang, gang_key, group, node, pod, pod_class, snapshot
 
 NOW = 10_000
 TREE_SPEC = TreeSpec("network", (Layer("rack", "", ("rack",)), Layer(NODE_LAYER, "rack")))
@@ -91,7 +91,7 @@ class Contest:
         return self._fits_beside([each.pod for each in self.bound_pods.pods])
 
     def _fits_beside(self, others: Sequence[Pod]) -> bool:
-        quorum = [each.ask for each in self.members[: self.minimum]]
+        quorum = [each.pod_class for each in self.members[: self.minimum]]
         asks = list(dict.fromkeys(quorum))
         instance = Instance(
             free=tuple((_path(each), _free(each, others)) for each in self.nodes),
@@ -126,8 +126,8 @@ def mixed(dice: Random) -> Contest:
     """Return a gang of two classes, which mostly gathers: some members ask for a GPU, too."""
     gathers = dice.randint(0, 3) > 0
     contest = replace(_contest(dice, elastic=dice.randint(0, 1) == 1), gathers=gathers)
-    asks = [contest.members[0].ask, ask(cpu=1, gpu=1)]
-    members = tuple(replace(each, ask=dice.choice(asks)) for each in contest.members)
+    asks = [contest.members[0].pod_class, pod_class(cpu=1, gpu=1)]
+    members = tuple(replace(each, pod_class=dice.choice(asks)) for each in contest.members)
     return replace(contest, members=members)
 
 
@@ -145,7 +145,7 @@ def _contest(dice: Random, *, elastic: bool) -> Contest:
     surplus = {}
     if elastic:
         surplus = {gang_key(name): dice.randint(0, 2) for name in names if dice.randint(0, 1)}
-    asked = ask(cpu=dice.choice([1, 1, 2, 3]))
+    asked = pod_class(cpu=dice.choice([1, 1, 2, 3]))
     members = _members(asked, dice.randint(1, dice.choice([2, 4, 8])))
     return Contest(
         several,
@@ -209,8 +209,10 @@ def _guarded(dice: Random, each: BoundPod, allowed: Iterable[str], marks: int) -
     return replace(each, pod=held, budgets=budgets, evictable=what != "protected")
 
 
-def _members(asked: Ask, number: int) -> tuple[Pod, ...]:
-    return tuple(replace(pod(f"a-{i}", gang="a", priority=10), ask=asked) for i in range(number))
+def _members(asked: PodClass, number: int) -> tuple[Pod, ...]:
+    return tuple(
+        replace(pod(f"a-{i}", gang="a", priority=10), pod_class=asked) for i in range(number)
+    )
 
 
 def _path(each: Node) -> Path:
@@ -221,6 +223,6 @@ def _free(where: Node, others: Sequence[Pod]) -> tuple[tuple[str, int], ...]:
     left = dict(where.allocatable)
     for each in others:
         if each.node == where.name:
-            for name, amount in each.ask.requests:
+            for name, amount in each.pod_class.requests:
                 left[name] = left.get(name, 0) - amount
     return tuple(sorted(left.items()))

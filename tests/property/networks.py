@@ -57,7 +57,7 @@ class Network:
         left = Counter(dict(each.allocatable))
         for other in self.bound:
             if other.node == each.name:
-                left.subtract(dict(other.ask.requests))
+                left.subtract(dict(other.pod_class.requests))
         return tuple(sorted(left.items()))
 
 
@@ -122,7 +122,7 @@ class Case:
     def instance(self) -> Instance:
         """Return the case as brute force sees it."""
         network = self.network
-        classes = Counter(each.ask for each in self.members)
+        classes = Counter(each.pod_class for each in self.members)
         return Instance(
             free=tuple(
                 (path, network.free(each)) for each in network.nodes if (path := network.path(each))

@@ -5,64 +5,73 @@ from collections.abc import Iterable, Sequence
 from itertools import combinations_with_replacement, product
 
 from gang_scheduler.model.nodes import Node, Taint
-from gang_scheduler.model.pods import Ask, HostPort, Pod, Toleration
+from gang_scheduler.model.pods import HostPort, Pod, PodClass, Toleration
 from gang_scheduler.model.requirements import Requirement
 
 ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - Kubernetes' word for "all addresses".
 
 
-def accepts(node: Node, others: Iterable[Ask], ask: Ask) -> bool:
+def accepts(node: Node, others: Iterable[PodClass], pod_class: PodClass) -> bool:
     """Tell whether the node takes a pod beside the pods that it has."""
     others = list(others)
-    return allowed(node, ask) and has_room(node, others, ask) and has_ports(others, ask)
+    return (
+        allowed(node, pod_class)
+        and has_room(node, others, pod_class)
+        and has_ports(others, pod_class)
+    )
 
 
-def allowed(node: Node, ask: Ask) -> bool:
+def allowed(node: Node, pod_class: PodClass) -> bool:
     """Tell whether the node would take the pod if it were empty and large."""
     taints = [each for each in node.taints if each.effect != "PreferNoSchedule"]
     if node.unschedulable:
         taints.append(Taint("node.kubernetes.io/unschedulable", "", "NoSchedule"))
     if not node.ready:
         taints.append(Taint("node.kubernetes.io/not-ready", "", "NoSchedule"))
-    tolerated = all(any(_tolerates(each, taint) for each in ask.tolerations) for taint in taints)
-    selected = all(node.labels.get(key) == value for key, value in ask.node_selector)
-    return tolerated and selected and _any_term(node, ask)
+    tolerated = all(
+        any(_tolerates(each, taint) for each in pod_class.tolerations) for taint in taints
+    )
+    selected = all(node.labels.get(key) == value for key, value in pod_class.node_selector)
+    return tolerated and selected and _any_term(node, pod_class)
 
 
-def has_room(node: Node, others: Iterable[Ask], ask: Ask) -> bool:
+def has_room(node: Node, others: Iterable[PodClass], pod_class: PodClass) -> bool:
     """Tell whether what is asked for is free."""
     free = Counter(dict(node.allocatable))
     for other in others:
         free.subtract(dict(other.requests))
-    return all(amount == 0 or free[name] >= amount for name, amount in ask.requests)
+    return all(amount == 0 or free[name] >= amount for name, amount in pod_class.requests)
 
 
-def has_ports(others: Iterable[Ask], ask: Ask) -> bool:
+def has_ports(others: Iterable[PodClass], pod_class: PodClass) -> bool:
     """Tell whether no other pod has one of the ports."""
     taken = [port for other in others for port in other.host_ports]
-    return not any(_same_port(one, other) for one, other in product(ask.host_ports, taken))
+    return not any(_same_port(one, other) for one, other in product(pod_class.host_ports, taken))
 
 
-def fits_somehow(nodes: Sequence[Node], bound: Sequence[Pod], ask: Ask, count: int) -> bool:
+def fits_somehow(
+    nodes: Sequence[Node], bound: Sequence[Pod], pod_class: PodClass, count: int
+) -> bool:
     """Try every way to give `count` equal pods to nodes."""
     return any(
-        _all_accept(nodes, bound, ask, ways) for ways in combinations_with_replacement(nodes, count)
+        _all_accept(nodes, bound, pod_class, ways)
+        for ways in combinations_with_replacement(nodes, count)
     )
 
 
-def on(node: Node, pods: Iterable[Pod]) -> list[Ask]:
+def on(node: Node, pods: Iterable[Pod]) -> list[PodClass]:
     """Return what the pods on a node ask for."""
-    return [each.ask for each in pods if each.node == node.name]
+    return [each.pod_class for each in pods if each.node == node.name]
 
 
 def _all_accept(
-    nodes: Sequence[Node], bound: Sequence[Pod], ask: Ask, ways: Iterable[Node]
+    nodes: Sequence[Node], bound: Sequence[Pod], pod_class: PodClass, ways: Iterable[Node]
 ) -> bool:
     pods = {each.name: on(each, bound) for each in nodes}
     for node in ways:
-        if not accepts(node, pods[node.name], ask):
+        if not accepts(node, pods[node.name], pod_class):
             return False
-        pods[node.name].append(ask)
+        pods[node.name].append(pod_class)
     return True
 
 
@@ -73,10 +82,10 @@ def _tolerates(toleration: Toleration, taint: Taint) -> bool:
     return right_key and right_effect and right_value
 
 
-def _any_term(node: Node, ask: Ask) -> bool:
-    if ask.affinity is None:
+def _any_term(node: Node, pod_class: PodClass) -> bool:
+    if pod_class.affinity is None:
         return True
-    return any(term and all(_holds(each, node) for each in term) for term in ask.affinity)
+    return any(term and all(_holds(each, node) for each in term) for term in pod_class.affinity)
 
 
 def _holds(wanted: Requirement, node: Node) -> bool:

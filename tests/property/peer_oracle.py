@@ -16,12 +16,12 @@ There = tuple[tuple[Pod, Node], ...]
 
 def may_be(pod: Pod, node: Node, there: There, nodes: Sequence[Node]) -> bool:
     """Tell whether a pod may join those that are there already."""
-    pod_affinity = pod.ask.pod_affinity
+    pod_affinity = pod.pod_class.pod_affinity
     avoided = any(
         means(term.selector, pod) and together(term, node, where)
         for other, where in there
-        if other.ask.pod_affinity
-        for term in other.ask.pod_affinity.anti
+        if other.pod_class.pod_affinity
+        for term in other.pod_class.pod_affinity.anti
     )
     if avoided or pod_affinity is None:
         return not avoided

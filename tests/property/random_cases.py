@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from gang_scheduler.model.network.layers import NODE_LAYER
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef, Slices
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.model.pods import Pod, PodClass
 from property.networks import Case, Network
-from support.builders import ask, node, pod
+from support.builders import node, pod, pod_class
 
 SEEDS = st.integers(0, 10**6)
 LAYERS = ("spine", "block", "rack")
@@ -42,7 +42,7 @@ def a_network(dice: Random) -> Network:
 
 def alike(dice: Random, *, elastic: bool = False) -> Case:
     """Return a case of equal members without slices."""
-    network, asked = a_network(dice), _ask(dice)
+    network, asked = a_network(dice), _pod_class(dice)
     members = _members(dice, [asked], _about_as_many_as_fit(dice, network, asked))
     minimum = dice.randint(1, len(members)) if elastic else len(members)
     gathering = _gathering(dice, network)
@@ -70,7 +70,7 @@ def in_multiples(dice: Random, *, elastic: bool = False) -> Case:
     size = dice.randint(2, 4)
     members = case.members[: max(1, len(case.members) // size) * size]
     if len(members) < size:
-        members = _members(dice, [case.members[0].ask], size)
+        members = _members(dice, [case.members[0].pod_class], size)
     slices = (Slices(LayerRef(layer), size, whole=True),)
     return replace(
         case,
@@ -83,13 +83,13 @@ def in_multiples(dice: Random, *, elastic: bool = False) -> Case:
 def mixed(dice: Random, *, elastic: bool = False) -> Case:
     """Return a case of two classes of members, in one gang or, if rigid, in two of a group."""
     network = a_network(dice)
-    asks = [_ask(dice), _ask(dice, other=True)]
-    members = _members(dice, asks, dice.randint(1, dice.choice([4, 8, MOST_MEMBERS])))
+    pod_classes = [_pod_class(dice), _pod_class(dice, other=True)]
+    members = _members(dice, pod_classes, dice.randint(1, dice.choice([4, 8, MOST_MEMBERS])))
     parts: tuple[int, ...] = ()
     minimum = dice.randint(1, len(members)) if elastic else len(members)
-    if not elastic and _sometimes(dice) and len({each.ask for each in members}) == 2:
-        members = tuple(sorted(members, key=lambda each: asks.index(each.ask)))
-        first = sum(each.ask == asks[0] for each in members)
+    if not elastic and _sometimes(dice) and len({each.pod_class for each in members}) == 2:
+        members = tuple(sorted(members, key=lambda each: pod_classes.index(each.pod_class)))
+        first = sum(each.pod_class == pod_classes[0] for each in members)
         parts = (first, len(members) - first)
     by_pods = not parts and _sometimes(dice)
     gathering = _gathering(dice, network)
@@ -121,13 +121,13 @@ def _node(dice: Random, number: int, layers: tuple[str, ...]) -> Node:
     )
 
 
-def _ask(dice: Random, *, other: bool = False) -> Ask:
+def _pod_class(dice: Random, *, other: bool = False) -> PodClass:
     if other:
-        return ask(cpu=dice.randint(0, 3), gpu=dice.randint(1, 2))
-    return ask(cpu=dice.choice([1, 1, 1, 2, 3]))
+        return pod_class(cpu=dice.randint(0, 3), gpu=dice.randint(1, 2))
+    return pod_class(cpu=dice.choice([1, 1, 1, 2, 3]))
 
 
-def _about_as_many_as_fit(dice: Random, network: Network, asked: Ask) -> int:
+def _about_as_many_as_fit(dice: Random, network: Network, asked: PodClass) -> int:
     """Return a number of members that just fits in some domain, or just does not."""
     nodes = dict.fromkeys(network.paths().values())
     where = dice.choice([path[:depth] for path in nodes for depth in range(len(path))] or [()])
@@ -136,8 +136,10 @@ def _about_as_many_as_fit(dice: Random, network: Network, asked: Ask) -> int:
     return min(MOST_MEMBERS, max(1, room + dice.randint(-3, 1)))
 
 
-def _members(dice: Random, asks: list[Ask], number: int) -> tuple[Pod, ...]:
-    return tuple(replace(pod(f"m-{i}", gang="a"), ask=dice.choice(asks)) for i in range(number))
+def _members(dice: Random, pod_classes: list[PodClass], number: int) -> tuple[Pod, ...]:
+    return tuple(
+        replace(pod(f"m-{i}", gang="a"), pod_class=dice.choice(pod_classes)) for i in range(number)
+    )
 
 
 def _gathering(dice: Random, network: Network) -> Gathering:

@@ -11,7 +11,7 @@ from property.worlds import STRATEGIES, World, at_once, clusters, gangs, worlds
 def test_a_gang_is_placed_when_brute_force_finds_room(
     world: World, gang: Gang, strategy: str
 ) -> None:
-    asked, needed = gang.pending[0].ask, at_once(gang) or 1
+    asked, needed = gang.pending[0].pod_class, at_once(gang) or 1
     fits = len(gang.pending) >= needed
     fits = fits and oracle.fits_somehow(world.nodes, world.bound, asked, needed)
 
@@ -22,7 +22,7 @@ def test_a_gang_is_placed_when_brute_force_finds_room(
 
 @given(clusters(), gangs("a", classes=1))
 def test_as_many_are_placed_as_brute_force_can(world: World, gang: Gang) -> None:
-    asked = gang.pending[0].ask
+    asked = gang.pending[0].pod_class
     counts = range(1, len(gang.pending) + 1)
     room = max(
         (n for n in counts if oracle.fits_somehow(world.nodes, world.bound, asked, n)), default=0
@@ -40,7 +40,7 @@ def test_a_member_that_is_left_over_fits_nowhere(world: World, strategy: str) ->
 
     after = world.after(plan)
     for pod in (pod for each in plan.refused if each.left_over for pod in each.pods):
-        assert not oracle.fits_somehow(after.nodes, after.bound, pod.ask, 1)
+        assert not oracle.fits_somehow(after.nodes, after.bound, pod.pod_class, 1)
 
 
 @given(worlds(classes=1, rigid=True), STRATEGIES)
@@ -49,5 +49,5 @@ def test_a_refused_gang_does_not_fit_beside_the_placed_ones(world: World, strate
 
     after = world.after(plan)
     for each in plan.refused:
-        asked, needed = each.pods[0].ask, at_once(each.gang) or 1
+        asked, needed = each.pods[0].pod_class, at_once(each.gang) or 1
         assert not oracle.fits_somehow(after.nodes, after.bound, asked, needed)

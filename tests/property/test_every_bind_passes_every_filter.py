@@ -15,4 +15,4 @@ def test_every_bind_is_accepted_beside_all_others(world: World, strategy: str) -
     for pod in after[len(world.bound) :]:
         node = nodes[pod.node]
         others = oracle.on(node, (each for each in after if each.uid != pod.uid))
-        assert oracle.accepts(node, others, pod.ask)
+        assert oracle.accepts(node, others, pod.pod_class)

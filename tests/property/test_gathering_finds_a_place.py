@@ -31,7 +31,7 @@ def test_no_node_is_over_committed(kind: Kind, seed: int) -> None:
     placed = case.placed()
 
     for path, free in case.instance().free:
-        here = [each.ask for each in case.members if placed.get(each.name) == path]
+        here = [each.pod_class for each in case.members if placed.get(each.name) == path]
         for name, amount in free:
             used = sum(dict(asked.requests).get(name, 0) for asked in here)
             assert used == 0 or used <= amount

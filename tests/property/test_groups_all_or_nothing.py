@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from property import oracle
@@ -63,7 +63,7 @@ def test_what_a_group_was_bound_to_is_accepted_beside_all_others(
     nodes = {each.name: each for each in world.nodes}
     for pod in after[len(world.bound) :]:
         others = oracle.on(nodes[pod.node], (each for each in after if each.uid != pod.uid))
-        assert oracle.accepts(nodes[pod.node], others, pod.ask)
+        assert oracle.accepts(nodes[pod.node], others, pod.pod_class)
 
 
 @given(st.data(), worlds(), STRATEGIES)
@@ -99,12 +99,12 @@ def test_a_refused_group_takes_no_room_from_others(
     STRATEGIES,
 )
 def test_a_group_of_equal_members_is_placed_when_brute_force_finds_room(
-    world: World, asked: Ask, sizes: list[tuple[int, int]], strategy: str
+    world: World, asked: PodClass, sizes: list[tuple[int, int]], strategy: str
 ) -> None:
     gangs = []
     for name, (minimum, surplus) in zip("abc", sizes, strict=False):
         one = gang(name, pods=minimum + surplus, min_member=minimum)
-        pending = tuple(replace(each, ask=asked) for each in one.pending)
+        pending = tuple(replace(each, pod_class=asked) for each in one.pending)
         gangs.append(replace(one, pending=pending))
     needed = sum(minimum for minimum, _ in sizes)
 
@@ -113,7 +113,7 @@ def test_a_group_of_equal_members_is_placed_when_brute_force_finds_room(
     assert bool(plan.placed) == _fits(world, asked, needed)
 
 
-def _fits(world: World, asked: Ask, needed: int) -> bool:
+def _fits(world: World, asked: PodClass, needed: int) -> bool:
     """Count what each node takes, one by one: equal pods do not care who comes first."""
     room = 0
     for node in world.nodes:

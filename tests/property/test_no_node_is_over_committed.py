@@ -16,9 +16,9 @@ def test_what_was_bound_fits_into_what_is_allocatable(world: World, strategy: st
             name
             for each in here
             if each not in world.bound
-            for name, amount in each.ask.requests
+            for name, amount in each.pod_class.requests
             if amount
         }
         for name in asked_now:
-            used = sum(dict(each.ask.requests).get(name, 0) for each in here)
+            used = sum(dict(each.pod_class.requests).get(name, 0) for each in here)
             assert used <= dict(node.allocatable).get(name, 0)

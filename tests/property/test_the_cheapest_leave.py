@@ -58,8 +58,8 @@ def test_every_member_fits_once_the_victims_are_gone(kind: Kind, seed: int) -> N
         asks = {each.name: oracle.on(each, pods) for each in case.nodes}
         nodes = {each.name: each for each in case.nodes}
         for bind in case.made.nominations:
-            assert oracle.accepts(nodes[bind.node], asks[bind.node], bind.pod.ask)
-            asks[bind.node].append(bind.pod.ask)
+            assert oracle.accepts(nodes[bind.node], asks[bind.node], bind.pod.pod_class)
+            asks[bind.node].append(bind.pod.pod_class)
         assert case.minimum == len(case.made.nominations)
         racks = {nodes[bind.node].labels["rack"] for bind in case.made.nominations}
         assert len(racks) == 1 or not case.gathers

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gang_scheduler.model.pods import Ask, HostPort
+from gang_scheduler.model.pods import HostPort, PodClass
 from gang_scheduler.scheduler.filters import host_ports, resources
 from gang_scheduler.scheduler.trial import Share, Trial
 from property.worlds import World, asks, clusters
@@ -20,7 +20,7 @@ def state(trial: Trial) -> State:
     return trial.free.tolist(), {row: ports for row, ports in trial.ports.rows() if ports}
 
 
-def take_one(trial: Trial, asked: Ask) -> Share | None:
+def take_one(trial: Trial, asked: PodClass) -> Share | None:
     """Take room for one pod on the first node that has it."""
     slots = np.minimum(resources.slots(asked, trial), host_ports.slots(asked, trial))
     rows = np.flatnonzero(slots)[:1]
@@ -31,7 +31,7 @@ def take_one(trial: Trial, asked: Ask) -> Share | None:
     return share
 
 
-def play(trial: Trial, moves: list[Ask | None], held: list[Share]) -> None:
+def play(trial: Trial, moves: list[PodClass | None], held: list[Share]) -> None:
     """Take room for each ask; None gives the latest back."""
     for move in moves:
         if move is not None:
@@ -47,9 +47,9 @@ MOVES = st.lists(st.none() | asks(), max_size=6)
 @given(clusters(), MOVES, MOVES, MOVES, st.booleans())
 def test_undo_restores_room_and_ports(
     world: World,
-    before: list[Ask | None],
-    outer: list[Ask | None],
-    inner: list[Ask | None],
+    before: list[PodClass | None],
+    outer: list[PodClass | None],
+    inner: list[PodClass | None],
     keep_inner: bool,  # noqa: FBT001 - drawn by hypothesis.
 ) -> None:
     trial = Trial(world.snapshot())
@@ -72,7 +72,9 @@ def test_undo_restores_room_and_ports(
 
 
 @given(clusters(), st.lists(asks(), max_size=8))
-def test_giving_everything_back_is_as_if_nothing_was_taken(world: World, taken: list[Ask]) -> None:
+def test_giving_everything_back_is_as_if_nothing_was_taken(
+    world: World, taken: list[PodClass]
+) -> None:
     trial = Trial(world.snapshot())
     expected = state(trial)
     none: list[Share] = []

@@ -6,16 +6,16 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.volumes import PRIVATE, Disk, Need, Provisioning, Storage, Volume, Volumes
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Share, Trial
-from support.builders import ask, gang, snapshot
+from support.builders import gang, pod_class, snapshot
 from support.volume_builders import DRIVER, LATE, LOCAL, disk, hosts, need, volumes
 
 NODES = ("n1", "n2", "n3")
-Move = tuple[Ask, list[int], int]
+Move = tuple[PodClass, list[int], int]
 
 
 @st.composite
@@ -50,7 +50,7 @@ storages = st.builds(
     disks=st.sampled_from([(), (Disk(("gce d",)),)]),
     attached=st.sampled_from([(), ((DRIVER, PRIVATE),), ((DRIVER, "x"),)]),
 )
-asks = storages.map(lambda storage: ask(storage=storage))
+asks = storages.map(lambda storage: pod_class(storage=storage))
 moves = st.lists(
     st.tuples(
         asks,
@@ -61,7 +61,7 @@ moves = st.lists(
 )
 
 
-def state(trial: Trial, seen: list[Ask]) -> Any:
+def state(trial: Trial, seen: list[PodClass]) -> Any:
     """Return all that can be asked of the volumes of a trial."""
     promises, ledger = trial.volumes.promises, trial.volumes
     several = [each.storage.needs for each in seen if each.storage and each.storage.needs]
@@ -120,8 +120,8 @@ def test_every_volume_is_promised_once_and_to_whom_it_suits(
         (each, name, bind.node)
         for placed in plan.placed
         for bind in placed.binds
-        if bind.pod.ask.storage is not None
-        for each, name in zip(bind.pod.ask.storage.needs, bind.volumes, strict=True)
+        if bind.pod.pod_class.storage is not None
+        for each, name in zip(bind.pod.pod_class.storage.needs, bind.volumes, strict=True)
     ]
     private = [name for each, name, _ in promised if name and not each.claim]
     assert len(private) == len(set(private))

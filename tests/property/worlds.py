@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from gang_scheduler.model.gangs import Gang, GangKey
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.pods import Ask, HostPort, Pod, Toleration
+from gang_scheduler.model.pods import HostPort, Pod, PodClass, Toleration
 from gang_scheduler.model.requirements import NodeTerm
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from support.builders import ask, gang, node, pod, requirement, snapshot
+from support.builders import gang, node, pod, pod_class, requirement, snapshot
 
 STRATEGIES = st.sampled_from(sorted(PROFILES))
 
@@ -66,10 +66,10 @@ class World:
 
 
 @st.composite
-def asks(draw: st.DrawFn) -> Ask:
+def asks(draw: st.DrawFn) -> PodClass:
     """Return what some pod asks for: often only CPU and GPUs, sometimes anything else."""
     plain = draw(st.integers(0, 2)) > 0
-    return ask(
+    return pod_class(
         cpu=draw(st.integers(0, 3)),
         gpu=draw(st.integers(0, 2)),
         memory=draw(st.sampled_from([0, 1, 2**30])),
@@ -104,7 +104,7 @@ def clusters(draw: st.DrawFn) -> World:
     nodes = tuple(draw(a_node(name)) for name in names)
     used = draw(st.lists(st.tuples(asks(), st.sampled_from(names)), max_size=3))
     bound = [
-        replace(pod(f"x-{i}", node=where, scheduler="other"), ask=asked)
+        replace(pod(f"x-{i}", node=where, scheduler="other"), pod_class=asked)
         for i, (asked, where) in enumerate(used)
     ]
     return World(nodes, tuple(bound), ())
@@ -115,7 +115,9 @@ def gangs(draw: st.DrawFn, name: str, classes: int = 2, *, rigid: bool = False) 
     """Return a gang of up to five members of so many classes."""
     pool = draw(st.lists(asks(), min_size=1, max_size=classes))
     each = draw(st.lists(st.sampled_from(pool), min_size=1, max_size=5))
-    members = [replace(pod(f"{name}-{i}", gang=name), ask=asked) for i, asked in enumerate(each)]
+    members = [
+        replace(pod(f"{name}-{i}", gang=name), pod_class=asked) for i, asked in enumerate(each)
+    ]
     bound = 0 if rigid else draw(st.integers(0, 1))
     return gang(
         name,

@@ -24,7 +24,7 @@ from gang_scheduler.model.gangs import (
 from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.network.topology_request import Gathering, PodSet
 from gang_scheduler.model.nodes import IntArray, Node, NodeTable, Taint
-from gang_scheduler.model.pods import Ask, HostPort, Pod, PodPhase, Toleration
+from gang_scheduler.model.pods import HostPort, Pod, PodClass, PodPhase, Toleration
 from gang_scheduler.model.requirements import NodeTerm, Operator, Requirement
 from gang_scheduler.model.resources import amount_of
 from gang_scheduler.model.snapshot import Nominated, Snapshot
@@ -90,7 +90,7 @@ def requirement(key: str, operator: str, *values: str, on_field: bool = False) -
     return Requirement(key, Operator(operator), values, on_field)
 
 
-def ask(
+def pod_class(
     *,
     cpu: Amount = 1,
     memory: Amount = 0,
@@ -104,9 +104,9 @@ def ask(
     features: Sequence[str] = (),
     storage: Storage | None = None,
     unsupported: Sequence[str] = (),
-) -> Ask:
+) -> PodClass:
     """Return what a pod asks for: one CPU, unless told otherwise."""
-    return Ask(
+    return PodClass(
         requests=amounts(cpu=cpu, memory=memory, gpu=gpu, pods=pods, extra=extra),
         node_selector=tuple(sorted((selector or {}).items())),
         affinity=affinity,
@@ -143,12 +143,12 @@ def pod(
     gone_by: int = 0,
     **asks: Any,
 ) -> Pod:
-    """Return a pod, of the PodGroup `gang` if given. `asks` are the arguments of `ask`."""
+    """Return a pod, of the PodGroup `gang` if given. `asks` are the arguments of `pod_class`."""
     return Pod(
         uid=uid or f"uid-{name}",
         namespace=namespace,
         name=name,
-        ask=ask(**asks),
+        pod_class=pod_class(**asks),
         scheduler=scheduler,
         node=node,
         priority=priority,
@@ -309,11 +309,11 @@ def snapshot(
     on_nodes = [each.pod for each in there]
     for each in (*bound, *on_nodes):
         row = table.rows[each.node]
-        used = table.vector(each.ask.requests)
+        used = table.vector(each.pod_class.requests)
         free[row] -= used
         held[each.priority] = held.get(each.priority, 0) + used
-        if each.ask.host_ports:
-            ports[row] = ports.get(row, frozenset()) | set(each.ask.host_ports)
+        if each.pod_class.host_ports:
+            ports[row] = ports.get(row, frozenset()) | set(each.pod_class.host_ports)
     groups = tuple(each if isinstance(each, GangGroup) else group(each) for each in gangs)
     return Snapshot(
         taken_at=taken_at,

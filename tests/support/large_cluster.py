@@ -25,7 +25,7 @@ from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
@@ -114,7 +114,7 @@ class LargeCluster:
                 DeclaredTopology("uid-default", "default", tree_spec=TREE_SPEC)
             )
         self.cache.pod_seen(self._elsewhere)
-        one = builders.ask(cpu=1)
+        one = builders.pod_class(cpu=1)
         for gang in range(-(-scale.running // SIZE)):
             priority = LOWEST if gang % 10 == 0 else RUNNING
             for number in range(gang * SIZE, min((gang + 1) * SIZE, scale.running)):
@@ -122,12 +122,12 @@ class LargeCluster:
             self._declare(f"run-{gang}")
 
     def _await(self, scale: Scale) -> None:
-        asks = [_ask(self.case, shape) for shape in range(SHAPES)]
+        pod_classes = [_pod_class(self.case, shape) for shape in range(SHAPES)]
         for gang in range(scale.gangs):
-            ask = asks[gang % SHAPES]
+            pod_class = pod_classes[gang % SHAPES]
             outranks = self.case == "priority" and gang < scale.outranking
             priority = OUTRANKING if outranks else LOWEST
-            members = [self._member(f"wait-{gang}", i, ask, priority) for i in range(SIZE)]
+            members = [self._member(f"wait-{gang}", i, pod_class, priority) for i in range(SIZE)]
             self._first.append(members[0])
             racks = (LayerRef("RackLayer"),) if self.case == "racks" and gang % 2 else ()
             mate = GangName(builders.NAMESPACE, f"wait-{gang ^ 1}")
@@ -140,14 +140,16 @@ class LargeCluster:
         said = replace(builders.declaration(gang, SIZE, groups=mates), gathering=gathering)
         self.cache.described(POD_GROUPS.group, said.uid, [said])
 
-    def _member(self, gang: str, number: int, ask: Ask, priority: int, node: str = "") -> Pod:
+    def _member(
+        self, gang: str, number: int, pod_class: PodClass, priority: int, node: str = ""
+    ) -> Pod:
         """Add a pod. Pods of one class share what they ask for, as those do that are read."""
         name = f"{gang}-{number}"
         pod = Pod(
             uid=f"uid-{name}",
             namespace=builders.NAMESPACE,
             name=name,
-            ask=ask,
+            pod_class=pod_class,
             scheduler=builders.SCHEDULER,
             node=node,
             priority=priority,
@@ -163,5 +165,5 @@ def _node(number: int, cpu: int) -> Node:
     return builders.node(f"node-{number}", cpu=cpu, pods=1_000, labels=labels)
 
 
-def _ask(case: str, shape: int) -> Ask:
-    return builders.ask(cpu=f"{shape + 1}m" if case == "fit" else FREE_CPUS + 1 + shape)
+def _pod_class(case: str, shape: int) -> PodClass:
+    return builders.pod_class(cpu=f"{shape + 1}m" if case == "fit" else FREE_CPUS + 1 + shape)

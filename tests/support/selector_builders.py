@@ -60,17 +60,23 @@ def rather(weight: int, name: str, key: str = "zone") -> PodAffinity:
 def asking(pod: Pod, pod_affinity: PodAffinity | None, name: str = "a") -> Pod:
     """Return the pod as one of an app that asks this of others."""
     return replace(
-        pod, labels={**pod.labels, "app": name}, ask=replace(pod.ask, pod_affinity=pod_affinity)
+        pod,
+        labels={**pod.labels, "app": name},
+        pod_class=replace(pod.pod_class, pod_affinity=pod_affinity),
     )
 
 
 def dressed(pods: Sequence[Pod]) -> list[Pod]:
     """Return pods that know which selectors of all of them mean them."""
     selectors = {
-        each for pod in pods if pod.ask.pod_affinity for each in pod.ask.pod_affinity.selectors
+        each
+        for pod in pods
+        if pod.pod_class.pod_affinity
+        for each in pod.pod_class.pod_affinity.selectors
     }
     return [
-        replace(pod, ask=replace(pod.ask, selected_by=_meaning(pod, selectors))) for pod in pods
+        replace(pod, pod_class=replace(pod.pod_class, selected_by=_meaning(pod, selectors)))
+        for pod in pods
     ]
 
 
@@ -96,9 +102,9 @@ def world(
     avoiding: dict[AffinityTerm, IntArray] = {}
     for pod in (*there, *victims):
         row = shot.nodes.rows[pod.node]
-        for selector in pod.ask.selected_by:
+        for selector in pod.pod_class.selected_by:
             present.setdefault(selector, np.zeros(len(nodes), dtype=np.int64))[row] += 1
-        for term in pod.ask.pod_affinity.anti if pod.ask.pod_affinity else ():
+        for term in pod.pod_class.pod_affinity.anti if pod.pod_class.pod_affinity else ():
             avoiding.setdefault(term, np.zeros(len(nodes), dtype=np.int64))[row] += 1
     return replace(shot, affinity_counts=AffinityCounts(present, avoiding))
 

@@ -67,7 +67,7 @@ class Hold:
         self.open = dict.fromkeys(self.shares)
         waiting = [(bind.pod, share) for share in self.shares for bind in share.waiting]
         self.share_of = {pod.uid: share for pod, share in waiting}
-        storages = (pod.ask.storage for pod, _ in waiting)
+        storages = (pod.pod_class.storage for pod, _ in waiting)
         self.size = sum(len(storage.needs) for storage in storages if storage is not None)
 
     def move(self, uid: str) -> None:
@@ -93,7 +93,7 @@ class Hold:
 
 def needs_claims(bind: Bind) -> bool:
     """Tell whether a member has claims that are to be bound first."""
-    storage = bind.pod.ask.storage
+    storage = bind.pod.pod_class.storage
     return storage is not None and bool(storage.needs)
 
 

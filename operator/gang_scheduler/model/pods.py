@@ -37,7 +37,7 @@ class HostPort:
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
+class PodClass:
     """What a pod asks of a node. Pods with equal asks form one class.
 
     `requests` are what the kubelet counts, sorted by name, with `pods: 1`. `preferred` are weights
@@ -45,7 +45,7 @@ class Ask:
     what it asks of other pods, `selected_by` are the selectors of all pods that mean it, and
     `storage` is what its claims ask for: the last two are known only in a cluster, and change with
     it. `unsupported` names the fields that this scheduler cannot honour yet. The hash is kept,
-    since asks are keys of every hot dictionary.
+    since classes are keys of every hot dictionary.
     """
 
     requests: tuple[tuple[str, int], ...] = ()
@@ -116,7 +116,7 @@ class Pod:
     uid: str
     namespace: str
     name: str
-    ask: Ask
+    pod_class: PodClass
     scheduler: str = ""
     node: str = ""
     assumed: bool = False

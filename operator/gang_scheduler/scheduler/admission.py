@@ -75,8 +75,8 @@ def _problem(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
 
 def _unsupported(gang: Gang) -> Problem | None:
     for pod in gang.pending:
-        if pod.ask.unsupported:
-            fields = ", ".join(pod.ask.unsupported)
+        if pod.pod_class.unsupported:
+            fields = ", ".join(pod.pod_class.unsupported)
             message = f"pod {pod.key}: {fields} cannot be honoured by this scheduler yet"
             return Problem(Reason.UNSUPPORTED_FEATURE, message)
     return None

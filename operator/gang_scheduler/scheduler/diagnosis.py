@@ -15,7 +15,7 @@ from gang_scheduler.model.plan import (
     PreemptionVerdict,
     Refused,
 )
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
 
@@ -26,7 +26,7 @@ NONE_FOUND = "the search was cut off before it found pods to evict; it is made a
 NOT_ALL_SEEN = "The search was cut off: there may be cheaper ones."
 
 
-def diagnose(ask: Ask, trial: Trial, profile: Profile) -> tuple[tuple[str, int], ...]:
+def diagnose(pod_class: PodClass, trial: Trial, profile: Profile) -> tuple[tuple[str, int], ...]:
     """Return (reason, nodes) for one more pod of this class, most nodes first.
 
     The first filter that rejects a node gives its reason, as in kube-scheduler. Called once a
@@ -35,16 +35,16 @@ def diagnose(ask: Ask, trial: Trial, profile: Profile) -> tuple[tuple[str, int],
     counts: Counter[str] = Counter()
     left = np.ones(len(trial.nodes), dtype=np.bool_)
     for each in profile.node_filters:
-        rejected = left & ~each.passes(ask, trial.nodes)
+        rejected = left & ~each.passes(pod_class, trial.nodes)
         if rejected.any():
-            counts += each.reasons(ask, trial.nodes, rejected)
+            counts += each.reasons(pod_class, trial.nodes, rejected)
             left &= ~rejected
     for room in (*profile.room_filters, *profile.coupled_filters):
-        if not room.concerns(ask, trial):
+        if not room.concerns(pod_class, trial):
             continue
-        rejected = left & (room.slots(ask, trial) == 0)
+        rejected = left & (room.slots(pod_class, trial) == 0)
         if rejected.any():
-            counts += room.reasons(ask, trial, rejected)
+            counts += room.reasons(pod_class, trial, rejected)
             left &= ~rejected
     return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
 

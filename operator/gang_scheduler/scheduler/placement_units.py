@@ -12,7 +12,7 @@ from gang_scheduler.model.network.topology_request import Gathering, Slices
 from gang_scheduler.model.network.topology_scope import Ground, Sizes
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pod_affinity import PodSelector
-from gang_scheduler.model.pods import Ask, Pod, rank_key
+from gang_scheduler.model.pods import Pod, PodClass, rank_key
 from gang_scheduler.model.snapshot import Snapshot
 
 
@@ -79,9 +79,9 @@ class Unit:
         return any(pod.uid not in self.required for pod in self.members)
 
     @functools.cached_property
-    def classes(self) -> Mapping[Ask, int]:
+    def classes(self) -> Mapping[PodClass, int]:
         """How many of the members that wait ask for the same."""
-        return Counter(pod.ask for pod in self.members)
+        return Counter(pod.pod_class for pod in self.members)
 
     @functools.cached_property
     def gang_of(self) -> Mapping[str, GangKey]:
@@ -97,13 +97,18 @@ class Unit:
     @functools.cached_property
     def gains(self) -> bool:
         """Others that find a place may make room for it: it has an affinity, or is spread."""
-        return any(ask.pod_affinity is not None and ask.pod_affinity.gains for ask in self.classes)
+        return any(
+            pod_class.pod_affinity is not None and pod_class.pod_affinity.gains
+            for pod_class in self.classes
+        )
 
     @functools.cached_property
     def approached(self) -> frozenset[PodSelector]:
         """The selectors of pods that make room, or a better place, for members."""
         asked = (
-            ask.pod_affinity.approached for ask in self.classes if ask.pod_affinity is not None
+            pod_class.pod_affinity.approached
+            for pod_class in self.classes
+            if pod_class.pod_affinity is not None
         )
         return frozenset(selector for each in asked for selector in each)
 
@@ -114,7 +119,7 @@ class Unit:
         if len(self.classes) == 1:
             return next(iter(self.classes)), asked
         # Members differ: which of them are the quorum matters, too.
-        first = Counter(pod.ask for pod in self.members if pod.uid in self.required)
+        first = Counter(pod.pod_class for pod in self.members if pod.uid in self.required)
         return frozenset(self.classes.items()), frozenset(first.items()), asked
 
     def only(self, uids: Collection[str]) -> "Unit":

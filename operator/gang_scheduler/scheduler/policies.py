@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Share, Trial
 
@@ -15,55 +15,55 @@ from gang_scheduler.scheduler.trial import Share, Trial
 class NodeFilter(Protocol):
     """Depends on the node and the ask alone: computed once a class for as long as nodes last."""
 
-    def passes(self, ask: Ask, nodes: NodeTable) -> BoolArray:
+    def passes(self, ask: PodClass, nodes: NodeTable) -> BoolArray:
         """Return the nodes that the filter allows."""
 
-    def reasons(self, ask: Ask, nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
+    def reasons(self, ask: PodClass, nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
         """Count the nodes of `rejected` by reason, in kube-scheduler's words."""
 
 
 class RoomFilter(Protocol):
     """Depends on what else is on the node: computed on every trial, for those it concerns."""
 
-    def concerns(self, ask: Ask, trial: Trial) -> bool:
+    def concerns(self, ask: PodClass, trial: Trial) -> bool:
         """Tell whether pods of the class can be rejected at all. Cheap."""
 
-    def slots(self, ask: Ask, trial: Trial) -> IntArray:
+    def slots(self, ask: PodClass, trial: Trial) -> IntArray:
         """Return how many pods of the class fit on each node beside each other."""
 
-    def reasons(self, ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
+    def reasons(self, ask: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
         """Count the nodes of `rejected` by reason, in kube-scheduler's words."""
 
 
 class CoupledFilter(RoomFilter, Protocol):
     """Depends on what is on other nodes, too, so what nodes offer is right for one pod alone."""
 
-    def coupled(self, ask: Ask, trial: Trial) -> bool:
+    def coupled(self, ask: PodClass, trial: Trial) -> bool:
         """Tell whether a pod of the class on one node changes what others offer to the next."""
 
-    def at_once(self, ask: Ask, trial: Trial) -> Caps | None:
+    def at_once(self, ask: PodClass, trial: Trial) -> Caps | None:
         """Return how many pods may come at once, if coupled; None is one in the whole cluster."""
 
-    def prospects(self, ask: Ask, trial: Trial) -> IntArray:
+    def prospects(self, ask: PodClass, trial: Trial) -> IntArray:
         """Return a bound on `slots`, whichever pods beside which the class may be were placed."""
 
 
 class Preference(Protocol):
     """Nodes that a class would rather have than others."""
 
-    def concerns(self, ask: Ask, trial: Trial) -> bool:
+    def concerns(self, ask: PodClass, trial: Trial) -> bool:
         """Tell whether the class prefers any node at all. Cheap."""
 
-    def score(self, ask: Ask, trial: Trial) -> IntArray:
+    def score(self, ask: PodClass, trial: Trial) -> IntArray:
         """Return how much each node is preferred, on any scale."""
 
-    def coupled(self, ask: Ask, trial: Trial) -> bool:
+    def coupled(self, ask: PodClass, trial: Trial) -> bool:
         """Tell whether a pod of the class on one node changes the scores for the next."""
 
 
-Rank = Callable[[Ask, IntArray, Trial], IntArray]
+Rank = Callable[[PodClass, IntArray, Trial], IntArray]
 """Order the rows with slots, the best first: (ask, slots, trial) -> rows."""
-Fill = Callable[[Ask, IntArray, int, Trial], Share]
+Fill = Callable[[PodClass, IntArray, int, Trial], Share]
 """Choose nodes for a number of pods of one class: (ask, slots, count, trial) -> share."""
 
 

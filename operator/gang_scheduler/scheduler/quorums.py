@@ -144,11 +144,14 @@ class Quorums:
         needed: Counter[GangKey] = Counter()
         for number, unit in enumerate(units):
             needed.update(unit.quorums)
-            fits = {ask: offer_slots(ask, self._trial, self._profile).any() for ask in unit.classes}
+            fits = {
+                pod_class: offer_slots(pod_class, self._trial, self._profile).any()
+                for pod_class in unit.classes
+            }
             for pod in unit.members:
-                if fits[pod.ask]:
+                if fits[pod.pod_class]:
                     alike = classes.setdefault(unit.gang_of[pod.uid], {})
-                    alike.setdefault((number, pod.ask), []).append(pod.uid)
+                    alike.setdefault((number, pod.pod_class), []).append(pod.uid)
         choices = [
             list(itertools.islice(_choices([*classes.get(gang, {}).values()], count), MOST_CHOICES))
             for gang, count in needed.items()

@@ -93,7 +93,7 @@ class Surplus:
 
 def _is_leant_on(unit: Unit, others: Iterable[Unit]) -> bool:
     """Tell whether others have their places because of where the quorum of this unit is."""
-    meant = {selector for pod in unit.members for selector in pod.ask.selected_by}
+    meant = {selector for pod in unit.members for selector in pod.pod_class.selected_by}
     concerned = (other for other in others if meant and other is not unit)
     return any(not meant.isdisjoint(other.approached) for other in concerned)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.ledgers.host_ports import PortLedger
@@ -23,18 +23,21 @@ class Share:
     What is only `kept` for pods that may come is taken, and is company for nobody.
     """
 
-    ask: Ask
+    pod_class: PodClass
     rows: IntArray
     counts: IntArray
     kept: bool = False
 
 
-def shares(placed: Iterable[tuple[Ask, int]]) -> list[Share]:
+def shares(placed: Iterable[tuple[PodClass, int]]) -> list[Share]:
     """Return the shares of single pods, given as what they ask for and the row of their node."""
-    rows_by_ask: dict[Ask, list[int]] = {}
-    for ask, row in placed:
-        rows_by_ask.setdefault(ask, []).append(row)
-    return [Share(ask, *np.unique(rows, return_counts=True)) for ask, rows in rows_by_ask.items()]
+    rows_by_class: dict[PodClass, list[int]] = {}
+    for pod_class, row in placed:
+        rows_by_class.setdefault(pod_class, []).append(row)
+    return [
+        Share(pod_class, *np.unique(rows, return_counts=True))
+        for pod_class, rows in rows_by_class.items()
+    ]
 
 
 def number_in(taken: Iterable[Share]) -> int:
@@ -44,12 +47,12 @@ def number_in(taken: Iterable[Share]) -> int:
 
 def merged(taken: Iterable[Share]) -> list[Share]:
     """Return shares as one for each class."""
-    by_ask: dict[Ask, list[IntArray]] = {}
+    by_class: dict[PodClass, list[IntArray]] = {}
     for share in taken:
-        by_ask.setdefault(share.ask, []).append(np.repeat(share.rows, share.counts))
+        by_class.setdefault(share.pod_class, []).append(np.repeat(share.rows, share.counts))
     return [
-        Share(ask, *np.unique(np.concatenate(rows), return_counts=True))
-        for ask, rows in by_ask.items()
+        Share(pod_class, *np.unique(np.concatenate(rows), return_counts=True))
+        for pod_class, rows in by_class.items()
     ]
 
 
@@ -105,17 +108,17 @@ class Trial:
                 self._apply(share, -sign)
 
     def _apply(self, share: Share, sign: int) -> None:
-        ask = share.ask
-        self.free[share.rows] -= sign * share.counts[:, np.newaxis] * self._request(ask)
-        if ask.host_ports:
-            self.ports.apply(ask, share.rows, sign * share.counts)
-        if ask.selected_by or ask.pod_affinity is not None:
-            self.pod_affinity.apply(ask, share.rows, sign * share.counts, kept=share.kept)
-        if ask.storage is not None:
-            self.volumes.apply(ask, share.rows, sign * share.counts)
+        pod_class = share.pod_class
+        self.free[share.rows] -= sign * share.counts[:, np.newaxis] * self._request(pod_class)
+        if pod_class.host_ports:
+            self.ports.apply(pod_class, share.rows, sign * share.counts)
+        if pod_class.selected_by or pod_class.pod_affinity is not None:
+            self.pod_affinity.apply(pod_class, share.rows, sign * share.counts, kept=share.kept)
+        if pod_class.storage is not None:
+            self.volumes.apply(pod_class, share.rows, sign * share.counts)
 
-    def _request(self, ask: Ask) -> IntArray:
-        return self.nodes.vector(ask.requests)
+    def _request(self, pod_class: PodClass) -> IntArray:
+        return self.nodes.vector(pod_class.requests)
 
 
 class Attempt:

@@ -86,7 +86,7 @@ def to_draw(asked: Mapping[GangKey, Topology], cache: Cache) -> list[Topology]:
 
 def resources_that_matter(pods: Iterable[Pod]) -> list[str]:
     """Return what the pods ask for that is scarce: of devices a few kinds, else CPU."""
-    asked = {name for pod in pods for name, amount in pod.ask.requests if amount}
+    asked = {name for pod in pods for name, amount in pod.pod_class.requests if amount}
     return sorted(filter(cells.is_extended, asked))[:MOST_RESOURCES] or [CPU]
 
 

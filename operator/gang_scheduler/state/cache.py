@@ -284,8 +284,10 @@ class Cache:
     def _dressed(self, pod: Pod) -> Pod:
         """Return the pod with what is known of it only in this cluster."""
         storage = self.volumes.storage_of(pod) if pod.volumes else None
-        ask = pod_classes.dressed(pod.ask, self.selector_matches.meaning(pod.uid), storage)
-        return pod if ask is pod.ask else replace(pod, ask=ask)
+        pod_class = pod_classes.dressed(
+            pod.pod_class, self.selector_matches.meaning(pod.uid), storage
+        )
+        return pod if pod_class is pod.pod_class else replace(pod, pod_class=pod_class)
 
     def _dress_anew(self) -> None:
         """Take in which other selectors mean a pod now, and what its claims ask for.
@@ -320,9 +322,9 @@ class Cache:
             self._freed()
         if after and after.node and (before is None or before.node != after.node):
             self.node_usage.add(after.pod, after.node)
-            if after.pod.ask.selected_by:
+            if after.pod.pod_class.selected_by:
                 self._came(after.pod)
-        elif before and after and after.node and after.pod.ask != before.pod.ask:
+        elif before and after and after.node and after.pod.pod_class != before.pod.pod_class:
             self.node_usage.add(after.pod, after.node)
             self._freed()
         if self.evictable_pods.rules.preemption and _begins_to_leave(before, after):
@@ -331,7 +333,7 @@ class Cache:
 
     def _came(self, pod: Pod) -> None:
         """Try those again that wait for such a pod."""
-        if self.selector_matches.came(pod.ask.selected_by):
+        if self.selector_matches.came(pod.pod_class.selected_by):
             self._on_change()
 
     def _join(self, uid: str, before: _Entry | None, after: _Entry | None) -> None:
@@ -358,15 +360,15 @@ class Cache:
         """Return what those who are to be placed must know of the pods on the nodes."""
         if not self.selector_matches:
             return AffinityCounts()
-        waiting = {pod.ask for each in groups for gang in each.gangs for pod in gang.pending}
-        return self.node_usage.affinity_counts(waiting | {each.pod.ask for each in nominated})
+        waiting = {pod.pod_class for each in groups for gang in each.gangs for pod in gang.pending}
+        return self.node_usage.affinity_counts(waiting | {each.pod.pod_class for each in nominated})
 
     def _volumes(self, groups: Iterable[GangGroup]) -> Volumes:
         """Return the volumes, if any of those who are to be placed asks for some."""
         if not self.volumes.in_use:
             return NO_VOLUMES
         waiting = (pod for each in groups for gang in each.gangs for pod in gang.pending)
-        asked = any(pod.ask.storage is not None for pod in waiting)
+        asked = any(pod.pod_class.storage is not None for pod in waiting)
         return self.volumes.state() if asked else NO_VOLUMES
 
     def _trees_changed(self) -> None:

@@ -8,14 +8,14 @@ import numpy as np
 
 from gang_scheduler.model.nodes import IntArray, Node, NodeTable
 from gang_scheduler.model.pod_affinity import AffinityCounts
-from gang_scheduler.model.pods import Ask, HostPort, Pod
+from gang_scheduler.model.pods import HostPort, Pod, PodClass
 from gang_scheduler.state.pod_affinity.counts import Headcounts
 
 
 class _Use(NamedTuple):
     """What a pod uses, and with what right."""
 
-    ask: Ask
+    pod_class: PodClass
     priority: int
 
 
@@ -71,15 +71,15 @@ class NodeUsage:
     def add(self, pod: Pod, node: str) -> None:
         """Count a pod on a node. A pod that is counted there already is replaced."""
         self.remove(pod.uid, node)
-        use = _Use(pod.ask, pod.priority)
+        use = _Use(pod.pod_class, pod.priority)
         self._pods.setdefault(node, {})[pod.uid] = use
         self._count(node, use, 1)
 
     def dress(self, pod: Pod, node: str) -> None:
         """Note for a pod that asks for no more and no less which selectors mean it now."""
         before = self._pods[node][pod.uid]
-        after = self._pods[node][pod.uid] = before._replace(ask=pod.ask)
-        self._heads.meant_anew(node, before.ask, after.ask)
+        after = self._pods[node][pod.uid] = before._replace(pod_class=pod.pod_class)
+        self._heads.meant_anew(node, before.pod_class, after.pod_class)
         self._number(before, -1)
         self._number(after, 1)
 
@@ -109,9 +109,9 @@ class NodeUsage:
         rows = self.table().rows
         return {rows[node]: Counter(p) for node, p in self._ports.items() if p and node in rows}
 
-    def affinity_counts(self, asks: Iterable[Ask]) -> AffinityCounts:
+    def affinity_counts(self, pod_classes: Iterable[PodClass]) -> AffinityCounts:
         """Return how many pods each node has of those that matter to pods of these classes."""
-        return self._heads.of(asks, self.table().rows)
+        return self._heads.of(pod_classes, self.table().rows)
 
     def held(self) -> dict[int, IntArray]:
         """Return what pods of each priority use on all nodes.
@@ -124,23 +124,23 @@ class NodeUsage:
                 there.subtract(pods.values())
         held: dict[int, IntArray] = {}
         for use, number in there.items():
-            vector = number * table.vector(use.ask.requests)
+            vector = number * table.vector(use.pod_class.requests)
             held[use.priority] = held.get(use.priority, 0) + vector
         return held
 
     def _count(self, node: str, use: _Use, sign: int) -> None:
         self._number(use, sign)
-        ask = use.ask
+        pod_class = use.pod_class
         row = self._table.rows.get(node)
         # A stale table is counted from scratch anyway where it has to be: see _rebuild.
         if row is not None:
-            self._used[row] += sign * self._table.vector(ask.requests)
-        if ask.host_ports:
+            self._used[row] += sign * self._table.vector(pod_class.requests)
+        if pod_class.host_ports:
             ports = self._ports.setdefault(node, Counter())
-            ports.update(dict.fromkeys(ask.host_ports, sign))
+            ports.update(dict.fromkeys(pod_class.host_ports, sign))
             self._ports[node] = +ports
-        if ask.selected_by or ask.pod_affinity is not None:
-            self._heads.count(node, ask, sign)
+        if pod_class.selected_by or pod_class.pod_affinity is not None:
+            self._heads.count(node, pod_class, sign)
 
     def _number(self, use: _Use, sign: int) -> None:
         self._classes[use] += sign
@@ -158,4 +158,4 @@ class NodeUsage:
                 self._used[row] = used[old.rows[node.name]]
             else:
                 for use in self._pods.get(node.name, {}).values():
-                    self._used[row] += table.vector(use.ask.requests)
+                    self._used[row] += table.vector(use.pod_class.requests)

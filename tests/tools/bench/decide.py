@@ -78,8 +78,8 @@ def _cache(nodes: int, pods: Sequence[Pod]) -> Cache:
 
 def _members(number: int) -> list[Pod]:
     """Return pods of one class, which share what they ask for, as those do that are read."""
-    ask = builders.ask(cpu=0, gpu=1)
-    return [replace(builders.pod(f"a-{i}", gang="a"), ask=ask) for i in range(number)]
+    pod_class = builders.pod_class(cpu=0, gpu=1)
+    return [replace(builders.pod(f"a-{i}", gang="a"), pod_class=pod_class) for i in range(number)]
 
 
 def _asked(members: int) -> Gathering:

@@ -23,7 +23,7 @@ from rich.table import Table
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.cycle import schedule
@@ -84,7 +84,7 @@ def crowd(nodes: int, members: int = 64) -> Snapshot:
     """Return full nodes with 20,000 pods of gangs of ten that are spread at random."""
     dice = random.Random(0)  # noqa: S311 - the same cluster every time.
     each_node = PODS // nodes
-    one, four = builders.ask(cpu=1), builders.ask(cpu=4)
+    one, four = builders.pod_class(cpu=1), builders.pod_class(cpu=4)
     places = [f"node-{number % nodes}" for number in range(PODS)]
     dice.shuffle(places)
     on_nodes = (
@@ -96,7 +96,7 @@ def crowd(nodes: int, members: int = 64) -> Snapshot:
 
 def closure(nodes: int, members: int) -> Snapshot:
     """Return gangs of 20 across the nodes, each node full of 16 of them."""
-    one, sixteen = builders.ask(cpu=1), builders.ask(cpu=16)
+    one, sixteen = builders.pod_class(cpu=1), builders.pod_class(cpu=16)
     on_nodes = (
         _bound_pod(number // 20, number, f"node-{number % nodes}", one, NOW - 100)
         for number in range(nodes * 16)
@@ -113,7 +113,7 @@ def _nodes(count: int, cpu: int) -> Iterator[Node]:
     return (builders.node(f"node-{number}", cpu=cpu) for number in range(count))
 
 
-def _bound_pod(gang: int, number: int, node: str, ask: Ask, started_at: int) -> BoundPod:
+def _bound_pod(gang: int, number: int, node: str, pod_class: PodClass, started_at: int) -> BoundPod:
     """Return a member of a gang. Pods of one class share what they ask for, as those read do."""
     found = builders.bound_pod(
         f"p-{number}",
@@ -122,12 +122,12 @@ def _bound_pod(gang: int, number: int, node: str, ask: Ask, started_at: int) -> 
         priority=gang % PRIORITIES,
         started_at=started_at,
     )
-    return replace(found, pod=replace(found.pod, ask=ask))
+    return replace(found, pod=replace(found.pod, pod_class=pod_class))
 
 
-def _gang(members: int, ask: Ask) -> Gang:
+def _gang(members: int, pod_class: PodClass) -> Gang:
     pods = [
-        replace(builders.pod(f"a-{number}", gang="a", priority=HIGH), ask=ask)
+        replace(builders.pod(f"a-{number}", gang="a", priority=HIGH), pod_class=pod_class)
         for number in range(members)
     ]
     return builders.gang("a", members=pods, priority=HIGH)

@@ -13,7 +13,7 @@ from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from gang_scheduler.model.pod_affinity import Clause, PodAffinity, PodSelector, Spread
-from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.requirements import Operator, Requirement
 from gang_scheduler.model.snapshot import Snapshot
 from support import builders
@@ -117,23 +117,25 @@ def _sizes(dice: random.Random) -> Iterator[int]:
 def _waiting(shape: Shape, number: int, dice: random.Random) -> GangGroup:
     name = f"high-{number}"
     cpus = [shape.cpu or dice.randint(3, 8) for _ in range(shape.members)]
-    asks = [builders.ask(cpu=cpu, memory=1 + i % shape.classes) for i, cpu in enumerate(cpus)]
+    pod_classes = [
+        builders.pod_class(cpu=cpu, memory=1 + i % shape.classes) for i, cpu in enumerate(cpus)
+    ]
     if shape.spread:
-        asks = [_spread(each) for each in asks]
-    return builders.group(_gang(name, asks), gathering=None if shape.spread else IN_A_RACK)
+        pod_classes = [_spread(each) for each in pod_classes]
+    return builders.group(_gang(name, pod_classes), gathering=None if shape.spread else IN_A_RACK)
 
 
-def _spread(ask: Ask) -> Ask:
+def _spread(pod_class: PodClass) -> PodClass:
     """Return what members ask for that are spread evenly over the racks."""
     mine = Requirement("app", Operator.IN, ("high",))
     selector = PodSelector((Clause((mine,), frozenset({builders.NAMESPACE})),), staying=True)
     pod_affinity = PodAffinity(spread=(Spread("rack", 1, selector),))
-    return replace(ask, pod_affinity=pod_affinity, selected_by=frozenset({selector}))
+    return replace(pod_class, pod_affinity=pod_affinity, selected_by=frozenset({selector}))
 
 
-def _gang(name: str, asks: Sequence[Ask]) -> Gang:
+def _gang(name: str, pod_classes: Sequence[PodClass]) -> Gang:
     members: list[Pod] = [
-        replace(builders.pod(f"{name}-{i}", gang=name, priority=10), ask=ask)
-        for i, ask in enumerate(asks)
+        replace(builders.pod(f"{name}-{i}", gang=name, priority=10), pod_class=pod_class)
+        for i, pod_class in enumerate(pod_classes)
     ]
     return builders.gang(name, members=members, priority=10)

@@ -48,7 +48,7 @@ def test_a_pod_on_a_node_goes_on_being_counted() -> None:
 
     assert ["n1"] == [pod.node for pod in harness.cache.pods()]
     assert before is not None
-    assert before.ask == next(iter(harness.cache.pods())).ask
+    assert before.pod_class == next(iter(harness.cache.pods())).pod_class
     assert ['Pod: spec.priority must be a whole number or absent, not "high"'] == harness.told
 
 
@@ -66,7 +66,7 @@ def test_a_pod_on_a_node_that_could_never_be_read_counts_as_one() -> None:
 
     harness.pod(pod_body("a", nodeName="n1", priority="high"))
 
-    assert [(("pods", 1),)] == [pod.ask.requests for pod in harness.cache.pods()]
+    assert [(("pods", 1),)] == [pod.pod_class.requests for pod in harness.cache.pods()]
     assert ["a"] == harness.room_of("n1")
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.pods import HostPort
-from support.builders import ask, pod
+from support.builders import pod, pod_class
 
 ANY = "0.0.0.0"  # noqa: S104 - Kubernetes' word for "all addresses".
 
@@ -27,17 +27,22 @@ def test_ports_conflict_whoever_is_asked(one: HostPort, other: HostPort, *, conf
 
 
 def test_equal_asks_are_one_class() -> None:
-    one, other = (ask(cpu=2, selector={"b": "1", "a": "2"}) for _ in range(2))
+    one, other = (pod_class(cpu=2, selector={"b": "1", "a": "2"}) for _ in range(2))
 
     assert {one} == {other}
 
 
 @pytest.mark.parametrize(
     "other",
-    [ask(cpu=2), ask(selector={"a": "1"}), ask(ports=[HostPort(80)]), ask(unsupported=["x"])],
+    [
+        pod_class(cpu=2),
+        pod_class(selector={"a": "1"}),
+        pod_class(ports=[HostPort(80)]),
+        pod_class(unsupported=["x"]),
+    ],
 )
 def test_different_asks_are_different_classes(other: object) -> None:
-    assert ask() != other
+    assert pod_class() != other
 
 
 def test_a_pod_is_written_as_people_write_it() -> None:

@@ -9,13 +9,13 @@ from dataclasses import replace
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.effort import MOST_OF_ALL
 from gang_scheduler.scheduler.profile import PROFILES
 from support import builders
-from support.builders import ask, bound_pod, bound_pods, group, node, pod, snapshot
+from support.builders import bound_pod, bound_pods, group, node, pod, pod_class, snapshot
 from support.call_counts import Calls, at_most, calls_of
 
 SIZE = 20
@@ -32,11 +32,11 @@ def cost(cluster: Snapshot) -> Calls:
     return calls_of(lambda: schedule(cluster, PROFILES["binpack"]))
 
 
-def gangs(number: int, one: Ask, priority: int = 0) -> Iterator[Gang]:
+def gangs(number: int, one: PodClass, priority: int = 0) -> Iterator[Gang]:
     """Yield equal gangs. Pods of one class share what they ask for, as those do that are read."""
     for name in (f"g{i}" for i in range(number)):
         pods = [pod(f"{name}-{i}", gang=name, priority=priority) for i in range(SIZE)]
-        members = [replace(each, ask=one) for each in pods]
+        members = [replace(each, pod_class=one) for each in pods]
         yield builders.gang(name, members=members, priority=priority)
 
 
@@ -46,17 +46,17 @@ def cluster(nodes: int, waiting: Iterable[Gang | GangGroup]) -> Snapshot:
 
 def full(number: int) -> Snapshot:
     """Return a cluster in which none of these gangs fits."""
-    return cluster(10, gangs(number, ask(cpu=9)))
+    return cluster(10, gangs(number, pod_class(cpu=9)))
 
 
 def test_new_gangs_that_fit_cost_so_much_a_pod() -> None:
-    calls = cost(cluster(1_000, gangs(250, ask())))
+    calls = cost(cluster(1_000, gangs(250, pod_class())))
 
     at_most(24 * 250 * SIZE, calls)
 
 
 def test_nodes_are_never_looked_at_one_by_one() -> None:
-    few, many = (cost(cluster(nodes, gangs(50, ask()))) for nodes in (200, 2_000))
+    few, many = (cost(cluster(nodes, gangs(50, pod_class()))) for nodes in (200, 2_000))
 
     at_most(1.02 * few.total(), many)
 
@@ -68,7 +68,7 @@ def test_a_thousand_equal_gangs_in_a_full_cluster_cost_one_trial() -> None:
 
 
 def test_equal_groups_of_gangs_in_a_full_cluster_cost_the_trials_of_one() -> None:
-    waiting = list(gangs(100, ask(cpu=9)))
+    waiting = list(gangs(100, pod_class(cpu=9)))
     pairs = [builders.group(*waiting[i : i + 2]) for i in range(0, 100, 2)]
 
     one, many = (cost(cluster(10, some)) for some in (pairs[:1], pairs))
@@ -85,7 +85,7 @@ def test_gangs_that_have_waited_cost_so_much_each() -> None:
 
 def test_gangs_that_are_all_different_cost_in_proportion() -> None:
     few, many = (
-        cost(cluster(10, [each for i in range(n) for each in gangs(1, ask(cpu=9 + i))]))
+        cost(cluster(10, [each for i in range(n) for each in gangs(1, pod_class(cpu=9 + i))]))
         for n in (50, 200)
     )
 
@@ -95,7 +95,7 @@ def test_gangs_that_are_all_different_cost_in_proportion() -> None:
 def test_equal_gangs_that_can_evict_nobody_cost_one_search() -> None:
     guards = [bound_pod(f"t{i}", f"n{i}", cpu=8, evictable=i == 0) for i in range(10)]
     nodes = [node(f"n{i}", cpu=8) for i in range(10)]
-    waiting = gangs(100, ask(), priority=5)
+    waiting = gangs(100, pod_class(), priority=5)
 
     calls = cost(snapshot(nodes, waiting, bound_pods=bound_pods(*guards), taken_at=1000))
 
@@ -119,7 +119,7 @@ def test_nodes_that_victims_alone_would_not_clear_are_not_weighed() -> None:
     nodes = [node(f"n{i}", cpu=2) for i in range(NODES)]
     low = [bound_pod(f"t{i}", f"n{i}", cpu=1 + i % 2) for i in range(NODES)]
     dear = [bound_pod(f"d{i}", f"n{i}", priority=9) for i in range(0, NODES, 2)]
-    waiting = gangs(1, ask(cpu=2), priority=5)
+    waiting = gangs(1, pod_class(cpu=2), priority=5)
 
     calls = cost(snapshot(nodes, waiting, bound_pods=bound_pods(*low, *dear)))
 
@@ -129,7 +129,7 @@ def test_nodes_that_victims_alone_would_not_clear_are_not_weighed() -> None:
 def test_what_is_the_same_on_all_nodes_of_a_gang_is_summed_up_once() -> None:
     nodes = [node(f"n{i}", cpu=2) for i in range(NODES)]
     low = [bound_pod(f"t{i}", f"n{i}", gang=f"low-{i // SIZE}", cpu=2) for i in range(NODES)]
-    waiting = gangs(1, ask(cpu=2), priority=5)
+    waiting = gangs(1, pod_class(cpu=2), priority=5)
 
     calls = cost(snapshot(nodes, waiting, bound_pods=bound_pods(*low)))
 
@@ -140,7 +140,7 @@ def preempting(number: int) -> Snapshot:
     """Return gangs that all have to evict, on nodes full of gangs of two."""
     nodes = [node(f"n{i}", cpu=2) for i in range(NODES)]
     low = [bound_pod(f"t{i}", f"n{i // 2}", gang=f"low-{i % NODES}") for i in range(2 * NODES)]
-    return snapshot(nodes, gangs(number, ask(cpu=2), priority=5), bound_pods=bound_pods(*low))
+    return snapshot(nodes, gangs(number, pod_class(cpu=2), priority=5), bound_pods=bound_pods(*low))
 
 
 def test_equal_gangs_that_do_not_fit_in_room_kept_for_others_cost_the_trials_of_one() -> None:
@@ -153,7 +153,7 @@ def beside_kept_room(number: int) -> Snapshot:
     """Return gangs that do not fit, though they outrank one that room is kept for."""
     kept = pod("low", gang="low", nominated="n0", cpu=8)
     room = Nominated(kept, builders.gang_key("low"), 0)
-    waiting = gangs(number, ask(cpu=1), priority=5)
+    waiting = gangs(number, pod_class(cpu=1), priority=5)
     return snapshot([node("n0", cpu=8)], waiting, nominated=[room])
 
 

@@ -96,7 +96,7 @@ def test_the_first_filter_to_reject_a_node_gives_the_reason() -> None:
         node("n4", cpu=1),
     ]
 
-    found = diagnosis.diagnose(pod("a-0", cpu=2).ask, Trial(snapshot(nodes)), BINPACK)
+    found = diagnosis.diagnose(pod("a-0", cpu=2).pod_class, Trial(snapshot(nodes)), BINPACK)
 
     expected = {
         "node(s) were unschedulable": 1,
@@ -116,7 +116,7 @@ def test_a_node_that_lacks_two_resources_is_counted_twice() -> None:
 def test_a_node_with_room_has_no_reason() -> None:
     nodes = [node("n1", cpu=1), node("n2", cpu=2)]
 
-    found = diagnosis.diagnose(pod("a-0", cpu=2).ask, Trial(snapshot(nodes)), BINPACK)
+    found = diagnosis.diagnose(pod("a-0", cpu=2).pod_class, Trial(snapshot(nodes)), BINPACK)
 
     assert (("Insufficient cpu", 1),) == found
 

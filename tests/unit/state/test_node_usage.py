@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.pods import Ask, HostPort
+from gang_scheduler.model.pods import HostPort, PodClass
 from gang_scheduler.state.node_usage import NodeUsage
-from support.builders import GPU, ask, node, pod
+from support.builders import GPU, node, pod, pod_class
 
 NAMES = [f"n{i}" for i in range(5)]
 
@@ -95,9 +95,9 @@ def test_a_resource_that_is_offered_later_was_used_all_along() -> None:
 def test_a_port_is_free_when_its_last_claim_is_gone() -> None:
     usage = NodeUsage()
     usage.node_seen(node("n1"))
-    web = ask(ports=[HostPort(80)])
-    usage.add(replace(pod("a"), ask=web), "n1")
-    usage.add(replace(pod("b"), ask=web), "n1")
+    web = pod_class(ports=[HostPort(80)])
+    usage.add(replace(pod("a"), pod_class=web), "n1")
+    usage.add(replace(pod("b"), pod_class=web), "n1")
 
     usage.remove("uid-a", "n1")
     half = usage.host_ports()
@@ -144,7 +144,7 @@ class Oracle:
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
-        self.pods: dict[str, tuple[Ask, str]] = {}
+        self.pods: dict[str, tuple[PodClass, str]] = {}
 
     def free(self) -> dict[str, dict[str, int]]:
         """Return what is free, by node and resource."""
@@ -184,9 +184,9 @@ def random_change(dice: random.Random, usage: NodeUsage, oracle: Oracle) -> None
             if uid in oracle.pods:
                 name = oracle.pods[uid][1]
             ports = [HostPort(dice.randint(1, 3))] if dice.random() < 0.4 else []
-            asked = ask(cpu=dice.randint(0, 3), gpu=dice.choice([0, 1]), ports=ports)
+            asked = pod_class(cpu=dice.randint(0, 3), gpu=dice.choice([0, 1]), ports=ports)
             oracle.pods[uid] = asked, name
-            usage.add(replace(pod("x", uid=uid), ask=asked), name)
+            usage.add(replace(pod("x", uid=uid), pod_class=asked), name)
         case "remove" if oracle.pods:
             uid = dice.choice(sorted(oracle.pods))
             usage.remove(uid, oracle.pods.pop(uid)[1])

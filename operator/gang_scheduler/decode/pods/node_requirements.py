@@ -11,7 +11,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.pods import affinity
 from gang_scheduler.decode.pods.requests import pod_requests, said_of_a_resize
-from gang_scheduler.model.pods import Ask, HostPort, Toleration
+from gang_scheduler.model.pods import HostPort, PodClass, Toleration
 from gang_scheduler.model.requirements import NodeTerm, Requirement
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.affinity import PREFERRED, PreferredSchedulingTerm
@@ -23,27 +23,31 @@ PREFERRED_NODES: Final = f"spec.affinity.nodeAffinity.{PREFERRED}"
 MOST_KNOWN: Final = 8192
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
-_known: dict[bytes, Ask] = {}
+_known: dict[bytes, PodClass] = {}
 """By how a pod is written."""
 
 
-def ask_of(source: pod_wire.Pod) -> Ask:
+def pod_class_of(source: pod_wire.Pod) -> PodClass:
     """Return what a pod asks of a node; alike pods share one. Raises InvalidField for nonsense."""
     text = _written(source)
-    ask = _known.get(text)
-    if ask is None:
+    pod_class = _known.get(text)
+    if pod_class is None:
         if len(_known) >= MOST_KNOWN:
             _known.clear()
-        ask = _known[text] = interned(_read(source))
+        pod_class = _known[text] = interned(_read(source))
     # Labels and namespace of the pod are in what it asks of others.
     pod_affinity = affinity.pod_affinity_of(source)
-    return ask if pod_affinity is None else interned(replace(ask, pod_affinity=pod_affinity))
+    return (
+        pod_class
+        if pod_affinity is None
+        else interned(replace(pod_class, pod_affinity=pod_affinity))
+    )
 
 
 @functools.lru_cache(maxsize=MOST_KNOWN)
-def interned(ask: Ask) -> Ask:
+def interned(pod_class: PodClass) -> PodClass:
     """Return the first equal ask: pods of one class share one object."""
-    return ask
+    return pod_class
 
 
 def _written(source: pod_wire.Pod) -> bytes:
@@ -61,11 +65,11 @@ def _written(source: pod_wire.Pod) -> bytes:
         raise InvalidField("spec", None, "has half of a character in it") from error
 
 
-def _read(source: pod_wire.Pod) -> Ask:
+def _read(source: pod_wire.Pod) -> PodClass:
     """Return what a pod asks, besides what it asks of other pods."""
     spec = source.spec
     restartable = (each for each in spec.init_containers if each.restart_policy == "Always")
-    return Ask(
+    return PodClass(
         requests=tuple(sorted(pod_requests(source).items())),
         node_selector=tuple(sorted(spec.node_selector.items())),
         affinity=_affinity(spec.affinity.node_affinity.required),

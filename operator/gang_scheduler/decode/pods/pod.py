@@ -36,7 +36,7 @@ def pod_from_wire(source: pod_wire.Pod) -> Pod:
         uid=metadata.uid,
         namespace=metadata.namespace,
         name=metadata.name,
-        ask=node_requirements.ask_of(source),
+        pod_class=node_requirements.pod_class_of(source),
         scheduler=spec.scheduler_name,
         node=spec.node_name,
         priority=spec.priority or 0,

@@ -10,23 +10,23 @@ import numpy as np
 
 from gang_scheduler.model.node_terms import terms
 from gang_scheduler.model.nodes import BoolArray, NodeTable
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 
 
-def passes(ask: Ask, nodes: NodeTable) -> BoolArray:
+def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
     """Return the nodes that reach every volume which is bound already."""
     allowed = np.ones(len(nodes), dtype=np.bool_)
-    if ask.storage is None:
+    if pod_class.storage is None:
         return allowed
-    if ask.storage.problem:
+    if pod_class.storage.problem:
         return ~allowed
-    for affinity in ask.storage.affinities:
+    for affinity in pod_class.storage.affinities:
         allowed &= terms(affinity, nodes)
     return allowed
 
 
-def reasons(ask: Ask, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
+def reasons(pod_class: PodClass, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
     """One reason for all: what is wrong with a claim, or where its volume is."""
-    problem = ask.storage.problem if ask.storage is not None else ""
+    problem = pod_class.storage.problem if pod_class.storage is not None else ""
     words = problem or "node(s) didn't match PersistentVolume's node affinity"
     return Counter({words: int(rejected.sum())})

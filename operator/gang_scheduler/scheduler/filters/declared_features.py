@@ -8,17 +8,17 @@ from collections import Counter
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, NodeTable
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 
 
-def passes(ask: Ask, nodes: NodeTable) -> BoolArray:
+def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
     """Return the nodes that declare all features that the pod needs."""
-    if not ask.features:
+    if not pod_class.features:
         return np.ones(len(nodes), dtype=np.bool_)
-    needed = frozenset(ask.features)
+    needed = frozenset(pod_class.features)
     return np.array([needed <= node.features for node in nodes.nodes], dtype=np.bool_)
 
 
-def reasons(_ask: Ask, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
+def reasons(_pod_class: PodClass, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
     """One reason for all."""
     return Counter({"node(s) didn't match Pod's required features": int(rejected.sum())})

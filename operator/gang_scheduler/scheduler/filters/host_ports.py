@@ -9,25 +9,25 @@ from collections.abc import Collection
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
-from gang_scheduler.model.pods import Ask, HostPort
+from gang_scheduler.model.pods import HostPort, PodClass
 from gang_scheduler.scheduler.trial import Trial
 
 
-def concerns(ask: Ask, _trial: Trial) -> bool:
+def concerns(pod_class: PodClass, _trial: Trial) -> bool:
     """Tell whether the class claims a port of the host."""
-    return bool(ask.host_ports)
+    return bool(pod_class.host_ports)
 
 
-def slots(ask: Ask, trial: Trial) -> IntArray:
+def slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return 1 where all ports are free and 0 where one is taken."""
     room = np.ones(len(trial.nodes), dtype=np.int64)
     for row, taken in trial.ports.rows():
-        if any(_conflicts(port, taken) for port in ask.host_ports):
+        if any(_conflicts(port, taken) for port in pod_class.host_ports):
             room[row] = 0
     return room
 
 
-def reasons(_ask: Ask, _trial: Trial, rejected: BoolArray) -> Counter[str]:
+def reasons(_pod_class: PodClass, _trial: Trial, rejected: BoolArray) -> Counter[str]:
     """One reason for all."""
     words = "node(s) didn't have free ports for the requested pod ports"
     return Counter({words: int(rejected.sum())})

@@ -12,7 +12,7 @@ import numpy as np
 
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray, NodeTable
 from gang_scheduler.model.pod_affinity import Affinity
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Trial
@@ -22,51 +22,52 @@ ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
 AVOIDED = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 
-def concerns(ask: Ask, trial: Trial) -> bool:
+def concerns(pod_class: PodClass, trial: Trial) -> bool:
     """Tell whether there is anything to look at."""
-    asks = ask.pod_affinity is not None and (
-        ask.pod_affinity.anti or ask.pod_affinity.affinity is not None
+    asks = pod_class.pod_affinity is not None and (
+        pod_class.pod_affinity.anti or pod_class.pod_affinity.affinity is not None
     )
-    return bool(asks) or any(True for _ in trial.pod_affinity.avoiding(ask))
+    return bool(asks) or any(True for _ in trial.pod_affinity.avoiding(pod_class))
 
 
-def slots(ask: Ask, trial: Trial) -> IntArray:
+def slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return 0 where a rule forbids it, 1 where a pod of the class keeps the next away."""
-    forbidden = np.logical_or.reduce(list(_verdicts(ask, trial).values()))
-    return np.where(forbidden, 0, _most(ask, trial.nodes))
+    forbidden = np.logical_or.reduce(list(_verdicts(pod_class, trial).values()))
+    return np.where(forbidden, 0, _most(pod_class, trial.nodes))
 
 
-def reasons(ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
+def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
     """Count the nodes by the first rule that forbids them."""
     counts: Counter[str] = Counter()
     left = rejected
-    for words, forbidden in _verdicts(ask, trial).items():
+    for words, forbidden in _verdicts(pod_class, trial).items():
         counts[words] = int((left & forbidden).sum())
         left = left & ~forbidden
     return +counts
 
 
-def coupled(ask: Ask, trial: Trial) -> bool:
+def coupled(pod_class: PodClass, trial: Trial) -> bool:
     """Tell whether a pod of the class on one node changes what other nodes offer to the next."""
-    pod_affinity = ask.pod_affinity
+    pod_affinity = pod_class.pod_affinity
     if pod_affinity is None:
         return False
-    if pod_affinity.affinity is not None and _is_first(pod_affinity.affinity, ask, trial):
+    if pod_affinity.affinity is not None and _is_first(pod_affinity.affinity, pod_class, trial):
         return True
     return any(
-        term.selector in ask.selected_by and not label_domains.one_node_each(term.key, trial.nodes)
+        term.selector in pod_class.selected_by
+        and not label_domains.one_node_each(term.key, trial.nodes)
         for term in pod_affinity.anti
     )
 
 
-def at_once(ask: Ask, trial: Trial) -> Caps | None:
+def at_once(pod_class: PodClass, trial: Trial) -> Caps | None:
     """Return one pod a domain, if it is pods of the class that keep each other away."""
-    pod_affinity = ask.pod_affinity
+    pod_affinity = pod_class.pod_affinity
     if pod_affinity is None or (
-        pod_affinity.affinity is not None and _is_first(pod_affinity.affinity, ask, trial)
+        pod_affinity.affinity is not None and _is_first(pod_affinity.affinity, pod_class, trial)
     ):
         return None
-    own = {term.key for term in pod_affinity.anti if term.selector in ask.selected_by}
+    own = {term.key for term in pod_affinity.anti if term.selector in pod_class.selected_by}
     keys = [key for key in own if not label_domains.one_node_each(key, trial.nodes)]
     if len(keys) > 1:
         return None
@@ -74,31 +75,31 @@ def at_once(ask: Ask, trial: Trial) -> Caps | None:
     return Caps(column.codes, np.ones(len(column.values), dtype=np.int64))
 
 
-def prospects(ask: Ask, trial: Trial) -> IntArray:
+def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return the same, as if all whom an affinity means were there."""
-    verdicts = _verdicts(ask, trial)
+    verdicts = _verdicts(pod_class, trial)
     forbidden = verdicts[ANTI_AFFINITY] | verdicts[AVOIDED]
-    return np.where(forbidden, 0, _most(ask, trial.nodes))
+    return np.where(forbidden, 0, _most(pod_class, trial.nodes))
 
 
-def _verdicts(ask: Ask, trial: Trial) -> dict[str, BoolArray]:
+def _verdicts(pod_class: PodClass, trial: Trial) -> dict[str, BoolArray]:
     """Return the nodes that each rule forbids, in the order in which rules are looked at."""
-    nodes, pod_affinity = trial.nodes, ask.pod_affinity
+    nodes, pod_affinity = trial.nodes, pod_class.pod_affinity
     apart = avoided = together = np.zeros(len(nodes), dtype=np.bool_)
     if pod_affinity is not None and pod_affinity.affinity is not None:
-        together = ~_allowed(pod_affinity.affinity, ask, trial)
+        together = ~_allowed(pod_affinity.affinity, pod_class, trial)
     for term in pod_affinity.anti if pod_affinity is not None else ():
         found = trial.pod_affinity.expected(term.selector)
         apart = apart | (label_domains.in_domain(nodes.label(term.key), found) > 0)
-    for term, found in trial.pod_affinity.avoiding(ask):
+    for term, found in trial.pod_affinity.avoiding(pod_class):
         avoided = avoided | (label_domains.in_domain(nodes.label(term.key), found) > 0)
     return {AFFINITY: together, ANTI_AFFINITY: apart, AVOIDED: avoided}
 
 
-def _allowed(affinity: Affinity, ask: Ask, trial: Trial) -> BoolArray:
+def _allowed(affinity: Affinity, pod_class: PodClass, trial: Trial) -> BoolArray:
     """Return the nodes that share a domain of every key with a pod that is meant."""
     columns = [trial.nodes.label(key) for key in affinity.keys]
-    if _is_first(affinity, ask, trial):
+    if _is_first(affinity, pod_class, trial):
         near = [label_domains.has(column) for column in columns]
     else:
         found = trial.pod_affinity.present(affinity.selector)
@@ -107,19 +108,19 @@ def _allowed(affinity: Affinity, ask: Ask, trial: Trial) -> BoolArray:
     return allowed
 
 
-def _is_first(affinity: Affinity, ask: Ask, trial: Trial) -> bool:
+def _is_first(affinity: Affinity, pod_class: PodClass, trial: Trial) -> bool:
     """Tell whether the class means itself, and nobody whom it means is in any domain."""
-    if affinity.selector not in ask.selected_by:
+    if affinity.selector not in pod_class.selected_by:
         return False
     return label_domains.in_none(
         affinity.keys, trial.pod_affinity.present(affinity.selector), trial.nodes
     )
 
 
-def _most(ask: Ask, nodes: NodeTable) -> IntArray:
+def _most(pod_class: PodClass, nodes: NodeTable) -> IntArray:
     """Return 1 where a pod of the class keeps the next one away, as far as the same node goes."""
     most = np.full(len(nodes), UNLIMITED, dtype=np.int64)
-    for term in ask.pod_affinity.anti if ask.pod_affinity is not None else ():
-        if term.selector in ask.selected_by:
+    for term in pod_class.pod_affinity.anti if pod_class.pod_affinity is not None else ():
+        if term.selector in pod_class.selected_by:
             most[label_domains.has(nodes.label(term.key))] = 1
     return most

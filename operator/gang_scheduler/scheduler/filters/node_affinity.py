@@ -9,19 +9,19 @@ import numpy as np
 
 from gang_scheduler.model.node_terms import any_term
 from gang_scheduler.model.nodes import BoolArray, NodeTable
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 
 
-def passes(ask: Ask, nodes: NodeTable) -> BoolArray:
+def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
     """Return the nodes with the wanted labels and names."""
     allowed = np.ones(len(nodes), dtype=np.bool_)
-    for key, value in ask.node_selector:
+    for key, value in pod_class.node_selector:
         allowed &= nodes.label(key).matches([value])
-    if ask.affinity is not None:
-        allowed &= any_term(ask.affinity, nodes)
+    if pod_class.affinity is not None:
+        allowed &= any_term(pod_class.affinity, nodes)
     return allowed
 
 
-def reasons(_ask: Ask, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
+def reasons(_pod_class: PodClass, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
     """One reason for all."""
     return Counter({"node(s) didn't match Pod's node affinity/selector": int(rejected.sum())})

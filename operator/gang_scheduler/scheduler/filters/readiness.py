@@ -9,19 +9,19 @@ from collections import Counter
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, NodeTable, Taint
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.filters import taints
 
 NOT_READY = Taint("node.kubernetes.io/not-ready", "", "NoSchedule")
 
 
-def passes(ask: Ask, nodes: NodeTable) -> BoolArray:
+def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
     """Return the ready nodes, or all for a pod that tolerates nodes that are not."""
-    if taints.tolerated(ask.tolerations, NOT_READY):
+    if taints.tolerated(pod_class.tolerations, NOT_READY):
         return np.ones(len(nodes), dtype=np.bool_)
     return nodes.ready
 
 
-def reasons(_ask: Ask, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
+def reasons(_pod_class: PodClass, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
     """One reason for all."""
     return Counter({"node(s) were not ready": int(rejected.sum())})

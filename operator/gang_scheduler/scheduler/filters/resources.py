@@ -9,29 +9,29 @@ from collections import Counter
 import numpy as np
 
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.resources import PODS
 from gang_scheduler.scheduler.trial import Trial
 
 
-def concerns(_ask: Ask, _trial: Trial) -> bool:
+def concerns(_pod_class: PodClass, _trial: Trial) -> bool:
     """Every pod takes room, if only that of one pod."""
     return True
 
 
-def slots(ask: Ask, trial: Trial) -> IntArray:
+def slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return how many pods of this class fit on each node. One vector operation a resource."""
     room = np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
-    for name, amount in ask.requests:
+    for name, amount in pod_class.requests:
         if amount > 0:
             np.minimum(room, _free(name, trial) // amount, out=room)
     return np.maximum(room, 0, out=room)
 
 
-def reasons(ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
+def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
     """Count the nodes a missing resource; a node that lacks two counts for both."""
     counts: Counter[str] = Counter()
-    for name, amount in ask.requests:
+    for name, amount in pod_class.requests:
         lacking = int((_free(name, trial)[rejected] < amount).sum()) if amount > 0 else 0
         if lacking:
             counts["Too many pods" if name == PODS else f"Insufficient {name}"] = lacking

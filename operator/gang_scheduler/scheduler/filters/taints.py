@@ -12,26 +12,26 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, NodeTable, Taint
-from gang_scheduler.model.pods import Ask, Toleration
+from gang_scheduler.model.pods import PodClass, Toleration
 
 HARD = frozenset({"NoSchedule", "NoExecute"})
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
-def passes(ask: Ask, nodes: NodeTable) -> BoolArray:
+def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
     """Return the nodes without an untolerated hard taint, evaluated once a distinct set."""
     codes, sets = nodes.taint_sets()
-    allowed = [_untolerated(ask, each) is None for each in sets]
+    allowed = [_untolerated(pod_class, each) is None for each in sets]
     return np.array(allowed, dtype=np.bool_)[codes]
 
 
-def reasons(ask: Ask, nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
+def reasons(pod_class: PodClass, nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
     """Name the first untolerated taint of each node."""
     codes, sets = nodes.taint_sets()
     counts: Counter[str] = Counter()
     for code, number in zip(*np.unique(codes[rejected], return_counts=True), strict=True):
-        taint = _untolerated(ask, sets[code])
+        taint = _untolerated(pod_class, sets[code])
         if taint is not None:
             words = f"node(s) had untolerated taint {{{taint.key}: {taint.value}}}"
             counts[words] += int(number)
@@ -43,9 +43,9 @@ def tolerated(tolerations: Iterable[Toleration], taint: Taint) -> bool:
     return any(_tolerates(toleration, taint) for toleration in tolerations)
 
 
-def _untolerated(ask: Ask, taints: Iterable[Taint]) -> Taint | None:
+def _untolerated(pod_class: PodClass, taints: Iterable[Taint]) -> Taint | None:
     hard = (taint for taint in taints if taint.effect in HARD)
-    return next((taint for taint in hard if not tolerated(ask.tolerations, taint)), None)
+    return next((taint for taint in hard if not tolerated(pod_class.tolerations, taint)), None)
 
 
 def _tolerates(toleration: Toleration, taint: Taint) -> bool:

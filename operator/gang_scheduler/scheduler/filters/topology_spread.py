@@ -12,7 +12,7 @@ import numpy as np
 
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray, NodeTable
 from gang_scheduler.model.pod_affinity import Spread
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.filters import node_affinity, taints
 from gang_scheduler.scheduler.label_domains import Caps
@@ -22,66 +22,70 @@ NO_LABEL = "node(s) didn't match pod topology spread constraints (missing requir
 SKEWED = "node(s) didn't match pod topology spread constraints"
 
 
-def concerns(ask: Ask, _trial: Trial) -> bool:
+def concerns(pod_class: PodClass, _trial: Trial) -> bool:
     """Tell whether the class has a constraint that must hold."""
-    return ask.pod_affinity is not None and any(each.hard for each in ask.pod_affinity.spread)
+    return pod_class.pod_affinity is not None and any(
+        each.hard for each in pod_class.pod_affinity.spread
+    )
 
 
-def slots(ask: Ask, trial: Trial) -> IntArray:
+def slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return how many more each node's domain may have, while the emptiest one stays so."""
     room = np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
-    for each in _hard(ask):
-        np.minimum(room, _more(each, ask, trial), out=room)
-    room[~_labelled(ask, trial.nodes)] = 0
+    for each in _hard(pod_class):
+        np.minimum(room, _more(each, pod_class, trial), out=room)
+    room[~_labelled(pod_class, trial.nodes)] = 0
     return room.clip(min=0)
 
 
-def reasons(ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
+def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
     """Count the nodes by the first constraint that rejects them."""
     counts: Counter[str] = Counter()
     left = rejected
-    for each in _hard(ask):
+    for each in _hard(pod_class):
         labelled = label_domains.has(trial.nodes.label(each.key))
-        skewed = labelled & (_more(each, ask, trial) <= 0)
+        skewed = labelled & (_more(each, pod_class, trial) <= 0)
         counts[NO_LABEL] += int((left & ~labelled).sum())
         counts[SKEWED] += int((left & skewed).sum())
         left = left & labelled & ~skewed
     return +counts
 
 
-def coupled(ask: Ask, trial: Trial) -> bool:
+def coupled(pod_class: PodClass, trial: Trial) -> bool:
     """Tell whether a pod of the class on one node changes what other nodes offer to the next."""
-    return concerns(ask, trial) and any(each.selector in ask.selected_by for each in _hard(ask))
+    return concerns(pod_class, trial) and any(
+        each.selector in pod_class.selected_by for each in _hard(pod_class)
+    )
 
 
-def at_once(ask: Ask, trial: Trial) -> Caps | None:
+def at_once(pod_class: PodClass, trial: Trial) -> Caps | None:
     """Return what each domain may have while the emptiest stays as it is: it can only fill up."""
-    coupling = [each for each in _hard(ask) if each.selector in ask.selected_by]
+    coupling = [each for each in _hard(pod_class) if each.selector in pod_class.selected_by]
     if len(coupling) > 1:
         return None
     column = trial.nodes.label(coupling[0].key)
     most = np.zeros(len(column.values) + 1, dtype=np.int64)
-    most[column.codes] = _more(coupling[0], ask, trial)
+    most[column.codes] = _more(coupling[0], pod_class, trial)
     return Caps(column.codes, most[:-1].clip(min=0))
 
 
-def prospects(ask: Ask, trial: Trial) -> IntArray:
+def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return no limit where the keys are: the emptiest domain may have filled up."""
-    return np.where(_labelled(ask, trial.nodes), UNLIMITED, 0)
+    return np.where(_labelled(pod_class, trial.nodes), UNLIMITED, 0)
 
 
-def _hard(ask: Ask) -> list[Spread]:
+def _hard(pod_class: PodClass) -> list[Spread]:
     return (
-        [each for each in ask.pod_affinity.spread if each.hard]
-        if ask.pod_affinity is not None
+        [each for each in pod_class.pod_affinity.spread if each.hard]
+        if pod_class.pod_affinity is not None
         else []
     )
 
 
-def _more(spread: Spread, ask: Ask, trial: Trial) -> IntArray:
+def _more(spread: Spread, pod_class: PodClass, trial: Trial) -> IntArray:
     """Return how many pods more each node's domain may have; without a match, if any."""
     column = trial.nodes.label(spread.key)
-    counted = _included(spread, ask, trial.nodes)
+    counted = _included(spread, pod_class, trial.nodes)
     known = np.unique(column.codes[counted])
     if not len(known):
         # Nothing to compare with: nothing is too much.
@@ -93,7 +97,7 @@ def _more(spread: Spread, ask: Ask, trial: Trial) -> IntArray:
         least = int(label_domains.in_domain(column, np.where(counted, there, 0))[counted].min())
     in_domain = label_domains.in_domain(column, np.where(counted, expected, 0))
     more: IntArray = spread.max_skew + least - in_domain
-    if spread.selector in ask.selected_by:
+    if spread.selector in pod_class.selected_by:
         return more
     return np.where(more >= 0, UNLIMITED, 0)
 
@@ -107,22 +111,22 @@ def _found(spread: Spread, trial: Trial) -> tuple[IntArray, IntArray]:
     return trial.pod_affinity.present(spread.selector), trial.pod_affinity.expected(spread.selector)
 
 
-def _included(spread: Spread, ask: Ask, nodes: NodeTable) -> BoolArray:
+def _included(spread: Spread, pod_class: PodClass, nodes: NodeTable) -> BoolArray:
     """Return the nodes that count. Computed once a class for as long as no node changes."""
 
     def compute() -> BoolArray:
-        included = _labelled(ask, nodes)
+        included = _labelled(pod_class, nodes)
         if spread.honours_affinity:
-            included = included & node_affinity.passes(ask, nodes)
+            included = included & node_affinity.passes(pod_class, nodes)
         if spread.honours_taints:
-            included = included & taints.passes(ask, nodes)
+            included = included & taints.passes(pod_class, nodes)
         return included
 
-    return nodes.derive(("spread over", spread, ask), compute)
+    return nodes.derive(("spread over", spread, pod_class), compute)
 
 
-def _labelled(ask: Ask, nodes: NodeTable) -> BoolArray:
+def _labelled(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
     """Return the nodes that have the keys of all constraints."""
-    columns = [nodes.label(each.key) for each in _hard(ask)]
+    columns = [nodes.label(each.key) for each in _hard(pod_class)]
     labelled: BoolArray = np.logical_and.reduce([label_domains.has(column) for column in columns])
     return labelled

@@ -10,7 +10,7 @@ from collections import Counter
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.volumes import Need
 from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Trial
@@ -19,40 +19,40 @@ NONE_LEFT = "node(s) didn't find available persistent volumes to bind"
 NO_SPACE = "node(s) did not have enough free storage"
 
 
-def concerns(ask: Ask, _trial: Trial) -> bool:
+def concerns(pod_class: PodClass, _trial: Trial) -> bool:
     """Tell whether the class has claims that are not bound."""
-    return bool(_needs(ask))
+    return bool(_needs(pod_class))
 
 
-def coupled(ask: Ask, trial: Trial) -> bool:
+def coupled(pod_class: PodClass, trial: Trial) -> bool:
     """Tell whether a member on one node takes room on others: volumes that both reach."""
-    needs = _needs(ask)
+    needs = _needs(pod_class)
     if any(need.claim for need in needs):
         return True
     return bool(needs) and trial.volumes.promises.overlap(needs)
 
 
-def slots(ask: Ask, trial: Trial) -> IntArray:
+def slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return how many pods of the class find volumes on each node, if no other node took any."""
-    return trial.volumes.promises.room(_needs(ask))
+    return trial.volumes.promises.room(_needs(pod_class))
 
 
-def at_once(_ask: Ask, _trial: Trial) -> Caps | None:
+def at_once(_pod_class: PodClass, _trial: Trial) -> Caps | None:
     """Return that one pod may come at once: the next one may find less anywhere."""
     return None
 
 
-def prospects(ask: Ask, trial: Trial) -> IntArray:
+def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return the slots: whoever comes first only takes some."""
-    return slots(ask, trial)
+    return slots(pod_class, trial)
 
 
-def reasons(ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
+def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
     """Count the nodes where a volume could be made if there were space, and the others."""
-    promises, needs = trial.volumes.promises, _needs(ask)
+    promises, needs = trial.volumes.promises, _needs(pod_class)
     rows = np.flatnonzero(rejected).tolist()
     return Counter(NO_SPACE if promises.lacks_space(needs, row) else NONE_LEFT for row in rows)
 
 
-def _needs(ask: Ask) -> tuple[Need, ...]:
-    return ask.storage.needs if ask.storage is not None else ()
+def _needs(pod_class: PodClass) -> tuple[Need, ...]:
+    return pod_class.storage.needs if pod_class.storage is not None else ()

@@ -10,29 +10,29 @@ from collections import Counter
 import numpy as np
 
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.volumes import PRIVATE
 from gang_scheduler.scheduler.trial import Trial
 
 
-def concerns(ask: Ask, _trial: Trial) -> bool:
+def concerns(pod_class: PodClass, _trial: Trial) -> bool:
     """Tell whether the class has volumes that count anywhere."""
-    return ask.storage is not None and bool(ask.storage.attached)
+    return pod_class.storage is not None and bool(pod_class.storage.attached)
 
 
-def slots(ask: Ask, trial: Trial) -> IntArray:
+def slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return how many pods of this class each node can attach the volumes of."""
     room = np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
-    for driver, handles in _by_driver(ask).items():
+    for driver, handles in _by_driver(pod_class).items():
         room = np.minimum(room, _slots(driver, handles, trial))
         room[~trial.volumes.attachments.installed(driver)] = 0
     return room
 
 
-def reasons(ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
+def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
     """Count the nodes that lack a driver, by driver; the others have as many as they can have."""
     counts: Counter[str] = Counter()
-    for driver in _by_driver(ask):
+    for driver in _by_driver(pod_class):
         lacking = rejected & ~trial.volumes.attachments.installed(driver)
         counts[f"{driver} CSI driver is not installed on the node"] += int(lacking.sum())
         rejected = rejected & ~lacking
@@ -40,9 +40,9 @@ def reasons(ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
     return +counts
 
 
-def _by_driver(ask: Ask) -> dict[str, list[str]]:
+def _by_driver(pod_class: PodClass) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
-    for driver, handle in ask.storage.attached if ask.storage is not None else ():
+    for driver, handle in pod_class.storage.attached if pod_class.storage is not None else ():
         found.setdefault(driver, []).append(handle)
     return found
 

@@ -9,7 +9,7 @@ from collections import Counter
 import numpy as np
 
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.volumes import Storage
 from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Trial
@@ -22,19 +22,19 @@ SOLE = (
 NONE = Storage()
 
 
-def concerns(ask: Ask, _trial: Trial) -> bool:
+def concerns(pod_class: PodClass, _trial: Trial) -> bool:
     """Tell whether the class shares such a claim, or names disks."""
-    return ask.storage is not None and bool(ask.storage.sole or ask.storage.disks)
+    return pod_class.storage is not None and bool(pod_class.storage.sole or pod_class.storage.disks)
 
 
-def coupled(ask: Ask, _trial: Trial) -> bool:
+def coupled(pod_class: PodClass, _trial: Trial) -> bool:
     """Tell whether a member on one node takes room on others: of the one claim that all use."""
-    return ask.storage is not None and bool(ask.storage.sole)
+    return pod_class.storage is not None and bool(pod_class.storage.sole)
 
 
-def slots(ask: Ask, trial: Trial) -> IntArray:
+def slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return 1 where all is free and 0 where not; no limit to disks that everybody only reads."""
-    storage = ask.storage or NONE
+    storage = pod_class.storage or NONE
     if any(trial.volumes.in_use(claim) for claim in storage.sole):
         return np.zeros(len(trial.nodes), dtype=np.int64)
     alone = storage.sole or any(disk.conflicts(disk) for disk in storage.disks)
@@ -43,19 +43,19 @@ def slots(ask: Ask, trial: Trial) -> IntArray:
     return room
 
 
-def at_once(_ask: Ask, _trial: Trial) -> Caps | None:
+def at_once(_pod_class: PodClass, _trial: Trial) -> Caps | None:
     """Return that one pod may come at once: the next one may find less anywhere."""
     return None
 
 
-def prospects(ask: Ask, trial: Trial) -> IntArray:
+def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return the slots: whoever comes first only takes some."""
-    return slots(ask, trial)
+    return slots(pod_class, trial)
 
 
-def reasons(ask: Ask, trial: Trial, rejected: BoolArray) -> Counter[str]:
+def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
     """Count the nodes with a conflict of disks; in all others the claim is in use."""
-    by_disk = int((rejected & _conflicts(ask.storage or NONE, trial)).sum())
+    by_disk = int((rejected & _conflicts(pod_class.storage or NONE, trial)).sum())
     return +Counter({DISK: by_disk, SOLE: int(rejected.sum()) - by_disk})
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, NodeTable
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler import label_domains
 
 SUCCESSORS: Final = {
@@ -21,19 +21,19 @@ SUCCESSORS: Final = {
 LABELS: Final = (*SUCCESSORS, *SUCCESSORS.values())
 
 
-def passes(ask: Ask, nodes: NodeTable) -> BoolArray:
+def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
     """Return the nodes in the zones and regions of all volumes."""
     allowed, zoned = np.ones(len(nodes), dtype=np.bool_), np.zeros(len(nodes), dtype=np.bool_)
-    if ask.storage is None or not ask.storage.zones:
+    if pod_class.storage is None or not pod_class.storage.zones:
         return allowed
-    for key, values in ask.storage.zones:
+    for key, values in pod_class.storage.zones:
         allowed &= _within(key, values, nodes)
     for key in LABELS:
         zoned |= label_domains.has(nodes.label(key))
     return allowed | ~zoned
 
 
-def reasons(_ask: Ask, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
+def reasons(_pod_class: PodClass, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
     """One reason for all."""
     return Counter({"node(s) had no available volume zone": int(rejected.sum())})
 

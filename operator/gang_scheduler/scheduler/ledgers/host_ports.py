@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.pods import Ask, HostPort
+from gang_scheduler.model.pods import HostPort, PodClass
 
 NO_PORTS: Counter[HostPort] = Counter()
 
@@ -29,9 +29,9 @@ class PortLedger:
         """Yield the rows with taken ports, and those."""
         yield from self._taken.items()
 
-    def apply(self, ask: Ask, rows: IntArray, counts: IntArray) -> None:
+    def apply(self, pod_class: PodClass, rows: IntArray, counts: IntArray) -> None:
         """Take the ports of so many pods of a class on these rows; where less than 0, free them."""
-        ports = set(ask.host_ports)
+        ports = set(pod_class.host_ports)
         for row, number in zip(rows.tolist(), counts.tolist(), strict=True):
             claimed = Counter(dict.fromkeys(ports, abs(number)))
             taken = self._taken.get(row, NO_PORTS)

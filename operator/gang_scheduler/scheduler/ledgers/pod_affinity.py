@@ -8,7 +8,7 @@ import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pod_affinity import AffinityCounts, AffinityTerm, PodSelector
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 
 K = TypeVar("K", bound=Hashable)
 NO_TERMS: Mapping[AffinityTerm, IntArray] = {}
@@ -43,17 +43,19 @@ class PodAffinityLedger:
         kept = self._kept.get(selector)
         return self.present(selector) if kept is None else self.present(selector) + kept
 
-    def avoiding(self, ask: Ask) -> Iterator[tuple[AffinityTerm, IntArray]]:
+    def avoiding(self, pod_class: PodClass) -> Iterator[tuple[AffinityTerm, IntArray]]:
         """Yield the terms by which pods on nodes want none of this class near, and where."""
-        for selector in ask.selected_by:
+        for selector in pod_class.selected_by:
             yield from self._avoiding.get(selector, NO_TERMS).items()
 
-    def apply(self, ask: Ask, rows: IntArray, counts: IntArray, *, kept: bool = False) -> None:
+    def apply(
+        self, pod_class: PodClass, rows: IntArray, counts: IntArray, *, kept: bool = False
+    ) -> None:
         """Count so many pods of a class on these rows; negative numbers leave."""
         columns = self._kept if kept else self._present
-        for selector in ask.selected_by:
+        for selector in pod_class.selected_by:
             self._add(columns, selector, rows, counts)
-        for term in ask.pod_affinity.anti if ask.pod_affinity is not None else ():
+        for term in pod_class.pod_affinity.anti if pod_class.pod_affinity is not None else ():
             self._add(self._avoiding.setdefault(term.selector, {}), term, rows, counts)
 
     def _add(self, columns: dict[K, IntArray], key: K, rows: IntArray, counts: IntArray) -> None:

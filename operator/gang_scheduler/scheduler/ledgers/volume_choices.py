@@ -100,7 +100,7 @@ class Promises:
             yield self._with_volumes(bind, left)
 
     def _with_volumes(self, bind: Bind, left: Mapping[tuple[Needs, int], list[Decisions]]) -> Bind:
-        needs = bind.pod.ask.storage.needs if bind.pod.ask.storage is not None else ()
+        needs = bind.pod.pod_class.storage.needs if bind.pod.pod_class.storage is not None else ()
         decisions = left.get((needs, self._nodes.rows[bind.node])) if needs else None
         if not decisions:
             return bind

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gang_scheduler.model.nodes import IntArray, NodeTable
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.volumes import Disk, DiskUse, SoleUse, Storage, Use, Volumes
 from gang_scheduler.scheduler.ledgers.attachments import Attachments
 from gang_scheduler.scheduler.ledgers.volume_choices import Promises
@@ -36,9 +36,9 @@ class VolumeLedger:
             if isinstance(use, DiskUse) and pods > 0 and use.node in self._nodes.rows:
                 yield self._nodes.rows[use.node], use.disk
 
-    def apply(self, ask: Ask, rows: IntArray, counts: IntArray) -> None:
+    def apply(self, pod_class: PodClass, rows: IntArray, counts: IntArray) -> None:
         """Count so many pods of a class on these rows; negative numbers leave."""
-        storage = ask.storage
+        storage = pod_class.storage
         if storage is None:
             return
         for row, count in zip(rows.tolist(), counts.tolist(), strict=True):

@@ -13,14 +13,14 @@ import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.plan import Bind, Misfit
-from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.placement import arrangements, interdependent, scoring
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, slot_limit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, merged, number_in, shares
 
-_ask_of = attrgetter("ask")
+_class_of = attrgetter("pod_class")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,10 +63,12 @@ def place_on(binds: tuple[Bind, ...], trial: Trial, profile: Profile) -> Placeme
     rows = trial.nodes.rows
     if any(bind.node not in rows for bind in binds):
         return None
-    taken = shares((bind.pod.ask, rows[bind.node]) for bind in binds)
+    taken = shares((bind.pod.pod_class, rows[bind.node]) for bind in binds)
     left = taken
-    if interdependent.are([share.ask for share in taken], trial, profile):
-        left = [share for bind in binds for share in shares([(bind.pod.ask, rows[bind.node])])]
+    if interdependent.are([share.pod_class for share in taken], trial, profile):
+        left = [
+            share for bind in binds for share in shares([(bind.pod.pod_class, rows[bind.node])])
+        ]
     with trial.all_or_nothing() as attempt:
         while left:
             # Who has no place yet may have one beside those that come first.
@@ -98,7 +100,7 @@ def joined(members: Sequence[Pod], first: Placement, second: Placement) -> Place
 
 
 def _take_if_free(share: Share, trial: Trial, profile: Profile) -> bool:
-    if (offer_slots(share.ask, trial, profile)[share.rows] < share.counts).any():
+    if (offer_slots(share.pod_class, trial, profile)[share.rows] < share.counts).any():
         return False
     trial.take(share)
     return True
@@ -117,56 +119,61 @@ def _arranged(
             if number_in(shares) >= at_least:
                 attempt.keep()
                 return shares
-    slots = np.array([offer_slots(ask, trial, profile) for ask in sizes])
+    slots = np.array([offer_slots(pod_class, trial, profile) for pod_class in sizes])
     rows = np.flatnonzero(slots.any(axis=0))
     return arrangements.take(sizes, rows, at_least, trial, profile)
 
 
-def _sizes(members: Sequence[Pod]) -> dict[Ask, int]:
-    sizes: dict[Ask, int] = {}
+def _sizes(members: Sequence[Pod]) -> dict[PodClass, int]:
+    sizes: dict[PodClass, int] = {}
     # Most neighbours are of one class, and a class is slow to look up.
-    for ask, run in itertools.groupby(members, key=_ask_of):
-        sizes[ask] = sizes.get(ask, 0) + sum(1 for _ in run)
+    for pod_class, run in itertools.groupby(members, key=_class_of):
+        sizes[pod_class] = sizes.get(pod_class, 0) + sum(1 for _ in run)
     return sizes
 
 
-def _take(members: Sequence[Pod], trial: Trial, profile: Profile) -> tuple[list[Share], list[Ask]]:
+def _take(
+    members: Sequence[Pod], trial: Trial, profile: Profile
+) -> tuple[list[Share], list[PodClass]]:
     """Take what fits of each class; return the shares and the classes that did not wholly fit."""
     sizes = _sizes(members)
     if not interdependent.are(sizes, trial, profile):
         return _take_by_class(sizes, trial, profile)
     found = interdependent.take(sizes, 0, None, trial, profile)
     taken = merged(found)
-    placed = {share.ask: int(share.counts.sum()) for share in taken}
-    return taken, [ask for ask in sizes if placed.get(ask, 0) < sizes[ask]]
+    placed = {share.pod_class: int(share.counts.sum()) for share in taken}
+    return taken, [pod_class for pod_class in sizes if placed.get(pod_class, 0) < sizes[pod_class]]
 
 
 def _take_by_class(
-    sizes: dict[Ask, int], trial: Trial, profile: Profile, *, easiest_first: bool = False
-) -> tuple[list[Share], list[Ask]]:
+    sizes: dict[PodClass, int], trial: Trial, profile: Profile, *, easiest_first: bool = False
+) -> tuple[list[Share], list[PodClass]]:
     shares, unplaced = [], []
     order = _hardest_first(sizes, trial, profile)
-    for ask in reversed(order) if easiest_first else order:
-        slots = offer_slots(ask, trial, profile)
-        count = min(sizes[ask], _total(slots, sizes[ask]))
-        if count < sizes[ask]:
-            unplaced.append(ask)
+    for pod_class in reversed(order) if easiest_first else order:
+        slots = offer_slots(pod_class, trial, profile)
+        count = min(sizes[pod_class], _total(slots, sizes[pod_class]))
+        if count < sizes[pod_class]:
+            unplaced.append(pod_class)
         if count:
-            share = scoring.fill(ask, slots, count, trial, profile)
+            share = scoring.fill(pod_class, slots, count, trial, profile)
             trial.take(share)
             shares.append(share)
     return shares, unplaced
 
 
-def _hardest_first(sizes: dict[Ask, int], trial: Trial, profile: Profile) -> list[Ask]:
+def _hardest_first(sizes: dict[PodClass, int], trial: Trial, profile: Profile) -> list[PodClass]:
     """Order classes by how few of their pods fit anywhere: those have the least choice.
 
     Classes that are equal in that are in the order of their first members.
     """
     if len(sizes) == 1:
         return list(sizes)
-    room = {ask: _total(offer_slots(ask, trial, profile), slot_limit(trial)) for ask in sizes}
-    return sorted(sizes, key=lambda ask: (room[ask], ask.requests))
+    room = {
+        pod_class: _total(offer_slots(pod_class, trial, profile), slot_limit(trial))
+        for pod_class in sizes
+    }
+    return sorted(sizes, key=lambda pod_class: (room[pod_class], pod_class.requests))
 
 
 def _total(slots: IntArray, limit: int) -> int:
@@ -177,12 +184,12 @@ def _total(slots: IntArray, limit: int) -> int:
 def _binds(members: Sequence[Pod], shares: Sequence[Share], trial: Trial) -> tuple[Bind, ...]:
     """Hand each class's nodes, in order, to its members in rank order."""
     nodes = trial.nodes.nodes
-    rows = {share.ask: iter(_rows_in_order(share)) for share in shares}
+    rows = {share.pod_class: iter(_rows_in_order(share)) for share in shares}
     return tuple(
         Bind(pod, nodes[row].name)
-        for ask, run in itertools.groupby(members, key=_ask_of)
+        for pod_class, run in itertools.groupby(members, key=_class_of)
         # The run comes first: where it ends, no node may be lost to the next one of its class.
-        for pod, row in zip(run, rows.get(ask, ()), strict=False)
+        for pod, row in zip(run, rows.get(pod_class, ()), strict=False)
     )
 
 

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.placement import exact_packing
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.policies import Profile
@@ -19,7 +19,7 @@ MOST_SELECTIONS: Final = 64
 
 
 def take(
-    sizes: Mapping[Ask, int], rows: IntArray, at_least: int, trial: Trial, profile: Profile
+    sizes: Mapping[PodClass, int], rows: IntArray, at_least: int, trial: Trial, profile: Profile
 ) -> list[Share] | None:
     """Take room for `at_least` members on these nodes, so many of each class at the most.
 
@@ -30,7 +30,7 @@ def take(
     counts = tuple(sizes.values())
     if not exact_packing.small(len(rows), counts):
         return None
-    requests = np.array([trial.nodes.vector(ask.requests) for ask in sizes])
+    requests = np.array([trial.nodes.vector(pod_class.requests) for pod_class in sizes])
     for chosen in _selections(counts, at_least, requests, trial.free[rows]):
         found = _packed(dict(zip(sizes, chosen, strict=True)), rows, trial, profile)
         if found is not None:
@@ -70,14 +70,17 @@ def _choices(counts: Sequence[int], number: int) -> Iterator[tuple[int, ...]]:
 
 
 def _packed(
-    chosen: Mapping[Ask, int], rows: IntArray, trial: Trial, profile: Profile
+    chosen: Mapping[PodClass, int], rows: IntArray, trial: Trial, profile: Profile
 ) -> list[Share] | None:
     """Take room for exactly these."""
-    some = {ask: number for ask, number in chosen.items() if number}
-    requests, ports = [trial.nodes.vector(ask.requests) for ask in some], _shared_ports(some)
+    some = {pod_class: number for pod_class, number in chosen.items() if number}
+    requests, ports = (
+        [trial.nodes.vector(pod_class.requests) for pod_class in some],
+        _shared_ports(some),
+    )
     found = exact_packing.pack(
         tuple(some.values()),
-        np.array([offer_slots(ask, trial, profile)[rows] for ask in some]),
+        np.array([offer_slots(pod_class, trial, profile)[rows] for pod_class in some]),
         np.hstack([requests, ports]),
         np.hstack([trial.free[rows], np.ones((len(rows), ports.shape[1]), dtype=np.int64)]),
         trial.effort,
@@ -86,30 +89,32 @@ def _packed(
         return None
     columns = dict(zip(some, np.array(found, dtype=np.int64).T, strict=True))
     none = np.zeros(len(rows), dtype=np.int64)
-    return _taken({ask: columns.get(ask, none) for ask in chosen}, rows, trial, profile)
+    return _taken(
+        {pod_class: columns.get(pod_class, none) for pod_class in chosen}, rows, trial, profile
+    )
 
 
-def _shared_ports(asks: Collection[Ask]) -> IntArray:
+def _shared_ports(pod_classes: Collection[PodClass]) -> IntArray:
     """Return the host ports that several classes ask for, classes by ports.
 
     They are as resources of which each node has one. Where one is taken already, a class that asks
     for it has no slots.
     """
-    numbers = Counter(port for ask in asks for port in ask.host_ports)
+    numbers = Counter(port for pod_class in pod_classes for port in pod_class.host_ports)
     shared = [port for port, number in numbers.items() if number > 1]
-    asked = [[int(port in ask.host_ports) for port in shared] for ask in asks]
-    return np.array(asked, dtype=np.int64).reshape(len(asks), len(shared))
+    asked = [[int(port in pod_class.host_ports) for port in shared] for pod_class in pod_classes]
+    return np.array(asked, dtype=np.int64).reshape(len(pod_classes), len(shared))
 
 
 def _taken(
-    columns: Mapping[Ask, IntArray], rows: IntArray, trial: Trial, profile: Profile
+    columns: Mapping[PodClass, IntArray], rows: IntArray, trial: Trial, profile: Profile
 ) -> list[Share] | None:
     shares = []
     with trial.all_or_nothing() as attempt:
-        for ask, counts in columns.items():
-            if (counts > offer_slots(ask, trial, profile)[rows]).any():
+        for pod_class, counts in columns.items():
+            if (counts > offer_slots(pod_class, trial, profile)[rows]).any():
                 return None
-            share = Share(ask, rows[counts > 0], counts[counts > 0])
+            share = Share(pod_class, rows[counts > 0], counts[counts > 0])
             trial.take(share)
             shares.append(share)
         attempt.keep()

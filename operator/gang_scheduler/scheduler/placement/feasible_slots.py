@@ -7,49 +7,51 @@ from typing import TypeVar
 import numpy as np
 
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.policies import CoupledFilter, Profile, RoomFilter
 from gang_scheduler.scheduler.trial import Trial
 
 F = TypeVar("F", bound=RoomFilter)
-Offer = Callable[[Ask, Trial], IntArray]
+Offer = Callable[[PodClass, Trial], IntArray]
 
 
-def offer_slots(ask: Ask, trial: Trial, profile: Profile) -> IntArray:
+def offer_slots(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
     """Return how many pods of a class each node could take beside what is assumed there."""
     filters = (*profile.room_filters, *profile.coupled_filters)
-    return _least(ask, trial, profile, (each.slots for each in _concerned(filters, ask, trial)))
+    return _least(
+        pod_class, trial, profile, (each.slots for each in _concerned(filters, pod_class, trial))
+    )
 
 
-def prospects(ask: Ask, trial: Trial, profile: Profile) -> IntArray:
+def prospects(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
     """Return a bound on the slots, whichever members that the class depends on were placed."""
-    alone = (each.slots for each in _concerned(profile.room_filters, ask, trial))
-    together = (each.prospects for each in _concerned(profile.coupled_filters, ask, trial))
-    return _least(ask, trial, profile, (*alone, *together))
+    alone = (each.slots for each in _concerned(profile.room_filters, pod_class, trial))
+    together = (each.prospects for each in _concerned(profile.coupled_filters, pod_class, trial))
+    return _least(pod_class, trial, profile, (*alone, *together))
 
 
-def coupled(ask: Ask, trial: Trial, profile: Profile) -> bool:
+def coupled(pod_class: PodClass, trial: Trial, profile: Profile) -> bool:
     """Tell whether members of a class depend on each other, wherever they are."""
-    if ask.pod_affinity is None and ask.storage is None:
+    if pod_class.pod_affinity is None and pod_class.storage is None:
         return False
-    return _likes_itself(ask, trial, profile) or bool(_coupling(ask, trial, profile))
+    return _likes_itself(pod_class, trial, profile) or bool(_coupling(pod_class, trial, profile))
 
 
-def at_once(ask: Ask, trial: Trial, profile: Profile) -> Caps | None:
+def at_once(pod_class: PodClass, trial: Trial, profile: Profile) -> Caps | None:
     """Return how many of a coupled class may come at once; None is one in the whole cluster."""
-    coupling = _coupling(ask, trial, profile)
-    if len(coupling) != 1 or _likes_itself(ask, trial, profile):
+    coupling = _coupling(pod_class, trial, profile)
+    if len(coupling) != 1 or _likes_itself(pod_class, trial, profile):
         return None
-    return coupling[0].at_once(ask, trial)
+    return coupling[0].at_once(pod_class, trial)
 
 
-def fit_if_empty(ask: Ask, trial: Trial, profile: Profile) -> BoolArray:
+def fit_if_empty(pod_class: PodClass, trial: Trial, profile: Profile) -> BoolArray:
     """Return the nodes that could take a pod of a class if nobody else were there."""
-    request = trial.nodes.vector(ask.requests)
+    request = trial.nodes.vector(pod_class.requests)
     enough = (trial.nodes.allocatable >= request).all(axis=1)
-    fits: BoolArray = np.logical_and(enough, _allowed(ask, trial, profile))
-    offered = all(name in trial.nodes.axis for name, amount in ask.requests if amount > 0)
+    fits: BoolArray = np.logical_and(enough, _allowed(pod_class, trial, profile))
+    offered = all(name in trial.nodes.axis for name, amount in pod_class.requests if amount > 0)
     return fits if offered else np.zeros_like(fits)
 
 
@@ -61,30 +63,32 @@ def slot_limit(trial: Trial) -> int:
     return UNLIMITED // max(len(trial.nodes), 1)
 
 
-def _coupling(ask: Ask, trial: Trial, profile: Profile) -> list[CoupledFilter]:
-    concerned = _concerned(profile.coupled_filters, ask, trial)
-    return [each for each in concerned if each.coupled(ask, trial)]
+def _coupling(pod_class: PodClass, trial: Trial, profile: Profile) -> list[CoupledFilter]:
+    concerned = _concerned(profile.coupled_filters, pod_class, trial)
+    return [each for each in concerned if each.coupled(pod_class, trial)]
 
 
-def _likes_itself(ask: Ask, trial: Trial, profile: Profile) -> bool:
+def _likes_itself(pod_class: PodClass, trial: Trial, profile: Profile) -> bool:
     """Tell whether pods of the class count when the next one prefers nodes to others."""
-    return any(preference.coupled(ask, trial) for _, preference in profile.preferences)
+    return any(preference.coupled(pod_class, trial) for _, preference in profile.preferences)
 
 
-def _concerned(filters: Iterable[F], ask: Ask, trial: Trial) -> Iterator[F]:
-    return (each for each in filters if each.concerns(ask, trial))
+def _concerned(filters: Iterable[F], pod_class: PodClass, trial: Trial) -> Iterator[F]:
+    return (each for each in filters if each.concerns(pod_class, trial))
 
 
-def _least(ask: Ask, trial: Trial, profile: Profile, offers: Iterable[Offer]) -> IntArray:
-    found = (offer(ask, trial) for offer in offers)
-    return functools.reduce(np.minimum, found, _allowed(ask, trial, profile))
+def _least(
+    pod_class: PodClass, trial: Trial, profile: Profile, offers: Iterable[Offer]
+) -> IntArray:
+    found = (offer(pod_class, trial) for offer in offers)
+    return functools.reduce(np.minimum, found, _allowed(pod_class, trial, profile))
 
 
-def _allowed(ask: Ask, trial: Trial, profile: Profile) -> IntArray:
+def _allowed(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
     """Return 0 where a filter of nodes forbids the class, and no limit elsewhere."""
 
     def compute() -> IntArray:
-        verdicts = [each.passes(ask, trial.nodes) for each in profile.node_filters]
+        verdicts = [each.passes(pod_class, trial.nodes) for each in profile.node_filters]
         return np.where(np.logical_and.reduce(verdicts), UNLIMITED, 0)
 
-    return trial.nodes.derive(("allowed", ask), compute)
+    return trial.nodes.derive(("allowed", pod_class), compute)

@@ -12,7 +12,7 @@ import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.pod_affinity import Affinity
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import scoring
@@ -28,19 +28,28 @@ from gang_scheduler.scheduler.trial import Share, Trial, number_in
 MOST_ANCHORS: Final = 64
 """In how many domains members are tried that must share one."""
 
-Sizes = Mapping[Ask, int]
+Sizes = Mapping[PodClass, int]
 """How many members there are of each class."""
-Open = Mapping[Ask, BoolArray]
+Open = Mapping[PodClass, BoolArray]
 """The nodes where members of a class may be; of classes that are not in it, all."""
 
 
-def are(asks: Collection[Ask], trial: Trial, profile: Profile) -> bool:
+def are(pod_classes: Collection[PodClass], trial: Trial, profile: Profile) -> bool:
     """Tell whether members of these classes must be placed step by step."""
-    asking = [ask for ask in asks if ask.pod_affinity is not None or ask.storage is not None]
-    if any(coupled(ask, trial, profile) for ask in asking):
+    asking = [
+        pod_class
+        for pod_class in pod_classes
+        if pod_class.pod_affinity is not None or pod_class.storage is not None
+    ]
+    if any(coupled(pod_class, trial, profile) for pod_class in asking):
         return True
-    wanted = {each for ask in asking if ask.pod_affinity for each in ask.pod_affinity.approached}
-    return any(wanted & ask.selected_by for ask in asks)
+    wanted = {
+        each
+        for pod_class in asking
+        if pod_class.pod_affinity
+        for each in pod_class.pod_affinity.approached
+    }
+    return any(wanted & pod_class.selected_by for pod_class in pod_classes)
 
 
 def take(
@@ -68,16 +77,16 @@ def take(
 def _ways(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> Iterator[Open]:
     """Yield where members may be: anywhere; then in one domain after the other."""
     yield rows
-    for ask in sizes:
-        affinity = ask.pod_affinity.affinity if ask.pod_affinity is not None else None
+    for pod_class in sizes:
+        affinity = pod_class.pod_affinity.affinity if pod_class.pod_affinity is not None else None
         if affinity is not None and _anchors(affinity, sizes, trial):
-            yield from _domains(ask, affinity, sizes, rows, trial, profile)
+            yield from _domains(pod_class, affinity, sizes, rows, trial, profile)
             return
 
 
 def _anchors(affinity: Affinity, sizes: Sizes, trial: Trial) -> bool:
     """Tell whether members are those whom an affinity means, and nobody else is."""
-    if not any(affinity.selector in ask.selected_by for ask in sizes):
+    if not any(affinity.selector in pod_class.selected_by for pod_class in sizes):
         return False
     return label_domains.in_none(
         affinity.keys, trial.pod_affinity.present(affinity.selector), trial.nodes
@@ -85,12 +94,19 @@ def _anchors(affinity: Affinity, sizes: Sizes, trial: Trial) -> bool:
 
 
 def _domains(  # noqa: PLR0917 - what is placed, and where.
-    ask: Ask, affinity: Affinity, sizes: Sizes, rows: Open, trial: Trial, profile: Profile
+    pod_class: PodClass,
+    affinity: Affinity,
+    sizes: Sizes,
+    rows: Open,
+    trial: Trial,
+    profile: Profile,
 ) -> Iterator[Open]:
     """Yield the domains that may hold all whom the affinity is about, the tightest first."""
     columns = [trial.nodes.label(key) for key in affinity.keys]
     column = max(columns, key=lambda each: len(each.values))
-    concerned = [each for each in sizes if each == ask or affinity.selector in each.selected_by]
+    concerned = [
+        each for each in sizes if each == pod_class or affinity.selector in each.selected_by
+    ]
     room: list[IntArray] = []
     for each in concerned:
         here = np.where(rows.get(each, True), prospects(each, trial, profile), 0)
@@ -110,42 +126,44 @@ def _step_by_step(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> l
     steps = -1
     while len(taken) > steps:
         steps = len(taken)
-        for ask, number in left.items():
-            found = _as_many_of(ask, number, rows.get(ask), trial, profile)
-            left[ask] -= number_in(found)
+        for pod_class, number in left.items():
+            found = _as_many_of(pod_class, number, rows.get(pod_class), trial, profile)
+            left[pod_class] -= number_in(found)
             taken += found
     return taken
 
 
 def _as_many_of(
-    ask: Ask, number: int, rows: BoolArray | None, trial: Trial, profile: Profile
+    pod_class: PodClass, number: int, rows: BoolArray | None, trial: Trial, profile: Profile
 ) -> list[Share]:
     taken: list[Share] = []
     while number:
         trial.effort.spend(looks(len(trial.nodes)))
-        slots = offer_slots(ask, trial, profile)
+        slots = offer_slots(pod_class, trial, profile)
         if rows is not None:
             slots = np.where(rows, slots, 0)
         if not slots.any():
             break
-        share = _step(ask, slots.clip(max=number), number, trial, profile)
+        share = _step(pod_class, slots.clip(max=number), number, trial, profile)
         trial.take(share)
         taken.append(share)
         number -= int(share.counts.sum())
     return taken
 
 
-def _step(ask: Ask, slots: IntArray, number: int, trial: Trial, profile: Profile) -> Share:
+def _step(
+    pod_class: PodClass, slots: IntArray, number: int, trial: Trial, profile: Profile
+) -> Share:
     """Return room for as many members as can come at once, and at least for one."""
-    if not coupled(ask, trial, profile):
-        return scoring.fill(ask, slots, min(number, int(slots.sum())), trial, profile)
-    rows = scoring.rank(ask, slots, trial, profile)
-    caps = at_once(ask, trial, profile)
+    if not coupled(pod_class, trial, profile):
+        return scoring.fill(pod_class, slots, min(number, int(slots.sum())), trial, profile)
+    rows = scoring.rank(pod_class, slots, trial, profile)
+    caps = at_once(pod_class, trial, profile)
     if caps is None:
-        return Share(ask, rows[:1], np.ones(1, dtype=np.int64))
+        return Share(pod_class, rows[:1], np.ones(1, dtype=np.int64))
     counts = _capped(slots[rows], caps.domains[rows], np.append(caps.most, number))
     counts = _capped(counts, np.zeros_like(rows), np.array([number]))
-    return Share(ask, rows[counts > 0], counts[counts > 0])
+    return Share(pod_class, rows[counts > 0], counts[counts > 0])
 
 
 def _capped(counts: IntArray, codes: IntArray, most: IntArray) -> IntArray:

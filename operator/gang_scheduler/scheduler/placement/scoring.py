@@ -3,57 +3,57 @@
 import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial
 
 BEST = 100
 
 
-def fill(ask: Ask, slots: IntArray, count: int, trial: Trial, profile: Profile) -> Share:
+def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial, profile: Profile) -> Share:
     """Return the most preferred nodes, and of equal ones those that the profile fills first.
 
     `slots` must hold at least `count` in all.
     """
-    found = scores(ask, slots, trial, profile)
+    found = scores(pod_class, slots, trial, profile)
     if found is None:
-        return profile.fill(ask, slots, count, trial)
+        return profile.fill(pod_class, slots, count, trial)
     shares = []
     for score in np.unique(found[slots > 0])[::-1]:
         here = np.where(found == score, slots, 0)
         number = min(count, int(here.clip(max=count).sum()))
-        shares.append(profile.fill(ask, here, number, trial))
+        shares.append(profile.fill(pod_class, here, number, trial))
         count -= number
         if not count:
             break
     rows = np.concatenate([share.rows for share in shares])
-    return Share(ask, rows, np.concatenate([share.counts for share in shares]))
+    return Share(pod_class, rows, np.concatenate([share.counts for share in shares]))
 
 
-def rank(ask: Ask, slots: IntArray, trial: Trial, profile: Profile) -> IntArray:
+def rank(pod_class: PodClass, slots: IntArray, trial: Trial, profile: Profile) -> IntArray:
     """Return the rows with slots, the most preferred first, and of equal ones as the profile."""
-    rows = profile.rank(ask, slots, trial)
-    found = scores(ask, slots, trial, profile)
+    rows = profile.rank(pod_class, slots, trial)
+    found = scores(pod_class, slots, trial, profile)
     return rows if found is None else rows[np.argsort(-found[rows], kind="stable")]
 
 
-def matters(ask: Ask, trial: Trial, profile: Profile) -> bool:
+def matters(pod_class: PodClass, trial: Trial, profile: Profile) -> bool:
     """Tell whether the class may prefer any node to another."""
-    return any(preference.concerns(ask, trial) for _, preference in profile.preferences)
+    return any(preference.concerns(pod_class, trial) for _, preference in profile.preferences)
 
 
-def scores(ask: Ask, slots: IntArray, trial: Trial, profile: Profile) -> IntArray | None:
+def scores(pod_class: PodClass, slots: IntArray, trial: Trial, profile: Profile) -> IntArray | None:
     """Return how much each node is preferred; None where that makes no difference.
 
     Each preference is scaled to the nodes with slots, and weighs what the profile says.
     """
-    concerned = [each for each in profile.preferences if each[1].concerns(ask, trial)]
+    concerned = [each for each in profile.preferences if each[1].concerns(pod_class, trial)]
     candidates = slots > 0
     if not concerned or not candidates.any():
         return None
     total = np.zeros(len(slots), dtype=np.int64)
     for weight, preference in concerned:
-        raw = preference.score(ask, trial)
+        raw = preference.score(pod_class, trial)
         low, high = int(raw[candidates].min()), int(raw[candidates].max())
         if high > low:
             total += weight * ((raw - low) * BEST // (high - low))

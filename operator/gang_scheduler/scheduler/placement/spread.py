@@ -5,25 +5,25 @@ import heapq
 import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.placement import utilization
 from gang_scheduler.scheduler.trial import Share, Trial
 
 
-def rank(ask: Ask, slots: IntArray, trial: Trial) -> IntArray:
+def rank(pod_class: PodClass, slots: IntArray, trial: Trial) -> IntArray:
     """Return the nodes with slots, those first that are emptiest with one more pod."""
     candidates = np.flatnonzero(slots)
-    emptiest = np.argsort(utilization.use_with(1, ask, candidates, trial), kind="stable")
+    emptiest = np.argsort(utilization.use_with(1, pod_class, candidates, trial), kind="stable")
     return candidates[emptiest]
 
 
-def fill(ask: Ask, slots: IntArray, count: int, trial: Trial) -> Share:
+def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Share:
     """Return the nodes that are emptiest with one more pod, chosen anew for every pod.
 
     `slots` must hold at least `count` in all. Ties go to the first node in order of names.
     """
     candidates = np.flatnonzero(slots)
-    first = utilization.use_with(1, ask, candidates, trial).tolist()
+    first = utilization.use_with(1, pod_class, candidates, trial).tolist()
     heap = list(zip(first, range(len(candidates)), strict=True))
     heapq.heapify(heap)
     counts = np.zeros(len(candidates), dtype=np.int64)
@@ -32,8 +32,8 @@ def fill(ask: Ask, slots: IntArray, count: int, trial: Trial) -> Share:
         counts[chosen] += 1
         if counts[chosen] < slots[candidates[chosen]]:
             row = candidates[chosen : chosen + 1]
-            use = int(utilization.use_with(int(counts[chosen]) + 1, ask, row, trial)[0])
+            use = int(utilization.use_with(int(counts[chosen]) + 1, pod_class, row, trial)[0])
             heapq.heapreplace(heap, (use, chosen))
         else:
             heapq.heappop(heap)
-    return Share(ask, candidates[counts > 0], counts[counts > 0])
+    return Share(pod_class, candidates[counts > 0], counts[counts > 0])

@@ -3,14 +3,14 @@
 import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.resources import PODS
 from gang_scheduler.scheduler.trial import Trial
 
 THOUSAND = 1000
 
 
-def use_with(more: int, ask: Ask, rows: IntArray, trial: Trial) -> IntArray:
+def use_with(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
     """Return the use in thousandths, summed over what the pod asks for, with `more` pods on it.
 
     `rows` are all different and ascend.
@@ -20,7 +20,7 @@ def use_with(more: int, ask: Ask, rows: IntArray, trial: Trial) -> IntArray:
     use = np.zeros(len(rows), dtype=np.int64)
     # A slice of all is much faster than to pick each.
     chosen = rows if len(rows) < len(trial.nodes) else slice(None)
-    for column, amount in _columns(ask, trial):
+    for column, amount in _columns(pod_class, trial):
         allocatable = trial.nodes.allocatable[chosen, column]
         wanted = allocatable - trial.free[chosen, column] + more * amount
         # Integers, so that equal nodes tie on every machine.
@@ -28,9 +28,9 @@ def use_with(more: int, ask: Ask, rows: IntArray, trial: Trial) -> IntArray:
     return use
 
 
-def _columns(ask: Ask, trial: Trial) -> list[tuple[int, int]]:
+def _columns(pod_class: PodClass, trial: Trial) -> list[tuple[int, int]]:
     """Return the columns of the resources that count, and how much of them is asked for."""
     axis = trial.nodes.axis
-    asked = [(name, amount) for name, amount in ask.requests if amount > 0 and name in axis]
+    asked = [(name, amount) for name, amount in pod_class.requests if amount > 0 and name in axis]
     chosen = [each for each in asked if each[0] != PODS] or asked
     return [(axis[name], amount) for name, amount in chosen]

@@ -77,7 +77,9 @@ def _price(loss: Loss) -> tuple[int, ...]:
 def _likeness(choice: Choice) -> object:
     """Return what is the same of choices that leave the same room, and break as many gangs."""
     loss = choice.loss
-    room = frozenset(Counter((each.pod.node, each.pod.ask) for each in loss.bound_pods).items())
+    room = frozenset(
+        Counter((each.pod.node, each.pod.pod_class) for each in loss.bound_pods).items()
+    )
     # Of one elastic gang some go, or all: one of another gang touches one more.
     apart = choice.gang if choice.single or choice.whole or not loss.going else None
     covered = frozenset(loss.covered.items())

@@ -8,7 +8,7 @@ from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, GangKey
 from gang_scheduler.model.plan import Bind, Offers, Preemption, PreemptionOutcome, PreemptionVerdict
 from gang_scheduler.model.pod_affinity import PodSelector
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.placement_units import Unit
 from gang_scheduler.scheduler.policies import Profile
@@ -81,16 +81,16 @@ class Rounds:
         """Make room for members that are gangs of one, each for itself, in one preemption."""
         before = len(self.preemptions)
         outcomes: list[PreemptionOutcome] = []
-        full: set[Ask] = set()
+        full: set[PodClass] = set()
         for pod in unit.members:
             # Where there is no room for one there is none for another that asks for the same.
-            if pod.uid in unit.required and pod.ask not in full:
+            if pod.uid in unit.required and pod.pod_class not in full:
                 beside = unit.after(self.nominated_room.binds(group.waiting[0].key))
                 alone = replace(beside, required=frozenset([pod.uid]))
                 own = [each for each in kept if each.pod.uid == pod.uid]
                 outcomes.append(self.attempt(group, [alone], own))
                 if not outcomes[-1].waits:
-                    full.add(pod.ask)
+                    full.add(pod.pod_class)
         made = self.preemptions[before:]
         if len(made) > 1:
             self.preemptions[before:] = [_joined(made)]
@@ -286,7 +286,7 @@ def _joined(preemptions: Sequence[Preemption]) -> Preemption:
 
 def _affinities(binds: Sequence[Bind]) -> frozenset[PodSelector]:
     """Return which pods members must have near them, and so have to stay where they are."""
-    pod_affinity = (bind.pod.ask.pod_affinity for bind in binds)
+    pod_affinity = (bind.pod.pod_class.pod_affinity for bind in binds)
     affinities = (each.affinity for each in pod_affinity if each is not None)
     return frozenset(each.selector for each in affinities if each is not None)
 
@@ -299,7 +299,7 @@ def _sparing(
         return bound_pods
     spared = (
         replace(each, evictable=False)
-        if each.gang in own or leant_on & each.pod.ask.selected_by
+        if each.gang in own or leant_on & each.pod.pod_class.selected_by
         else each
         for each in bound_pods.pods
     )

@@ -10,7 +10,7 @@ import numpy as np
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.nodes import IntArray, NodeTable
-from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.model.pods import Pod, PodClass
 
 NOBODY: Final = -(2**31)
 """A priority below all."""
@@ -105,7 +105,7 @@ def _usage(bound_pods: Iterable[BoundPod], nodes: NodeTable) -> Usage:
     for each in bound_pods:
         row = nodes.rows.get(each.pod.node)
         if row is not None:
-            used = _request(each.pod.ask, nodes)
+            used = _request(each.pod.pod_class, nodes)
             on_row[row] = on_row[row] + used if row in on_row else used
     rows = sorted(on_row)
     used = np.array([on_row[row] for row in rows], dtype=np.int64)
@@ -114,5 +114,5 @@ def _usage(bound_pods: Iterable[BoundPod], nodes: NodeTable) -> Usage:
     )
 
 
-def _request(ask: Ask, nodes: NodeTable) -> IntArray:
-    return nodes.derive(("request", ask), functools.partial(nodes.vector, ask.requests))
+def _request(pod_class: PodClass, nodes: NodeTable) -> IntArray:
+    return nodes.derive(("request", pod_class), functools.partial(nodes.vector, pod_class.requests))

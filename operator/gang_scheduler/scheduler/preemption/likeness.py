@@ -44,7 +44,7 @@ def _traits(bound_pod: BoundPod, tolls: Tolls) -> Traits:
     whole = tolls.loss_of(bound_pod)
     cost = whole.going, whole.highest_priority, whole.lost_work
     guards = tuple(sorted(whole.covered.items())), whole.overlapping
-    return bound_pod.pod.ask.requests, len(whole), cost, guards
+    return bound_pod.pod.pod_class.requests, len(whole), cost, guards
 
 
 def _numbered(gangs: Iterable[GangKey]) -> tuple[int, ...]:

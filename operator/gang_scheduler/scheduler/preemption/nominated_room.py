@@ -50,5 +50,5 @@ class NominatedRoom:
 
     def _shares(self, nominated: Sequence[Nominated]) -> list[Share]:
         rows = self._trial.nodes.rows
-        taken = shares((each.pod.ask, rows[each.pod.nominated]) for each in nominated)
+        taken = shares((each.pod.pod_class, rows[each.pod.nominated]) for each in nominated)
         return [replace(share, kept=True) for share in taken]

@@ -13,7 +13,7 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.pod_affinity import PodSelector
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls, Victims
 from gang_scheduler.scheduler.trial import Share
 
@@ -68,11 +68,11 @@ class Roster:
         self.elastic: BoolArray = np.array(elastic, dtype=np.bool_)
         self.marked: BoolArray = np.array([e.pod.marked for e in self.bound_pods], dtype=np.bool_)
         self.there: BoolArray = np.ones(len(rows), dtype=np.bool_)
-        classes: dict[Ask, int] = {}
-        codes = [classes.setdefault(each.pod.ask, len(classes)) for each in self.bound_pods]
+        classes: dict[PodClass, int] = {}
+        codes = [classes.setdefault(each.pod.pod_class, len(classes)) for each in self.bound_pods]
         self._codes: IntArray = np.array(codes, dtype=np.int64)
-        self._asks = tuple(classes)
-        requests = [nodes.vector(ask.requests) for ask in classes]
+        self._pod_classes = tuple(classes)
+        requests = [nodes.vector(pod_class.requests) for pod_class in classes]
         self.used: IntArray = np.array(requests, dtype=np.int64)[self._codes]
         self.used = self.used.reshape(len(codes), len(nodes.resources))
         gangs: dict[GangKey, int] = {}
@@ -155,7 +155,7 @@ class Roster:
         placed = chosen & (self.rows != NOWHERE)
         rows, codes = self.rows[placed], self._codes[placed]
         return [
-            Share(self._asks[code], *np.unique(rows[codes == code], return_counts=True))
+            Share(self._pod_classes[code], *np.unique(rows[codes == code], return_counts=True))
             for code in np.unique(codes).tolist()
         ]
 
@@ -177,7 +177,10 @@ class Roster:
 
     def _meant_by(self, selectors: frozenset[PodSelector]) -> BoolArray:
         """Return which bound pods any of the selectors means."""
-        meant = np.array([bool(ask.selected_by & selectors) for ask in self._asks], dtype=np.bool_)
+        meant = np.array(
+            [bool(pod_class.selected_by & selectors) for pod_class in self._pod_classes],
+            dtype=np.bool_,
+        )
         return meant[self._codes]
 
     def _cheapest_on(self, row: int, pool: Pool) -> list[BoundPod]:

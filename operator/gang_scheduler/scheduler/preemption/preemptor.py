@@ -11,7 +11,7 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.plan import Misfit, Offers
 from gang_scheduler.model.pod_affinity import PodSelector
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import nominated
@@ -39,26 +39,28 @@ class Preemptor:
         trial.effort.begin(units[0].gangs[0].key, VICTIMS)
 
     @functools.cached_property
-    def classes(self) -> Mapping[Ask, int]:
+    def classes(self) -> Mapping[PodClass, int]:
         """How many members ask for the same, of those that must start together."""
         members = (pod for unit in self.units for pod in unit.members if pod.uid in unit.required)
-        return Counter(pod.ask for pod in members)
+        return Counter(pod.pod_class for pod in members)
 
     @functools.cached_property
-    def largest_class(self) -> tuple[Ask, int]:
+    def largest_class(self) -> tuple[PodClass, int]:
         """The class that most of the members are of, and how many those are."""
         return max(self.classes.items(), key=lambda each: (each[1], each[0].requests))
 
     @functools.cached_property
     def floors(self) -> Floors:
         """What the members need at least, by plain counting."""
-        requests = np.array([self.trial.nodes.vector(ask.requests) for ask in self.classes])
+        requests = np.array(
+            [self.trial.nodes.vector(pod_class.requests) for pod_class in self.classes]
+        )
         return Floors(requests, list(self.classes.values()))
 
     @functools.cached_property
     def open_to(self) -> BoolArray:
         """The nodes that could take members of each floor if they were empty."""
-        fitting = [fit_if_empty(ask, self.trial, self.profile) for ask in self.classes]
+        fitting = [fit_if_empty(pod_class, self.trial, self.profile) for pod_class in self.classes]
         return self.floors.open_to(np.array(fitting))
 
     @functools.cached_property
@@ -75,7 +77,11 @@ class Preemptor:
     @functools.cached_property
     def leans_on(self) -> frozenset[PodSelector]:
         """The selectors of pods that members may need where they are: spread, or wanted near."""
-        pod_affinity = [ask.pod_affinity for ask in self.classes if ask.pod_affinity is not None]
+        pod_affinity = [
+            pod_class.pod_affinity
+            for pod_class in self.classes
+            if pod_class.pod_affinity is not None
+        ]
         wanted = {each.affinity.selector for each in pod_affinity if each.affinity is not None}
         spread = {each.selector for some in pod_affinity for each in some.spread if each.hard}
         return frozenset(wanted | spread)
@@ -182,4 +188,4 @@ class Nominee(Preemptor):
 def usage_of(victims: Iterable[BoundPod], nodes: NodeTable) -> list[Share]:
     """Return the room that victims have on nodes that exist."""
     rows = nodes.rows
-    return shares((t.pod.ask, rows[t.pod.node]) for t in victims if t.pod.node in rows)
+    return shares((t.pod.pod_class, rows[t.pod.node]) for t in victims if t.pod.node in rows)

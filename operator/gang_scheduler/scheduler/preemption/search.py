@@ -181,7 +181,7 @@ class _Domain:
         """Tell whether the preemptor may need any of these where they are."""
         leans_on = self._preemptor.leans_on
         return bool(leans_on) and any(
-            leans_on & each.pod.ask.selected_by for each in loss.bound_pods
+            leans_on & each.pod.pod_class.selected_by for each in loss.bound_pods
         )
 
     def _slots(self) -> Slots:
@@ -237,9 +237,9 @@ class _Domain:
     def _from(self, pool: Pool) -> Victims | None:
         slots = self._slots()
         closures = Closures(self._roster, slots, pool, self._here)
-        ask, needed = self._preemptor.largest_class
+        pod_class, needed = self._preemptor.largest_class
         effort = self._preemptor.trial.effort
-        while effort.may_begin() and closures.take(needed, (ask, self.candidate.place, pool)):
+        while effort.may_begin() and closures.take(needed, (pod_class, self.candidate.place, pool)):
             if self._fits(closures.victims):
                 return closures.victims
             needed = slots.total + 1

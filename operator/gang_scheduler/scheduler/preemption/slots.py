@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.preemption.eviction_units import Loss, usage_of
 from gang_scheduler.scheduler.trial import Share, Trial
 
@@ -21,11 +21,11 @@ class Slots:
     when the members are placed.
     """
 
-    def __init__(self, ask: Ask, open_rows: BoolArray, trial: Trial) -> None:
+    def __init__(self, pod_class: PodClass, open_rows: BoolArray, trial: Trial) -> None:
         self.nodes = trial.nodes
         self.effort = trial.effort
         self._open = open_rows
-        self._request = trial.nodes.vector(ask.requests)
+        self._request = trial.nodes.vector(pod_class.requests)
         self._asked = np.flatnonzero(self._request)
         self.free: IntArray = trial.free.copy()
         self.nothing: IntArray = np.zeros_like(self._request)
@@ -65,7 +65,7 @@ class Slots:
         """Return the slots that there would be if all these left."""
         free = self.free.copy()
         for share in leaving:
-            used = self.nodes.vector(share.ask.requests)
+            used = self.nodes.vector(share.pod_class.requests)
             free[share.rows] += share.counts[:, np.newaxis] * used
         return self._on_all(free)
 

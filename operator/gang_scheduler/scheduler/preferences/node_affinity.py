@@ -4,23 +4,23 @@ import numpy as np
 
 from gang_scheduler.model.node_terms import any_term
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.trial import Trial
 
 
-def concerns(ask: Ask, _trial: Trial) -> bool:
+def concerns(pod_class: PodClass, _trial: Trial) -> bool:
     """Tell whether the class has preferences among nodes."""
-    return bool(ask.preferred)
+    return bool(pod_class.preferred)
 
 
-def score(ask: Ask, trial: Trial) -> IntArray:
+def score(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return the weights of the terms that mean a node, in all."""
     total = np.zeros(len(trial.nodes), dtype=np.int64)
-    for weight, term in ask.preferred:
+    for weight, term in pod_class.preferred:
         total += weight * any_term([term], trial.nodes)
     return total
 
 
-def coupled(_ask: Ask, _trial: Trial) -> bool:
+def coupled(_pod_class: PodClass, _trial: Trial) -> bool:
     """Pods do not change labels of nodes."""
     return False

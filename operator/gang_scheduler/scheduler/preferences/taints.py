@@ -6,29 +6,29 @@ Semantics of kube-scheduler's TaintToleration.
 import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.filters import taints
 from gang_scheduler.scheduler.trial import Trial
 
 SOFT = "PreferNoSchedule"
 
 
-def concerns(_ask: Ask, trial: Trial) -> bool:
+def concerns(_pod_class: PodClass, trial: Trial) -> bool:
     """Tell whether any node has such a taint."""
     _, sets = trial.nodes.taint_sets()
     return any(taint.effect == SOFT for each in sets for taint in each)
 
 
-def score(ask: Ask, trial: Trial) -> IntArray:
+def score(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return the number of taints that are not tolerated, as a negative number."""
     codes, sets = trial.nodes.taint_sets()
     soft = [[taint for taint in each if taint.effect == SOFT] for each in sets]
     unwanted = [
-        sum(not taints.tolerated(ask.tolerations, taint) for taint in each) for each in soft
+        sum(not taints.tolerated(pod_class.tolerations, taint) for taint in each) for each in soft
     ]
     return -np.array(unwanted, dtype=np.int64)[codes]
 
 
-def coupled(_ask: Ask, _trial: Trial) -> bool:
+def coupled(_pod_class: PodClass, _trial: Trial) -> bool:
     """Pods do not change taints."""
     return False

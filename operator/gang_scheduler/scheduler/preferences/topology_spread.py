@@ -7,34 +7,34 @@ import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pod_affinity import Spread
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.trial import Trial
 
 
-def concerns(ask: Ask, _trial: Trial) -> bool:
+def concerns(pod_class: PodClass, _trial: Trial) -> bool:
     """Tell whether the class has such a constraint."""
-    return bool(_soft(ask))
+    return bool(_soft(pod_class))
 
 
-def score(ask: Ask, trial: Trial) -> IntArray:
+def score(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return the pods that are there already as a negative number; without the key, one more."""
     total = np.zeros(len(trial.nodes), dtype=np.int64)
-    for each in _soft(ask):
+    for each in _soft(pod_class):
         column = trial.nodes.label(each.key)
         found = label_domains.in_domain(column, trial.pod_affinity.present(each.selector))
         total -= np.where(label_domains.has(column), found, found.max(initial=0) + 1)
     return total
 
 
-def coupled(ask: Ask, _trial: Trial) -> bool:
+def coupled(pod_class: PodClass, _trial: Trial) -> bool:
     """Tell whether the members of the class count for each other."""
-    return any(each.selector in ask.selected_by for each in _soft(ask))
+    return any(each.selector in pod_class.selected_by for each in _soft(pod_class))
 
 
-def _soft(ask: Ask) -> list[Spread]:
+def _soft(pod_class: PodClass) -> list[Spread]:
     return (
-        [each for each in ask.pod_affinity.spread if not each.hard]
-        if ask.pod_affinity is not None
+        [each for each in pod_class.pod_affinity.spread if not each.hard]
+        if pod_class.pod_affinity is not None
         else []
     )

@@ -8,7 +8,7 @@ import numpy as np
 
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.pod_affinity import AffinityCounts, AffinityTerm, PodSelector
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 
 K = TypeVar("K", bound=Hashable)
 Heads = Counter[str]
@@ -22,31 +22,31 @@ class Headcounts:
         self._present: dict[PodSelector, Heads] = {}
         self._avoiding: dict[PodSelector, dict[AffinityTerm, Heads]] = {}
 
-    def count(self, node: str, ask: Ask, sign: int) -> None:
+    def count(self, node: str, pod_class: PodClass, sign: int) -> None:
         """Count a pod on a node, or with the sign -1 no more."""
-        for selector in ask.selected_by:
+        for selector in pod_class.selected_by:
             _add(self._present, selector, node, sign)
-        for term in ask.pod_affinity.anti if ask.pod_affinity is not None else ():
+        for term in pod_class.pod_affinity.anti if pod_class.pod_affinity is not None else ():
             terms = self._avoiding.setdefault(term.selector, {})
             _add(terms, term, node, sign)
             if not terms:
                 del self._avoiding[term.selector]
 
-    def meant_anew(self, node: str, before: Ask, after: Ask) -> None:
+    def meant_anew(self, node: str, before: PodClass, after: PodClass) -> None:
         """Count a pod that asks for the same, and that other selectors mean now."""
         for selector in after.selected_by - before.selected_by:
             _add(self._present, selector, node, 1)
         for selector in before.selected_by - after.selected_by:
             _add(self._present, selector, node, -1)
 
-    def of(self, asks: Iterable[Ask], rows: Mapping[str, int]) -> AffinityCounts:
+    def of(self, pod_classes: Iterable[PodClass], rows: Mapping[str, int]) -> AffinityCounts:
         """Return what pods of these classes must know of others, in these rows of nodes."""
         asked: set[PodSelector] = set()
         meant: set[PodSelector] = set()
-        for ask in asks:
-            meant |= ask.selected_by
-            if ask.pod_affinity is not None:
-                asked |= ask.pod_affinity.selectors
+        for pod_class in pod_classes:
+            meant |= pod_class.selected_by
+            if pod_class.pod_affinity is not None:
+                asked |= pod_class.pod_affinity.selectors
         terms = (
             item for each in meant & self._avoiding.keys() for item in self._avoiding[each].items()
         )

@@ -54,7 +54,7 @@ class SelectorMatches:
             return
         before = self._pods.get(pod.uid)
         self._pods[pod.uid] = pod
-        pod_affinity = pod.ask.pod_affinity
+        pod_affinity = pod.pod_class.pod_affinity
         if pod_affinity is None and not self._shelves and not self._meant_by:
             return
         if before is None or _is_other(before, pod):

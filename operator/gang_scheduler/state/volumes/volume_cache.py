@@ -110,8 +110,8 @@ class VolumeBook:
     def assume(self, pod: Pod, node: str, volumes: tuple[str, ...]) -> None:
         """Promise volumes to the claims of a pod that goes to a node.
 
-        `volumes` are those of `Bind.volumes`: a name for each of `pod.ask.storage.needs`, "" for
-        one that is to be made.
+        `volumes` are those of `Bind.volumes`: a name for each of `pod.pod_class.storage.needs`, ""
+        for one that is to be made.
         """
         claims = [claim for _, claim in pod_storage.needs_of(pod, self._known)]
         names = (*volumes, *[""] * len(claims))

@@ -27,7 +27,7 @@ IS_APP = requirement("app", "In", "a")
 
 
 def peers(labels: dict[str, str] | None = None, **spec: Any) -> PodAffinity:
-    found = pod.pod(pod_body(metadata={"labels": labels or {}}, **spec)).ask.pod_affinity
+    found = pod.pod(pod_body(metadata={"labels": labels or {}}, **spec)).pod_class.pod_affinity
     assert found is not None
     return found
 
@@ -59,7 +59,8 @@ def spread_of(asked: dict[str, Any], labels: dict[str, str] | None = None) -> Sp
 @pytest.mark.parametrize("affinity", [{}, {"podAffinity": {}}, {"podAntiAffinity": {REQUIRED: []}}])
 def test_most_pods_ask_nothing_of_others(affinity: dict[str, Any]) -> None:
     assert (
-        pod.pod(pod_body(affinity=affinity, topologySpreadConstraints=[])).ask.pod_affinity is None
+        pod.pod(pod_body(affinity=affinity, topologySpreadConstraints=[])).pod_class.pod_affinity
+        is None
     )
 
 
@@ -268,4 +269,4 @@ def test_preferred_node_affinity_is_read() -> None:
 
     found = pod.pod(pod_body(affinity={"nodeAffinity": {PREFERRED: asked}}))
 
-    assert ((5, (requirement("zone", "In", "a"),)), (1, ())) == found.ask.preferred
+    assert ((5, (requirement("zone", "In", "a"),)), (1, ())) == found.pod_class.preferred

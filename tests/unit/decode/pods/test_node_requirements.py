@@ -7,16 +7,16 @@ import pytest
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.pods import node_requirements, pod
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from support import api_objects
 
 
-def ask(*, name: str = "a", status: dict[str, Any] | None = None, **parts: Any) -> Ask:
+def pod_class(*, name: str = "a", status: dict[str, Any] | None = None, **parts: Any) -> PodClass:
     """Return the ask of a pod with these parts of a spec, or `metadata`."""
     metadata = parts.pop("metadata", {})
     body = api_objects.pod_body(name, metadata=metadata, status=status or {})
     body["spec"] |= parts
-    return pod.pod(body).ask
+    return pod.pod(body).pod_class
 
 
 def container(**parts: Any) -> dict[str, Any]:
@@ -59,24 +59,24 @@ DIFFERENT: dict[str, dict[str, Any]] = {
 
 
 def test_pods_that_are_written_alike_share_one_ask() -> None:
-    assert ask(name="a") is ask(name="b", nodeName="n1")
+    assert pod_class(name="a") is pod_class(name="b", nodeName="n1")
 
 
 @pytest.mark.parametrize("parts", DIFFERENT.values(), ids=list(DIFFERENT))
 def test_what_matters_makes_another_ask(parts: dict[str, Any]) -> None:
-    plain = ask()
+    plain = pod_class()
 
-    assert plain != ask(**parts)
-    assert ask(**parts) is ask(name="b", **parts)
+    assert plain != pod_class(**parts)
+    assert pod_class(**parts) is pod_class(name="b", **parts)
 
 
 def test_what_a_pod_uses_on_its_node_makes_another_ask() -> None:
-    plain = ask(nodeName="n1")
+    plain = pod_class(nodeName="n1")
     used = [{"name": "main", "allocatedResources": {"cpu": "5"}}]
     status = {"containerStatuses": used}
 
-    assert plain != ask(nodeName="n1", containers=[container()], status=status)
-    assert ask(nodeName="n1", containers=[container()], status=status) != ask(
+    assert plain != pod_class(nodeName="n1", containers=[container()], status=status)
+    assert pod_class(nodeName="n1", containers=[container()], status=status) != pod_class(
         nodeName="n1", containers=[container()]
     )
 
@@ -84,7 +84,7 @@ def test_what_a_pod_uses_on_its_node_makes_another_ask() -> None:
 def test_what_is_wrong_is_told_each_time() -> None:
     for name in "ab":
         with pytest.raises(InvalidField, match="overhead"):
-            ask(name=name, overhead={"cpu": "much"})
+            pod_class(name=name, overhead={"cpu": "much"})
 
 
 def test_no_more_ways_to_write_a_pod_are_kept_than_there_may_be(
@@ -93,6 +93,6 @@ def test_no_more_ways_to_write_a_pod_are_kept_than_there_may_be(
     monkeypatch.setattr(node_requirements, "MOST_KNOWN", 10)
 
     for number in range(100):
-        ask(overhead={"cpu": f"{number}m"})
+        pod_class(overhead={"cpu": f"{number}m"})
 
     assert len(node_requirements._known) <= 10

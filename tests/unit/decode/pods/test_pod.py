@@ -8,7 +8,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import nodes
 from gang_scheduler.decode.pods import pod
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.pods import Ask, HostPort, Pod, PodPhase, Toleration
+from gang_scheduler.model.pods import HostPort, Pod, PodClass, PodPhase, Toleration
 from support.api_objects import container, node_body, pod_body
 from support.builders import GPU, NAMESPACE, SCHEDULER, requirement, taint
 
@@ -36,7 +36,7 @@ def test_a_pod_is_read() -> None:
         uid="uid-a-0",
         namespace=NAMESPACE,
         name="a-0",
-        ask=Ask(requests=(("cpu", 1000), ("pods", 1))),
+        pod_class=PodClass(requests=(("cpu", 1000), ("pods", 1))),
         scheduler=SCHEDULER,
         node="n1",
         priority=7,
@@ -62,7 +62,7 @@ def test_a_pod_of_which_little_is_known_is_read() -> None:
 def test_what_asks_for_the_same_is_the_same_object() -> None:
     one, other = pod.pod(pod_body("a-0")), pod.pod(pod_body("a-1"))
 
-    assert one.ask is other.ask
+    assert one.pod_class is other.pod_class
 
 
 @pytest.mark.parametrize(
@@ -112,11 +112,11 @@ def test_selector_and_tolerations_are_read() -> None:
         )
     )
 
-    assert (("a", "1"), ("b", "2")) == found.ask.node_selector
+    assert (("a", "1"), ("b", "2")) == found.pod_class.node_selector
     assert (
         Toleration("", "Exists"),
         Toleration("k", "Equal", "v", "NoExecute"),
-    ) == found.ask.tolerations
+    ) == found.pod_class.tolerations
 
 
 def test_node_affinity_is_read() -> None:
@@ -135,13 +135,13 @@ def test_node_affinity_is_read() -> None:
         (requirement("gpu", "Exists"),),
         (),
     )
-    assert expected == pod.pod(pod_body(affinity=terms)).ask.affinity
+    assert expected == pod.pod(pod_body(affinity=terms)).pod_class.affinity
 
 
 def test_no_affinity_is_not_the_same_as_no_terms() -> None:
     without, empty = pod_body(affinity={"nodeAffinity": {}}), pod_body(affinity=required_terms())
 
-    assert (None, ()) == (pod.pod(without).ask.affinity, pod.pod(empty).ask.affinity)
+    assert (None, ()) == (pod.pod(without).pod_class.affinity, pod.pod(empty).pod_class.affinity)
 
 
 def test_host_ports_are_read_once_and_sorted() -> None:
@@ -152,7 +152,7 @@ def test_host_ports_are_read_once_and_sorted() -> None:
     ]
     found = pod.pod(pod_body(containers=[container(ports=ports), container("b", ports=ports[:1])]))
 
-    assert (HostPort(80, "UDP", "10.0.0.1"), HostPort(443)) == found.ask.host_ports
+    assert (HostPort(80, "UDP", "10.0.0.1"), HostPort(443)) == found.pod_class.host_ports
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_host_ports_are_read_once_and_sorted() -> None:
     ],
 )
 def test_what_cannot_be_honoured_is_named(spec: dict[str, Any], field: str) -> None:
-    assert (field,) == pod.pod(pod_body(**spec)).ask.unsupported
+    assert (field,) == pod.pod(pod_body(**spec)).pod_class.unsupported
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_what_cannot_be_honoured_is_named(spec: dict[str, Any], field: str) -> N
     ],
 )
 def test_plain_volumes_and_tolerations_are_no_obstacle(spec: dict[str, Any]) -> None:
-    assert () == pod.pod(pod_body(**spec)).ask.unsupported
+    assert () == pod.pod(pod_body(**spec)).pod_class.unsupported
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_plain_volumes_and_tolerations_are_no_obstacle(spec: dict[str, Any]) -> 
     ],
 )
 def test_what_a_node_must_declare_is_read(spec: dict[str, Any], features: tuple[str, ...]) -> None:
-    assert features == pod.pod(pod_body(**spec)).ask.features
+    assert features == pod.pod(pod_body(**spec)).pod_class.features
 
 
 def test_what_a_node_declares_is_read() -> None:

@@ -308,7 +308,7 @@ def test_a_bad_podset_is_the_problem_of_its_gang() -> None:
 def test_what_is_not_known_is_not_ignored(key: str) -> None:
     found = pod_decode.pod(pod_body(metadata={"annotations": {PREFIX + key: "x"}}))
 
-    assert (None, (field(key),)) == (found.podset, found.ask.unsupported)
+    assert (None, (field(key),)) == (found.podset, found.pod_class.unsupported)
 
 
 def test_what_is_known_is_supported() -> None:
@@ -316,4 +316,4 @@ def test_what_is_known_is_supported() -> None:
     spec = {"gang.scheduling.koordinator.sh/network-topology-spec": "{}"}
     present = {**{PREFIX + key: "x" for key in keys}, **spec}
 
-    assert () == pod_decode.pod(pod_body(metadata={"annotations": present})).ask.unsupported
+    assert () == pod_decode.pod(pod_body(metadata={"annotations": present})).pod_class.unsupported

@@ -23,8 +23,8 @@ NODES = [
 def open_to(waiting: Pod, *bound: Pod) -> list[bool]:
     """Tell on which nodes the waiting pod may be."""
     shot = world(NODES, [gang("g", members=[waiting])], bound)
-    ask = shot.groups[0].gangs[0].pending[0].ask
-    allowed: list[bool] = (inter_pod_affinity.slots(ask, Trial(shot)) > 0).tolist()
+    pod_class = shot.groups[0].gangs[0].pending[0].pod_class
+    allowed: list[bool] = (inter_pod_affinity.slots(pod_class, Trial(shot)) > 0).tolist()
     return allowed
 
 
@@ -46,9 +46,9 @@ def test_a_pod_keeps_away_from_those_that_avoid_it() -> None:
 
 def test_a_pod_that_avoids_itself_has_one_slot_a_node_that_is_in_a_domain() -> None:
     shot = world(NODES, [gang("g", members=[asking(pod("a-0"), apart_from("a"))])])
-    ask = shot.groups[0].gangs[0].pending[0].ask
+    pod_class = shot.groups[0].gangs[0].pending[0].pod_class
 
-    assert [1, 1, 1, UNLIMITED] == inter_pod_affinity.slots(ask, Trial(shot)).tolist()
+    assert [1, 1, 1, UNLIMITED] == inter_pod_affinity.slots(pod_class, Trial(shot)).tolist()
 
 
 def test_a_pod_joins_the_domain_of_those_it_wants() -> None:
@@ -84,18 +84,18 @@ def test_each_node_is_counted_for_the_first_rule_that_rejects_it() -> None:
     rules = replace(beside("a"), anti=apart_from("b", "rack").anti)
     bound = [on("n1"), on("n2", "b"), on("n3", "c", apart_from("x"))]
     shot = world(NODES, [gang("g", members=[asking(pod("x"), rules, "x")])], bound)
-    ask, trial = shot.groups[0].gangs[0].pending[0].ask, Trial(shot)
-    rejected = inter_pod_affinity.slots(ask, trial) == 0
+    pod_class, trial = shot.groups[0].gangs[0].pending[0].pod_class, Trial(shot)
+    rejected = inter_pod_affinity.slots(pod_class, trial) == 0
 
     expected = Counter({AFFINITY: 2, ANTI_AFFINITY: 1})
-    assert expected == inter_pod_affinity.reasons(ask, trial, rejected)
+    assert expected == inter_pod_affinity.reasons(pod_class, trial, rejected)
     assert {AVOIDED: 1} == inter_pod_affinity.reasons(
-        replace(ask, pod_affinity=None), trial, rejected
+        replace(pod_class, pod_affinity=None), trial, rejected
     )
 
 
 def test_pods_of_no_concern_are_not_looked_at() -> None:
     shot = world(NODES, [gang("g", members=[asking(pod("x"), None, "x")])], [on("n1")])
 
-    ask = shot.groups[0].gangs[0].pending[0].ask
-    assert not inter_pod_affinity.concerns(ask, Trial(shot))
+    pod_class = shot.groups[0].gangs[0].pending[0].pod_class
+    assert not inter_pod_affinity.concerns(pod_class, Trial(shot))

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from gang_scheduler.model.nodes import NodeTable
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.requirements import NodeTerm, Requirement
 from gang_scheduler.scheduler.filters import node_affinity
-from support.builders import ask, node, requirement
+from support.builders import node, pod_class, requirement
 
 NODES = NodeTable(
     [
@@ -18,17 +18,17 @@ NODES = NodeTable(
 )
 
 
-def allowed(asked: Ask) -> list[str]:
+def allowed(asked: PodClass) -> list[str]:
     verdicts = node_affinity.passes(asked, NODES)
     return [each.name for each, ok in zip(NODES.nodes, verdicts, strict=True) if ok]
 
 
 def by(*terms: NodeTerm) -> list[str]:
-    return allowed(ask(affinity=terms))
+    return allowed(pod_class(affinity=terms))
 
 
 def test_a_pod_that_asks_for_nothing_goes_anywhere() -> None:
-    assert ["n1", "n2", "n3"] == allowed(ask())
+    assert ["n1", "n2", "n3"] == allowed(pod_class())
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_a_pod_that_asks_for_nothing_goes_anywhere() -> None:
     ],
 )
 def test_all_labels_of_a_selector_must_be_there(selector: dict[str, str], nodes: list[str]) -> None:
-    assert nodes == allowed(ask(selector=selector))
+    assert nodes == allowed(pod_class(selector=selector))
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_an_operator_means_what_it_means_to_kubernetes(
 )
 def test_what_is_compared_fits_64_bits(size: str, bound: str, *, greater: bool) -> None:
     nodes = NodeTable([node("n1", labels={"size": size})])
-    wanted = ask(affinity=((requirement("size", "Gt", bound),),))
+    wanted = pod_class(affinity=((requirement("size", "Gt", bound),),))
 
     assert [greater] == node_affinity.passes(wanted, nodes).tolist()
 
@@ -116,13 +116,13 @@ def test_no_terms_match_nothing() -> None:
 def test_selector_and_affinity_must_both_hold() -> None:
     exists = requirement("zone", "Exists")
 
-    assert ["n2"] == allowed(ask(selector={"size": "10"}, affinity=((exists,),)))
-    assert [] == allowed(ask(selector={"size": "large"}, affinity=((exists,),)))
+    assert ["n2"] == allowed(pod_class(selector={"size": "10"}, affinity=((exists,),)))
+    assert [] == allowed(pod_class(selector={"size": "large"}, affinity=((exists,),)))
 
 
 def test_the_reason_is_kube_schedulers() -> None:
     rejected = np.array([True, False, True])
 
-    found = node_affinity.reasons(ask(), NODES, rejected)
+    found = node_affinity.reasons(pod_class(), NODES, rejected)
 
     assert {"node(s) didn't match Pod's node affinity/selector": 2} == found

@@ -6,7 +6,7 @@ import pytest
 from gang_scheduler.model.nodes import NodeTable, Taint
 from gang_scheduler.model.pods import Toleration
 from gang_scheduler.scheduler.filters import taints
-from support.builders import ask, node, taint
+from support.builders import node, pod_class, taint
 
 INFRA = "dedicated=infra:NoSchedule"
 
@@ -86,18 +86,18 @@ def test_one_of_several_tolerations_is_enough() -> None:
 def test_only_hard_taints_refuse(node_taints: list[str], *, passes: bool) -> None:
     table = NodeTable([node("n1", taints=node_taints)])
 
-    assert [passes] == taints.passes(ask(), table).tolist()
+    assert [passes] == taints.passes(pod_class(), table).tolist()
 
 
 def test_every_hard_taint_must_be_tolerated() -> None:
     table = NodeTable([node("n1", taints=[INFRA]), node("n2", taints=[INFRA, "spot:NoExecute"])])
-    asked = ask(tolerations=[Toleration("dedicated", "Exists")])
+    asked = pod_class(tolerations=[Toleration("dedicated", "Exists")])
 
     assert [True, False] == taints.passes(asked, table).tolist()
 
 
 def test_no_nodes_pass_where_there_are_none() -> None:
-    assert [] == taints.passes(ask(), NodeTable([])).tolist()
+    assert [] == taints.passes(pod_class(), NodeTable([])).tolist()
 
 
 def test_the_reason_names_the_first_untolerated_taint() -> None:
@@ -106,7 +106,7 @@ def test_the_reason_names_the_first_untolerated_taint() -> None:
         [node("n1", taints=tainted), node("n2", taints=[INFRA]), node("n3", taints=tainted[2:])]
     )
 
-    found = taints.reasons(ask(), table, np.array([True, True, True]))
+    found = taints.reasons(pod_class(), table, np.array([True, True, True]))
 
     expected = {
         "node(s) had untolerated taint {dedicated: infra}": 2,
@@ -118,6 +118,6 @@ def test_the_reason_names_the_first_untolerated_taint() -> None:
 def test_only_rejected_nodes_are_counted() -> None:
     table = NodeTable([node("n1", taints=[INFRA]), node("n2", taints=[INFRA])])
 
-    found = taints.reasons(ask(), table, np.array([False, True]))
+    found = taints.reasons(pod_class(), table, np.array([False, True]))
 
     assert {"node(s) had untolerated taint {dedicated: infra}": 1} == found

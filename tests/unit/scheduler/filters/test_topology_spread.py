@@ -34,7 +34,7 @@ def first(shot: Snapshot) -> Pod:
 
 
 def open_to(shot: Snapshot) -> list[bool]:
-    allowed: list[bool] = (topology_spread.slots(first(shot).ask, Trial(shot)) > 0).tolist()
+    allowed: list[bool] = (topology_spread.slots(first(shot).pod_class, Trial(shot)) > 0).tolist()
     return allowed
 
 
@@ -92,7 +92,7 @@ def test_with_no_node_that_counts_nothing_is_too_much() -> None:
 
 def test_each_node_is_counted_for_the_first_constraint_that_rejects_it() -> None:
     shot = waiting_for(spread_over(), "n1")
-    ask, trial = first(shot).ask, Trial(shot)
-    rejected = topology_spread.slots(ask, trial) == 0
+    pod_class, trial = first(shot).pod_class, Trial(shot)
+    rejected = topology_spread.slots(pod_class, trial) == 0
 
-    assert Counter({SKEWED: 2, NO_LABEL: 1}) == topology_spread.reasons(ask, trial, rejected)
+    assert Counter({SKEWED: 2, NO_LABEL: 1}) == topology_spread.reasons(pod_class, trial, rejected)

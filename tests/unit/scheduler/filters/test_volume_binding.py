@@ -5,13 +5,13 @@ import pytest
 
 from gang_scheduler.model.nodes import UNLIMITED
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.volumes import Pool, Provisioning, Storage, Volume, Volumes
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.filters import volume_binding
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Share, Trial
-from support.builders import ask, gang, pod, requirement, snapshot
+from support.builders import gang, pod, pod_class, requirement, snapshot
 from support.plan_reading import nodes_of, reasons
 from support.volume_builders import HOST, LATE, disk, hosts, need, needing, on, volumes
 
@@ -25,15 +25,15 @@ def trial(found: Volumes) -> Trial:
 
 
 def slots(storage: Storage, found: Volumes) -> list[int]:
-    return [int(each) for each in volume_binding.slots(ask(storage=storage), trial(found))]
+    return [int(each) for each in volume_binding.slots(pod_class(storage=storage), trial(found))]
 
 
 def volumes_in(plan: Plan) -> dict[str, tuple[str, ...]]:
     return {bind.pod.name: bind.volumes for placed in plan.placed for bind in placed.binds}
 
 
-@pytest.mark.parametrize("asked", [ask(), ask(storage=Storage(sole=("default/data",)))])
-def test_nobody_else_is_concerned(asked: Ask) -> None:
+@pytest.mark.parametrize("asked", [pod_class(), pod_class(storage=Storage(sole=("default/data",)))])
+def test_nobody_else_is_concerned(asked: PodClass) -> None:
     assert not volume_binding.concerns(asked, trial(volumes()))
 
 
@@ -181,7 +181,7 @@ def test_who_shares_a_claim_goes_where_its_volume_is_made(size: int, nodes: set[
     plan = schedule(there, BINPACK)
 
     assert nodes == set(nodes_of(plan).values())
-    assert volume_binding.coupled(ask(storage=shared), Trial(there))
+    assert volume_binding.coupled(pod_class(storage=shared), Trial(there))
 
 
 def test_a_shared_claim_takes_one_volume() -> None:
@@ -208,11 +208,11 @@ def test_a_shared_claim_takes_one_volume() -> None:
     ],
 )
 def test_nodes_are_coupled_that_reach_one_volume(found: Volumes, coupled: bool) -> None:  # noqa: FBT001 - a row of a table.
-    assert coupled == volume_binding.coupled(ask(storage=needing(need())), trial(found))
+    assert coupled == volume_binding.coupled(pod_class(storage=needing(need())), trial(found))
 
 
 def test_a_volume_that_is_promised_couples_nobody_any_more() -> None:
-    asked = ask(storage=needing(need()))
+    asked = pod_class(storage=needing(need()))
     there = trial(volumes(disk("a")))
 
     there.take(Share(asked, np.array([0]), np.array([1])))
@@ -227,7 +227,7 @@ def test_the_reasons_are_kube_schedulers() -> None:
     everywhere = np.array([True, True, True])
 
     found = volume_binding.reasons(
-        ask(storage=needing(need(LATE, 5))), trial(volumes(made=made)), everywhere
+        pod_class(storage=needing(need(LATE, 5))), trial(volumes(made=made)), everywhere
     )
 
     expected = {

@@ -10,7 +10,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.filters import volume_limits
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Share, Trial
-from support.builders import ask, gang, snapshot
+from support.builders import gang, pod_class, snapshot
 from support.plan_reading import nodes_of
 from support.volume_builders import DRIVER, hosts, volumes
 
@@ -28,7 +28,7 @@ def trial(**rest: Any) -> Trial:
 
 
 def slots(storage: Storage, there: Trial) -> list[int]:
-    return [int(each) for each in volume_limits.slots(ask(storage=storage), there)]
+    return [int(each) for each in volume_limits.slots(pod_class(storage=storage), there)]
 
 
 def at(node: str, handle: str = PRIVATE) -> Attachment:
@@ -36,9 +36,9 @@ def at(node: str, handle: str = PRIVATE) -> Attachment:
 
 
 def test_pods_without_such_volumes_are_not_concerned() -> None:
-    assert not volume_limits.concerns(ask(), trial())
-    assert not volume_limits.concerns(ask(storage=Storage(problem="x")), trial())
-    assert volume_limits.concerns(ask(storage=ONE), trial())
+    assert not volume_limits.concerns(pod_class(), trial())
+    assert not volume_limits.concerns(pod_class(storage=Storage(problem="x")), trial())
+    assert volume_limits.concerns(pod_class(storage=ONE), trial())
 
 
 def test_the_limit_is_how_many_fit() -> None:
@@ -97,8 +97,8 @@ def test_who_leaves_takes_the_volume_along() -> None:
     there = trial(uses=[at("n1", "x"), at("n1")])
     before = slots(ONE, there)
 
-    there.give_back(Share(ask(storage=shared("x")), np.array([0]), np.array([1])))
-    there.give_back(Share(ask(storage=ONE), np.array([0]), np.array([1])))
+    there.give_back(Share(pod_class(storage=shared("x")), np.array([0]), np.array([1])))
+    there.give_back(Share(pod_class(storage=ONE), np.array([0]), np.array([1])))
 
     assert ([0, 2], [2, 2]) == (before, slots(ONE, there))
 
@@ -107,7 +107,7 @@ def test_a_copy_is_changed_alone() -> None:
     there = trial()
     other = there.copy()
 
-    other.take(Share(ask(storage=ONE), np.array([0]), np.array([2])))
+    other.take(Share(pod_class(storage=ONE), np.array([0]), np.array([2])))
 
     assert ([2, 2], [0, 2]) == (slots(ONE, there), slots(ONE, other))
 
@@ -115,7 +115,7 @@ def test_a_copy_is_changed_alone() -> None:
 def test_the_reasons_are_kube_schedulers() -> None:
     there = trial(installed={DRIVER: frozenset({"n2"})}, uses=[at("n2", "x"), at("n2", "y")])
 
-    found = volume_limits.reasons(ask(storage=ONE), there, np.array([True, True]))
+    found = volume_limits.reasons(pod_class(storage=ONE), there, np.array([True, True]))
 
     expected = {
         f"{DRIVER} CSI driver is not installed on the node": 1,

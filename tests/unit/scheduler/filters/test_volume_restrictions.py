@@ -9,7 +9,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.filters import volume_restrictions
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Share, Trial
-from support.builders import ask, gang, snapshot
+from support.builders import gang, pod_class, snapshot
 from support.plan_reading import nodes_of
 from support.volume_builders import hosts, volumes
 
@@ -21,15 +21,15 @@ READ = Disk(("gce d",), read_only=True)
 
 def slots(storage: Storage, found: Volumes | None = None) -> list[int]:
     trial = Trial(snapshot(hosts("n1", "n2"), volumes=found or volumes()))
-    return [int(each) for each in volume_restrictions.slots(ask(storage=storage), trial)]
+    return [int(each) for each in volume_restrictions.slots(pod_class(storage=storage), trial)]
 
 
 def test_pods_that_share_nothing_are_not_concerned() -> None:
     trial = Trial(snapshot(hosts("n1")))
 
-    assert not volume_restrictions.concerns(ask(), trial)
-    assert not volume_restrictions.concerns(ask(storage=Storage(problem="x")), trial)
-    assert volume_restrictions.concerns(ask(storage=SOLE), trial)
+    assert not volume_restrictions.concerns(pod_class(), trial)
+    assert not volume_restrictions.concerns(pod_class(storage=Storage(problem="x")), trial)
+    assert volume_restrictions.concerns(pod_class(storage=SOLE), trial)
 
 
 def test_a_claim_for_one_pod_is_for_no_other_wherever_that_is() -> None:
@@ -74,20 +74,20 @@ def test_members_of_one_gang_see_each_others_disks() -> None:
 def test_only_claims_couple_nodes() -> None:
     trial = Trial(snapshot(hosts("n1", "n2")))
 
-    assert volume_restrictions.coupled(ask(storage=SOLE), trial)
-    assert not volume_restrictions.coupled(ask(storage=Storage(disks=(WRITTEN,))), trial)
+    assert volume_restrictions.coupled(pod_class(storage=SOLE), trial)
+    assert not volume_restrictions.coupled(pod_class(storage=Storage(disks=(WRITTEN,))), trial)
 
 
 def test_who_leaves_leaves_the_claim() -> None:
     trial = Trial(snapshot(hosts("n1"), volumes=volumes(uses=[SoleUse("default/data")])))
 
-    trial.give_back(Share(ask(storage=SOLE), np.array([0]), np.array([1])))
+    trial.give_back(Share(pod_class(storage=SOLE), np.array([0]), np.array([1])))
 
-    assert [1] == volume_restrictions.slots(ask(storage=SOLE), trial).tolist()
+    assert [1] == volume_restrictions.slots(pod_class(storage=SOLE), trial).tolist()
 
 
 def test_the_reasons_are_kube_schedulers() -> None:
-    asked = ask(storage=Storage(sole=SOLE.sole, disks=(WRITTEN,)))
+    asked = pod_class(storage=Storage(sole=SOLE.sole, disks=(WRITTEN,)))
     uses: list[Use] = [SoleUse("default/data"), DiskUse("n1", READ)]
     trial = Trial(snapshot(hosts("n1", "n2"), volumes=volumes(uses=uses)))
 

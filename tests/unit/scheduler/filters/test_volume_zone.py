@@ -6,7 +6,7 @@ import pytest
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.volumes import Storage
 from gang_scheduler.scheduler.filters import volume_zone
-from support.builders import ask, node
+from support.builders import node, pod_class
 
 ZONE = "topology.kubernetes.io/zone"
 REGION = "topology.kubernetes.io/region"
@@ -15,7 +15,7 @@ OLD_ZONE = "failure-domain.beta.kubernetes.io/zone"
 
 def passes(storage: Storage | None, labels: dict[str, str]) -> bool:
     nodes = NodeTable([node("n", labels=labels)])
-    return bool(volume_zone.passes(ask(storage=storage), nodes)[0])
+    return bool(volume_zone.passes(pod_class(storage=storage), nodes)[0])
 
 
 @pytest.mark.parametrize("storage", [None, Storage(sole=("default/x",))])
@@ -54,6 +54,6 @@ def test_all_volumes_must_agree() -> None:
 
 
 def test_the_reason_is_kube_schedulers() -> None:
-    found = volume_zone.reasons(ask(), NodeTable([node("n")]), np.array([True]))
+    found = volume_zone.reasons(pod_class(), NodeTable([node("n")]), np.array([True]))
 
     assert {"node(s) had no available volume zone": 1} == found

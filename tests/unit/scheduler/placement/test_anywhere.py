@@ -137,7 +137,7 @@ def test_offer_slots_are_zero_where_a_filter_refuses() -> None:
     nodes = [node("n1", cpu=4), node("n2", cpu=4, ready=False), node("n3", unschedulable=True)]
     nodes += [node("n4", cpu=3, taints=["a=b:NoSchedule"]), node("n5", cpu=2)]
 
-    found = offer_slots(pod("a-0").ask, Trial(snapshot(nodes)), BINPACK)
+    found = offer_slots(pod("a-0").pod_class, Trial(snapshot(nodes)), BINPACK)
 
     assert [4, 0, 0, 0, 2] == found.tolist()
 

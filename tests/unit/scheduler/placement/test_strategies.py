@@ -11,30 +11,30 @@ import numpy as np
 import pytest
 
 from gang_scheduler.model.nodes import IntArray, Node
-from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.scheduler.filters import resources
 from gang_scheduler.scheduler.placement import binpack, spread
 from gang_scheduler.scheduler.trial import Share, Trial
-from support.builders import ask, node, pod, snapshot
+from support.builders import node, pod, pod_class, snapshot
 
-Fill = Callable[[Ask, IntArray, int, Trial], Share]
+Fill = Callable[[PodClass, IntArray, int, Trial], Share]
 SEEDS = range(40)
 
 
-def chosen(fill: Fill, asked: Ask, count: int, trial: Trial) -> dict[str, int]:
+def chosen(fill: Fill, asked: PodClass, count: int, trial: Trial) -> dict[str, int]:
     share = fill(asked, resources.slots(asked, trial), count, trial)
     pairs = zip(share.rows.tolist(), share.counts.tolist(), strict=True)
     return {trial.nodes.nodes[row].name: number for row, number in pairs}
 
 
 def pod_by_pod(
-    nodes: list[Node], bound: list[Pod], asked: Ask, count: int, *, fullest: bool
+    nodes: list[Node], bound: list[Pod], asked: PodClass, count: int, *, fullest: bool
 ) -> dict[str, int]:
     """Place one pod after another, each on the best node with room; ties go to the first name."""
     capacity = {each.name: dict(each.allocatable) for each in nodes}
     used = {each.name: Counter[str]() for each in nodes}
     for each in bound:
-        used[each.node].update(dict(each.ask.requests))
+        used[each.node].update(dict(each.pod_class.requests))
     wanted = dict(asked.requests)
     scored = [name for name in wanted if name != "pods"] or ["pods"]
 
@@ -73,7 +73,7 @@ def cluster(seed: int) -> tuple[list[Node], list[Pod]]:
 @pytest.mark.parametrize(("fill", "fullest"), [(binpack.fill, True), (spread.fill, False)])
 def test_filling_is_placing_pod_by_pod(fill: Fill, seed: int, *, fullest: bool) -> None:
     nodes, bound = cluster(seed)
-    asked = ask(cpu=seed % 2, gpu=1)
+    asked = pod_class(cpu=seed % 2, gpu=1)
     trial = Trial(snapshot(nodes, bound=bound))
     count = int(resources.slots(asked, trial).sum()) * (seed % 3 + 1) // 3
 
@@ -86,7 +86,7 @@ def test_filling_is_placing_pod_by_pod(fill: Fill, seed: int, *, fullest: bool) 
 def test_binpack_is_placing_pod_by_pod_where_shares_are_no_whole_thousandths(seed: int) -> None:
     dice = random.Random(seed)  # noqa: S311 - nothing secret.
     nodes = [node(f"n{i}", cpu=dice.choice([3, 7, 11]), memory="7Gi") for i in range(5)]
-    asked = ask(cpu="700m", memory="300Mi")
+    asked = pod_class(cpu="700m", memory="300Mi")
     count = dice.randint(1, 12)
 
     found = chosen(binpack.fill, asked, count, Trial(snapshot(nodes)))
@@ -98,29 +98,29 @@ def test_binpack_fills_the_fullest_node_first() -> None:
     bound = [pod("x", node="n3", cpu=2)]
     trial = Trial(snapshot([node(f"n{i}", cpu=4) for i in (1, 2, 3)], bound=bound))
 
-    assert {"n3": 2, "n1": 3} == chosen(binpack.fill, ask(), 5, trial)
+    assert {"n3": 2, "n1": 3} == chosen(binpack.fill, pod_class(), 5, trial)
 
 
 def test_spread_takes_the_emptiest_node_for_every_pod() -> None:
     bound = [pod("x", node="n3", cpu=2)]
     trial = Trial(snapshot([node(f"n{i}", cpu=4) for i in (1, 2, 3)], bound=bound))
 
-    assert {"n1": 2, "n2": 2} == chosen(spread.fill, ask(), 4, trial)
-    assert {"n1": 3, "n2": 3, "n3": 1} == chosen(spread.fill, ask(), 7, trial)
+    assert {"n1": 2, "n2": 2} == chosen(spread.fill, pod_class(), 4, trial)
+    assert {"n1": 3, "n2": 3, "n3": 1} == chosen(spread.fill, pod_class(), 7, trial)
 
 
 @pytest.mark.parametrize("fill", [binpack.fill, spread.fill])
 def test_ties_go_to_the_first_name_in_natural_order(fill: Fill) -> None:
     trial = Trial(snapshot([node("n10"), node("n9"), node("n100")]))
 
-    assert {"n9": 1} == chosen(fill, ask(), 1, trial)
+    assert {"n9": 1} == chosen(fill, pod_class(), 1, trial)
 
 
 @pytest.mark.parametrize("fill", [binpack.fill, spread.fill])
 def test_nodes_without_slots_get_nothing(fill: Fill) -> None:
     trial = Trial(snapshot([node("n1"), node("n2"), node("n3")]))
 
-    share = fill(ask(), np.array([0, 3, 1]), 4, trial)
+    share = fill(pod_class(), np.array([0, 3, 1]), 4, trial)
 
     assert ([1, 2], [3, 1]) == (sorted(share.rows.tolist()), sorted(share.counts)[::-1])
 
@@ -130,6 +130,6 @@ def test_filling_changes_nothing(fill: Fill) -> None:
     shot = snapshot([node("n1"), node("n2")])
     trial = Trial(shot)
 
-    chosen(fill, ask(), 5, trial)
+    chosen(fill, pod_class(), 5, trial)
 
     assert shot.free.tolist() == trial.free.tolist()

@@ -11,8 +11,8 @@ from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.victim_costs import Tolls
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
-from support.builders import ask as asks
 from support.builders import bound_pod, bound_pods, gang, gang_key, node, snapshot
+from support.builders import pod_class as asks
 from support.plan_reading import nominations_of, victims_of
 
 GANGS, SIZE = 32, 20

@@ -8,7 +8,7 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, Roster, Weighed
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls
-from support.builders import ask, bound_pod, bound_pods, node, snapshot
+from support.builders import bound_pod, bound_pods, node, pod_class, snapshot
 
 EVERYWHERE = np.ones(2, dtype=np.bool_)
 ALL = Pool(highest=9)
@@ -65,7 +65,11 @@ def test_the_room_of_a_class_is_one_share() -> None:
 
     (share,) = found.shares(found.there)
 
-    assert (ask(cpu=2), [0, 1], [2, 1]) == (share.ask, share.rows.tolist(), share.counts.tolist())
+    assert (pod_class(cpu=2), [0, 1], [2, 1]) == (
+        share.pod_class,
+        share.rows.tolist(),
+        share.counts.tolist(),
+    )
 
 
 def test_who_has_left_is_in_no_pool_and_on_no_node() -> None:

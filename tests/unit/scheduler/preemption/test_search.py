@@ -315,7 +315,7 @@ def unlike_each_other(number: int) -> tuple[list[Node], BoundPods]:
     ]
     asked = {f"n{k}": 0 for k in range(5)}
     for each in held:
-        asked[each.pod.node] += dict(each.pod.ask.requests)["cpu"] // 1000
+        asked[each.pod.node] += dict(each.pod.pod_class.requests)["cpu"] // 1000
     return [node(name, cpu=cpu) for name, cpu in asked.items()], bound_pods(*held)
 
 

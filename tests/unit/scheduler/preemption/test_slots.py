@@ -9,7 +9,7 @@ from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.scheduler.preemption.eviction_units import Loss
 from gang_scheduler.scheduler.preemption.slots import MOST, Slots
 from gang_scheduler.scheduler.trial import Share, Trial
-from support.builders import ask, bound_pod, bound_pods, node, snapshot
+from support.builders import bound_pod, bound_pods, node, pod_class, snapshot
 
 X = bound_pod("x", "n1", cpu=3)
 Y = bound_pod("y", "n2", cpu=4)
@@ -25,7 +25,7 @@ def slots(
     """Return the slots of two nodes of four CPUs, with x and y on them."""
     nodes = [node("n1", cpu=4), node("n2", cpu=4)]
     trial = Trial(snapshot(nodes, bound_pods=bound_pods(*held)))
-    return Slots(ask(cpu=cpu, pods=pods), np.array(opened), trial)
+    return Slots(pod_class(cpu=cpu, pods=pods), np.array(opened), trial)
 
 
 def those(*victims: BoundPod) -> list[Loss]:
@@ -66,7 +66,7 @@ def test_who_comes_back_is_there_again() -> None:
 
 def test_room_that_would_be_left_makes_slots() -> None:
     found = slots()
-    leaving = [Share(X.pod.ask, np.array([0]), np.array([1]))]
+    leaving = [Share(X.pod.pod_class, np.array([0]), np.array([1]))]
 
     assert ([2, 0], 0) == (found.without(leaving).tolist(), found.total)
 

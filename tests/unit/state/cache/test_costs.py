@@ -12,7 +12,7 @@ import pytest
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
 from support import builders
-from support.builders import SCHEDULER, ask, node, pod
+from support.builders import SCHEDULER, node, pod, pod_class
 from support.call_counts import Calls, at_most, calls_of
 from support.large_cluster import LargeCluster, Scale
 
@@ -31,9 +31,9 @@ def cache() -> Cache:
 
 def pods(node: str = "") -> list[Pod]:
     """Return plain pods of one class, which share what they ask for, as those do that are read."""
-    one = ask()
+    one = pod_class()
     made = (pod(f"p{i}", gang="g", node=node) for i in range(PODS))
-    return [replace(each, ask=one) for each in made]
+    return [replace(each, pod_class=one) for each in made]
 
 
 def seen(cache: Cache, some: Iterable[Pod]) -> Calls:

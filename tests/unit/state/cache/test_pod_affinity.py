@@ -77,7 +77,7 @@ def test_without_any_selector_there_is_nothing_to_know() -> None:
     shot = cache_of(running("r"), plain).snapshot(NOW)
 
     assert ({}, {}) == (shot.affinity_counts.present, shot.affinity_counts.avoiding)
-    assert members(shot)["w"].ask is plain.ask
+    assert members(shot)["w"].pod_class is plain.pod_class
 
 
 def test_selectors_of_pods_that_others_schedule_count_in_both_directions() -> None:
@@ -87,7 +87,7 @@ def test_selectors_of_pods_that_others_schedule_count_in_both_directions() -> No
 
     (term,) = apart_from("b").anti
     assert ({app("a"): [0, 1]}, {term: [0, 1]}) == (present(shot), avoiding(shot))
-    assert {app("b")} == members(shot)["w"].ask.selected_by
+    assert {app("b")} == members(shot)["w"].pod_class.selected_by
 
 
 def test_pods_that_were_there_first_are_dressed_when_a_selector_appears() -> None:
@@ -100,14 +100,14 @@ def test_pods_that_were_there_first_are_dressed_when_a_selector_appears() -> Non
     staying = replace(app("a"), staying=True)
     assert {staying: [1, 0]} == present(shot)
     assert {"w": {staying}, "x": {staying}} == {
-        name: set(each.ask.selected_by) for name, each in members(shot).items()
+        name: set(each.pod_class.selected_by) for name, each in members(shot).items()
     }
 
 
 def test_members_that_are_alike_stay_so() -> None:
     cache = cache_of(*(waiting(f"w-{i}", apart_from("a")) for i in range(3)))
 
-    assert 1 == len({id(each.ask) for each in members(cache.snapshot(NOW)).values()})
+    assert 1 == len({id(each.pod_class) for each in members(cache.snapshot(NOW)).values()})
 
 
 def test_nobody_else_is_tried_again_because_a_selector_appeared() -> None:

@@ -7,9 +7,9 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.model.pod_affinity import AffinityTerm, PodSelector
-from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.state.node_usage import NodeUsage
-from support.builders import ask, node, pod
+from support.builders import node, pod, pod_class
 from support.selector_builders import apart_from, app, beside
 
 NAMES = ["n1", "n2", "n3"]
@@ -23,24 +23,28 @@ def room() -> NodeUsage:
 
 
 def meant(name: str, *by: str, avoids: str = "") -> Pod:
-    asked = ask(cpu=1)
+    asked = pod_class(cpu=1)
     selected_by = frozenset(app(each) for each in by)
     pod_affinity = apart_from(avoids) if avoids else None
     return replace(
-        pod(name), ask=replace(asked, selected_by=selected_by, pod_affinity=pod_affinity)
+        pod(name), pod_class=replace(asked, selected_by=selected_by, pod_affinity=pod_affinity)
     )
 
 
-def present(made: NodeUsage, *asks: Ask) -> dict[PodSelector, list[int]]:
-    return {key: column.tolist() for key, column in made.affinity_counts(asks).present.items()}
+def present(made: NodeUsage, *pod_classes: PodClass) -> dict[PodSelector, list[int]]:
+    return {
+        key: column.tolist() for key, column in made.affinity_counts(pod_classes).present.items()
+    }
 
 
-def avoiding(made: NodeUsage, *asks: Ask) -> dict[AffinityTerm, list[int]]:
-    return {key: column.tolist() for key, column in made.affinity_counts(asks).avoiding.items()}
+def avoiding(made: NodeUsage, *pod_classes: PodClass) -> dict[AffinityTerm, list[int]]:
+    return {
+        key: column.tolist() for key, column in made.affinity_counts(pod_classes).avoiding.items()
+    }
 
 
-WANTS_A, WANTS_B = (replace(ask(), pod_affinity=beside(name)) for name in "ab")
-A_MEANS_IT = replace(ask(), selected_by=frozenset({app("a")}))
+WANTS_A, WANTS_B = (replace(pod_class(), pod_affinity=beside(name)) for name in "ab")
+A_MEANS_IT = replace(pod_class(), selected_by=frozenset({app("a")}))
 
 
 def test_only_what_is_asked_for_is_in_columns() -> None:
@@ -103,7 +107,9 @@ def test_counts_always_equal_a_count_from_scratch(seed: int) -> None:
             made.remove(known[0].uid, known[1])
         elif known is not None:
             selected_by = frozenset(app(each) for each in by)
-            other = replace(known[0], ask=replace(known[0].ask, selected_by=selected_by))
+            other = replace(
+                known[0], pod_class=replace(known[0].pod_class, selected_by=selected_by)
+            )
             made.dress(other, known[1])
             there[other.uid] = (other, known[1])
         else:
@@ -114,12 +120,13 @@ def test_counts_always_equal_a_count_from_scratch(seed: int) -> None:
     of_selectors: Counter[tuple[PodSelector, str]] = Counter()
     of_terms: Counter[tuple[AffinityTerm, str]] = Counter()
     for each, where in there.values():
-        of_selectors.update((key, where) for key in each.ask.selected_by)
+        of_selectors.update((key, where) for key in each.pod_class.selected_by)
         of_terms.update(
-            (key, where) for key in (each.ask.pod_affinity.anti if each.ask.pod_affinity else ())
+            (key, where)
+            for key in (each.pod_class.pod_affinity.anti if each.pod_class.pod_affinity else ())
         )
     everything = [
-        replace(ask(), pod_affinity=beside(x), selected_by=frozenset({app(x)})) for x in "abc"
+        replace(pod_class(), pod_affinity=beside(x), selected_by=frozenset({app(x)})) for x in "abc"
     ]
     for selector, column in present(made, *everything).items():
         assert [of_selectors.pop((selector, where), 0) for where in NAMES] == column

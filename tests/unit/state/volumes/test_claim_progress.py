@@ -70,8 +70,8 @@ def needs(cache: Cache, name: str = "p") -> list[Need]:
     cache.snapshot(0)
     pod = cache.pod(f"uid-{name}")
     assert pod is not None
-    assert pod.ask.storage is not None
-    return list(pod.ask.storage.needs)
+    assert pod.pod_class.storage is not None
+    return list(pod.pod_class.storage.needs)
 
 
 def test_a_new_volume_is_asked_for_by_selecting_the_node() -> None:

@@ -35,7 +35,7 @@ def asked(cache: Cache, name: str = "p") -> Storage | None:
     cache.snapshot(0)
     pod = cache.pod(f"uid-{name}")
     assert pod is not None
-    return pod.ask.storage
+    return pod.pod_class.storage
 
 
 def bound(name: str, **volume: Any) -> list[dict[str, Any]]:
@@ -73,8 +73,8 @@ def test_members_with_a_claim_each_are_of_one_class() -> None:
 
     found = waiting(cluster(*pods, *claims, class_body()))
 
-    assert 1 == len({pod.ask for pod in found.values()})
-    assert 1 == len({id(pod.ask) for pod in found.values()})
+    assert 1 == len({pod.pod_class for pod in found.values()})
+    assert 1 == len({id(pod.pod_class) for pod in found.values()})
 
 
 def test_a_claim_that_several_use_has_its_name() -> None:

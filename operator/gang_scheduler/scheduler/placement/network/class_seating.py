@@ -12,7 +12,7 @@ import numpy as np
 from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.network.topology_scope import Sizes
 from gang_scheduler.model.nodes import BoolArray, IntArray
-from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.scheduler.placement import interdependent, scoring
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots, prospects, slot_limit
 from gang_scheduler.scheduler.placement.network import capacity
@@ -31,7 +31,7 @@ Found = tuple[int, int]
 class Crowd:
     """Members that ask for the same thing, in rank order, and how they are sliced."""
 
-    ask: Ask
+    pod_class: PodClass
     members: tuple[Pod, ...]
     sizes: Sizes
 
@@ -74,7 +74,7 @@ class Seating:
 
     def slots(self, crowd: Crowd, area: Area) -> IntArray:
         """Return what each place in the tree offers to the crowd; nothing outside the area."""
-        return self._in(area, offer_slots(crowd.ask, self.trial, self.profile))
+        return self._in(area, offer_slots(crowd.pod_class, self.trial, self.profile))
 
     def rolled(self, crowd: Crowd, area: Area) -> tuple[Capacity, ...]:
         """Return what every domain offers to the crowd, from the cluster down."""
@@ -87,7 +87,7 @@ class Seating:
 
     def slots_at_best(self, crowd: Crowd, area: Area) -> IntArray:
         """Return a bound on the slots, whichever members that the crowd depends on were placed."""
-        return self._in(area, prospects(crowd.ask, self.trial, self.profile))
+        return self._in(area, prospects(crowd.pod_class, self.trial, self.profile))
 
     def seat(self, crowd: Crowd, area: Area) -> Seated | None:
         """Take room for the whole crowd in one domain at `area.must` or lower, else for none."""
@@ -110,26 +110,26 @@ class Seating:
         if number_in(found) < everyone:
             return None
         seats = {
-            share.ask: np.sort(np.repeat(area.tree.places[share.rows], share.counts)).tolist()
+            share.pod_class: np.sort(np.repeat(area.tree.places[share.rows], share.counts)).tolist()
             for share in merged(found)
         }
         return {
             pod.uid: place
             for crowd in crowds
-            for pod, place in zip(crowd.members, seats[crowd.ask], strict=True)
+            for pod, place in zip(crowd.members, seats[crowd.pod_class], strict=True)
         }
 
     def take_one_by_one(self, crowds: Sequence[Crowd], area: Area, *, at_least: int) -> list[Share]:
         """Take room for as many as can be, one by one, if those are `at_least`."""
         rows = np.zeros(len(self.trial.nodes), dtype=np.bool_)
         rows[area.tree.rows[area.open]] = True
-        sizes = {crowd.ask: len(crowd) for crowd in crowds}
+        sizes = {crowd.pod_class: len(crowd) for crowd in crowds}
         return interdependent.take(sizes, at_least, rows, self.trial, self.profile)
 
     def take(self, crowd: Crowd, tree: Topology, seats: IntArray) -> Seated:
         """Take room for the members of a crowd at these places in the tree, in rank order."""
         places, counts = np.unique(seats, return_counts=True)
-        self.trial.take(Share(crowd.ask, tree.rows[places], counts))
+        self.trial.take(Share(crowd.pod_class, tree.rows[places], counts))
         return dict(zip((pod.uid for pod in crowd.members), seats.tolist(), strict=True))
 
     def _in(self, area: Area, slots: IntArray) -> IntArray:
@@ -141,10 +141,10 @@ class Seating:
         self, crowd: Crowd, area: Area, rolled: tuple[Capacity, ...], found: Found
     ) -> tuple[Area, tuple[Capacity, ...], Found]:
         """Return the same on preferred nodes alone, where the crowd is as close together there."""
-        if not scoring.matters(crowd.ask, self.trial, self.profile):
+        if not scoring.matters(crowd.pod_class, self.trial, self.profile):
             return area, rolled, found
-        slots = offer_slots(crowd.ask, self.trial, self.profile)
-        scores = scoring.scores(crowd.ask, slots, self.trial, self.profile)
+        slots = offer_slots(crowd.pod_class, self.trial, self.profile)
+        scores = scoring.scores(crowd.pod_class, slots, self.trial, self.profile)
         if scores is None:
             return area, rolled, found
         on_tree = scores[area.tree.rows]
@@ -159,7 +159,7 @@ class Seating:
 
     def request(self, crowd: Crowd) -> IntArray:
         """Return what one member asks for, along the resource axis."""
-        return self.trial.nodes.vector(crowd.ask.requests)
+        return self.trial.nodes.vector(crowd.pod_class.requests)
 
 
 def tightest(rolled: Sequence[Capacity], crowd: Crowd, area: Area) -> Found | None:

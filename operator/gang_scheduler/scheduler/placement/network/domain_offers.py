@@ -26,7 +26,7 @@ def explain(
     if not len(area.tree.rows):
         return Misfit(len(trial.nodes), 0, needs, ((ELSEWHERE, len(trial.nodes)),))
     seats = Seating(trial, profile)
-    see_each_other = interdependent.are([crowd.ask for crowd in crowds], trial, profile)
+    see_each_other = interdependent.are([crowd.pod_class for crowd in crowds], trial, profile)
     rolled = seats.rolled_at_best if see_each_other else seats.rolled
     offered = np.array(
         [rolled(crowd, area)[area.must].whole.clip(max=len(crowd)) for crowd in crowds]
@@ -39,8 +39,8 @@ def explain(
     else:
         for crowd in crowds:
             _fill(crowd, seats.slots(crowd, area).clip(max=len(crowd)), area, trial)
-    rejections = diagnosis.diagnose(shortest.ask, trial, profile)
-    elsewhere = int((offer_slots(shortest.ask, trial, profile) > 0).sum())
+    rejections = diagnosis.diagnose(shortest.pod_class, trial, profile)
+    elsewhere = int((offer_slots(shortest.pod_class, trial, profile) > 0).sum())
     if elsewhere:
         rejections = (*rejections, (ELSEWHERE, elsewhere))
     together = offered.sum(axis=0)
@@ -56,7 +56,7 @@ def explain(
 
 def _fill(crowd: Crowd, slots: IntArray, area: Area, trial: Trial) -> None:
     places = np.flatnonzero(slots)
-    trial.take(Share(crowd.ask, area.tree.rows[places], slots[places]))
+    trial.take(Share(crowd.pod_class, area.tree.rows[places], slots[places]))
 
 
 def _offers(crowds: Sequence[Crowd], area: Area, together: IntArray) -> Offers | None:

@@ -21,7 +21,7 @@ import numpy as np
 from gang_scheduler.model.network import topology_scope
 from gang_scheduler.model.network.topology_scope import Ground
 from gang_scheduler.model.plan import Bind, Misfit
-from gang_scheduler.model.pods import Ask, Pod
+from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import anywhere, interdependent
 from gang_scheduler.scheduler.placement.anywhere import Placement
@@ -71,8 +71,8 @@ class _Gathering:
         self._trial = trial
         self._seating = Seating(trial, profile)
         self._packing = Packing(self._seating)
-        asks = {pod.ask for pod in unit.members}
-        self._tied = interdependent.are(asks, trial, profile)
+        pod_classes = {pod.pod_class for pod in unit.members}
+        self._tied = interdependent.are(pod_classes, trial, profile)
         tree = ground.tree
         everywhere = Area(tree, np.ones(len(tree.rows), dtype=np.bool_), ground.must, ground.prefer)
         self._home = replacements.home_of(unit.mates, ground)
@@ -107,15 +107,15 @@ class _Gathering:
 
     def crowds_of(self, parts: Sequence[Part]) -> list[Crowd]:
         """Return the members of parts by what they ask for and how they are sliced."""
-        found: dict[tuple[Ask, int], list[Pod]] = {}
+        found: dict[tuple[PodClass, int], list[Pod]] = {}
         for number, part in enumerate(parts):
             sliced = part.sizes[0] > 1
             for pod in part.members:
-                found.setdefault((pod.ask, number if sliced else -1), []).append(pod)
+                found.setdefault((pod.pod_class, number if sliced else -1), []).append(pod)
         unsliced = (1,) * len(self.area.tree.levels)
         return [
-            Crowd(ask, tuple(pods), unsliced if number < 0 else parts[number].sizes)
-            for (ask, number), pods in found.items()
+            Crowd(pod_class, tuple(pods), unsliced if number < 0 else parts[number].sizes)
+            for (pod_class, number), pods in found.items()
         ]
 
     def _needed_first(self) -> list[Pod]:
@@ -137,8 +137,8 @@ class _Gathering:
 
     def _is_rough(self, part: Part) -> bool:
         """Tell whether members are sliced that are no crowd: they differ, or see each other."""
-        asks = {pod.ask for pod in part.members}
-        return part.sizes[0] > 1 and (len(asks) > 1 or self._tied)
+        pod_classes = {pod.pod_class for pod in part.members}
+        return part.sizes[0] > 1 and (len(pod_classes) > 1 or self._tied)
 
     def _seat_rough(self, parts: Sequence[Part], area: Area) -> Seated | None:
         """Seat slices whose members differ: one after the other, each like a gang of its own."""
@@ -250,4 +250,4 @@ def _placement(members: Sequence[Pod], seated: Seated, ground: Ground) -> Placem
     nodes = ground.tree.nodes.nodes
     placed = [(pod, int(rows[seated[pod.uid]])) for pod in members if pod.uid in seated]
     binds = tuple(Bind(pod, nodes[row].name) for pod, row in placed)
-    return Placement(binds, tuple(shares((pod.ask, row) for pod, row in placed)))
+    return Placement(binds, tuple(shares((pod.pod_class, row) for pod, row in placed)))

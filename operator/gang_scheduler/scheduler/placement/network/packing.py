@@ -44,7 +44,9 @@ class Packing:
             return {}  # A podset all of whose members are surplus needs no room at first.
         if not area.open.any():
             return None
-        if interdependent.are([crowd.ask for crowd in crowds], self._trial, self.seating.profile):
+        if interdependent.are(
+            [crowd.pod_class for crowd in crowds], self._trial, self.seating.profile
+        ):
             return self._seat_one_by_one(crowds, area)
         if len(crowds) == 1:
             return self.seating.seat(crowds[0], area)
@@ -208,7 +210,7 @@ class Packing:
 
         def room(crowd: Crowd) -> tuple[float, tuple[tuple[str, int], ...]]:
             times = int(self.seating.slots(crowd, area).sum()) / len(crowd)
-            return times, crowd.ask.requests
+            return times, crowd.pod_class.requests
 
         return sorted(crowds, key=room)
 
@@ -216,7 +218,7 @@ class Packing:
         """Seat `at_least` members on few nodes, of whichever crowds, if there is a way."""
         if any(crowd.sizes[0] > 1 for crowd in crowds):
             return None
-        sizes = {crowd.ask: len(crowd) for crowd in crowds}
+        sizes = {crowd.pod_class: len(crowd) for crowd in crowds}
         rows = area.tree.rows[area.open]
         shares = arrangements.take(sizes, rows, at_least, self._trial, self.seating.profile)
         if shares is None:
@@ -232,7 +234,7 @@ class Packing:
 
 def _depend_on_room_alone(crowds: Sequence[Crowd]) -> bool:
     """Tell whether it makes no difference how nodes are called, and which are near each other."""
-    return all(crowd.sizes[0] == 1 and crowd.ask.storage is None for crowd in crowds)
+    return all(crowd.sizes[0] == 1 and crowd.pod_class.storage is None for crowd in crowds)
 
 
 def _worth_trying(

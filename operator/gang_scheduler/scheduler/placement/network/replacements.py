@@ -82,8 +82,8 @@ class _Ranks:
         self._seat_parts = seat_parts
         self._whole = whole
         self._sizes = part.sizes
-        asks = {pod.ask for pod in part.members}
-        self._singly = interdependent.are(asks, seating.trial, seating.profile)
+        pod_classes = {pod.pod_class for pod in part.members}
+        self._singly = interdependent.are(pod_classes, seating.trial, seating.profile)
         self._line = positions.in_line(part)
         self._numbers = numbers
         self._places = positions.places_of(self._line, area.tree)
@@ -122,7 +122,7 @@ class _Ranks:
         size = min((size for size in self._sizes if size > 1), default=len(self._line))
         first = self._line[start]
         for end in range(start + 1, len(self._line)):
-            alike = self._waits[end] and self._line[end].ask == first.ask
+            alike = self._waits[end] and self._line[end].pod_class == first.pod_class
             together = self._numbers[end] // size == self._numbers[start] // size
             joins = self._waits[start] and alike and (together or self._sizes[0] == 1)
             if self._singly or not joins:
@@ -159,7 +159,7 @@ class _Ranks:
         """Seat as many of a stretch as have a slot, in those that are nearest to its neighbours."""
         unsliced = (1,) * len(self._sizes)
         members = tuple(self._line[start:end])
-        crowd = Crowd(members[0].ask, members, unsliced)
+        crowd = Crowd(members[0].pod_class, members, unsliced)
         slots = self._seating.slots(crowd, self._area)
         slots = np.where(self._where_their_slices_are(start), slots, 0)
         nearest = self._nearest_first(start, end, slots)

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.model.pods import Ask
+from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.effort import MOST_OF_ALL
 from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders
-from support.builders import ask, gang, group, pod, snapshot
+from support.builders import gang, group, pod, pod_class, snapshot
 from support.call_counts import Calls, calls_of
 from support.plan_reading import nodes_of
 from support.topology_builders import SPINE, TREE_SPEC, must
@@ -18,9 +18,11 @@ from support.topology_builders import SPINE, TREE_SPEC, must
 TRIED, SEARCHED = "packing.Packing._seat_each", "exact_packing.pack"
 
 
-def unlike(name: str, *asks: Ask) -> GangGroup:
+def unlike(name: str, *pod_classes: PodClass) -> GangGroup:
     """Return a gang that must gather under a spine, of members that ask for this."""
-    members = [replace(pod(f"{name}-{i}", gang=name), ask=each) for i, each in enumerate(asks)]
+    members = [
+        replace(pod(f"{name}-{i}", gang=name), pod_class=each) for i, each in enumerate(pod_classes)
+    ]
     return group(gang(name, members=members), gathering=must(SPINE))
 
 
@@ -33,8 +35,8 @@ def decide(*groups: GangGroup, spines: int, nodes: int) -> tuple[Plan, Calls]:
     return plans[0], calls
 
 
-def halves(number: int, least: int = 5001) -> list[Ask]:
-    return [ask(cpu=f"{least + i}m") for i in range(number)]
+def halves(number: int, least: int = 5001) -> list[PodClass]:
+    return [pod_class(cpu=f"{least + i}m") for i in range(number)]
 
 
 def test_eleven_classes_over_half_a_node_are_refused_without_a_try() -> None:
@@ -53,17 +55,19 @@ def test_ten_of_them_have_a_node_each() -> None:
 
 def test_of_domains_that_are_alike_one_is_tried() -> None:
     # Three of 4.1 and three of 3.4 need three nodes by counting, and four in fact.
-    asks = [ask(cpu=f"{4100 + i}m") for i in range(3)] + [ask(cpu=f"{3400 + i}m") for i in range(3)]
+    pod_classes = [pod_class(cpu=f"{4100 + i}m") for i in range(3)] + [
+        pod_class(cpu=f"{3400 + i}m") for i in range(3)
+    ]
 
-    one, many = (decide(unlike("g", *asks), spines=n, nodes=2)[1] for n in (1, 40))
+    one, many = (decide(unlike("g", *pod_classes), spines=n, nodes=2)[1] for n in (1, 40))
 
     assert one[TRIED] == many[TRIED]
 
 
 def test_what_is_packed_at_last_is_as_it_was_tried() -> None:
-    asks = [ask(cpu=n) for n in (7, 6, 4, 3, 5, 5)]
+    pod_classes = [pod_class(cpu=n) for n in (7, 6, 4, 3, 5, 5)]
 
-    plan, _ = decide(unlike("g", *asks), spines=3, nodes=4)
+    plan, _ = decide(unlike("g", *pod_classes), spines=3, nodes=4)
 
     assert 6 == len(nodes_of(plan))
     assert 3 == len(set(nodes_of(plan).values()))
@@ -72,7 +76,7 @@ def test_what_is_packed_at_last_is_as_it_was_tried() -> None:
 def test_many_gangs_of_many_classes_are_not_all_searched_in_one_cycle() -> None:
     # Any two fit on a node by counting, and no arrangement has a place for all.
     gangs = [
-        unlike(f"g{k}", *(ask(cpu=f"{4700 + (37 * i + k) % 600}m") for i in range(16)))
+        unlike(f"g{k}", *(pod_class(cpu=f"{4700 + (37 * i + k) % 600}m") for i in range(16)))
         for k in range(40)
     ]
 
