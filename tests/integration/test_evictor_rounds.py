@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.api.kinds import NODES, POD_DISRUPTION_BUDGETS, PODS, Resource
+from gang_scheduler.api.kinds import GVR, NODES, POD_DISRUPTION_BUDGETS, PODS
 from gang_scheduler.apply import preemption_run
 from gang_scheduler.client.errors import BUDGET, ApiError
 from gang_scheduler.client.fake.documents import Document
@@ -149,8 +149,8 @@ async def test_a_nominated_gang_that_cannot_be_placed_any_more_gives_its_room_up
 async def test_room_that_another_scheduler_takes_is_lost_and_made_elsewhere() -> None:
     made = workloads()
 
-    def steal(resource: Resource, change: str, _: Document) -> None:
-        if resource == PODS and change == "DELETED" and not made.nodes("low"):
+    def steal(gvr: GVR, change: str, _: Document) -> None:
+        if gvr == PODS and change == "DELETED" and not made.nodes("low"):
             for i in range(VICTIMS):
                 body = api_objects.pod_body(f"thief-{i}", nodeName="n1", priority=100)
                 body["spec"]["schedulerName"] = "default-scheduler"

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import NATIVE_POD_GROUPS, PODS, Resource
+from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, PODS
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.state.cache import Cache
@@ -34,8 +34,8 @@ def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
 class Watching:
     """A list-watch that runs against a scripted server."""
 
-    def __init__(self, server: ScriptedServer, connection: Connection, resource: Resource) -> None:
-        (kind,) = (each for each in WATCHED if resource in each.versions)
+    def __init__(self, server: ScriptedServer, connection: Connection, gvr: GVR) -> None:
+        (kind,) = (each for each in WATCHED if gvr in each.versions)
         self.server = server
         self.cache = Cache([SCHEDULER])
         self.crds_changed = asyncio.Event()
@@ -56,14 +56,14 @@ class Watching:
 async def watching(
     lists: Sequence[dict[str, Any] | int],
     watches: Sequence[Sequence[Step] | int] = (),
-    resource: Resource = PODS,
+    gvr: GVR = PODS,
 ) -> AsyncIterator[Watching]:
     """Give a list-watch that runs."""
     async with (
         ScriptedServer(lists, watches) as server,
         Connection(server.configuration) as connection,
     ):
-        made = Watching(server, connection, resource)
+        made = Watching(server, connection, gvr)
         task = asyncio.create_task(made.list_watch.run())
         yield made
         task.cancel()
@@ -190,7 +190,7 @@ async def test_a_kind_that_is_served_some_time_after_its_crd_changed_is_looked_f
 
 
 async def test_the_best_version_that_is_served_is_watched() -> None:
-    async with watching([404, page(version=3)], resource=NATIVE_POD_GROUPS[0]) as found:
+    async with watching([404, page(version=3)], gvr=NATIVE_POD_GROUPS[0]) as found:
         await found.asked("list", "list", "watch 3")
 
 

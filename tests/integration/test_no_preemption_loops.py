@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from gang_scheduler.api.kinds import PODS, Resource
+from gang_scheduler.api.kinds import GVR, PODS
 from gang_scheduler.client.fake.documents import Document
 from support import api_objects
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
@@ -29,8 +29,8 @@ class Controllers:
         self._uids = (f"uid-anew-{number}" for number in count())
         workloads.cluster.watchers.append(self._hear)
 
-    def _hear(self, resource: Resource, change: str, document: Document) -> None:
-        if (resource, change) == (PODS, "DELETED"):
+    def _hear(self, gvr: GVR, change: str, document: Document) -> None:
+        if (gvr, change) == (PODS, "DELETED"):
             name = document["metadata"]["name"]
             gang = name.partition("-")[0]
             anew = {"uid": next(self._uids)}

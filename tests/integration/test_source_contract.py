@@ -12,11 +12,11 @@ import yaml
 
 from gang_scheduler.api.kinds import (
     CLUSTER_NETWORK_TOPOLOGIES,
+    GVR,
     NAMESPACES,
     NODES,
     POD_GROUPS,
     PODS,
-    Resource,
 )
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
@@ -59,10 +59,10 @@ class Watched:
         self.cache = cache
         self.namespace = f"sources-{next(numbers)}"
 
-    async def create(self, resource: Resource, name: str, **fields: Any) -> str:
+    async def create(self, gvr: GVR, name: str, **fields: Any) -> str:
         """Create an object and return its uid; one in the namespace, if its kind has any."""
-        namespace = "" if resource in (NODES, NAMESPACES, CLUSTER_NETWORK_TOPOLOGIES) else None
-        path = resource.path(self.namespace if namespace is None else "")
+        namespace = "" if gvr in (NODES, NAMESPACES, CLUSTER_NETWORK_TOPOLOGIES) else None
+        path = gvr.path(self.namespace if namespace is None else "")
         made = await self._request("POST", path, {"metadata": {"name": name}, **fields})
         return str(made["metadata"]["uid"])
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, NODES, POD_GROUPS, PODS, Resource
+from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, GVR, NODES, POD_GROUPS, PODS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import Change, FakeCluster
@@ -25,7 +25,7 @@ NAMESPACE = "default"
 class Office:
     """A cache that sees a fake cluster at once, and the writer of statuses. `now` is in seconds."""
 
-    def __init__(self, *, without_status: tuple[Resource, ...] = ()) -> None:
+    def __init__(self, *, without_status: tuple[GVR, ...] = ()) -> None:
         self.now = 1000
         self.cluster = FakeCluster(without_status=without_status)
         self.api = FakeApi(self.cluster)
@@ -39,9 +39,9 @@ class Office:
             CLUSTER_NETWORK_TOPOLOGIES: intake.topology,
         }
 
-        def hear(resource: Resource, change: Change, document: Document) -> None:
-            if resource in taken:
-                taken[resource]({"type": change, "object": document})
+        def hear(gvr: GVR, change: Change, document: Document) -> None:
+            if gvr in taken:
+                taken[gvr]({"type": change, "object": document})
 
         self.cluster.watchers.append(hear)
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import POD_GROUPS, PODS, SCHED_PLUGINS_POD_GROUPS, Resource
+from gang_scheduler.api.kinds import GVR, POD_GROUPS, PODS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.model.refs import PodRef
@@ -69,53 +69,51 @@ async def test_a_condition_of_a_pod_that_is_not_there_is_gone(server: Server) ->
     assert Kind.GONE is refused.value.kind
 
 
-@pytest.mark.parametrize("resource", [POD_GROUPS, SCHED_PLUGINS_POD_GROUPS])
+@pytest.mark.parametrize("gvr", [POD_GROUPS, SCHED_PLUGINS_POD_GROUPS])
 async def test_status_is_merged_whether_or_not_the_crd_has_the_subresource(
-    server: Server, resource: Resource
+    server: Server, gvr: GVR
 ) -> None:
-    await pod_group(server, resource)
+    await pod_group(server, gvr)
 
-    await server.api.patch_status(resource, server.namespace, "train", {"members": 3, "running": 1})
-    await server.api.patch_status(resource, server.namespace, "train", {"members": 4})
-    await server.api.patch_status(resource, server.namespace, "train", {"running": None})
+    await server.api.patch_status(gvr, server.namespace, "train", {"members": 3, "running": 1})
+    await server.api.patch_status(gvr, server.namespace, "train", {"members": 4})
+    await server.api.patch_status(gvr, server.namespace, "train", {"running": None})
 
-    found = await server.get(resource, "train")
+    found = await server.get(gvr, "train")
     assert {"members": 4} == found["status"]
     assert {"minMember": 2} == found["spec"]
 
 
 @pytest.mark.parametrize(
-    ("resource", "expected"), [(POD_GROUPS, True), (SCHED_PLUGINS_POD_GROUPS, False)]
+    ("gvr", "expected"), [(POD_GROUPS, True), (SCHED_PLUGINS_POD_GROUPS, False)]
 )
 async def test_a_status_write_says_whether_it_went_through_the_subresource(
-    server: Server, resource: Resource, *, expected: bool
+    server: Server, gvr: GVR, *, expected: bool
 ) -> None:
-    await pod_group(server, resource)
+    await pod_group(server, gvr)
 
     for members in (1, 2):
-        found = await server.api.patch_status(
-            resource, server.namespace, "train", {"members": members}
-        )
+        found = await server.api.patch_status(gvr, server.namespace, "train", {"members": members})
 
         assert expected is found
 
 
-@pytest.mark.parametrize(("resource", "expected"), [(POD_GROUPS, 1), (SCHED_PLUGINS_POD_GROUPS, 2)])
+@pytest.mark.parametrize(("gvr", "expected"), [(POD_GROUPS, 1), (SCHED_PLUGINS_POD_GROUPS, 2)])
 async def test_without_the_subresource_a_status_write_counts_as_a_generation(
-    server: Server, resource: Resource, expected: int
+    server: Server, gvr: GVR, expected: int
 ) -> None:
-    await pod_group(server, resource)
+    await pod_group(server, gvr)
 
-    await server.api.patch_status(resource, server.namespace, "train", {"members": 3})
-    await server.api.patch_status(resource, server.namespace, "train", {"members": 3})
+    await server.api.patch_status(gvr, server.namespace, "train", {"members": 3})
+    await server.api.patch_status(gvr, server.namespace, "train", {"members": 3})
 
-    assert expected == (await server.get(resource, "train"))["metadata"]["generation"]
+    assert expected == (await server.get(gvr, "train"))["metadata"]["generation"]
 
 
-@pytest.mark.parametrize("resource", [POD_GROUPS, SCHED_PLUGINS_POD_GROUPS, UNSERVED])
-async def test_the_status_of_what_is_not_there_is_gone(server: Server, resource: Resource) -> None:
+@pytest.mark.parametrize("gvr", [POD_GROUPS, SCHED_PLUGINS_POD_GROUPS, UNSERVED])
+async def test_the_status_of_what_is_not_there_is_gone(server: Server, gvr: GVR) -> None:
     with pytest.raises(ApiError) as gone:
-        await server.api.patch_status(resource, server.namespace, "train", {"members": 3})
+        await server.api.patch_status(gvr, server.namespace, "train", {"members": 3})
 
     assert Kind.GONE is gone.value.kind
 

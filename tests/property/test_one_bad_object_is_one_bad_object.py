@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from msgspec import Raw
 
 from gang_scheduler.api import kinds
-from gang_scheduler.api.kinds import Resource
+from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
@@ -46,14 +46,14 @@ NOW = 1_704_067_300
 BUGS = {"object_lost", "object_not_taken_in"}
 
 
-def resource_of(manifest: dict[str, Any]) -> Resource:
+def resource_of(manifest: dict[str, Any]) -> GVR:
     if manifest["kind"] == "PodGroup":
         return POD_GROUPS[manifest["apiVersion"]]
     return RESOURCES[manifest["kind"]]
 
 
-def kind_of(resource: Resource) -> Watched:
-    return next(each for each in WATCHED if resource in each.versions)
+def kind_of(gvr: GVR) -> Watched:
+    return next(each for each in WATCHED if gvr in each.versions)
 
 
 class Harness:
@@ -67,14 +67,14 @@ class Harness:
             self.list_all(resource_of(manifest), *self.of(resource_of(manifest)))
 
     @staticmethod
-    def of(resource: Resource) -> list[dict[str, Any]]:
+    def of(gvr: GVR) -> list[dict[str, Any]]:
         """Return the good objects of a kind."""
-        return [each for each in GOOD if resource_of(each) == resource]
+        return [each for each in GOOD if resource_of(each) == gvr]
 
-    def list_all(self, resource: Resource, *manifests: Any) -> None:
+    def list_all(self, gvr: GVR, *manifests: Any) -> None:
         """List these, and nothing else of their kind."""
-        feed = self.feeds[kind_of(resource).name]
-        feed.begin(resource)
+        feed = self.feeds[kind_of(gvr).name]
+        feed.begin(gvr)
         for each in manifests:
             feed.listed(Raw(written(each).encode()))
         feed.end()
@@ -94,17 +94,15 @@ def wrong(draw: st.DrawFn) -> tuple[dict[str, Any], Any]:
 @given(wrong(), st.booleans())
 def test_one_bad_object_is_one_bad_object(changed: tuple[Any, Any], as_bytes: bool) -> None:  # noqa: FBT001 - drawn.
     good, bad = changed
-    resource = resource_of(good)
+    gvr = resource_of(good)
     with structlog.testing.capture_logs() as logs:
         harness = Harness()
         before = harness.uids()
         if as_bytes:
-            harness.list_all(
-                resource, bad, *(each for each in Harness.of(resource) if each is not good)
-            )
+            harness.list_all(gvr, bad, *(each for each in Harness.of(gvr) if each is not good))
         else:
             body = copy.deepcopy({"apiVersion": good["apiVersion"], **bad})
-            kind_of(resource).take(harness.intake, {"type": "MODIFIED", "object": body})
+            kind_of(gvr).take(harness.intake, {"type": "MODIFIED", "object": body})
         schedule(harness.cache.snapshot(NOW), PROFILES["binpack"])
 
     after = harness.uids()

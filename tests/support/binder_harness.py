@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
-from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS, Resource
+from gang_scheduler.api.kinds import GVR, NODES, POD_GROUPS, PODS
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.gang_binding import GangBinding
 from gang_scheduler.apply.outcomes import (
@@ -83,7 +83,7 @@ class BinderHarness:
         self._node_by_uid: dict[str, str] = {}
         self._room: dict[str, int] = {}
         self._echo_seconds = echo_seconds
-        self._watch: asyncio.Queue[tuple[float, Resource, Change, Document]] = asyncio.Queue()
+        self._watch: asyncio.Queue[tuple[float, GVR, Change, Document]] = asyncio.Queue()
         self._tasks: list[asyncio.Task[None]] = []
         self.cluster.watchers += [self._count, self._hear]
         for number in range(nodes):
@@ -191,9 +191,9 @@ class BinderHarness:
     def _told(self, gang: Gang, words: str) -> None:
         """Hear of claims that people are told of."""
 
-    def _count(self, resource: Resource, change: Change, body: Document) -> None:
+    def _count(self, gvr: GVR, change: Change, body: Document) -> None:
         """Keep count at the very moment of a write, apart from what the cache counts later."""
-        if resource != PODS:
+        if gvr != PODS:
             return
         uid, node = body["metadata"]["uid"], body["spec"].get("nodeName", "")
         self._node_by_uid.pop(uid, None)
@@ -202,34 +202,34 @@ class BinderHarness:
         if node and Counter(self._node_by_uid.values())[node] > self._room[node]:
             self.crowded.add(node)
 
-    def _hear(self, resource: Resource, change: Change, body: Document) -> None:
+    def _hear(self, gvr: GVR, change: Change, body: Document) -> None:
         due = asyncio.get_running_loop().time() + self._echo_seconds()
-        self._watch.put_nowait((due, resource, change, body))
+        self._watch.put_nowait((due, gvr, change, body))
 
     async def _listen(self) -> None:
         """Tell the cache in order, each some time after it happened."""
         while True:
-            due, resource, change, body = await self._watch.get()
+            due, gvr, change, body = await self._watch.get()
             await asyncio.sleep(due - asyncio.get_running_loop().time())
-            self._see(resource, change, body)
+            self._see(gvr, change, body)
             self._watch.task_done()
 
-    def _see(self, resource: Resource, change: Change, body: Document) -> None:
+    def _see(self, gvr: GVR, change: Change, body: Document) -> None:
         gone = change == "DELETED"
-        if resource == PODS:
+        if gvr == PODS:
             pod = pod_decode.pod(body)
             self.cache.pod_gone(pod.uid) if gone else self.cache.pod_seen(pod)
-        elif resource == NODES:
+        elif gvr == NODES:
             node = node_decode.node(body)
             self.cache.node_gone(node.name, node.uid) if gone else self.cache.node_seen(node)
-        elif resource == POD_GROUPS:
+        elif gvr == POD_GROUPS:
             said = gang_specs.pod_group(body)
             self.cache.described(POD_GROUPS.group, said.uid, [said])
-        elif resource in volume_decode.READERS:
-            self._see_storage(resource, body, gone=gone)
+        elif gvr in volume_decode.READERS:
+            self._see_storage(gvr, body, gone=gone)
 
-    def _see_storage(self, resource: Resource, body: Document, *, gone: bool) -> None:
+    def _see_storage(self, gvr: GVR, body: Document, *, gone: bool) -> None:
         if gone:
-            self.cache.volume_gone(resource, body["metadata"]["uid"])
+            self.cache.volume_gone(gvr, body["metadata"]["uid"])
         else:
-            self.cache.volume_seen(resource, volume_decode.READERS[resource](body))
+            self.cache.volume_seen(gvr, volume_decode.READERS[gvr](body))

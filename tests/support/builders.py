@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from gang_scheduler.api.kinds import POD_GROUPS, Resource
+from gang_scheduler.api.kinds import GVR, POD_GROUPS
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import Declaration
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
@@ -179,7 +179,7 @@ def declaration(
     min_member: int = 1,
     *,
     namespace: str = NAMESPACE,
-    resource: Resource = POD_GROUPS,
+    gvr: GVR = POD_GROUPS,
     uid: str = "",
     created_at: int = 5,
     problem: Problem | None = None,
@@ -191,7 +191,7 @@ def declaration(
     return Declaration(
         key=gang_key(name, namespace),
         uid=uid or f"uid-{name}",
-        resource=resource,
+        gvr=gvr,
         created_at=created_at,
         min_member=min_member,
         problem=problem,

@@ -11,8 +11,8 @@ NOW = 1000
 
 
 def describe(gangs: Gangs, said: Declaration) -> None:
-    assert said.resource is not None
-    gangs.described(said.resource.group, said.uid, [said])
+    assert said.gvr is not None
+    gangs.described(said.gvr.group, said.uid, [said])
 
 
 def gangs_of(members: int, min_member: int = 1) -> Gangs:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Self
 
-from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS, Resource
+from gang_scheduler.api.kinds import GVR, NODES, POD_GROUPS, PODS
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import Change, FakeCluster
 from gang_scheduler.client.fake.documents import Document
@@ -118,13 +118,13 @@ class SchedulerProcess:
         self.evictor = self._parts.evictor
         intake = Intake(self.cache)
         self._taken = {PODS: intake.pod, NODES: intake.node, POD_GROUPS: intake.pod_group}
-        self._watch: asyncio.Queue[tuple[float, Resource, Change, Document]] = asyncio.Queue()
+        self._watch: asyncio.Queue[tuple[float, GVR, Change, Document]] = asyncio.Queue()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
-        for resource in (NODES, POD_GROUPS, PODS):
-            for document in self.workloads.cluster.all(resource):
-                self._taken[resource]({"type": "ADDED", "object": document})
+        for gvr in (NODES, POD_GROUPS, PODS):
+            for document in self.workloads.cluster.all(gvr):
+                self._taken[gvr]({"type": "ADDED", "object": document})
         self.workloads.cluster.watchers.append(self._hear)
         tasks = (self._listen(), *(run() for run in self._parts.that_run))
         self._tasks = [asyncio.create_task(each) for each in tasks]
@@ -171,16 +171,16 @@ class SchedulerProcess:
             while not done():  # noqa: ASYNC110 - what is waited for has no event of its own.
                 await asyncio.sleep(0.05)
 
-    def _hear(self, resource: Resource, change: Change, document: Document) -> None:
-        if resource in self._taken:
+    def _hear(self, gvr: GVR, change: Change, document: Document) -> None:
+        if gvr in self._taken:
             due = asyncio.get_running_loop().time() + self._echo_seconds
-            self._watch.put_nowait((due, resource, change, document))
+            self._watch.put_nowait((due, gvr, change, document))
 
     async def _listen(self) -> None:
         while True:
-            due, resource, change, document = await self._watch.get()
+            due, gvr, change, document = await self._watch.get()
             await asyncio.sleep(max(0, due - asyncio.get_running_loop().time()))
-            self._taken[resource]({"type": change, "object": document})
+            self._taken[gvr]({"type": change, "object": document})
 
 
 def _now() -> float:

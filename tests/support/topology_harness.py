@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any
 
-from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES, Resource
+from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, GVR, KUEUE_TOPOLOGIES
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.decode import nodes
@@ -124,10 +124,10 @@ class TopologyHarness:
     def _wake(self) -> None:
         self.wakes += 1
 
-    def _watch(self, resource: Resource, change: str, obj: dict[str, Any]) -> None:
+    def _watch(self, gvr: GVR, change: str, obj: dict[str, Any]) -> None:
         handlers = {
             CLUSTER_NETWORK_TOPOLOGIES: self.intake.topology,
             KUEUE_TOPOLOGIES[0]: self.intake.kueue_topology,
         }
-        if resource in handlers:
-            handlers[resource]({"type": change, "object": obj})
+        if gvr in handlers:
+            handlers[gvr]({"type": change, "object": obj})

@@ -7,12 +7,12 @@ from contextlib import AbstractContextManager
 
 from gang_scheduler.api.annotations import SELECTED_NODE
 from gang_scheduler.api.kinds import (
+    GVR,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     POD_GROUPS,
     PODS,
     STORAGE_CLASSES,
-    Resource,
 )
 from gang_scheduler.apply.volume_binder import HOLD_SECONDS
 from gang_scheduler.client.fake.cluster import Change
@@ -123,16 +123,16 @@ class VolumeHarness(BinderHarness):
     def _changing(self, claim: str) -> AbstractContextManager[Document]:
         return self.cluster.changing(PERSISTENT_VOLUME_CLAIMS, "default", claim)
 
-    def _react(self, resource: Resource, change: Change, body: Document) -> None:
+    def _react(self, gvr: GVR, change: Change, body: Document) -> None:
         """Do in a moment what others would do about a change."""
         if change == "DELETED":
             return
         name = body["metadata"]["name"]
-        if resource == PERSISTENT_VOLUME_CLAIMS:
+        if gvr == PERSISTENT_VOLUME_CLAIMS:
             seconds = self.makes.get(name.replace("-", "_"), AT_ONCE)
             if seconds != NEVER:
                 asyncio.get_running_loop().call_later(seconds, self._make, name)
-        elif resource == PERSISTENT_VOLUMES and "claimRef" in body["spec"]:
+        elif gvr == PERSISTENT_VOLUMES and "claimRef" in body["spec"]:
             asyncio.get_running_loop().call_later(ECHO_SECONDS, self._bind, copy.deepcopy(body))
 
     def _make(self, claim: str) -> None:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 
-class Resource(NamedTuple):
+class GVR(NamedTuple):
     """A kind of objects, as it stands in URLs."""
 
     group: str
@@ -27,29 +27,28 @@ class Resource(NamedTuple):
         return f"{path}/{self.plural}" + (f"/{name}" if name else "")
 
 
-PODS = Resource("", "v1", "pods")
-NODES = Resource("", "v1", "nodes")
-NAMESPACES = Resource("", "v1", "namespaces")
-POD_GROUPS = Resource("scheduling.sigs.k8s.io", "v1alpha1", "podgroups")
-SCHED_PLUGINS_POD_GROUPS = Resource("scheduling.x-k8s.io", "v1alpha1", "podgroups")
+PODS = GVR("", "v1", "pods")
+NODES = GVR("", "v1", "nodes")
+NAMESPACES = GVR("", "v1", "namespaces")
+POD_GROUPS = GVR("scheduling.sigs.k8s.io", "v1alpha1", "podgroups")
+SCHED_PLUGINS_POD_GROUPS = GVR("scheduling.x-k8s.io", "v1alpha1", "podgroups")
 NATIVE_POD_GROUPS = tuple(
-    Resource("scheduling.k8s.io", version, "podgroups")
+    GVR("scheduling.k8s.io", version, "podgroups")
     for version in ("v1beta1", "v1alpha3", "v1alpha2")
 )
-PERSISTENT_VOLUMES = Resource("", "v1", "persistentvolumes")
-PERSISTENT_VOLUME_CLAIMS = Resource("", "v1", "persistentvolumeclaims")
-STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses")
-CSI_NODES = Resource("storage.k8s.io", "v1", "csinodes")
-CSI_DRIVERS = Resource("storage.k8s.io", "v1", "csidrivers")
-CSI_STORAGE_CAPACITIES = Resource("storage.k8s.io", "v1", "csistoragecapacities")
-VOLUME_ATTACHMENTS = Resource("storage.k8s.io", "v1", "volumeattachments")
-JOBS = Resource("batch", "v1", "jobs")
-JOB_SETS = Resource("jobset.x-k8s.io", "v1alpha2", "jobsets")
-POD_DISRUPTION_BUDGETS = Resource("policy", "v1", "poddisruptionbudgets")
-CLUSTER_NETWORK_TOPOLOGIES = Resource(
+PERSISTENT_VOLUMES = GVR("", "v1", "persistentvolumes")
+PERSISTENT_VOLUME_CLAIMS = GVR("", "v1", "persistentvolumeclaims")
+STORAGE_CLASSES = GVR("storage.k8s.io", "v1", "storageclasses")
+CSI_NODES = GVR("storage.k8s.io", "v1", "csinodes")
+CSI_DRIVERS = GVR("storage.k8s.io", "v1", "csidrivers")
+CSI_STORAGE_CAPACITIES = GVR("storage.k8s.io", "v1", "csistoragecapacities")
+VOLUME_ATTACHMENTS = GVR("storage.k8s.io", "v1", "volumeattachments")
+JOBS = GVR("batch", "v1", "jobs")
+JOB_SETS = GVR("jobset.x-k8s.io", "v1alpha2", "jobsets")
+POD_DISRUPTION_BUDGETS = GVR("policy", "v1", "poddisruptionbudgets")
+CLUSTER_NETWORK_TOPOLOGIES = GVR(
     "scheduling.koordinator.sh", "v1alpha1", "clusternetworktopologies"
 )
 KUEUE_TOPOLOGIES = tuple(
-    Resource("kueue.x-k8s.io", version, "topologies")
-    for version in ("v1beta2", "v1beta1", "v1alpha1")
+    GVR("kueue.x-k8s.io", version, "topologies") for version in ("v1beta2", "v1beta1", "v1alpha1")
 )

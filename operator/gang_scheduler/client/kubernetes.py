@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import msgspec
 
-from gang_scheduler.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS, Resource
+from gang_scheduler.api.kinds import GVR, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, PODS
 from gang_scheduler.client import claim_patches
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import UNREADABLE, ApiError, Kind
@@ -32,7 +32,7 @@ class KubernetesApi:
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         # Custom resources whose CRD turned out to have no status subresource.
-        self._without_status: set[Resource] = set()
+        self._without_status: set[GVR] = set()
 
     async def bind(self, pod: PodRef, node: str, annotations: Mapping[str, str]) -> None:
         """Bind the pod, if it still has this uid, and add the annotations in the same write."""
@@ -124,30 +124,28 @@ class KubernetesApi:
         path = _path(PODS, pod.namespace, pod.name) + "/status"
         await self._connection.request("PATCH", path, msgspec.json.encode(patch), STRATEGIC_PATCH)
 
-    async def patch_status(
-        self, resource: Resource, namespace: str, name: str, status: Body
-    ) -> bool:
+    async def patch_status(self, gvr: GVR, namespace: str, name: str, status: Body) -> bool:
         """Merge into the status by the way the CRD allows; tell whether that was a subresource."""
-        path = _path(resource, namespace, name)
+        path = _path(gvr, namespace, name)
         patch = msgspec.json.encode({"status": status})
-        if resource not in self._without_status:
+        if gvr not in self._without_status:
             try:
                 await self._connection.request("PATCH", path + "/status", patch, MERGE_PATCH)
             except ApiError as error:
-                if error.kind is not Kind.GONE or await self._has_status(resource):
+                if error.kind is not Kind.GONE or await self._has_status(gvr):
                     raise
             else:
                 return True
         await self._connection.request("PATCH", path, patch, MERGE_PATCH)
         return False
 
-    async def _has_status(self, resource: Resource) -> bool:
+    async def _has_status(self, gvr: GVR) -> bool:
         """Ask what the CRD serves: after a 404, the object may as well be gone."""
-        answer = await self._connection.request("GET", f"/apis/{resource.group}/{resource.version}")
+        answer = await self._connection.request("GET", f"/apis/{gvr.group}/{gvr.version}")
         served = {each["name"] for each in _document(answer).get("resources", ())}
-        if f"{resource.plural}/status" in served:
+        if f"{gvr.plural}/status" in served:
             return True
-        self._without_status.add(resource)
+        self._without_status.add(gvr)
         return False
 
     async def create_event(self, namespace: str, event: Body) -> None:
@@ -156,12 +154,12 @@ class KubernetesApi:
         body = msgspec.json.encode(event)
         await self._connection.request("POST", path, body, timeout_seconds=EVENT_SECONDS)
 
-    async def uids(self, resource: Resource) -> Mapping[str, PodRef]:
+    async def uids(self, gvr: GVR) -> Mapping[str, PodRef]:
         """List all objects of a kind by uid. GONE if the kind is not served."""
         found: dict[str, PodRef] = {}
         following: str | None = ""
         while following is not None:
-            path = f"{_path(resource)}?limit={PAGE}&continue={following}"
+            path = f"{_path(gvr)}?limit={PAGE}&continue={following}"
             answer = await self._connection.request("GET", path, accept=METADATA_ONLY)
             page = _decoded(answer, IdentityList)
             for item in page.items or ():
@@ -184,11 +182,11 @@ class KubernetesApi:
         return _document(await self._connection.request("POST", _path(_LEASES, namespace), body))
 
 
-_LEASES = Resource("coordination.k8s.io", "v1", "leases")
+_LEASES = GVR("coordination.k8s.io", "v1", "leases")
 
 
-def _path(resource: Resource, namespace: str = "", name: str = "") -> str:
-    return resource.path(namespace, name)
+def _path(gvr: GVR, namespace: str = "", name: str = "") -> str:
+    return gvr.path(namespace, name)
 
 
 def _document(answer: bytes) -> Body:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from gang_scheduler.api.kinds import Resource
+from gang_scheduler.api.kinds import GVR
 from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
 
 Body = Mapping[str, Any]
@@ -43,15 +43,13 @@ class Api(Protocol):
     async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
         """Set one condition of a pod. REFUSED if the uid is another."""
 
-    async def patch_status(
-        self, resource: Resource, namespace: str, name: str, status: Body
-    ) -> bool:
+    async def patch_status(self, resource: GVR, namespace: str, name: str, status: Body) -> bool:
         """Merge into the status by the way the CRD allows; tell whether that was a subresource."""
 
     async def create_event(self, namespace: str, event: Body) -> None:
         """Create an Event of events.k8s.io/v1."""
 
-    async def uids(self, resource: Resource) -> Mapping[str, PodRef]:
+    async def uids(self, resource: GVR) -> Mapping[str, PodRef]:
         """List all objects of a kind by uid. GONE if the kind is not served."""
 
     async def get_lease(self, namespace: str, name: str) -> Body:

@@ -16,13 +16,13 @@ from gang_scheduler.api.kinds import (
     CSI_DRIVERS,
     CSI_NODES,
     CSI_STORAGE_CAPACITIES,
+    GVR,
     JOBS,
     NATIVE_POD_GROUPS,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     STORAGE_CLASSES,
     VOLUME_ATTACHMENTS,
-    Resource,
 )
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import (
@@ -51,7 +51,7 @@ LeftOut = Callable[[Object, InvalidField], None]
 LIMITING = frozenset({CSI_NODES, CSI_DRIVERS, VOLUME_ATTACHMENTS})
 """What is known of them only ever keeps pods away from nodes."""
 log = structlog.get_logger()
-NATIVE_VERSIONS = [resource.version for resource in NATIVE_POD_GROUPS]
+NATIVE_VERSIONS = [gvr.version for gvr in NATIVE_POD_GROUPS]
 
 
 class Intake:
@@ -266,14 +266,14 @@ class Intake:
         found = unreadable.identity(obj)
         self._sink.node_gone(found.name, found.uid)
 
-    def _volume(self, kind: str, resource: Resource, event: Object) -> None:
+    def _volume(self, kind: str, gvr: GVR, event: Object) -> None:
         def seen(obj: Object) -> None:
-            self._sink.volume_seen(resource, volume_decode.READERS[resource](obj))
+            self._sink.volume_seen(gvr, volume_decode.READERS[gvr](obj))
 
         def gone(obj: Object) -> None:
-            self._sink.volume_gone(resource, obj["metadata"]["uid"])
+            self._sink.volume_gone(gvr, obj["metadata"]["uid"])
 
-        self._take(kind, event, seen, gone, _keep if resource in LIMITING else None)
+        self._take(kind, event, seen, gone, _keep if gvr in LIMITING else None)
 
     def _pod_group(self, source: str, event: Object, read: Callable[[Object], Declaration]) -> None:
         def left_out(obj: Object, why: InvalidField) -> None:

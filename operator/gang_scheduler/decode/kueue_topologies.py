@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import field
 
-from gang_scheduler.api.kinds import KUEUE_TOPOLOGIES, Resource
+from gang_scheduler.api.kinds import GVR, KUEUE_TOPOLOGIES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.topologies import DeclaredTopology
@@ -42,7 +42,7 @@ def read(obj: Mapping[str, Any]) -> DeclaredTopology:
     group, plural = KUEUE_TOPOLOGIES[0].group, KUEUE_TOPOLOGIES[0].plural
     version = str(obj["apiVersion"]).rpartition("/")[2]
     said = DeclaredTopology(
-        uid=metadata["uid"], name=metadata["name"], resource=Resource(group, version, plural)
+        uid=metadata["uid"], name=metadata["name"], gvr=GVR(group, version, plural)
     )
     try:
         keys = list(_keys(fields.read(obj, Topology).spec.levels))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Protocol
 
-from gang_scheduler.api.kinds import Resource
+from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.decode.gangs.gang_specs import Declaration
 from gang_scheduler.decode.namespaces import DeclaredNamespace
@@ -59,8 +59,8 @@ class Sink(Protocol):
     def namespace_gone(self, uid: str) -> None:
         """Forget a Namespace."""
 
-    def volume_seen(self, resource: Resource, found: VolumeObject) -> None:
+    def volume_seen(self, resource: GVR, found: VolumeObject) -> None:
         """Take in a claim, a volume, or something that makes them."""
 
-    def volume_gone(self, resource: Resource, uid: str) -> None:
+    def volume_gone(self, resource: GVR, uid: str) -> None:
         """Forget a claim, a volume, or something that makes them."""

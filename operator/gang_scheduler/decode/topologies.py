@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES, Resource
+from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, GVR, KUEUE_TOPOLOGIES
 from gang_scheduler.api.network_topology import DEFAULT_NAME, ClusterNetworkTopology
 from gang_scheduler.api.parsing import InvalidField, parse_spec
 from gang_scheduler.model.names import NaturalKey, natural_key
@@ -25,7 +25,7 @@ class DeclaredTopology:
 
     uid: str
     name: str
-    resource: Resource = CLUSTER_NETWORK_TOPOLOGIES
+    gvr: GVR = CLUSTER_NETWORK_TOPOLOGIES
     tree_spec: TreeSpec | None = None
     problem: str = ""
     generation: int = 0
@@ -34,17 +34,17 @@ class DeclaredTopology:
     @property
     def kind(self) -> str:
         """Its kind, as in manifests."""
-        return KINDS[self.resource.group]
+        return KINDS[self.gvr.group]
 
     @property
     def is_used(self) -> bool:
         """Whether its tree counts: of the ClusterNetworkTopologies that of the default alone."""
-        return self.resource != CLUSTER_NETWORK_TOPOLOGIES or self.name == DEFAULT_NAME
+        return self.gvr != CLUSTER_NETWORK_TOPOLOGIES or self.name == DEFAULT_NAME
 
     @property
     def order(self) -> tuple[int, NaturalKey]:
         """Its place among all that are used."""
-        return list(KINDS).index(self.resource.group), natural_key(self.name)
+        return list(KINDS).index(self.gvr.group), natural_key(self.name)
 
 
 def read(obj: Mapping[str, Any]) -> DeclaredTopology:

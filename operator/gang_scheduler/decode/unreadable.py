@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from gang_scheduler.api.kinds import Resource
+from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.decode.gangs.gang_specs import Declaration
@@ -70,20 +70,18 @@ def pod_group(obj: Object, source: str, why: InvalidField) -> Declaration:
     found = identity(obj)
     group, _, version = _text(obj.get("apiVersion")).partition("/")
     key = GangKey(source, found.namespace, found.name)
-    return _declared(key, found, Resource(group, version, "podgroups"), why)
+    return _declared(key, found, GVR(group, version, "podgroups"), why)
 
 
-def job(obj: Object, resource: Resource, why: InvalidField) -> Declaration:
+def job(obj: Object, gvr: GVR, why: InvalidField) -> Declaration:
     """Return what a Job says that cannot be read, if it is a gang: that this waits, and why."""
     found = identity(obj)
-    return _declared(
-        GangKey(membership.JOB.name, found.namespace, found.name), found, resource, why
-    )
+    return _declared(GangKey(membership.JOB.name, found.namespace, found.name), found, gvr, why)
 
 
-def _declared(key: GangKey, found: Identity, resource: Resource, why: InvalidField) -> Declaration:
+def _declared(key: GangKey, found: Identity, gvr: GVR, why: InvalidField) -> Declaration:
     problem = Problem(Reason.INVALID_SPEC, str(why))
-    return Declaration(key=key, uid=found.uid, resource=resource, problem=problem)
+    return Declaration(key=key, uid=found.uid, gvr=gvr, problem=problem)
 
 
 def _object(value: object) -> Object:

@@ -8,11 +8,11 @@ from gang_scheduler.api.kinds import (
     CSI_DRIVERS,
     CSI_NODES,
     CSI_STORAGE_CAPACITIES,
+    GVR,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     STORAGE_CLASSES,
     VOLUME_ATTACHMENTS,
-    Resource,
 )
 from gang_scheduler.decode import fields, label_selectors, resource_versions
 from gang_scheduler.decode.fields import amounts
@@ -153,7 +153,7 @@ def volume_attachment(body: Mapping[str, Any]) -> VolumeAttachment:
     )
 
 
-READERS: Final[Mapping[Resource, Callable[[Mapping[str, Any]], VolumeObject]]] = {
+READERS: Final[Mapping[GVR, Callable[[Mapping[str, Any]], VolumeObject]]] = {
     PERSISTENT_VOLUME_CLAIMS: claim,
     PERSISTENT_VOLUMES: persistent_volume,
     STORAGE_CLASSES: storage_class,

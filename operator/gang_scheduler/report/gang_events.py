@@ -161,12 +161,12 @@ class Reports:
         """Return the PodGroup, or this pod of a gang without one."""
         record = self._cache.gangs.records.get(key)
         declaration = record.declaration if record else None
-        if declaration is not None and declaration.resource is not None:
-            resource = declaration.resource
+        if declaration is not None and declaration.gvr is not None:
+            gvr = declaration.gvr
             _, namespace, name = key
             kind = membership.BY_NAME[key.source].object_kind
             owner = name.partition("/")[0]  # A JobSet's gang is called after its job, too.
-            version = f"{resource.group}/{resource.version}"
+            version = f"{gvr.group}/{gvr.version}"
             return About(version, kind, namespace, owner, declaration.uid)
         return About("v1", "Pod", pod.namespace, pod.name, pod.uid)
 

@@ -15,11 +15,11 @@ import structlog
 from gang_scheduler import telemetry
 from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.api.kinds import (
+    GVR,
     NATIVE_POD_GROUPS,
     POD_GROUPS,
     PODS,
     SCHED_PLUGINS_POD_GROUPS,
-    Resource,
 )
 from gang_scheduler.apply.lost_nominations import Losses
 from gang_scheduler.client.errors import ApiError, Kind
@@ -99,7 +99,7 @@ class StatusWriter:
         self._reworded: dict[str, int] = {}
         # When to look at gangs that have not changed.
         self._later: dict[GangKey, int] = {}
-        self._without_status: set[Resource] = set()
+        self._without_status: set[GVR] = set()
 
     async def run(self) -> None:
         """Write until cancelled."""
@@ -176,8 +176,8 @@ class StatusWriter:
 
     def _gang_write(self, record: Record, told: _Told, now: int) -> Iterator[Write]:
         declaration = record.declaration
-        resource = declaration.resource if declaration else None
-        if declaration is None or resource is None or resource.group not in STATUSES:
+        gvr = declaration.gvr if declaration else None
+        if declaration is None or gvr is None or gvr.group not in STATUSES:
             return
         told_by_others = declaration.status and not (record.members or told.status)
         if told_by_others and self._cache.strangers.are_in(record.key):
@@ -189,17 +189,17 @@ class StatusWriter:
             domain=self._cache.domain_of(nodes_of(record), record.asks),
             room_lost=self._losses.cause(record.key),
         )
-        status = STATUSES[resource.group](record, declaration, view)
-        if self._is_news(resource, declaration, told, status):
-            yield lambda: self._write_status(resource, record.key, status)
+        status = STATUSES[gvr.group](record, declaration, view)
+        if self._is_news(gvr, declaration, told, status):
+            yield lambda: self._write_status(gvr, record.key, status)
         told.status = status
 
     def _is_news(
-        self, resource: Resource, declaration: Declaration, told: _Told, status: Mapping[str, Any]
+        self, gvr: GVR, declaration: Declaration, told: _Told, status: Mapping[str, Any]
     ) -> bool:
         """Tell whether a status says more than what was sent or is there."""
         present = declaration.status
-        if resource in self._without_status:
+        if gvr in self._without_status:
             # There every write moves the generation: repeating that would never end.
             return _undated(status) not in (_undated(told.status), _undated(present))
         # What was sent counts, not what is there: its echo may be late, and a CRD of another
@@ -207,13 +207,11 @@ class StatusWriter:
         known = told.status or present
         return any(known.get(key) != value for key, value in status.items())
 
-    async def _write_status(
-        self, resource: Resource, key: GangKey, status: Mapping[str, Any]
-    ) -> None:
+    async def _write_status(self, gvr: GVR, key: GangKey, status: Mapping[str, Any]) -> None:
         async def write() -> None:
-            request = self._api.patch_status(resource, key.namespace, key.name, status)
+            request = self._api.patch_status(gvr, key.namespace, key.name, status)
             if not await request:
-                self._without_status.add(resource)
+                self._without_status.add(gvr)
 
         await self._write("pod_group_status", key, write())
 

@@ -77,7 +77,7 @@ class TopologyWriter:
         self._written = {uid: status for uid, status in self._written.items() if uid in declared}
         self._told = {uid: finding for uid, finding in self._told.items() if uid in declared}
         for each in declared.values():
-            if each.resource == CLUSTER_NETWORK_TOPOLOGIES:
+            if each.gvr == CLUSTER_NETWORK_TOPOLOGIES:
                 await self._update(each)
             else:
                 self._warn(each)
@@ -131,7 +131,7 @@ class TopologyWriter:
             self._record(declared, finding)
 
     def _record(self, declared: DeclaredTopology, finding: Finding) -> None:
-        group, version, _ = declared.resource
+        group, version, _ = declared.gvr
         about = About(f"{group}/{version}", declared.kind, "", declared.name, declared.uid)
         self._events.record(about, finding.reason, finding.message, warning=True)
 

@@ -119,7 +119,7 @@ def _fill(cache: Cache, loaded: Iterable[Loaded]) -> None:
             case DeclaredNamespace():
                 cache.namespace_seen(each)
             case Stored():
-                cache.volume_seen(each.resource, each.found)
+                cache.volume_seen(each.gvr, each.found)
             case DeclaredBudget():
                 cache.budget_seen(each)
             case DeclaredTopology():

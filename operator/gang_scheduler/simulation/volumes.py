@@ -8,11 +8,11 @@ from gang_scheduler.api.kinds import (
     CSI_DRIVERS,
     CSI_NODES,
     CSI_STORAGE_CAPACITIES,
+    GVR,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     STORAGE_CLASSES,
     VOLUME_ATTACHMENTS,
-    Resource,
 )
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
@@ -32,11 +32,11 @@ Body = Mapping[str, Any]
 class Stored:
     """A claim, a volume, or something that makes them."""
 
-    resource: Resource
+    gvr: GVR
     found: VolumeObject
 
 
-RESOURCES: Final[Mapping[Kind, Resource]] = {
+RESOURCES: Final[Mapping[Kind, GVR]] = {
     kinds.PERSISTENT_VOLUME_CLAIM: PERSISTENT_VOLUME_CLAIMS,
     kinds.PERSISTENT_VOLUME: PERSISTENT_VOLUMES,
     kinds.STORAGE_CLASS: STORAGE_CLASSES,
@@ -80,14 +80,14 @@ def claims_of(pod: Body) -> Iterator[Body]:
 
 
 def _loader(kind: Kind, default: str) -> Callable[[Body], Stored]:
-    resource = RESOURCES[kind]
+    gvr = RESOURCES[kind]
 
     def load(body: Body) -> Stored:
         if kind is kinds.PERSISTENT_VOLUME_CLAIM:
             body = _settled_claim(body, default)
         elif kind is kinds.PERSISTENT_VOLUME:
             body = _settled_volume(body)
-        return Stored(resource, volume_decode.READERS[resource](body))
+        return Stored(gvr, volume_decode.READERS[gvr](body))
 
     return load
 

@@ -7,7 +7,7 @@ status reads it; all on one event loop, so nothing here needs a lock.
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
-from gang_scheduler.api.kinds import NAMESPACES, NODES, POD_DISRUPTION_BUDGETS, PODS, Resource
+from gang_scheduler.api.kinds import GVR, NAMESPACES, NODES, POD_DISRUPTION_BUDGETS, PODS
 from gang_scheduler.decode import topologies
 from gang_scheduler.decode import volumes as volume_decode
 from gang_scheduler.decode.budgets import DeclaredBudget
@@ -153,14 +153,14 @@ class Cache:
         if self.selector_matches.namespace_gone(uid):
             self._freed()
 
-    def volume_seen(self, resource: Resource, found: VolumeObject) -> None:
+    def volume_seen(self, gvr: GVR, found: VolumeObject) -> None:
         """Take in a claim, a volume, or something that makes them."""
-        if self.volumes.seen(resource, found):
+        if self.volumes.seen(gvr, found):
             self._freed()
 
-    def volume_gone(self, resource: Resource, uid: str) -> None:
+    def volume_gone(self, gvr: GVR, uid: str) -> None:
         """Forget a claim, a volume, or something that makes them."""
-        if self.volumes.gone(resource, uid):
+        if self.volumes.gone(gvr, uid):
             self._freed()
 
     def assume(self, bind: Bind) -> None:
@@ -226,38 +226,38 @@ class Cache:
         """Return all pods."""
         return (entry.pod for entry in self._entries.values())
 
-    def uids(self, resource: Resource) -> Collection[str]:
+    def uids(self, gvr: GVR) -> Collection[str]:
         """Return the uids of all known objects of a kind."""
-        if resource == PODS:
+        if gvr == PODS:
             return self._entries.keys()
-        if resource == NODES:
+        if gvr == NODES:
             return self.node_usage.uids.keys()
-        if resource == POD_DISRUPTION_BUDGETS:
+        if gvr == POD_DISRUPTION_BUDGETS:
             return self.evictable_pods.budgets.uids
-        if resource == NAMESPACES:
+        if gvr == NAMESPACES:
             return self.selector_matches.namespaces.uids
-        if resource in volume_decode.READERS:
-            return self.volumes.uids(resource)
-        is_tree = resource.group in topologies.KINDS
-        group = resource.group
+        if gvr in volume_decode.READERS:
+            return self.volumes.uids(gvr)
+        is_tree = gvr.group in topologies.KINDS
+        group = gvr.group
         return self.topologies.uids(group) if is_tree else self.gangs.objects(group).keys()
 
-    def uid_gone(self, resource: Resource, uid: str) -> None:
+    def uid_gone(self, gvr: GVR, uid: str) -> None:
         """Forget an object of which only the uid is known."""
-        if resource == PODS:
+        if gvr == PODS:
             self.pod_gone(uid)
-        elif resource == NODES:
+        elif gvr == NODES:
             self.node_gone(self.node_usage.uids.get(uid, ""))
-        elif resource.group in topologies.KINDS:
+        elif gvr.group in topologies.KINDS:
             self.topology_gone(uid)
-        elif resource == POD_DISRUPTION_BUDGETS:
+        elif gvr == POD_DISRUPTION_BUDGETS:
             self.budget_gone(uid)
-        elif resource == NAMESPACES:
+        elif gvr == NAMESPACES:
             self.namespace_gone(uid)
-        elif resource in volume_decode.READERS:
-            self.volume_gone(resource, uid)
+        elif gvr in volume_decode.READERS:
+            self.volume_gone(gvr, uid)
         else:
-            self.undescribed(resource.group, uid)
+            self.undescribed(gvr.group, uid)
             self.gangs.job_seen(uid, None)
 
     def _replace(self, uid: str, pod: Pod | None) -> None:

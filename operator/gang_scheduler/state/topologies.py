@@ -28,7 +28,7 @@ class Topologies:
 
     def uids(self, api_group: str) -> Collection[str]:
         """Return the uids of all that exist of a kind."""
-        return {u for u, each in self.declared.items() if each.resource.group == api_group}
+        return {u for u, each in self.declared.items() if each.gvr.group == api_group}
 
     def seen(self, declared: DeclaredTopology) -> bool:
         """Take in an object; tell whether the trees are others now.

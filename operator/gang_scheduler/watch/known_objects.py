@@ -8,7 +8,7 @@ import structlog
 from msgspec import Raw
 
 from gang_scheduler import telemetry
-from gang_scheduler.api.kinds import Resource
+from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import UNREADABLE, ApiError
 from gang_scheduler.decode.event_handlers import Intake
@@ -44,9 +44,9 @@ class Feed:
         """The uids of all objects that there are."""
         return self._known.keys()
 
-    def begin(self, resource: Resource) -> None:
+    def begin(self, gvr: GVR) -> None:
         """Expect a list, in this version of the kind."""
-        self._api_version = resource.api_version
+        self._api_version = gvr.api_version
         self._unlisted = set(self._known)
         self._newest_before = self._intake.versions.newest
 

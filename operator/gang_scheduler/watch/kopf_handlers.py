@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 import kopf
 
-from gang_scheduler.api.kinds import Resource
+from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.decode import unreadable
 from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.watch.watched_kinds import WATCHED, Watched
 
-Listed = Callable[[Resource, str], None]
+Listed = Callable[[GVR, str], None]
 
 
 def register(
@@ -30,8 +30,8 @@ def register(
     for kind in WATCHED:
         # Kopf takes a kind without a version for one of the group's preferred version, and that
         # may have no such kind: scheduling.k8s.io/v1 has no PodGroups.
-        for resource in kind.versions:
-            _watch(registry, resource, kind, intake, listed)
+        for gvr in kind.versions:
+            _watch(registry, gvr, kind, intake, listed)
 
     @kopf.on.login(registry=registry)
     async def login(**_: object) -> kopf.ConnectionInfo:
@@ -40,12 +40,12 @@ def register(
 
 def _watch(
     registry: kopf.OperatorRegistry,
-    resource: Resource,
+    gvr: GVR,
     kind: Watched,
     intake: Intake,
     listed: Listed,
 ) -> None:
-    @kopf.on.event(*resource, id=resource.plural, registry=registry)
+    @kopf.on.event(*gvr, id=gvr.plural, registry=registry)
     async def seen(event: kopf.RawEvent, **_: object) -> None:
         if event["type"] is None:
             listed(kind.versions[0], unreadable.identity(event["object"]).uid)

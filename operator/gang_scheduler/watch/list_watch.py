@@ -15,7 +15,7 @@ import msgspec
 import structlog
 
 from gang_scheduler import telemetry
-from gang_scheduler.api.kinds import Resource
+from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.retry import Backoff
@@ -77,7 +77,7 @@ class ListWatch:
         self._feed = feed
         self._crds_changed = crds_changed
         self._accept_list, self._accept_watch = accept
-        self._resource = kind.versions[0]
+        self._gvr = kind.versions[0]
         self._version = ""
         self._look_again_seconds = LOOK_AGAIN_SECONDS
         # In a row, and what was told of them.
@@ -108,23 +108,23 @@ class ListWatch:
     async def list_once(self) -> bool:
         """Take all objects in, in the best version that is served; tell whether one is."""
         self._must_list = False
-        for resource in self.kind.versions:
+        for gvr in self.kind.versions:
             try:
-                await self._list_pages(resource)
+                await self._list_pages(gvr)
             except ApiError as error:
                 if error.kind is not Kind.GONE:
                     raise
             else:
-                self._resource, self.served = resource, True
+                self._gvr, self.served = gvr, True
                 self._keep_step()
                 return True
         watched_kinds.require_absent(self.kind)
         return False
 
-    async def _list_pages(self, resource: Resource) -> None:
-        self._feed.begin(resource)
+    async def _list_pages(self, gvr: GVR) -> None:
+        self._feed.begin(gvr)
         version = ""
-        async with aclosing(self._pages(resource)) as pages:
+        async with aclosing(self._pages(gvr)) as pages:
             async for page in pages:
                 self._feed.as_of(page.metadata.resource_version)
                 for number, item in enumerate(page.items or ()):
@@ -135,11 +135,11 @@ class ListWatch:
         self._feed.end()
         self._version = version
 
-    async def _pages(self, resource: Resource) -> AsyncGenerator[Page]:
+    async def _pages(self, gvr: GVR) -> AsyncGenerator[Page]:
         """Yield all pages of a list. While one is taken in, the next is on its way."""
 
         def ask(following: str) -> asyncio.Task[bytes]:
-            path = f"{resource.path()}?limit={PAGE}&continue={following}"
+            path = f"{gvr.path()}?limit={PAGE}&continue={following}"
             longest = min(FIRST_PAGE_SECONDS * 2 ** min(self._failures, RESUMES), LAST_PAGE_SECONDS)
             request = self._connection.request(
                 "GET", path, accept=self._accept_list, timeout_seconds=longest
@@ -187,14 +187,14 @@ class ListWatch:
         # Watches that began together shall not end together.
         seconds = random.randint(*LAST_SECONDS)  # noqa: S311 - nothing that anybody could guess.
         query = f"watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}"
-        return f"{self._resource.path()}?{query}&resourceVersion={self._version}"
+        return f"{self._gvr.path()}?{query}&resourceVersion={self._version}"
 
     async def _wait_until_served(self) -> None:
         """Wait until a CRD changes, or a minute: a new API server may serve more, too.
 
         After a change wait for less, and longer each time.
         """
-        self._feed.begin(self._resource)
+        self._feed.begin(self._gvr)
         self._feed.end()
         self.served = False
         self._keep_step()

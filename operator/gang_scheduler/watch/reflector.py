@@ -9,7 +9,7 @@ from typing import Final
 
 import structlog
 
-from gang_scheduler.api.kinds import Resource
+from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.watch import list_watch, watched_kinds
@@ -17,7 +17,7 @@ from gang_scheduler.watch.known_objects import Feed
 from gang_scheduler.watch.list_watch import ListWatch
 from gang_scheduler.watch.watched_kinds import WATCHED, Watched
 
-CRDS: Final = Resource("apiextensions.k8s.io", "v1", "customresourcedefinitions")
+CRDS: Final = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
 log = structlog.get_logger()
 

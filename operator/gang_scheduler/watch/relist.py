@@ -35,9 +35,9 @@ class Relist:
                 group.create_task(self._kind(kind), name=f"list {kind.name}")
 
     async def _kind(self, kind: Watched) -> None:
-        resource = kind.versions[0]
+        gvr = kind.versions[0]
         # Only what was known before the list was asked for can be missing from it by deletion.
-        known = set(self._cache.uids(resource))
+        known = set(self._cache.uids(gvr))
         feed = Feed(kind, self._intake)
         lists = ListWatch(self._connection, kind, feed, asyncio.Event())
         while True:
@@ -49,5 +49,5 @@ class Relist:
         gone = known.difference(feed.uids)
         for uid in gone:
             self._intake.missing(uid)
-            self._cache.uid_gone(resource, uid)
-        telemetry.SWEPT.labels(resource.plural).inc(len(gone))
+            self._cache.uid_gone(gvr, uid)
+        telemetry.SWEPT.labels(gvr.plural).inc(len(gone))

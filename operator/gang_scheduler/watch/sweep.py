@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 import structlog
 
 from gang_scheduler import telemetry
-from gang_scheduler.api.kinds import Resource
+from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.retry import Backoff
@@ -40,7 +40,7 @@ Whoever starts anew has twice as many: a page of a slow API server may just take
 LOOK_FOR_KINDS_SECONDS = 10.0
 
 log = structlog.get_logger()
-Versions = tuple[Resource, ...]
+Versions = tuple[GVR, ...]
 
 
 class KindsNotWatchedError(Exception):
@@ -58,7 +58,7 @@ class Sweep:
         self._asked = asyncio.Event()
         self._patience = STALLS
 
-    def listed(self, kind: Resource, uid: str) -> None:
+    def listed(self, kind: GVR, uid: str) -> None:
         """Note that an object has come with a list. If it was known, its watch has begun anew.
 
         Then deletions may have been missed: sweep soon.
@@ -173,9 +173,9 @@ class Sweep:
                 await backoff.after(error)
 
     async def _uids(self, versions: Versions) -> Mapping[str, PodRef]:
-        for resource in versions:
+        for gvr in versions:
             try:
-                return await self._api.uids(resource)
+                return await self._api.uids(gvr)
             except ApiError as error:
                 if error.kind is not Kind.GONE:
                     raise

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 from msgspec.json import Decoder
 
 from gang_scheduler.api import kinds
-from gang_scheduler.api.kinds import Resource
+from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.decode.event_handlers import Intake, Object
 from gang_scheduler.wire import nodes as node_wire
@@ -26,7 +26,7 @@ class Direct(NamedTuple):
 class Watched(NamedTuple):
     """A kind, in the versions that it may be served in, best first, and who takes its events."""
 
-    versions: tuple[Resource, ...]
+    versions: tuple[GVR, ...]
     take: Callable[[Intake, Object], None]
     direct: Direct | None = None
 

@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from gang_scheduler.api.kinds import PODS, Resource
+from gang_scheduler.api.kinds import GVR, PODS
 from gang_scheduler.model.refs import PodRef
 from integration.support.contract_servers import Server
 
-UNSERVED = Resource("example.com", "v1", "nothings")
+UNSERVED = GVR("example.com", "v1", "nothings")
 MARKS = {"example.com/plan": "p1"}
 
 
@@ -27,12 +27,12 @@ async def pod(server: Server, name: str = "w-0", **metadata: Any) -> PodRef:
     return PodRef(server.namespace, name, made["metadata"]["uid"])
 
 
-async def pod_group(server: Server, resource: Resource) -> dict[str, Any]:
+async def pod_group(server: Server, gvr: GVR) -> dict[str, Any]:
     """Create a PodGroup of one of the two API groups."""
     return await server.create(
-        resource,
+        gvr,
         {
-            "apiVersion": f"{resource.group}/{resource.version}",
+            "apiVersion": f"{gvr.group}/{gvr.version}",
             "kind": "PodGroup",
             "metadata": {"name": "train", "namespace": server.namespace},
             "spec": {"minMember": 2},

@@ -6,14 +6,14 @@ from typing import Any, Protocol
 
 from kubernetes_asyncio.client import Configuration
 
-from gang_scheduler.api.kinds import PERSISTENT_VOLUMES, SCHED_PLUGINS_POD_GROUPS, Resource
+from gang_scheduler.api.kinds import GVR, PERSISTENT_VOLUMES, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import SERVED, FakeCluster
 from gang_scheduler.client.port import Api
 from tools import controlplane
 
 WITHOUT_STATUS = SCHED_PLUGINS_POD_GROUPS
-UNUSED = Resource("", "v1", "podtemplates")
+UNUSED = GVR("", "v1", "podtemplates")
 """A kind of which there are no objects anywhere."""
 IN_NO_NAMESPACE = {PERSISTENT_VOLUMES}
 """The kinds without a namespace of which tests read objects."""
@@ -25,13 +25,13 @@ class Server(Protocol):
     api: Api
     namespace: str
 
-    async def create(self, resource: Resource, body: dict[str, Any]) -> dict[str, Any]:
+    async def create(self, gvr: GVR, body: dict[str, Any]) -> dict[str, Any]:
         """Create an object."""
 
-    async def get(self, resource: Resource, name: str) -> dict[str, Any]:
+    async def get(self, gvr: GVR, name: str) -> dict[str, Any]:
         """Return an object, of the namespace if its kind has one."""
 
-    async def delete(self, resource: Resource, name: str) -> None:
+    async def delete(self, gvr: GVR, name: str) -> None:
         """Delete an object, of the namespace if its kind has one."""
 
 
@@ -44,17 +44,17 @@ class FakeServer:
         self.cluster = FakeCluster([*SERVED, UNUSED], [WITHOUT_STATUS])
         self.api: Api = FakeApi(self.cluster)
 
-    async def create(self, resource: Resource, body: dict[str, Any]) -> dict[str, Any]:
+    async def create(self, gvr: GVR, body: dict[str, Any]) -> dict[str, Any]:
         """Create an object."""
-        return self.cluster.put(resource, body)
+        return self.cluster.put(gvr, body)
 
-    async def get(self, resource: Resource, name: str) -> dict[str, Any]:
+    async def get(self, gvr: GVR, name: str) -> dict[str, Any]:
         """Return an object, of the namespace if its kind has one."""
-        return self.cluster.get(resource, _where(self, resource), name)
+        return self.cluster.get(gvr, _where(self, gvr), name)
 
-    async def delete(self, resource: Resource, name: str) -> None:
+    async def delete(self, gvr: GVR, name: str) -> None:
         """Delete an object, of the namespace if its kind has one."""
-        self.cluster.delete(resource, _where(self, resource), name)
+        self.cluster.delete(gvr, _where(self, gvr), name)
 
 
 class RealServer:
@@ -65,18 +65,18 @@ class RealServer:
         self.api = api
         self.namespace = namespace
 
-    async def create(self, resource: Resource, body: dict[str, Any]) -> dict[str, Any]:
+    async def create(self, gvr: GVR, body: dict[str, Any]) -> dict[str, Any]:
         """Create an object."""
-        return await self._request("POST", self._path(resource, body["metadata"]), body)
+        return await self._request("POST", self._path(gvr, body["metadata"]), body)
 
-    async def get(self, resource: Resource, name: str) -> dict[str, Any]:
+    async def get(self, gvr: GVR, name: str) -> dict[str, Any]:
         """Return an object, of the namespace if its kind has one."""
-        path = self._path(resource, {"namespace": _where(self, resource)})
+        path = self._path(gvr, {"namespace": _where(self, gvr)})
         return await self._request("GET", f"{path}/{name}")
 
-    async def delete(self, resource: Resource, name: str) -> None:
+    async def delete(self, gvr: GVR, name: str) -> None:
         """Delete an object, of the namespace if its kind has one."""
-        path = self._path(resource, {"namespace": _where(self, resource)})
+        path = self._path(gvr, {"namespace": _where(self, gvr)})
         await self._request("DELETE", f"{path}/{name}")
 
     async def _request(
@@ -85,15 +85,15 @@ class RealServer:
         answer: dict[str, Any] = await asyncio.to_thread(self.plane.request, method, path, body)
         return answer
 
-    def _path(self, resource: Resource, metadata: dict[str, Any]) -> str:
-        group, version, plural = resource
+    def _path(self, gvr: GVR, metadata: dict[str, Any]) -> str:
+        group, version, plural = gvr
         path = f"/apis/{group}/{version}" if group else f"/api/{version}"
         namespace = metadata.get("namespace", "")
         return f"{path}/namespaces/{namespace}/{plural}" if namespace else f"{path}/{plural}"
 
 
-def _where(server: Server, resource: Resource) -> str:
-    return "" if resource in IN_NO_NAMESPACE else server.namespace
+def _where(server: Server, gvr: GVR) -> str:
+    return "" if gvr in IN_NO_NAMESPACE else server.namespace
 
 
 def without_status(crd: dict[str, Any]) -> dict[str, Any]:

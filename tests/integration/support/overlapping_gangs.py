@@ -8,7 +8,7 @@ from collections import Counter
 from typing import Any
 
 from conformance import simulated
-from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS, Resource
+from gang_scheduler.api.kinds import GVR, NODES, POD_GROUPS, PODS
 from gang_scheduler.client.fake.documents import Document
 from support.scheduler_process import FakeWorkloads
 
@@ -67,8 +67,8 @@ class OverlappingGangs(FakeWorkloads):
         crowd = (name.rpartition("-")[0] for name in self.pods() if name.startswith("crowd-"))
         return {gang for gang, number in Counter(crowd).items() if number < SIZE}
 
-    def _hear(self, resource: Resource, change: str, document: Document) -> None:
-        if resource != PODS:
+    def _hear(self, gvr: GVR, change: str, document: Document) -> None:
+        if gvr != PODS:
             return
         name = document["metadata"]["name"]
         leaves = change == "DELETED" or "deletionTimestamp" in document["metadata"]

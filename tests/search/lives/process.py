@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from gang_scheduler.api.kinds import (
     CLUSTER_NETWORK_TOPOLOGIES,
+    GVR,
     KUEUE_TOPOLOGIES,
     NATIVE_POD_GROUPS,
     NODES,
@@ -13,7 +14,6 @@ from gang_scheduler.api.kinds import (
     POD_GROUPS,
     PODS,
     SCHED_PLUGINS_POD_GROUPS,
-    Resource,
 )
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import Change, FakeCluster
@@ -26,7 +26,7 @@ from support.parts import CONCURRENCY, NO_LULL, Parts
 
 OURS = "py-gang-scheduler"
 ECHO_SECONDS = 0.05
-KINDS: tuple[tuple[Resource, str], ...] = (
+KINDS: tuple[tuple[GVR, str], ...] = (
     (NODES, "node"),
     (CLUSTER_NETWORK_TOPOLOGIES, "topology"),
     (KUEUE_TOPOLOGIES[0], "kueue_topology"),
@@ -57,8 +57,8 @@ class Process:
             clock=clock,
         )
         intake = Intake(self.cache)
-        self._taken = {resource: getattr(intake, name) for resource, name in KINDS}
-        self._watch: asyncio.Queue[tuple[float, Resource, Change, Document]] = asyncio.Queue()
+        self._taken = {gvr: getattr(intake, name) for gvr, name in KINDS}
+        self._watch: asyncio.Queue[tuple[float, GVR, Change, Document]] = asyncio.Queue()
         self._parts: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = (
             self._listen,
             *parts.that_run,
@@ -67,9 +67,9 @@ class Process:
         self.tasks: list[asyncio.Task[Any]] = []
 
     async def __aenter__(self) -> Self:
-        for resource, _ in KINDS:
-            for document in self.cluster.all(resource):
-                self._taken[resource]({"type": "ADDED", "object": document})
+        for gvr, _ in KINDS:
+            for document in self.cluster.all(gvr):
+                self._taken[gvr]({"type": "ADDED", "object": document})
         self.cluster.watchers.append(self._hear)
         self.tasks = [asyncio.create_task(each()) for each in self._parts]
         return self
@@ -85,13 +85,13 @@ class Process:
         ended = [task for task in self.tasks if task.done() and not task.cancelled()]
         return [repr(task.exception()) for task in ended]
 
-    def _hear(self, resource: Resource, change: Change, document: Document) -> None:
-        if resource in self._taken:
+    def _hear(self, gvr: GVR, change: Change, document: Document) -> None:
+        if gvr in self._taken:
             due = asyncio.get_running_loop().time() + ECHO_SECONDS
-            self._watch.put_nowait((due, resource, change, document))
+            self._watch.put_nowait((due, gvr, change, document))
 
     async def _listen(self) -> None:
         while True:
-            due, resource, change, document = await self._watch.get()
+            due, gvr, change, document = await self._watch.get()
             await asyncio.sleep(max(0, due - asyncio.get_running_loop().time()))
-            self._taken[resource]({"type": change, "object": document})
+            self._taken[gvr]({"type": change, "object": document})

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from random import Random
 
-from gang_scheduler.api.kinds import PODS, Resource
+from gang_scheduler.api.kinds import GVR, PODS
 from gang_scheduler.client.fake.cluster import Change, FakeCluster
 from gang_scheduler.client.fake.documents import Document
 
@@ -57,8 +57,8 @@ class Staff:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    def _hear(self, resource: Resource, change: Change, document: Document) -> None:
-        if resource != PODS:
+    def _hear(self, gvr: GVR, change: Change, document: Document) -> None:
+        if gvr != PODS:
             return
         metadata = document["metadata"]
         if change == "DELETED":

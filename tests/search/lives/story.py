@@ -9,7 +9,7 @@ from unittest.mock import patch
 
 import looptime
 
-from gang_scheduler.api.kinds import PODS, Resource
+from gang_scheduler.api.kinds import GVR, PODS
 from gang_scheduler.client.fake import cluster as fake
 from gang_scheduler.client.fake.cluster import Change, FakeCluster
 from gang_scheduler.client.fake.documents import Document
@@ -87,7 +87,7 @@ class Life:
         await asyncio.sleep(max(0.0, moment - asyncio.get_running_loop().time()))
 
     def _fill(self) -> None:
-        kinds = {(resource.group, resource.plural): resource for resource, _ in KINDS}
+        kinds = {(gvr.group, gvr.plural): gvr for gvr, _ in KINDS}
         for body in self._world.documents:
             group = body["apiVersion"].rpartition("/")[0]
             plural = PLURALS[body["kind"]]
@@ -104,9 +104,9 @@ class Life:
                 self.evicted[f"{call.namespace}/{call.name}"] += 1
         process.api.calls.clear()
 
-    def _watch(self, resource: Resource, change: Change, document: Document) -> None:
+    def _watch(self, gvr: GVR, change: Change, document: Document) -> None:
         """Look at every binding at the moment of its write."""
-        if resource != PODS:
+        if gvr != PODS:
             return
         metadata = document["metadata"]
         uid, node = metadata["uid"], document["spec"].get("nodeName", "")
@@ -136,7 +136,7 @@ class Life:
 
     def _judge(self, *, disturbed: bool) -> None:
         """Look at the cluster at rest; stricter where nothing but the operator was at work."""
-        documents = [body for resource, _ in KINDS for body in self._cluster.all(resource)]
+        documents = [body for gvr, _ in KINDS for body in self._cluster.all(gvr)]
         self.complaints += rest.complaints(documents)
         if not disturbed:
             self.complaints += rest.of_the_undisturbed(documents, self._world.documents)

@@ -146,8 +146,8 @@ def test_another_one_of_the_name_inherits_no_tree(harness: TopologyHarness) -> N
 def test_one_object_seen_in_several_versions_is_one(harness: TopologyHarness) -> None:
     harness.cache.pod_seen(builders.pod("a"))
     woken = []
-    for resource in KUEUE_TOPOLOGIES:
-        harness.kueue_topology("rack", version=resource.version)
+    for gvr in KUEUE_TOPOLOGIES:
+        harness.kueue_topology("rack", version=gvr.version)
         woken.append(harness.tried())
 
     assert [["a"], [], []] == woken

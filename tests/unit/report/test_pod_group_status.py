@@ -40,8 +40,8 @@ def record_of(*members: Pod, warnings: tuple[Problem, ...] | None = None) -> Rec
 def cache_of(*members: Pod, minimum: int = 1) -> Cache:
     cache = Cache([builders.SCHEDULER])
     said = builders.declaration("a", minimum)
-    assert said.resource is not None
-    cache.described(said.resource.group, said.uid, [said])
+    assert said.gvr is not None
+    cache.described(said.gvr.group, said.uid, [said])
     for each in members:
         cache.pod_seen(each)
     return cache

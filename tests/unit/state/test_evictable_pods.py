@@ -154,7 +154,7 @@ def test_a_gang_has_no_surplus_at_its_quorum_under_it_or_when_nobody_describes_i
 
 
 def test_a_native_pod_group_that_is_disrupted_as_a_whole_has_no_surplus() -> None:
-    said = declaration("a", 1, resource=NATIVE_POD_GROUPS[0])
+    said = declaration("a", 1, gvr=NATIVE_POD_GROUPS[0])
     cache = new_cache(DEFAULT_RULES, running("a-0", gang="a"), running("a-1", gang="a"))
     told(cache, replace(said, disrupted_whole=True))
 

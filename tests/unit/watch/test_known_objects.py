@@ -9,7 +9,7 @@ import structlog
 from msgspec import Raw
 
 from gang_scheduler.api import kinds
-from gang_scheduler.api.kinds import JOBS, NODES, POD_GROUPS, PODS, Resource
+from gang_scheduler.api.kinds import GVR, JOBS, NODES, POD_GROUPS, PODS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.decode.event_handlers import Intake, Object
@@ -27,12 +27,12 @@ OTHERS = [each for each in WATCHED if each.direct is None]
 class Harness:
     """A feed of one kind that ends in a cache. `told` are the objects that were left out."""
 
-    def __init__(self, resource: Resource = PODS) -> None:
-        self.resource = resource
+    def __init__(self, gvr: GVR = PODS) -> None:
+        self.gvr = gvr
         self.told: list[str] = []
         self.cache = Cache([SCHEDULER])
         self.intake = Intake(self.cache, self._broken)
-        (kind,) = (each for each in WATCHED if resource in each.versions)
+        (kind,) = (each for each in WATCHED if gvr in each.versions)
         self.feed = Feed(kind, self.intake)
 
     def change(self, change: str, body: Any) -> str:
@@ -46,7 +46,7 @@ class Harness:
 
     def begin_list(self, *bodies: Any) -> None:
         """Let a list break off after these."""
-        self.feed.begin(self.resource)
+        self.feed.begin(self.gvr)
         for body in bodies:
             self.feed.listed(Raw(msgspec.json.encode(body)))
 

@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from gang_scheduler.api.kinds import (
+    GVR,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     POD_DISRUPTION_BUDGETS,
     PODS,
-    Resource,
 )
 from gang_scheduler.client import claim_patches
 from gang_scheduler.client.errors import BUDGET, ApiError
@@ -124,18 +124,16 @@ class FakeApi:
                 require_same(found, pod)
                 set_condition(found, condition)
 
-    async def patch_status(
-        self, resource: Resource, namespace: str, name: str, status: Body
-    ) -> bool:
+    async def patch_status(self, gvr: GVR, namespace: str, name: str, status: Body) -> bool:
         """Merge into the status by the way the CRD allows; tell whether that was a subresource."""
-        seen = {"resource": resource, "status": dict(status)}
+        seen = {"resource": gvr, "status": dict(status)}
         async with self._call("patch_status", namespace, name, seen):
-            with self.cluster.changing(resource, namespace, name) as found:
+            with self.cluster.changing(gvr, namespace, name) as found:
                 merged = merge(found.get("status"), status)
-                if resource in self.cluster.without_status and merged != found.get("status"):
+                if gvr in self.cluster.without_status and merged != found.get("status"):
                     found["metadata"]["generation"] += 1
                 found["status"] = merged
-        return resource not in self.cluster.without_status
+        return gvr not in self.cluster.without_status
 
     async def create_event(self, namespace: str, event: Body) -> None:
         """Create an Event of events.k8s.io/v1."""
@@ -146,10 +144,10 @@ class FakeApi:
             self._require_new(EVENTS, namespace, name)
             self.cluster.put(EVENTS, {**event, "metadata": {**metadata, "namespace": namespace}})
 
-    async def uids(self, resource: Resource) -> Mapping[str, PodRef]:
+    async def uids(self, gvr: GVR) -> Mapping[str, PodRef]:
         """List all objects of a kind by uid. GONE if the kind is not served."""
-        async with self._call("uids", arguments={"resource": resource}):
-            found = (each["metadata"] for each in self.cluster.all(resource))
+        async with self._call("uids", arguments={"resource": gvr}):
+            found = (each["metadata"] for each in self.cluster.all(gvr))
             return {
                 each["uid"]: PodRef(each.get("namespace", ""), each["name"], each["uid"])
                 for each in found
@@ -208,17 +206,17 @@ class FakeApi:
 
     def _change(
         self,
-        resource: Resource,
+        gvr: GVR,
         namespace: str,
         name: str,
         patch_for: Callable[[Body], Body | None],
     ) -> int:
         """Merge into an object what is left to do, and return its version then."""
-        with self.cluster.changing(resource, namespace, name) as found:
+        with self.cluster.changing(gvr, namespace, name) as found:
             for part, changes in (patch_for(found) or {}).items():
                 found[part] = merge(found.get(part), changes)
-        return claim_patches.version_of(self.cluster.get(resource, namespace, name))
+        return claim_patches.version_of(self.cluster.get(gvr, namespace, name))
 
-    def _require_new(self, resource: Resource, namespace: str, name: str) -> None:
-        if self.cluster.has(resource, namespace, name):
-            raise ApiError(409, f'{resource.plural} "{name}" already exists')
+    def _require_new(self, gvr: GVR, namespace: str, name: str) -> None:
+        if self.cluster.has(gvr, namespace, name):
+            raise ApiError(409, f'{gvr.plural} "{name}" already exists')

@@ -11,6 +11,7 @@ from gang_scheduler.api.kinds import (
     CSI_DRIVERS,
     CSI_NODES,
     CSI_STORAGE_CAPACITIES,
+    GVR,
     JOB_SETS,
     JOBS,
     KUEUE_TOPOLOGIES,
@@ -24,14 +25,13 @@ from gang_scheduler.api.kinds import (
     PODS,
     SCHED_PLUGINS_POD_GROUPS,
     STORAGE_CLASSES,
-    Resource,
 )
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.documents import Document, uid_of
 from gang_scheduler.client.port import Body
 
-LEASES = Resource("coordination.k8s.io", "v1", "leases")
-EVENTS = Resource("events.k8s.io", "v1", "events")
+LEASES = GVR("coordination.k8s.io", "v1", "leases")
+EVENTS = GVR("events.k8s.io", "v1", "events")
 SERVED = (
     *(PODS, NODES, NAMESPACES, LEASES, EVENTS, POD_DISRUPTION_BUDGETS),
     *(POD_GROUPS, SCHED_PLUGINS_POD_GROUPS, NATIVE_POD_GROUPS[0]),
@@ -41,7 +41,7 @@ SERVED = (
 )
 
 Change = Literal["ADDED", "MODIFIED", "DELETED"]
-Watcher = Callable[[Resource, Change, Document], None]
+Watcher = Callable[[GVR, Change, Document], None]
 
 
 class FakeCluster:
@@ -51,17 +51,13 @@ class FakeCluster:
     status writes, too.
     """
 
-    def __init__(
-        self, served: Iterable[Resource] = SERVED, without_status: Iterable[Resource] = ()
-    ) -> None:
+    def __init__(self, served: Iterable[GVR] = SERVED, without_status: Iterable[GVR] = ()) -> None:
         self.watchers: list[Watcher] = []
         self.without_status = frozenset(without_status)
-        self._objects: dict[Resource, dict[tuple[str, str], Document]] = {
-            resource: {} for resource in served
-        }
+        self._objects: dict[GVR, dict[tuple[str, str], Document]] = {gvr: {} for gvr in served}
         self._version = 0
 
-    def put(self, resource: Resource, body: Body) -> Document:
+    def put(self, gvr: GVR, body: Body) -> Document:
         """Create or replace an object and return it with what a server fills in.
 
         A body of another uid is another object: watchers see the first one go.
@@ -69,9 +65,9 @@ class FakeCluster:
         document = copy.deepcopy(dict(body))
         metadata = document["metadata"] = dict(document["metadata"])
         namespace, name = metadata.get("namespace", ""), metadata["name"]
-        before = self._objects[resource].get((namespace, name))
+        before = self._objects[gvr].get((namespace, name))
         if before is not None and metadata.get("uid", uid_of(before)) != uid_of(before):
-            self._remove(resource, namespace, name)
+            self._remove(gvr, namespace, name)
             before = None
         known = before["metadata"] if before else {}
         for field, made_up in (
@@ -80,62 +76,62 @@ class FakeCluster:
             ("generation", 1),
         ):
             metadata.setdefault(field, known.get(field, made_up))
-        return self._store(resource, document)
+        return self._store(gvr, document)
 
-    def has(self, resource: Resource, namespace: str, name: str) -> bool:
+    def has(self, gvr: GVR, namespace: str, name: str) -> bool:
         """Tell whether there is such an object."""
-        return (namespace, name) in self._objects.get(resource, {})
+        return (namespace, name) in self._objects.get(gvr, {})
 
-    def get(self, resource: Resource, namespace: str, name: str) -> Document:
+    def get(self, gvr: GVR, namespace: str, name: str) -> Document:
         """Return a copy of an object. Raises ApiError 404."""
-        return copy.deepcopy(self._find(resource, namespace, name))
+        return copy.deepcopy(self._find(gvr, namespace, name))
 
-    def all(self, resource: Resource) -> list[Document]:
+    def all(self, gvr: GVR) -> list[Document]:
         """Return copies of all objects of a kind. Raises ApiError 404 for one not served."""
-        if resource not in self._objects:
+        if gvr not in self._objects:
             raise ApiError(404, "the server could not find the requested resource")
-        return copy.deepcopy(list(self._objects[resource].values()))
+        return copy.deepcopy(list(self._objects[gvr].values()))
 
-    def delete(self, resource: Resource, namespace: str, name: str) -> None:
+    def delete(self, gvr: GVR, namespace: str, name: str) -> None:
         """Remove an object; one with finalizers is only marked, as being deleted."""
-        if self._find(resource, namespace, name)["metadata"].get("finalizers"):
-            with self.changing(resource, namespace, name) as found:
+        if self._find(gvr, namespace, name)["metadata"].get("finalizers"):
+            with self.changing(gvr, namespace, name) as found:
                 found["metadata"].setdefault("deletionTimestamp", now())
         else:
-            self._remove(resource, namespace, name)
+            self._remove(gvr, namespace, name)
 
     @contextmanager
-    def changing(self, resource: Resource, namespace: str, name: str) -> Iterator[Document]:
+    def changing(self, gvr: GVR, namespace: str, name: str) -> Iterator[Document]:
         """Yield an object to be changed in place, and store it unless an exception is raised."""
-        changed = self.get(resource, namespace, name)
+        changed = self.get(gvr, namespace, name)
         yield changed
-        self._store(resource, changed)
+        self._store(gvr, changed)
 
-    def _find(self, resource: Resource, namespace: str, name: str) -> Document:
-        found = self._objects.get(resource, {}).get((namespace, name))
+    def _find(self, gvr: GVR, namespace: str, name: str) -> Document:
+        found = self._objects.get(gvr, {}).get((namespace, name))
         if found is None:
-            raise ApiError(404, f'{resource.plural} "{name}" not found')
+            raise ApiError(404, f'{gvr.plural} "{name}" not found')
         return found
 
-    def _store(self, resource: Resource, document: Document) -> Document:
+    def _store(self, gvr: GVR, document: Document) -> Document:
         metadata = document["metadata"]
         key = (metadata.get("namespace", ""), metadata["name"])
-        before = self._objects[resource].get(key)
+        before = self._objects[gvr].get(key)
         metadata["resourceVersion"] = before["metadata"]["resourceVersion"] if before else ""
         # As in Kubernetes, a write that changes nothing makes no new version and no event.
         if before != document:
             self._version += 1
             metadata["resourceVersion"] = str(self._version)
-            self._objects[resource][key] = document
-            self._tell(resource, "MODIFIED" if before else "ADDED", document)
+            self._objects[gvr][key] = document
+            self._tell(gvr, "MODIFIED" if before else "ADDED", document)
         return copy.deepcopy(document)
 
-    def _remove(self, resource: Resource, namespace: str, name: str) -> None:
-        self._tell(resource, "DELETED", self._objects[resource].pop((namespace, name)))
+    def _remove(self, gvr: GVR, namespace: str, name: str) -> None:
+        self._tell(gvr, "DELETED", self._objects[gvr].pop((namespace, name)))
 
-    def _tell(self, resource: Resource, change: Change, document: Document) -> None:
+    def _tell(self, gvr: GVR, change: Change, document: Document) -> None:
         for watcher in self.watchers:
-            watcher(resource, change, copy.deepcopy(document))
+            watcher(gvr, change, copy.deepcopy(document))
 
 
 def now() -> str:

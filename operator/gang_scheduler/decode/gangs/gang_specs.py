@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.kinds import Resource
+from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField, parse_spec
 from gang_scheduler.api.pod_group import PodGroup
 from gang_scheduler.decode import fields
@@ -25,7 +25,7 @@ DEFAULTS = GangOptions()
 class Declaration:
     """What is said of one gang. With a `problem` the gang waits, and only its key counts.
 
-    `resource` is the kind of the object that says it, None where members do. `apart`: every member
+    `gvr` is the kind of the object that says it, None where members do. `apart`: every member
     is a gang of one. `priority` is None where the members' decides. Of `completions` in all, those
     that succeeded are not needed any more; `finished` says that nothing is. `gathering` is what it
     asks of the network.
@@ -37,7 +37,7 @@ class Declaration:
 
     key: GangKey
     uid: str
-    resource: Resource | None = None
+    gvr: GVR | None = None
     generation: int = field(default=0, compare=False)
     created_at: float = 0
     min_member: int = 1
@@ -165,7 +165,7 @@ def _seen(body: Mapping[str, Any], source: str) -> Declaration:
     return Declaration(
         key=key_of(body, source),
         uid=metadata.get("uid", ""),
-        resource=Resource(group, version, "podgroups"),
+        gvr=GVR(group, version, "podgroups"),
         generation=generation if isinstance(generation, int) else 0,
         created_at=_time(metadata.get("creationTimestamp")),
         status=_readable(body.get("status")),

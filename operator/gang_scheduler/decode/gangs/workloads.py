@@ -30,7 +30,7 @@ def job(body: Mapping[str, Any]) -> tuple[Declaration, ...]:
     said = Declaration(
         key=GangKey(membership.JOB.name, source.metadata.namespace, source.metadata.name),
         uid=source.metadata.uid,
-        resource=JOBS,
+        gvr=JOBS,
         created_at=fields.timestamp(source.metadata.creation_timestamp),
         min_member=max(1, min(source.spec.parallelism, left)),
         finished=left <= 0,
@@ -72,7 +72,7 @@ def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> De
     said = Declaration(
         key=_key(source, each),
         uid=source.metadata.uid,
-        resource=JOB_SETS,
+        gvr=JOB_SETS,
         created_at=fields.timestamp(source.metadata.creation_timestamp),
         min_member=max(1, each.replicas * _at_once(job)),
         completions=each.replicas * _completions(job),

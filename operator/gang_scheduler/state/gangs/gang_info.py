@@ -284,7 +284,7 @@ class Record:
             return by_members(self.key, self.members.values())
         return min(
             self.said.values(),
-            key=lambda each: (each.resource or ("",), -each.created_at, each.uid),
+            key=lambda each: (each.gvr or ("",), -each.created_at, each.uid),
             default=None,
         )
 
@@ -367,7 +367,7 @@ class Record:
             if not kind:
                 return None
             return Problem(Reason.POD_GROUP_NOT_FOUND, f'{kind} "{self.key}" does not exist')
-        groups = sorted({each.resource.group for each in self.said.values() if each.resource})
+        groups = sorted({each.gvr.group for each in self.said.values() if each.gvr})
         if len(groups) > 1:
             where = " and ".join(groups)
             twice = f'PodGroup "{self.key}" exists twice, in {where}: delete one'

@@ -8,11 +8,11 @@ from gang_scheduler.api.kinds import (
     CSI_DRIVERS,
     CSI_NODES,
     CSI_STORAGE_CAPACITIES,
+    GVR,
     PERSISTENT_VOLUME_CLAIMS,
     PERSISTENT_VOLUMES,
     STORAGE_CLASSES,
     VOLUME_ATTACHMENTS,
-    Resource,
 )
 from gang_scheduler.decode.volume_objects import (
     Capacity,
@@ -87,7 +87,7 @@ class VolumeShelves:
         self.drivers: Shelf[CsiDriver] = Shelf()
         self.capacities: Shelf[Capacity] = Shelf()
         self.attachments: Shelf[VolumeAttachment] = Shelf()
-        self._kinds: Mapping[Resource, Shelf[Any]] = {
+        self._kinds: Mapping[GVR, Shelf[Any]] = {
             PERSISTENT_VOLUME_CLAIMS: self.claims,
             PERSISTENT_VOLUMES: self.volumes,
             STORAGE_CLASSES: self.classes,
@@ -100,19 +100,19 @@ class VolumeShelves:
         self._handles: dict[tuple[str, str], set[str]] = {}
         self._counting: Counter[str] = Counter()
 
-    def uids(self, resource: Resource) -> Collection[str]:
+    def uids(self, gvr: GVR) -> Collection[str]:
         """Return the uids of all objects of a kind."""
-        return self._kinds[resource].uids
+        return self._kinds[gvr].uids
 
-    def put(self, resource: Resource, found: VolumeObject) -> VolumeObject | None:
+    def put(self, gvr: GVR, found: VolumeObject) -> VolumeObject | None:
         """Add or replace an object; return what had its name before."""
-        before: VolumeObject | None = self._kinds[resource].put(found)
+        before: VolumeObject | None = self._kinds[gvr].put(found)
         self._moved(before, found)
         return before
 
-    def take(self, resource: Resource, uid: str) -> VolumeObject | None:
+    def take(self, gvr: GVR, uid: str) -> VolumeObject | None:
         """Forget an object; return what it was."""
-        before: VolumeObject | None = self._kinds[resource].take(uid)
+        before: VolumeObject | None = self._kinds[gvr].take(uid)
         self._moved(before, None)
         return before
 

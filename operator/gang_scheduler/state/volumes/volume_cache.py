@@ -5,7 +5,7 @@ Plain synchronous code, a part of the cache.
 
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from gang_scheduler.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, Resource
+from gang_scheduler.api.kinds import GVR, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from gang_scheduler.decode.volume_objects import Claim, PersistentVolume, StorageClass, VolumeObject
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.pods import Pod
@@ -60,19 +60,19 @@ class VolumeBook:
         """Whether any pod names volumes."""
         return bool(self._users)
 
-    def uids(self, resource: Resource) -> Collection[str]:
+    def uids(self, gvr: GVR) -> Collection[str]:
         """Return the uids of all objects of a kind."""
-        return self._shelves.uids(resource)
+        return self._shelves.uids(gvr)
 
-    def seen(self, resource: Resource, found: VolumeObject) -> bool:
+    def seen(self, gvr: GVR, found: VolumeObject) -> bool:
         """Take in an object; tell whether that can matter to any pod."""
         counted = self._shelves.counted_drivers
-        return self._changed(resource, self._shelves.put(resource, found), found, counted)
+        return self._changed(gvr, self._shelves.put(gvr, found), found, counted)
 
-    def gone(self, resource: Resource, uid: str) -> bool:
+    def gone(self, gvr: GVR, uid: str) -> bool:
         """Forget an object; tell whether that can matter to any pod."""
         counted = self._shelves.counted_drivers
-        return self._changed(resource, self._shelves.take(resource, uid), None, counted)
+        return self._changed(gvr, self._shelves.take(gvr, uid), None, counted)
 
     def pod_gone(self, uid: str) -> None:
         """Forget a pod. Of one that names no volumes, this costs a look."""
@@ -185,14 +185,14 @@ class VolumeBook:
 
     def _changed(
         self,
-        resource: Resource,
+        gvr: GVR,
         before: VolumeObject | None,
         after: VolumeObject | None,
         counted: frozenset[str],
     ) -> bool:
         """Note what a change means; tell whether it can matter to any pod."""
         self._state = None
-        for target in _targets(resource, before, after):
+        for target in _targets(gvr, before, after):
             if isinstance(after, Claim | PersistentVolume):
                 self._promises.shown(target, after.version)
             if after is None or (before is not None and before.uid != after.uid):
@@ -221,11 +221,9 @@ class VolumeBook:
                     yield from self._users.of(key)
 
 
-def _targets(
-    resource: Resource, before: VolumeObject | None, after: VolumeObject | None
-) -> set[Target]:
+def _targets(gvr: GVR, before: VolumeObject | None, after: VolumeObject | None) -> set[Target]:
     """Return what could have been promised to an object."""
     keys = {each.key for each in (before, after) if each is not None}
-    if resource == PERSISTENT_VOLUME_CLAIMS:
+    if gvr == PERSISTENT_VOLUME_CLAIMS:
         return {claim_target(key) for key in keys}
-    return {volume_target(key) for key in keys} if resource == PERSISTENT_VOLUMES else set()
+    return {volume_target(key) for key in keys} if gvr == PERSISTENT_VOLUMES else set()

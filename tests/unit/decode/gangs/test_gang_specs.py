@@ -32,7 +32,7 @@ def test_a_pod_group_is_read() -> None:
     expected = Declaration(
         key=gang_key("a"),
         uid="uid-a",
-        resource=POD_GROUPS,
+        gvr=POD_GROUPS,
         generation=3,
         created_at=1767323045,
         min_member=4,
@@ -46,7 +46,7 @@ def test_the_api_group_tells_two_pod_groups_of_one_name_apart() -> None:
     theirs = gang_specs.pod_group(pod_group_body(api_version="scheduling.x-k8s.io/v1alpha1"))
 
     assert ours.key == theirs.key
-    assert (POD_GROUPS, SCHED_PLUGINS_POD_GROUPS) == (ours.resource, theirs.resource)
+    assert (POD_GROUPS, SCHED_PLUGINS_POD_GROUPS) == (ours.gvr, theirs.gvr)
 
 
 @pytest.mark.parametrize(

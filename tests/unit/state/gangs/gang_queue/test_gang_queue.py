@@ -106,7 +106,7 @@ def test_a_gang_whose_pod_group_does_not_exist_says_so() -> None:
 
 def test_a_gang_with_two_pod_groups_says_so() -> None:
     gangs = gangs_of(1)
-    describe(gangs, declaration("a", resource=SCHED_PLUGINS_POD_GROUPS, uid="other"))
+    describe(gangs, declaration("a", gvr=SCHED_PLUGINS_POD_GROUPS, uid="other"))
 
     expected = Problem(
         Reason.INVALID_SPEC,
