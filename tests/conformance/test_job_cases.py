@@ -104,8 +104,8 @@ def test_multiples(row: Case) -> None:
 
 
 def indexed(name: str, index: str | None) -> Pod:
-    said = {} if index is None else {annotations.NETWORK_TOPOLOGY_INDEX: index}
-    return pod_decode.pod(api_objects.pod_body(name, metadata={"annotations": said}))
+    spec = {} if index is None else {annotations.NETWORK_TOPOLOGY_INDEX: index}
+    return pod_decode.pod(api_objects.pod_body(name, metadata={"annotations": spec}))
 
 
 @pytest.mark.parametrize("row", rows("podIndex"))
@@ -133,10 +133,10 @@ def test_occupied_by(row: Case) -> None:
     owners = [{"kind": "X", "name": each, "uid": each} for each in row["ownerRefs"]]
     metadata = {"namespace": row["namespace"], "ownerReferences": owners}
     member = pod_decode.pod(api_objects.pod_body("p", metadata=metadata))
-    said = builders.declaration("a")
-    record = Record(said.key, {member.uid: member}, {said.uid: said})
+    spec = builders.gang_spec("a")
+    record = Record(spec.key, {member.uid: member}, {spec.uid: spec})
 
-    found = status_of(record, said, View({}, now=0))["occupiedBy"]
+    found = status_of(record, spec, View({}, now=0))["occupiedBy"]
 
     # An empty one is absent: null removes it from what is written already.
     assert (row["occupiedBy"] or None) == found
@@ -151,12 +151,12 @@ def record_of(row: Case) -> Record:
     """Return a gang whose pods are as a row says; one that was scheduled has nodes."""
     phase = row.get("podNextPhase") or row.get("podPhase") or "Running"
     waits = row["previous"] == "Pending" and phase == "Pending"
-    said = builders.declaration("a", row["minMember"])
+    spec = builders.gang_spec("a", row["minMember"])
     pods = [
         builders.pod(f"a-{i}", gang="a", node="" if waits else "n", phase=phase)
         for i in range(row["pods"])
     ]
-    return Record(said.key, {pod.uid: pod for pod in pods}, {said.uid: said})
+    return Record(spec.key, {pod.uid: pod for pod in pods}, {spec.uid: spec})
 
 
 def test_every_kind_of_case_is_judged_or_listed() -> None:

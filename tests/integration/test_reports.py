@@ -32,8 +32,8 @@ class Desk:
         self.now = 1000.0
         self.api = FakeApi()
         cache = Cache([builders.SCHEDULER])
-        said = builders.declaration("a")
-        cache.described("scheduling.sigs.k8s.io", said.uid, [said])
+        spec = builders.gang_spec("a")
+        cache.described("scheduling.sigs.k8s.io", spec.uid, [spec])
         self.events = parts.events(self.api, lambda: self.now)
         self.reports = parts.reports(cache, self.events)
 

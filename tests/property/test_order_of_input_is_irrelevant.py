@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gang_scheduler.api.kinds import POD_GROUPS
-from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
@@ -34,8 +34,7 @@ def plan_of_cache(world: World, order: list[int]) -> Plan:
     cache = Cache([SCHEDULER], lambda: None)
     waiting = [pod for each in world.gangs for pod in each.pending]
     declared = [
-        Declaration(each.key, each.uid, POD_GROUPS, min_member=each.min_member)
-        for each in world.gangs
+        GangSpec(each.key, each.uid, POD_GROUPS, min_member=each.min_member) for each in world.gangs
     ]
     seen: list[Callable[[], None]] = [
         *(partial(cache.node_seen, each) for each in world.nodes),

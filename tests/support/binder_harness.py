@@ -223,8 +223,8 @@ class BinderHarness:
             node = node_decode.node(body)
             self.cache.node_gone(node.name, node.uid) if gone else self.cache.node_seen(node)
         elif gvr == POD_GROUPS:
-            said = gang_specs.pod_group(body)
-            self.cache.described(POD_GROUPS.group, said.uid, [said])
+            spec = gang_specs.pod_group(body)
+            self.cache.described(POD_GROUPS.group, spec.uid, [spec])
         elif gvr in volume_decode.READERS:
             self._see_storage(gvr, body, gone=gone)
 

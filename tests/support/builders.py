@@ -11,7 +11,7 @@ import numpy as np
 
 from gang_scheduler.api.kinds import GVR, POD_GROUPS
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
-from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import (
     Gang,
@@ -174,7 +174,7 @@ def gang_key(name: str, namespace: str = NAMESPACE) -> GangKey:
     return GangKey("PodGroup", namespace, name)
 
 
-def declaration(
+def gang_spec(
     name: str = "a",
     min_member: int = 1,
     *,
@@ -186,9 +186,9 @@ def declaration(
     was_scheduled: bool = False,
     min_resources: tuple[tuple[str, int], ...] = (),
     **options: Any,
-) -> Declaration:
+) -> GangSpec:
     """Return what a PodGroup says. `options` are fields of GangOptions."""
-    return Declaration(
+    return GangSpec(
         key=gang_key(name, namespace),
         uid=uid or f"uid-{name}",
         gvr=gvr,

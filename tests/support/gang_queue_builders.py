@@ -1,23 +1,23 @@
 """Gangs of the PodGroup `a`, for the tests of who is in a gang and of when it is tried."""
 
-from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.gangs import Gang, GangKey
 from gang_scheduler.state.gangs.gang_queue import Gangs
-from support.builders import SCHEDULER, declaration, gang_key, pod
+from support.builders import SCHEDULER, gang_key, gang_spec, pod
 
 KEY = gang_key("a")
 ALONE = GangKey("Pod", "default", "alone")
 NOW = 1000
 
 
-def describe(gangs: Gangs, said: Declaration) -> None:
-    assert said.gvr is not None
-    gangs.described(said.gvr.group, said.uid, [said])
+def describe(gangs: Gangs, spec: GangSpec) -> None:
+    assert spec.gvr is not None
+    gangs.described(spec.gvr.group, spec.uid, [spec])
 
 
 def gangs_of(members: int, min_member: int = 1) -> Gangs:
     gangs = Gangs([SCHEDULER])
-    describe(gangs, declaration("a", min_member))
+    describe(gangs, gang_spec("a", min_member))
     for i in range(members):
         gangs.member_seen(KEY, pod(f"a-{i}", gang="a"))
     return gangs

@@ -137,7 +137,7 @@ class LargeCluster:
     def _declare(
         self, gang: str, gathering: Gathering | None = None, mates: Sequence[GangName] = ()
     ) -> None:
-        said = replace(builders.declaration(gang, SIZE, groups=mates), gathering=gathering)
+        said = replace(builders.gang_spec(gang, SIZE, groups=mates), gathering=gathering)
         self.cache.described(POD_GROUPS.group, said.uid, [said])
 
     def _member(

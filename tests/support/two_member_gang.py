@@ -5,14 +5,14 @@ from collections.abc import Callable
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.state.cache import Cache
-from support.builders import SCHEDULER, declaration, gang_key, node
+from support.builders import SCHEDULER, gang_key, gang_spec, node
 
 
 def new_cache(on_change: Callable[[], None] = lambda: None) -> Cache:
     """Return a cache that has seen the node `n1` and the PodGroup `a`, and no pods."""
     cache = Cache([SCHEDULER], on_change)
     cache.node_seen(node("n1", cpu=8, memory=0))
-    cache.described(POD_GROUPS.group, "uid-a", [declaration("a", 2)])
+    cache.described(POD_GROUPS.group, "uid-a", [gang_spec("a", 2)])
     return cache
 
 

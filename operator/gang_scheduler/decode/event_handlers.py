@@ -36,7 +36,7 @@ from gang_scheduler.decode import (
 )
 from gang_scheduler.decode import volumes as volume_decode
 from gang_scheduler.decode.gangs import gang_specs, membership, workloads
-from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.resource_versions import Versions
 from gang_scheduler.decode.sink import Sink
@@ -275,7 +275,7 @@ class Intake:
 
         self._take(kind, event, seen, gone, _keep if gvr in LIMITING else None)
 
-    def _pod_group(self, source: str, event: Object, read: Callable[[Object], Declaration]) -> None:
+    def _pod_group(self, source: str, event: Object, read: Callable[[Object], GangSpec]) -> None:
         def left_out(obj: Object, why: InvalidField) -> None:
             self._describe(obj, (unreadable.pod_group(obj, source, why),))
 
@@ -284,7 +284,7 @@ class Intake:
 
         self._take("PodGroup", event, seen, self._undescribed, left_out)
 
-    def _describe(self, obj: Object, declared: Iterable[Declaration]) -> None:
+    def _describe(self, obj: Object, declared: Iterable[GangSpec]) -> None:
         self._sink.described(_group(obj), obj["metadata"]["uid"], declared)
 
     def _job_set_seen(self, obj: Object) -> None:

@@ -5,7 +5,7 @@ from typing import Protocol
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode.budgets import DeclaredBudget
-from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.namespaces import DeclaredNamespace
 from gang_scheduler.decode.topologies import DeclaredTopology
 from gang_scheduler.decode.volume_objects import VolumeObject
@@ -32,7 +32,7 @@ class Sink(Protocol):
     def node_gone(self, name: str, uid: str = "") -> None:
         """Forget a node; with a uid, only if it is still this one."""
 
-    def described(self, api_group: str, uid: str, declared: Iterable[Declaration]) -> None:
+    def described(self, api_group: str, uid: str, declared: Iterable[GangSpec]) -> None:
         """Take in what an object says of gangs."""
 
     def undescribed(self, api_group: str, uid: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.gangs import membership
-from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.model.gangs import GangKey, Problem, Reason
 from gang_scheduler.model.pods import Pod, PodPhase
@@ -65,7 +65,7 @@ def pod(obj: Object, known: Pod | None) -> Pod | None:
     )
 
 
-def pod_group(obj: Object, source: str, why: InvalidField) -> Declaration:
+def pod_group(obj: Object, source: str, why: InvalidField) -> GangSpec:
     """Return what a PodGroup says that cannot be read: that its gang waits, and why."""
     found = identity(obj)
     group, _, version = _text(obj.get("apiVersion")).partition("/")
@@ -73,15 +73,15 @@ def pod_group(obj: Object, source: str, why: InvalidField) -> Declaration:
     return _declared(key, found, GVR(group, version, "podgroups"), why)
 
 
-def job(obj: Object, gvr: GVR, why: InvalidField) -> Declaration:
+def job(obj: Object, gvr: GVR, why: InvalidField) -> GangSpec:
     """Return what a Job says that cannot be read, if it is a gang: that this waits, and why."""
     found = identity(obj)
     return _declared(GangKey(membership.JOB.name, found.namespace, found.name), found, gvr, why)
 
 
-def _declared(key: GangKey, found: Identity, gvr: GVR, why: InvalidField) -> Declaration:
+def _declared(key: GangKey, found: Identity, gvr: GVR, why: InvalidField) -> GangSpec:
     problem = Problem(Reason.INVALID_SPEC, str(why))
-    return Declaration(key=key, uid=found.uid, gvr=gvr, problem=problem)
+    return GangSpec(key=key, uid=found.uid, gvr=gvr, problem=problem)
 
 
 def _object(value: object) -> Object:

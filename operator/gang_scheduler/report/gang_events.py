@@ -160,14 +160,14 @@ class Reports:
     def _object(self, key: GangKey, pod: Pod) -> About:
         """Return the PodGroup, or this pod of a gang without one."""
         record = self._cache.gangs.records.get(key)
-        declaration = record.declaration if record else None
-        if declaration is not None and declaration.gvr is not None:
-            gvr = declaration.gvr
+        gang_spec = record.spec if record else None
+        if gang_spec is not None and gang_spec.gvr is not None:
+            gvr = gang_spec.gvr
             _, namespace, name = key
             kind = membership.BY_NAME[key.source].object_kind
             owner = name.partition("/")[0]  # A JobSet's gang is called after its job, too.
             version = f"{gvr.group}/{gvr.version}"
-            return About(version, kind, namespace, owner, declaration.uid)
+            return About(version, kind, namespace, owner, gang_spec.uid)
         return About("v1", "Pod", pod.namespace, pod.name, pod.uid)
 
 

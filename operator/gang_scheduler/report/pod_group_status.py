@@ -8,7 +8,7 @@ from typing import Any
 from gang_scheduler.api import conditions
 from gang_scheduler.api.conditions import Finding
 from gang_scheduler.apply import disruption_target
-from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Refused
@@ -38,7 +38,7 @@ class View:
     room_lost: str = ""
 
 
-def status_of(record: Record, declaration: Declaration, view: View) -> dict[str, Any]:
+def status_of(record: Record, gang_spec: GangSpec, view: View) -> dict[str, Any]:
     """Return the status; null removes a key in a merge patch."""
     counts = counts_of(record)
     present = view.written.get("conditions") or []
@@ -59,11 +59,11 @@ def status_of(record: Record, declaration: Declaration, view: View) -> dict[str,
         "domain": str(view.domain) if view.domain else None,
         "occupiedBy": _owners(record) or None,
         "scheduleStartTime": _start_time(record, view.written),
-        "conditions": conditions.merged(present, findings, declaration.generation, view.now),
+        "conditions": conditions.merged(present, findings, gang_spec.generation, view.now),
     }
 
 
-def native_status_of(record: Record, declaration: Declaration, view: View) -> dict[str, Any]:
+def native_status_of(record: Record, gang_spec: GangSpec, view: View) -> dict[str, Any]:
     """Return the status of a PodGroup of scheduling.k8s.io, as kube-scheduler writes it.
 
     One condition. Once true it stays true, whatever becomes of the members.
@@ -72,7 +72,7 @@ def native_status_of(record: Record, declaration: Declaration, view: View) -> di
     present = view.written.get("conditions") or []
     refusal = record.refusal
     findings = []
-    if not record.whole_once and not declaration.was_scheduled and refusal is not None:
+    if not record.whole_once and not gang_spec.was_scheduled and refusal is not None:
         findings = [
             Finding(INITIALLY, status=False, reason="Unschedulable", message=describe(refusal))
         ]
@@ -91,7 +91,7 @@ def native_status_of(record: Record, declaration: Declaration, view: View) -> di
         record, counts
     ):
         findings.append(Finding(disruption_target.TYPE, status=False, reason="Scheduled"))
-    return {"conditions": conditions.merged(present, findings, declaration.generation, view.now)}
+    return {"conditions": conditions.merged(present, findings, gang_spec.generation, view.now)}
 
 
 def joined(problems: Iterable[Problem]) -> dict[Reason, str]:

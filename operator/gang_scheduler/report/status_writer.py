@@ -24,7 +24,7 @@ from gang_scheduler.api.kinds import (
 from gang_scheduler.apply.lost_nominations import Losses
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
-from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import GangKey, Reason
 from gang_scheduler.model.plan import Refused
@@ -151,7 +151,7 @@ class StatusWriter:
         record = self._cache.gangs.records.get(key)
         if record is None:
             return
-        uid = record.declaration.uid if record.declaration else ""
+        uid = record.spec.uid if record.spec else ""
         told = self._told.get(key)
         if told is None or told.uid != uid:
             told = self._told[key] = _Told(uid)
@@ -175,30 +175,30 @@ class StatusWriter:
         return now < until
 
     def _gang_write(self, record: Record, told: _Told, now: int) -> Iterator[Write]:
-        declaration = record.declaration
-        gvr = declaration.gvr if declaration else None
-        if declaration is None or gvr is None or gvr.group not in STATUSES:
+        gang_spec = record.spec
+        gvr = gang_spec.gvr if gang_spec else None
+        if gang_spec is None or gvr is None or gvr.group not in STATUSES:
             return
-        told_by_others = declaration.status and not (record.members or told.status)
+        told_by_others = gang_spec.status and not (record.members or told.status)
         if told_by_others and self._cache.strangers.are_in(record.key):
             return  # Of two installations each tells of its own.
         view = View(
-            written=told.status or declaration.status,
+            written=told.status or gang_spec.status,
             now=now,
             deadline=self._cache.gangs.deadline(record),
             domain=self._cache.domain_of(nodes_of(record), record.asks),
             room_lost=self._losses.cause(record.key),
         )
-        status = STATUSES[gvr.group](record, declaration, view)
-        if self._is_news(gvr, declaration, told, status):
+        status = STATUSES[gvr.group](record, gang_spec, view)
+        if self._is_news(gvr, gang_spec, told, status):
             yield lambda: self._write_status(gvr, record.key, status)
         told.status = status
 
     def _is_news(
-        self, gvr: GVR, declaration: Declaration, told: _Told, status: Mapping[str, Any]
+        self, gvr: GVR, gang_spec: GangSpec, told: _Told, status: Mapping[str, Any]
     ) -> bool:
         """Tell whether a status says more than what was sent or is there."""
-        present = declaration.status
+        present = gang_spec.status
         if gvr in self._without_status:
             # There every write moves the generation: repeating that would never end.
             return _undated(status) not in (_undated(told.status), _undated(present))

@@ -10,9 +10,9 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import budgets, fields, namespaces, nodes
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.decode.fields import amounts
-from gang_scheduler.decode.gangs import gang_specs as declarations
+from gang_scheduler.decode.gangs import gang_specs
 from gang_scheduler.decode.gangs import workloads as owners
-from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.namespaces import DeclaredNamespace
 from gang_scheduler.decode.pods import pod
 from gang_scheduler.decode.topologies import DeclaredTopology
@@ -39,7 +39,7 @@ class Described:
 
     api_group: str
     uid: str
-    declarations: tuple[Declaration, ...]
+    gang_specs: tuple[GangSpec, ...]
     pods: JobPods | None = None
 
 
@@ -238,16 +238,16 @@ class _PodGroup(Wire, frozen=True):
 
 def _pod_group(body: Mapping[str, Any]) -> Described:
     amounts(fields.read(body, _PodGroup).spec.min_resources, "spec.minResources")
-    return _described(body, (declarations.pod_group(body),))
+    return _described(body, (gang_specs.pod_group(body),))
 
 
-def _native(body: Mapping[str, Any]) -> Declaration:
+def _native(body: Mapping[str, Any]) -> GangSpec:
     fields.read(body, NativePodGroup)  # A wrong type is unreadable input, not a problem.
-    return declarations.native_pod_group(body)
+    return gang_specs.native_pod_group(body)
 
 
 def _described(
-    body: Mapping[str, Any], declared: tuple[Declaration, ...], pods: JobPods | None = None
+    body: Mapping[str, Any], declared: tuple[GangSpec, ...], pods: JobPods | None = None
 ) -> Described:
     uid = body["metadata"]["uid"]
     return Described(kinds.group_of(body["apiVersion"]), uid, declared, pods)
@@ -262,8 +262,8 @@ def _aged(loaded: Loaded | None, body: Mapping[str, Any], created_at: float) -> 
     if defaults.creation_time(body) is not None:
         return loaded
     if isinstance(loaded, Described):
-        aged = (replace(each, created_at=created_at) for each in loaded.declarations)
-        return replace(loaded, declarations=tuple(aged))
+        aged = (replace(each, created_at=created_at) for each in loaded.gang_specs)
+        return replace(loaded, gang_specs=tuple(aged))
     return replace(loaded, created_at=created_at) if isinstance(loaded, Pod) else loaded
 
 

@@ -127,7 +127,7 @@ def _fill(cache: Cache, loaded: Iterable[Loaded]) -> None:
             case Pod():
                 cache.pod_seen(each)
             case Described():
-                cache.described(each.api_group, each.uid, each.declarations)
+                cache.described(each.api_group, each.uid, each.gang_specs)
                 cache.job_seen(each.uid, each.pods)
 
 

@@ -12,7 +12,7 @@ from gang_scheduler.decode import topologies
 from gang_scheduler.decode import volumes as volume_decode
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.decode.gangs import membership
-from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.namespaces import DeclaredNamespace
 from gang_scheduler.decode.topologies import DeclaredTopology
 from gang_scheduler.decode.volume_objects import VolumeObject
@@ -108,7 +108,7 @@ class Cache:
                 self.gangs.nominations_lost(lost)
                 self._on_change()
 
-    def described(self, api_group: str, uid: str, declared: Iterable[Declaration]) -> None:
+    def described(self, api_group: str, uid: str, declared: Iterable[GangSpec]) -> None:
         """Take in what an object says of gangs."""
         self.gangs.described(api_group, uid, declared)
         self._on_change()

@@ -71,7 +71,7 @@ def _cache(nodes: int, pods: Sequence[Pod]) -> Cache:
         cache.node_seen(node)
     for pod in (*_running(nodes), *pods):
         cache.pod_seen(pod)
-    said = replace(builders.declaration("a", len(pods)), gathering=_asked(len(pods)))
+    said = replace(builders.gang_spec("a", len(pods)), gathering=_asked(len(pods)))
     cache.described(POD_GROUPS.group, said.uid, [said])
     return cache
 

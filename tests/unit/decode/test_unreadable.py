@@ -32,8 +32,8 @@ class Harness:
 
     def problem_of(self, source: str, name: str) -> Problem | None:
         """Return what is wrong with a gang."""
-        declaration = self.cache.gangs.records[GangKey(source, "default", name)].declaration
-        return declaration.problem if declaration else None
+        gang_spec = self.cache.gangs.records[GangKey(source, "default", name)].spec
+        return gang_spec.problem if gang_spec else None
 
     def _broken(self, kind: str, _: Object, why: InvalidField) -> None:
         self.told.append(f"{kind}: {why}")

@@ -19,8 +19,8 @@ STRANGE = Problem(Reason.UNKNOWN_LAYER, 'layer "spineLayer" is unknown')
 
 
 def written(record: Record, view: View) -> dict[str, Any]:
-    assert record.declaration is not None
-    return status_of(record, record.declaration, view)
+    assert record.spec is not None
+    return status_of(record, record.spec, view)
 
 
 def condition(record: Record, present: list[dict[str, Any]] | None = None) -> dict[str, str] | None:
@@ -32,16 +32,16 @@ def condition(record: Record, present: list[dict[str, Any]] | None = None) -> di
 
 
 def record_of(*members: Pod, warnings: tuple[Problem, ...] | None = None) -> Record:
-    said = builders.declaration("a")
+    spec = builders.gang_spec("a")
     members_by_uid = {each.uid: each for each in members}
-    return Record(KEY, members_by_uid, {said.uid: said}, warnings=warnings)
+    return Record(KEY, members_by_uid, {spec.uid: spec}, warnings=warnings)
 
 
 def cache_of(*members: Pod, minimum: int = 1) -> Cache:
     cache = Cache([builders.SCHEDULER])
-    said = builders.declaration("a", minimum)
-    assert said.gvr is not None
-    cache.described(said.gvr.group, said.uid, [said])
+    spec = builders.gang_spec("a", minimum)
+    assert spec.gvr is not None
+    cache.described(spec.gvr.group, spec.uid, [spec])
     for each in members:
         cache.pod_seen(each)
     return cache
@@ -123,10 +123,10 @@ def test_what_is_no_longer_so_is_said_where_it_was_said() -> None:
 
 
 def test_before_the_first_try_what_was_said_stands() -> None:
-    said = {"type": "UnknownLayer", "status": "True", "reason": "UnknownLayer", "message": "it"}
+    spec = {"type": "UnknownLayer", "status": "True", "reason": "UnknownLayer", "message": "it"}
 
     expected = {"status": "True", "reason": "UnknownLayer", "message": "it"}
-    assert expected == condition(record_of(warnings=None), [said])
+    assert expected == condition(record_of(warnings=None), [spec])
 
 
 def test_the_same_condition_tells_of_a_layer_that_holds_a_gang_up() -> None:
@@ -158,9 +158,9 @@ def test_a_bound_gang_with_other_options_is_not_warned_any_more() -> None:
     cache = cache_of(builders.pod("a-0", gang="a", node="n1"))
     record = cache.gangs.records[KEY]
     found = []
-    for said in (builders.declaration("a", 2), builders.declaration("a", 2, strict=False)):
+    for spec in (builders.gang_spec("a", 2), builders.gang_spec("a", 2, strict=False)):
         decide(cache, Plan(warned=(Warned(builders.gang("a"), STRANGE),)))
-        cache.described("scheduling.sigs.k8s.io", said.uid, [said])
+        cache.described("scheduling.sigs.k8s.io", spec.uid, [spec])
         found.append(record.warnings)
 
     assert [(STRANGE,), ()] == found
@@ -198,10 +198,10 @@ def test_room_that_was_lost_is_told_with_its_cause() -> None:
 
 
 def test_when_the_gang_is_bound_all_of_that_is_over() -> None:
-    said = [{"type": each, "status": "True"} for each in ("Preempting", "Preempted", "RoomLost")]
+    spec = [{"type": each, "status": "True"} for each in ("Preempting", "Preempted", "RoomLost")]
     record = record_of(builders.pod("a-0", node="n1"))
 
-    found = of_preemption(record, View({"conditions": said}, now=7, room_lost="it"))
+    found = of_preemption(record, View({"conditions": spec}, now=7, room_lost="it"))
 
     assert dict.fromkeys(("Preempting", "Preempted", "RoomLost"), ("False", "Scheduled", "")) == (
         found
@@ -209,10 +209,10 @@ def test_when_the_gang_is_bound_all_of_that_is_over() -> None:
 
 
 def test_what_was_said_before_a_restart_stands_until_the_gang_is_tried() -> None:
-    said = {"type": "Preempting", "status": "True", "reason": "it", "message": "was so"}
+    spec = {"type": "Preempting", "status": "True", "reason": "it", "message": "was so"}
     record = record_of(builders.pod("a-0"))
 
-    found = of_preemption(record, View({"conditions": [said]}, now=7))
+    found = of_preemption(record, View({"conditions": [spec]}, now=7))
 
     assert {"Preempting": ("True", "it", "was so")} == found
 
@@ -229,9 +229,9 @@ def test_a_victim_says_who_took_its_members() -> None:
 def test_a_native_victim_says_so_in_the_condition_of_kubernetes() -> None:
     record = record_of(builders.pod("a-0"))
     record.preempted_by = "default/high"
-    assert record.declaration is not None
+    assert record.spec is not None
 
-    status = native_status_of(record, record.declaration, View({}, now=7))
+    status = native_status_of(record, record.spec, View({}, now=7))
 
     found = {each["type"]: each["status"] for each in status["conditions"]}
     assert {"DisruptionTarget": "True"} == found

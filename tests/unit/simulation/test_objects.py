@@ -44,7 +44,7 @@ def test_objects_keep_their_order_and_are_older_than_the_reading() -> None:
 
 def created_at(loaded: Loaded) -> float:
     if isinstance(loaded, Described):
-        return loaded.declarations[0].created_at
+        return loaded.gang_specs[0].created_at
     assert isinstance(loaded, Pod)
     return loaded.created_at
 

@@ -31,9 +31,9 @@ ROWS = [line.split() for line in TABLE.strip().splitlines()[1:]]
 
 def record(min_member: int, *, pods: int, phase: str, node: str) -> Record:
     key = builders.gang_key("a")
-    said = builders.declaration("a", min_member)
+    spec = builders.gang_spec("a", min_member)
     made = [builders.pod(f"a-{i}", gang="a", node=node, phase=phase) for i in range(pods)]
-    return Record(key, {pod.uid: pod for pod in made}, {said.uid: said})
+    return Record(key, {pod.uid: pod for pod in made}, {spec.uid: spec})
 
 
 @pytest.mark.parametrize("row", ROWS, ids=" ".join)

@@ -7,14 +7,14 @@ import pytest
 
 from gang_scheduler.api.kinds import NATIVE_POD_GROUPS
 from gang_scheduler.decode.budgets import DeclaredBudget
-from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.requirements import Operator, Requirement
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
-from support.builders import NAMESPACE, SCHEDULER, declaration, gang_key, node, pod
+from support.builders import NAMESPACE, SCHEDULER, gang_key, gang_spec, node, pod
 
 NOW = 1000
 DISABLED = {"scheduling.koordinator.sh/disable-preemptible": "true"}
@@ -33,8 +33,8 @@ def new_cache(rules: Rules = DEFAULT_RULES, *pods: Pod) -> Cache:
     return cache
 
 
-def told(cache: Cache, said: Declaration) -> None:
-    cache.described("group", said.uid, [said])
+def told(cache: Cache, spec: GangSpec) -> None:
+    cache.described("group", spec.uid, [spec])
 
 
 def bound_pods_of(cache: Cache, now: int = NOW) -> BoundPods:
@@ -129,7 +129,7 @@ def test_that_a_pod_has_started_counts_although_it_makes_no_pod_differ() -> None
 @pytest.mark.parametrize(("cap", "names"), [(100, []), (30, ["p"]), (0, ["p"])])
 def test_the_minimum_that_a_gang_asks_for_counts_up_to_a_cap(cap: int, names: list[str]) -> None:
     cache = new_cache(Rules(max_min_runtime_seconds=cap))
-    told(cache, declaration("a", 1, min_runtime_seconds=60))
+    told(cache, gang_spec("a", 1, min_runtime_seconds=60))
     cache.pod_seen(replace(running("p", gang="a"), started_at=NOW))
 
     assert names == evictable(cache, NOW + 50)
@@ -138,25 +138,25 @@ def test_the_minimum_that_a_gang_asks_for_counts_up_to_a_cap(cap: int, names: li
 def test_the_surplus_is_what_a_gang_can_lose_and_still_have_its_quorum() -> None:
     members = [running(f"a-{i}", gang="a") for i in range(4)]
     cache = new_cache(DEFAULT_RULES, *members, running("a-9", gang="a", deleting=True))
-    told(cache, declaration("a", 3))
+    told(cache, gang_spec("a", 3))
 
     assert {gang_key("a"): 1} == bound_pods_of(cache).surplus
 
 
-@pytest.mark.parametrize("said", [declaration("a", 2), declaration("a", 9), declaration("b")])
+@pytest.mark.parametrize("spec", [gang_spec("a", 2), gang_spec("a", 9), gang_spec("b")])
 def test_a_gang_has_no_surplus_at_its_quorum_under_it_or_when_nobody_describes_it(
-    said: Declaration,
+    spec: GangSpec,
 ) -> None:
     cache = new_cache(DEFAULT_RULES, running("a-0", gang="a"), running("a-1", gang="a"))
-    told(cache, said)
+    told(cache, spec)
 
     assert {} == bound_pods_of(cache).surplus
 
 
 def test_a_native_pod_group_that_is_disrupted_as_a_whole_has_no_surplus() -> None:
-    said = declaration("a", 1, gvr=NATIVE_POD_GROUPS[0])
+    spec = gang_spec("a", 1, gvr=NATIVE_POD_GROUPS[0])
     cache = new_cache(DEFAULT_RULES, running("a-0", gang="a"), running("a-1", gang="a"))
-    told(cache, replace(said, disrupted_whole=True))
+    told(cache, replace(spec, disrupted_whole=True))
 
     assert {} == bound_pods_of(cache).surplus
 

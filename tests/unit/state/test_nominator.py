@@ -9,7 +9,7 @@ from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Bind, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
-from support.builders import SCHEDULER, declaration, gang_key, node, pod
+from support.builders import SCHEDULER, gang_key, gang_spec, node, pod
 from support.gang_queue_builders import NOW
 
 WAITING = pod("a-0", gang="a", priority=3)
@@ -21,7 +21,7 @@ def new_cache(*pods: Pod) -> Cache:
     cache = Cache([SCHEDULER])
     for name in ("n1", "n2"):
         cache.node_seen(node(name))
-    cache.described(POD_GROUPS.group, "uid-a", [declaration("a", 2)])
+    cache.described(POD_GROUPS.group, "uid-a", [gang_spec("a", 2)])
     for each in pods:
         cache.pod_seen(each)
     return cache

@@ -11,7 +11,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES
 from gang_scheduler.state.terminating import PATIENCE_SECONDS, REPORTING_SECONDS, Leaving
-from support.builders import NAMESPACE, SCHEDULER, declaration, gang_key, node, pod
+from support.builders import NAMESPACE, SCHEDULER, gang_key, gang_spec, node, pod
 from support.gang_queue_builders import NOW
 
 RUNNING = [pod(f"a-{i}", gang="a", node="n1", phase="Running") for i in range(3)]
@@ -24,7 +24,7 @@ HANGS_AFTER = DEFAULT_RULES.victim_timeout_seconds + REPORTING_SECONDS
 def cache() -> Cache:
     made = Cache([SCHEDULER])
     made.node_seen(node("n1", cpu=100))
-    made.described(POD_GROUPS.group, "uid-a", [declaration("a", 1)])
+    made.described(POD_GROUPS.group, "uid-a", [gang_spec("a", 1)])
     for each in (*RUNNING, X):
         made.pod_seen(each)
     return made

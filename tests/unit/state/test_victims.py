@@ -6,7 +6,7 @@ import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.state.cache import Cache
-from support.builders import SCHEDULER, declaration, gang_key, node, pod
+from support.builders import SCHEDULER, gang_key, gang_spec, node, pod
 from support.gang_queue_builders import NOW
 
 SHARER = replace(pod("b-0", gang="b", priority=5, cpu=4), nominated="n1")
@@ -17,7 +17,7 @@ def new_cache(woken: list[int]) -> Cache:
     for name in ("n1", "n2"):
         cache.node_seen(node(name, cpu=4))
         cache.pod_seen(pod(f"on-{name}", node=name, cpu=4, phase="Running"))
-    cache.described(POD_GROUPS.group, "uid-b", [declaration("b", 1)])
+    cache.described(POD_GROUPS.group, "uid-b", [gang_spec("b", 1)])
     cache.pod_seen(SHARER)
     cache.victims.decided(["uid-on-n1", "uid-on-n2"])
     cache.snapshot(NOW)

@@ -22,7 +22,7 @@ DEFAULTS = GangOptions()
 
 
 @dataclass(frozen=True, slots=True)
-class Declaration:
+class GangSpec:
     """What is said of one gang. With a `problem` the gang waits, and only its key counts.
 
     `gvr` is the kind of the object that says it, None where members do. `apart`: every member
@@ -56,7 +56,7 @@ class Declaration:
     status: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
-def pod_group(body: Mapping[str, Any]) -> Declaration:
+def pod_group(body: Mapping[str, Any]) -> GangSpec:
     """Return what a PodGroup of scheduling.sigs.k8s.io or scheduling.x-k8s.io says."""
     seen = _seen(body, membership.POD_GROUP.name)
     try:
@@ -83,7 +83,7 @@ def pod_group(body: Mapping[str, Any]) -> Declaration:
     )
 
 
-def native_pod_group(body: Mapping[str, Any]) -> Declaration:
+def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
     """Return what a PodGroup of scheduling.k8s.io says, in any served version."""
     seen = _seen(body, membership.NATIVE.name)
     try:
@@ -110,14 +110,14 @@ def native_pod_group(body: Mapping[str, Any]) -> Declaration:
     )
 
 
-def by_members(key: GangKey, members: Iterable[Pod]) -> Declaration | None:
+def by_members(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
     """Return what the annotations of the oldest member that has valid ones say.
 
     Where none has, the oldest member's error is the gang's problem; None without members.
     """
     problem = None
     for pod in sorted(members, key=lambda each: (each.created_at, each.uid)):
-        seen = Declaration(key, pod.uid, created_at=pod.created_at)
+        seen = GangSpec(key, pod.uid, created_at=pod.created_at)
         try:
             said = replace(
                 seen,
@@ -132,24 +132,24 @@ def by_members(key: GangKey, members: Iterable[Pod]) -> Declaration | None:
     return problem
 
 
-def by_itself(key: GangKey, members: Iterable[Pod]) -> Declaration | None:
+def by_itself(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
     """Return what a pod without a gang asks for; None where it asks for nothing.
 
     One that has just been replaced under its name does not count any more.
     """
     for pod in members:
         if pod.living and annotations.NETWORK_TOPOLOGY_SPEC in pod.annotations:
-            return gathered(Declaration(key, pod.uid, created_at=pod.created_at), pod.annotations)
+            return gathered(GangSpec(key, pod.uid, created_at=pod.created_at), pod.annotations)
     return None
 
 
-def gathered(declaration: Declaration, present: Mapping[str, str]) -> Declaration:
+def gathered(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:
     """Add what annotations ask of the network, or what is wrong with them."""
     try:
         gathering = topology_requests.network_topology_spec(present)
     except InvalidField as error:
-        return replace(declaration, problem=_invalid(error))
-    return replace(declaration, gathering=gathering)
+        return replace(gang_spec, problem=_invalid(error))
+    return replace(gang_spec, gathering=gathering)
 
 
 def key_of(body: Mapping[str, Any], source: str) -> GangKey:
@@ -158,11 +158,11 @@ def key_of(body: Mapping[str, Any], source: str) -> GangKey:
     return GangKey(source, metadata.get("namespace", ""), metadata.get("name", ""))
 
 
-def _seen(body: Mapping[str, Any], source: str) -> Declaration:
+def _seen(body: Mapping[str, Any], source: str) -> GangSpec:
     metadata = body["metadata"]
     group, _, version = str(body.get("apiVersion", "")).partition("/")
     generation = metadata.get("generation")
-    return Declaration(
+    return GangSpec(
         key=key_of(body, source),
         uid=metadata.get("uid", ""),
         gvr=GVR(group, version, "podgroups"),
@@ -172,14 +172,14 @@ def _seen(body: Mapping[str, Any], source: str) -> Declaration:
     )
 
 
-def _checked(declaration: Declaration) -> Declaration:
+def _checked(gang_spec: GangSpec) -> GangSpec:
     """Add the problem of fields that are fine by themselves and not together."""
-    total = declaration.options.total
-    if total is not None and total < declaration.min_member:
+    total = gang_spec.options.total
+    if total is not None and total < gang_spec.min_member:
         where = fields.field(annotations.GANG_TOTAL_NUMBER)
-        least = f"must be at least minMember {declaration.min_member}"
-        return replace(declaration, problem=_invalid(InvalidField(where, total, least)))
-    return declaration
+        least = f"must be at least minMember {gang_spec.min_member}"
+        return replace(gang_spec, problem=_invalid(InvalidField(where, total, least)))
+    return gang_spec
 
 
 def _min_count(spec: NativePodGroupSpec) -> int:

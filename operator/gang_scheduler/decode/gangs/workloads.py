@@ -11,14 +11,14 @@ from gang_scheduler.api.kinds import JOB_SETS, JOBS
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
-from gang_scheduler.decode.gangs.gang_specs import Declaration, gathered
+from gang_scheduler.decode.gangs.gang_specs import GangSpec, gathered
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.refs import JobPods
 from gang_scheduler.wire.jobs import Job, JobSet, JobSetSpec, JobSpec, ReplicatedJob
 from gang_scheduler.wire.pods import PodTemplate
 
 
-def job(body: Mapping[str, Any]) -> tuple[Declaration, ...]:
+def job(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
     """Return the gang of a Job, if it is one. Raises InvalidField for what is no Job.
 
     The Job of a JobSet is a part of its replicatedJob's gang, and none by itself.
@@ -27,7 +27,7 @@ def job(body: Mapping[str, Any]) -> tuple[Declaration, ...]:
     if not _is_gang(source.spec.template) or _is_part(source.spec.template):
         return ()
     left = _completions(source.spec) - source.status.succeeded
-    said = Declaration(
+    spec = GangSpec(
         key=GangKey(membership.JOB.name, source.metadata.namespace, source.metadata.name),
         uid=source.metadata.uid,
         gvr=JOBS,
@@ -35,10 +35,10 @@ def job(body: Mapping[str, Any]) -> tuple[Declaration, ...]:
         min_member=max(1, min(source.spec.parallelism, left)),
         finished=left <= 0,
     )
-    return (gathered(said, source.spec.template.metadata.annotations),)
+    return (gathered(spec, source.spec.template.metadata.annotations),)
 
 
-def job_set(body: Mapping[str, Any]) -> tuple[Declaration, ...]:
+def job_set(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
     """Return a gang for each replicatedJob that asks for it, all of one group if they may be.
 
     Raises InvalidField for what is no JobSet.
@@ -67,9 +67,9 @@ def pods_of(body: Mapping[str, Any]) -> JobPods | None:
     return JobPods(_at_once(source.spec), max(0, min(source.spec.parallelism, left)))
 
 
-def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> Declaration:
+def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> GangSpec:
     job = each.template.spec
-    said = Declaration(
+    spec = GangSpec(
         key=_key(source, each),
         uid=source.metadata.uid,
         gvr=JOB_SETS,
@@ -78,7 +78,7 @@ def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> De
         completions=each.replicas * _completions(job),
         options=options,
     )
-    return gathered(said, job.template.metadata.annotations)
+    return gathered(spec, job.template.metadata.annotations)
 
 
 def _key(source: JobSet, each: ReplicatedJob) -> GangKey:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gang_scheduler.decode.gangs import gang_specs, membership, topology_requests
-from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.pods import podsets, rank
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
 from gang_scheduler.model.network.topology_request import Gathering
@@ -15,7 +15,7 @@ from gang_scheduler.state.gangs import plan_annotations
 
 SAME_ATTEMPT_SECONDS = 10
 """Members of one attempt are created together, in about this time."""
-NOBODY_SAID = Declaration(GangKey("", "", ""), "")
+NO_SPEC = GangSpec(GangKey("", "", ""), "")
 # Where members describe the gang, and how.
 BY_MEMBERS = {
     membership.ANNOTATION.name: gang_specs.by_members,
@@ -65,7 +65,7 @@ class Record:
 
     key: GangKey
     members: dict[str, Pod] = field(default_factory=dict)
-    said: dict[str, Declaration] = field(default_factory=dict)
+    specs: dict[str, GangSpec] = field(default_factory=dict)
     past: frozenset[str] = frozenset()
     whole_once: bool = False
     written: bool = True
@@ -90,8 +90,8 @@ class Record:
     _living: tuple[Pod, ...] | None = None
     _ranks_apart: bool | None = None
     _priorities: set[int] = field(default_factory=set)
-    _declaration: Declaration | None = None
-    _declared: bool = False
+    _spec: GangSpec | None = None
+    _spec_is_known: bool = False
 
     def take(self, pod: Pod) -> None:
         """Add or replace a member."""
@@ -104,27 +104,27 @@ class Record:
         self._members_changed()
         return self.members.pop(uid, None) is not None
 
-    def describe(self, declaration: Declaration) -> None:
+    def describe(self, gang_spec: GangSpec) -> None:
         """Add or replace what an object says of the gang."""
-        self.said[declaration.uid] = declaration
-        self._declared = False
+        self.specs[gang_spec.uid] = gang_spec
+        self._spec_is_known = False
 
     def undescribe(self, uid: str) -> bool:
         """Forget an object; tell whether it described the gang."""
-        self._declared = False
-        return self.said.pop(uid, None) is not None
+        self._spec_is_known = False
+        return self.specs.pop(uid, None) is not None
 
     @property
-    def declaration(self) -> Declaration | None:
+    def spec(self) -> GangSpec | None:
         """What describes the gang; of several objects, the youngest of the first API group."""
-        if not self._declared:
-            self._declaration, self._declared = self._find_declaration(), True
-        return self._declaration
+        if not self._spec_is_known:
+            self._spec, self._spec_is_known = self._find_spec(), True
+        return self._spec
 
     @property
     def min_member(self) -> int:
         """The quorum as described; 1 for a gang that nobody described."""
-        return (self.declaration or NOBODY_SAID).min_member
+        return (self.spec or NO_SPEC).min_member
 
     @property
     def asks(self) -> Gathering | None:
@@ -136,29 +136,29 @@ class Record:
     @property
     def gathering(self) -> Gathering | None:
         """What the gang as a whole asks of the network."""
-        return (self.declaration or NOBODY_SAID).gathering
+        return (self.spec or NO_SPEC).gathering
 
     @property
     def min_runtime_seconds(self) -> int:
         """How long the gang asks to run before it is evicted; 0 for one that does not."""
-        return (self.declaration or NOBODY_SAID).options.min_runtime_seconds
+        return (self.spec or NO_SPEC).options.min_runtime_seconds
 
     @property
     def priority(self) -> int:
         """The gang's own, or the lowest of its living members'."""
-        own = (self.declaration or NOBODY_SAID).priority
+        own = (self.spec or NO_SPEC).priority
         return min((pod.priority for pod in self.living()), default=0) if own is None else own
 
     @property
     def may_rank_apart(self) -> bool:
         """It has a priority of its own, or members of several: cheap, and sure where False."""
-        own = any(each.priority is not None for each in self.said.values())
+        own = any(each.priority is not None for each in self.specs.values())
         return own or len(self._priorities) > 1
 
     @property
     def ranks_apart(self) -> bool:
         """Some living member has another priority than the gang."""
-        if not self._declared or self._ranks_apart is None:
+        if not self._spec_is_known or self._ranks_apart is None:
             priority = self.priority
             self._ranks_apart = any(pod.priority != priority for pod in self.living())
         return self._ranks_apart
@@ -166,7 +166,7 @@ class Record:
     @property
     def empty(self) -> bool:
         """Nothing is known of the gang any more."""
-        return not self.members and not self.said
+        return not self.members and not self.specs
 
     def living(self) -> Iterator[Pod]:
         """Return the members that count: not ended, not being deleted, not gated."""
@@ -183,11 +183,11 @@ class Record:
 
     def surplus_of(self, bound: int) -> int:
         """Return how many of these bound members the gang can lose and still be whole."""
-        said = self.declaration
+        spec = self.spec
         # Of a gang that nobody describes nobody knows what it can do without.
-        if said is None or said.problem is not None or said.disrupted_whole:
+        if spec is None or spec.problem is not None or spec.disrupted_whole:
             return 0
-        return max(0, bound - self._needed(said))
+        return max(0, bound - self._needed(spec))
 
     def taken_from(self, by: str) -> None:
         """Note who takes members of the gang."""
@@ -205,7 +205,7 @@ class Record:
         bound = sum(1 for pod in living if pod.node)
         if living and not bound:
             self._begin_attempt()
-        needed = self._needed(self.declaration or NOBODY_SAID)
+        needed = self._needed(self.spec or NO_SPEC)
         if len(living) < needed:
             self.quorum_since = None
         elif self.quorum_since is None:
@@ -225,22 +225,22 @@ class Record:
         """
         living = self._all_living()
         pending = [pod for pod in living if not pod.node and pod.scheduler in schedulers]
-        said = self.declaration or NOBODY_SAID
+        spec = self.spec or NO_SPEC
         oldest = min(living, key=lambda pod: (pod.created_at, pod.uid), default=None)
         return Gang(
             key=self.key,
-            uid=said.uid or (oldest.uid if oldest else ""),
-            created_at=said.created_at if said.uid or not oldest else oldest.created_at,
+            uid=spec.uid or (oldest.uid if oldest else ""),
+            created_at=spec.created_at if spec.uid or not oldest else oldest.created_at,
             priority=self.priority,
-            min_member=self._needed(said),
+            min_member=self._needed(spec),
             pending=tuple(sorted(pending, key=rank_key)),
             bound=sum(1 for pod in living if pod.node),
             satisfied=self.whole_once,
             rest=self._is_rest(living),
-            apart=said.apart,
-            strict=said.options.strict,
-            match_policy=said.options.match_policy,
-            min_resources=said.min_resources,
+            apart=spec.apart,
+            strict=spec.options.strict,
+            match_policy=spec.options.match_policy,
+            min_resources=spec.min_resources,
             mates=self.bound() if gathers or any(pod.podset for pod in living) else (),
             problem=self._problem() or self._problem_of(pending),
         )
@@ -261,7 +261,7 @@ class Record:
         confirmed += sum(1 for pod in living if pod.node and not pod.assumed)
         if not bound:
             self.whole_once = False
-        elif confirmed >= needed and self.declaration and not self.declaration.problem:
+        elif confirmed >= needed and self.spec and not self.spec.problem:
             self.whole_once, self.written = True, False
         elif self.written:
             self._read(living)
@@ -271,43 +271,43 @@ class Record:
     def _members_changed(self) -> None:
         """Let what follows from the members be worked out anew."""
         self._living = self.standing = self._ranks_apart = None
-        self._declared = False
+        self._spec_is_known = False
 
     def _all_living(self) -> tuple[Pod, ...]:
         if self._living is None:
             self._living = tuple(pod for pod in self.members.values() if pod.living)
         return self._living
 
-    def _find_declaration(self) -> Declaration | None:
+    def _find_spec(self) -> GangSpec | None:
         by_members = BY_MEMBERS.get(self.key.source)
         if by_members is not None:
             return by_members(self.key, self.members.values())
         return min(
-            self.said.values(),
+            self.specs.values(),
             key=lambda each: (each.gvr or ("",), -each.created_at, each.uid),
             default=None,
         )
 
-    def _needed(self, said: Declaration) -> int:
+    def _needed(self, spec: GangSpec) -> int:
         """Return the quorum less what has succeeded and will not be run again."""
-        if said.completions is not None:
-            return max(1, min(said.min_member, said.completions - self._succeeded(said)))
+        if spec.completions is not None:
+            return max(1, min(spec.min_member, spec.completions - self._succeeded(spec)))
         # The own status of a Job that is a gang has counted them already.
         spared = 0 if self.key.source == membership.JOB.name else self.spared
-        return max(1, said.min_member - spared)
+        return max(1, spec.min_member - spared)
 
     def succeeded_wholly(self) -> bool:
         """Tell whether nothing more of the gang is to be run."""
-        said = self.declaration
-        if said is None:
+        spec = self.spec
+        if spec is None:
             return False
         if self.key.source == membership.JOB.name:
-            return said.finished
-        return self._succeeded(said) >= (said.completions or said.min_member)
+            return spec.finished
+        return self._succeeded(spec) >= (spec.completions or spec.min_member)
 
-    def _succeeded(self, said: Declaration) -> int:
+    def _succeeded(self, spec: GangSpec) -> int:
         # Pods of an earlier object of this name may still be there.
-        oldest = said.created_at if said.completions is not None else 0
+        oldest = spec.created_at if spec.completions is not None else 0
         return self._succeeded_since(oldest)
 
     def _succeeded_with(self, living: Sequence[Pod]) -> int:
@@ -327,7 +327,7 @@ class Record:
             self.whole_once = True
         elif progress is plan_annotations.Progress.UNFINISHED:
             # A status may be of an earlier attempt: who crashed did not come to write it anew.
-            since = (self.declaration or NOBODY_SAID).scheduled_at
+            since = (self.spec or NO_SPEC).scheduled_at
             self.whole_once &= not since or since >= plan_annotations.began_at(living)
 
     def _is_rest(self, living: Sequence[Pod]) -> bool:
@@ -362,14 +362,14 @@ class Record:
 
     def _problem(self) -> Problem | None:
         kind = membership.BY_NAME[self.key.source].object_kind
-        declaration = self.declaration
-        if declaration is None:
+        gang_spec = self.spec
+        if gang_spec is None:
             if not kind:
                 return None
             return Problem(Reason.POD_GROUP_NOT_FOUND, f'{kind} "{self.key}" does not exist')
-        groups = sorted({each.gvr.group for each in self.said.values() if each.gvr})
+        groups = sorted({each.gvr.group for each in self.specs.values() if each.gvr})
         if len(groups) > 1:
             where = " and ".join(groups)
             twice = f'PodGroup "{self.key}" exists twice, in {where}: delete one'
             return Problem(Reason.INVALID_SPEC, twice)
-        return declaration.problem
+        return gang_spec.problem

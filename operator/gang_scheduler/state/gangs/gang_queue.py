@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
-from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Reason
 from gang_scheduler.model.plan import Refused, Warned
@@ -83,7 +83,7 @@ class Gangs:
         if record is not None and record.drop(uid):
             self._touched(key)
 
-    def described(self, api_group: str, uid: str, declared: Iterable[Declaration]) -> None:
+    def described(self, api_group: str, uid: str, declared: Iterable[GangSpec]) -> None:
         """Add or replace what an object says of its gangs."""
         declared = tuple(declared)
         known = self._objects.setdefault(api_group, {})
@@ -91,7 +91,7 @@ class Gangs:
             self._unsaid(key, uid)
         known[uid] = tuple(each.key for each in declared)
         for each in declared:
-            self._said(each)
+            self._spec(each)
 
     def undescribed(self, api_group: str, uid: str) -> None:
         """Forget an object that described gangs."""
@@ -158,8 +158,8 @@ class Gangs:
         """Return when the schedule timeout ends, in seconds since the epoch; None: not running."""
         if record.quorum_since is None:
             return None
-        said = record.declaration
-        own = said.options.timeout_seconds if said else None
+        spec = record.spec
+        own = spec.options.timeout_seconds if spec else None
         return record.quorum_since + (own or self._timeout_seconds)
 
     # What came of it.
@@ -313,20 +313,20 @@ class Gangs:
 
     # Records.
 
-    def _said(self, declaration: Declaration) -> None:
-        record = self._record(declaration.key)
-        before = record.said.get(declaration.uid)
-        record.describe(declaration)
+    def _spec(self, gang_spec: GangSpec) -> None:
+        record = self._record(gang_spec.key)
+        before = record.specs.get(gang_spec.uid)
+        record.describe(gang_spec)
         if record.may_rank_apart:
-            self._apart.add(declaration.key)
+            self._apart.add(gang_spec.key)
         if before is None:
-            record.whole_once |= declaration.was_scheduled
-            record.quorum_since = record.quorum_since or declaration.quorum_since
-        elif (before.options, before.gathering) != (declaration.options, declaration.gathering):
+            record.whole_once |= gang_spec.was_scheduled
+            record.quorum_since = record.quorum_since or gang_spec.quorum_since
+        elif (before.options, before.gathering) != (gang_spec.options, gang_spec.gathering):
             # A gang that is bound is not tried again, and what it was warned of may be gone.
             record.warnings = ()
-        if before != declaration:
-            self._touched(declaration.key)
+        if before != gang_spec:
+            self._touched(gang_spec.key)
 
     def _unsaid(self, key: GangKey, uid: str) -> None:
         record = self.records.get(key)

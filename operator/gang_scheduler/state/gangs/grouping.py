@@ -73,8 +73,8 @@ class Assembly:
     def listen(self, key: GangKey) -> set[GangKey]:
         """Take in what a gang says of its group; return the gangs that this concerns."""
         record = self._records[key]
-        said = record.declaration
-        names = said.options.groups if said else ()
+        spec = record.spec
+        names = spec.options.groups if spec else ()
         concerned = self._say(key, names)
         for mate in self._all_called(names):
             self._records[mate].standing = None
@@ -180,8 +180,8 @@ class Assembly:
         """Tell whether a quorum waits a moment for the rest of its expected members."""
         records = [self._records[key] for key in keys]
         for record in records:
-            said = record.declaration
-            total = said.options.total if said else None
+            spec = record.spec
+            total = spec.options.total if spec else None
             if total is None or record.quorum_since is None or record.whole_once:
                 continue
             until = record.quorum_since + self.patience.total_seconds
@@ -206,7 +206,7 @@ class Assembly:
         return next((key for key in keys if key in self._records and self._exists(key)), None)
 
     def _exists(self, key: GangKey) -> bool:
-        return key.source != membership.SINGLE.name and self._records[key].declaration is not None
+        return key.source != membership.SINGLE.name and self._records[key].spec is not None
 
     # What the scheduler sees.
 

@@ -7,7 +7,7 @@ import pytest
 from gang_scheduler.api.kinds import POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.decode.gangs import gang_specs
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
-from gang_scheduler.decode.gangs.gang_specs import Declaration
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology_request import Gathering, LayerRef
 from support.api_objects import pod_group_body
@@ -29,7 +29,7 @@ def test_a_pod_group_is_read() -> None:
         metadata={"generation": 3, "creationTimestamp": NOW},
     )
 
-    expected = Declaration(
+    expected = GangSpec(
         key=gang_key("a"),
         uid="uid-a",
         gvr=POD_GROUPS,

@@ -10,7 +10,7 @@ from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.report.pod_group_status import View, status_of
 from gang_scheduler.state.gangs.gang_info import Record
 from support.api_objects import pod_body
-from support.builders import declaration, gang_key, pod
+from support.builders import gang_key, gang_spec, pod
 
 OCCUPIED_BY: list[tuple[str, list[str], str]] = [
     ("default", [], ""),
@@ -29,9 +29,9 @@ POD_INDEX: list[tuple[str | None, int, bool]] = [
 
 
 def occupied_by(*members: Pod) -> str | None:
-    said = declaration("a")
-    record = Record(gang_key("a"), {each.uid: each for each in members}, {said.uid: said})
-    found: str | None = status_of(record, said, View({}, now=0))["occupiedBy"]
+    spec = gang_spec("a")
+    record = Record(gang_key("a"), {each.uid: each for each in members}, {spec.uid: spec})
+    found: str | None = status_of(record, spec, View({}, now=0))["occupiedBy"]
     return found
 
 

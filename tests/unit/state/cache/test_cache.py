@@ -9,7 +9,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
 from support.api_objects import node_body, pod_body, pod_group_body
-from support.builders import NAMESPACE, SCHEDULER, declaration, gang_key, node, pod
+from support.builders import NAMESPACE, SCHEDULER, gang_key, gang_spec, node, pod
 from support.plan_reading import gangs_placed, nodes_of
 from support.two_member_gang import due, free_cpu, new_cache, record_members
 
@@ -43,8 +43,8 @@ def test_a_snapshot_shows_nodes_room_ports_and_gangs() -> None:
 def test_what_the_api_server_sends_can_be_scheduled() -> None:
     cache = Cache([SCHEDULER], Counting())
     cache.node_seen(nodes.node(node_body("n1", allocatable={"cpu": "2", "pods": "9"})))
-    said = gang_specs.pod_group(pod_group_body("a", min_member=2))
-    cache.described(POD_GROUPS.group, said.uid, [said])
+    spec = gang_specs.pod_group(pod_group_body("a", min_member=2))
+    cache.described(POD_GROUPS.group, spec.uid, [spec])
     for i in range(2):
         cache.pod_seen(pod_decode.pod(pod_body(f"a-{i}", gang="a")))
 
@@ -153,7 +153,7 @@ def test_a_pod_group_that_comes_late_or_goes_makes_its_gang_worth_a_try() -> Non
     cache.pod_seen(pod("b-0", gang="b"))
     without = due(cache)[0].problem
 
-    cache.described(POD_GROUPS.group, "uid-b", [declaration("b")])
+    cache.described(POD_GROUPS.group, "uid-b", [gang_spec("b")])
     with_it = due(cache)[0].problem
     cache.undescribed(POD_GROUPS.group, "uid-b")
 

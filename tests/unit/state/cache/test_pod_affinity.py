@@ -18,7 +18,7 @@ from gang_scheduler.model.pod_affinity import (
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.state.cache import Cache
-from support.builders import declaration, gang_key, node, pod, requirement
+from support.builders import gang_key, gang_spec, node, pod, requirement
 from support.selector_builders import apart_from, app, asking, beside, spread_over
 
 US, NOW = "py-gang-scheduler", 100
@@ -29,7 +29,7 @@ def cache_of(*pods: Pod, gangs: Iterable[str] = ("g",)) -> Cache:
     for i in range(2):
         cache.node_seen(node(f"n{i}"))
     for name in gangs:
-        declared = declaration(name, 1)
+        declared = gang_spec(name, 1)
         cache.described("scheduling.sigs.k8s.io", declared.uid, (declared,))
     for each in pods:
         cache.pod_seen(each)

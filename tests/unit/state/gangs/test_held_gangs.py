@@ -6,7 +6,7 @@ from gang_scheduler.report.pod_group_status import View, status_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import Record
 from gang_scheduler.state.gangs.phases import counts_of, phase_of
-from support.builders import SCHEDULER, declaration, gang, pod
+from support.builders import SCHEDULER, gang, gang_spec, pod
 from support.gang_queue_builders import KEY, NOW
 
 WORDS = "2 of 2 claims are not bound yet: default/data-0 (StorageClass fast) and 1 more"
@@ -15,8 +15,8 @@ WORDS = "2 of 2 claims are not bound yet: default/data-0 (StorageClass fast) and
 def held(words: str = WORDS) -> Cache:
     """Return a cache with a gang of two that has room and waits."""
     cache = Cache([SCHEDULER])
-    said = declaration("a", 2)
-    cache.described("scheduling.sigs.k8s.io", said.uid, [said])
+    spec = gang_spec("a", 2)
+    cache.described("scheduling.sigs.k8s.io", spec.uid, [spec])
     for name in ("a-0", "a-1"):
         cache.pod_seen(pod(name, gang="a"))
     cache.snapshot(NOW)
@@ -38,7 +38,7 @@ def record(cache: Cache) -> Record:
 
 def said_of(cache: Cache) -> tuple[str, str, str]:
     """Return status, reason and message of the condition Scheduled."""
-    declared = record(cache).declaration
+    declared = record(cache).spec
     assert declared is not None
     conditions = status_of(record(cache), declared, View({}, now=NOW))["conditions"]
     found = next(each for each in conditions if each["type"] == "Scheduled")
@@ -106,7 +106,7 @@ def test_a_gang_that_is_gone_meanwhile_is_no_trouble() -> None:
     cache = held()
     for uid in ("uid-a-0", "uid-a-1"):
         cache.pod_gone(uid)
-    cache.undescribed("scheduling.sigs.k8s.io", declaration("a", 2).uid)
+    cache.undescribed("scheduling.sigs.k8s.io", gang_spec("a", 2).uid)
 
     wait(cache)
     cache.gangs.let_go(KEY)

@@ -12,7 +12,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.gangs import plan_annotations
 from gang_scheduler.state.gangs.gang_queue import Gangs
 from gang_scheduler.state.gangs.plan_annotations import Mark
-from support.builders import SCHEDULER, declaration, gang_key, pod
+from support.builders import SCHEDULER, gang_key, gang_spec, pod
 from support.gang_queue_builders import KEY, describe, only
 
 BEFORE, BOUND_AT, AFTER = 100, 200, 300
@@ -38,7 +38,7 @@ def waits(number: int, created_at: int = BEFORE) -> Pod:
 
 def found_by_a_new_process(*members: Pod, least: int = 4, **said: Any) -> Gang:
     gangs = Gangs([SCHEDULER])
-    describe(gangs, replace(declaration("a", least), **said))
+    describe(gangs, replace(gang_spec("a", least), **said))
     for member in members:
         gangs.member_seen(KEY, member)
     return only(gangs)
@@ -129,7 +129,7 @@ def test_members_that_another_scheduler_bound_tell_of_no_plan() -> None:
 
 def test_a_plan_of_this_process_is_not_taken_for_finished_before_it_is() -> None:
     gangs = Gangs([SCHEDULER])
-    describe(gangs, declaration("a", 4))
+    describe(gangs, gang_spec("a", 4))
     gangs.placed(KEY)
     for number in range(2):
         gangs.member_seen(KEY, bound(number))
@@ -163,7 +163,7 @@ def group_found(*members: tuple[GangKey, Pod], gangs_named: str = "ab") -> dict[
     gangs = Gangs([SCHEDULER])
     for name in gangs_named:
         said = tuple(gang_key(each).called for each in gangs_named)
-        describe(gangs, declaration(name, 2, groups=said))
+        describe(gangs, gang_spec(name, 2, groups=said))
     for gang, member in members:
         gangs.member_seen(gang, member)
     return {gang.key.name: gang for group in gangs.take_due(1000) for gang in group.waiting}

@@ -13,7 +13,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
 from gang_scheduler.state.gangs.gang_info import Preempting
 from gang_scheduler.state.terminating import REPORTING_SECONDS
-from support.builders import SCHEDULER, declaration, gang_key, node, pod
+from support.builders import SCHEDULER, gang_key, gang_spec, node, pod
 from support.gang_queue_builders import NOW
 
 KEY = gang_key("a")
@@ -27,7 +27,7 @@ LEAVING = replace(MARKED, deleting=True, gone_by=NOW + 30)
 def new_cache(*pods: Pod, rules: Rules = DEFAULT_RULES) -> Cache:
     cache = Cache([SCHEDULER], rules=rules)
     cache.node_seen(node("n1"))
-    cache.described(POD_GROUPS.group, "uid-a", [declaration("a", 1)])
+    cache.described(POD_GROUPS.group, "uid-a", [gang_spec("a", 1)])
     for each in pods:
         cache.pod_seen(each)
     return cache
@@ -190,7 +190,7 @@ def preempted_by(cache: Cache) -> str:
 
 def test_a_gang_remembers_who_took_its_members_until_it_is_whole_again() -> None:
     cache = new_cache(*members("a-0", "a-1", node="n1"))
-    cache.described(POD_GROUPS.group, "uid-a", [declaration("a", 2)])
+    cache.described(POD_GROUPS.group, "uid-a", [gang_spec("a", 2)])
     cache.snapshot(NOW)
     cache.gangs.preempted(KEY, "default/b")
     found = [preempted_by(cache)]

@@ -17,7 +17,7 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.refs import JobPods
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_queue import Gangs
-from support.builders import SCHEDULER, declaration, gang_key, pod
+from support.builders import SCHEDULER, gang_key, gang_spec, pod
 from support.gang_queue_builders import KEY, NOW, describe, due
 
 LATER = NOW + 1
@@ -27,7 +27,7 @@ Change = Callable[[Gangs], object]
 def waiting(members: int = 2, evictable_pods: EvictablePods | None = None) -> Gangs:
     """Return the gang `a`, refused for lack of room."""
     gangs = Gangs([SCHEDULER], evictable_pods=evictable_pods)
-    describe(gangs, declaration("a"))
+    describe(gangs, gang_spec("a"))
     for i in range(members):
         gangs.member_seen(KEY, pod(f"a-{i}", gang="a"))
     refuse(gangs, NOW)
@@ -70,8 +70,8 @@ def test_a_group_that_does_not_change_stays_the_same_object() -> None:
         lambda gangs: gangs.member_seen(KEY, pod("a-9", gang="a")),
         lambda gangs: gangs.member_dressed(KEY, pod("a-0", gang="a", cpu=2)),
         lambda gangs: gangs.member_gone(KEY, "uid-a-0"),
-        lambda gangs: describe(gangs, declaration("a", 2)),
-        lambda gangs: describe(gangs, replace(declaration("a"), priority=7)),
+        lambda gangs: describe(gangs, gang_spec("a", 2)),
+        lambda gangs: describe(gangs, replace(gang_spec("a"), priority=7)),
     ],
 )
 def test_a_gang_that_changes_is_seen_as_it_is(change: Change) -> None:
@@ -88,7 +88,7 @@ def test_a_gang_that_another_one_names_joins_its_group() -> None:
     gangs = waiting()
 
     def named(gangs: Gangs) -> None:
-        describe(gangs, declaration("z", 1, groups=(GangName("default", "a"),)))
+        describe(gangs, gang_spec("z", 1, groups=(GangName("default", "a"),)))
         gangs.member_seen(gang_key("z"), pod("z-0", gang="z"))
 
     (group,) = after(gangs, named)
@@ -98,11 +98,11 @@ def test_a_gang_that_another_one_names_joins_its_group() -> None:
 
 def test_a_gang_that_is_named_no_more_leaves_the_group() -> None:
     gangs = waiting()
-    describe(gangs, declaration("z", 1, groups=(GangName("default", "a"),)))
+    describe(gangs, gang_spec("z", 1, groups=(GangName("default", "a"),)))
     gangs.member_seen(gang_key("z"), pod("z-0", gang="z"))
     refuse(gangs, NOW)
 
-    groups = after(gangs, lambda gangs: describe(gangs, declaration("z", 1)))
+    groups = after(gangs, lambda gangs: describe(gangs, gang_spec("z", 1)))
 
     assert [["a"], ["z"]] == [[each.key.name for each in group.gangs] for group in groups]
 
@@ -130,7 +130,7 @@ def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:
 
 def test_a_gang_whose_job_is_gone_needs_all_its_members_again() -> None:
     gangs = Gangs([SCHEDULER])
-    describe(gangs, declaration("a", 3))
+    describe(gangs, gang_spec("a", 3))
     gangs.job_seen("uid-job", JobPods(at_once=3, left=2))
     for i in range(2):
         gangs.member_seen(KEY, replace(pod(f"a-{i}", gang="a"), job_uid="uid-job"))
@@ -171,7 +171,7 @@ def named(name: str, *others: str) -> Change:
     """Return how a gang comes that names others, with one member."""
 
     def come(gangs: Gangs) -> None:
-        describe(gangs, declaration(name, 1, groups=[GangName("default", each) for each in others]))
+        describe(gangs, gang_spec(name, 1, groups=[GangName("default", each) for each in others]))
         gangs.member_seen(gang_key(name), pod(f"{name}-0", gang=name))
 
     return come
@@ -205,7 +205,7 @@ def test_a_group_of_several_gangs_that_does_not_change_stays_the_same_object() -
     [
         lambda gangs: gangs.member_seen(MATE, pod("b-1", gang="b")),
         lambda gangs: gangs.member_dressed(MATE, pod("b-0", gang="b", cpu=2)),
-        lambda gangs: describe(gangs, replace(declaration("b", 1), priority=7)),
+        lambda gangs: describe(gangs, replace(gang_spec("b", 1), priority=7)),
         lambda gangs: gangs.hold(MATE),
     ],
 )
@@ -225,8 +225,8 @@ def test_a_gang_that_joins_while_more_of_it_is_expected_is_waited_for() -> None:
 
     def join(gangs: Gangs) -> None:
         named("c", "b")(gangs)
-        options = replace(declaration("c", 1).options, total=2, groups=(MATE.called,))
-        describe(gangs, replace(declaration("c", 1), options=options))
+        options = replace(gang_spec("c", 1).options, total=2, groups=(MATE.called,))
+        describe(gangs, replace(gang_spec("c", 1), options=options))
 
     assert [] == after(gangs, join)
     assert [] == after(gangs, nothing)

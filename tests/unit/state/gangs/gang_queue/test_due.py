@@ -9,7 +9,7 @@ from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.state.gangs.gang_queue import Gangs
-from support.builders import SCHEDULER, declaration, pod
+from support.builders import SCHEDULER, gang_spec, pod
 from support.gang_queue_builders import ALONE, KEY, NOW, describe, due, gangs_of, only
 
 
@@ -47,7 +47,7 @@ def test_a_changed_pod_group_makes_the_gang_worth_a_try() -> None:
     gangs = gangs_of(2, min_member=3)
     due(gangs)
 
-    describe(gangs, declaration("a", 2))
+    describe(gangs, gang_spec("a", 2))
 
     assert 2 == only(gangs).min_member
 
@@ -56,7 +56,7 @@ def test_a_pod_group_of_which_only_the_status_changed_does_not() -> None:
     gangs = gangs_of(2)
     due(gangs)
 
-    describe(gangs, declaration("a", 1, was_scheduled=True))
+    describe(gangs, gang_spec("a", 1, was_scheduled=True))
 
     assert [] == due(gangs)
 

@@ -3,13 +3,13 @@
 from gang_scheduler.api.kinds import SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.state.gangs.gang_queue import Gangs
-from support.builders import SCHEDULER, declaration, pod
+from support.builders import SCHEDULER, gang_spec, pod
 from support.gang_queue_builders import ALONE, KEY, NOW, describe, due, gangs_of, only
 
 
 def test_a_gang_is_what_its_pod_group_and_its_members_say() -> None:
     gangs = Gangs([SCHEDULER])
-    describe(gangs, declaration("a", 2))
+    describe(gangs, gang_spec("a", 2))
     for name, priority in (("a-10", 5), ("a-9", 7)):
         gangs.member_seen(KEY, pod(name, gang="a", priority=priority, created_at=9))
 
@@ -74,7 +74,7 @@ def test_after_a_restart_the_status_tells_that_a_gang_was_whole() -> None:
     gangs.member_seen(KEY, pod("a-0", gang="a", node="n1"))
     gangs.member_seen(KEY, pod("a-1", gang="a"))
 
-    describe(gangs, declaration("a", 3, was_scheduled=True))
+    describe(gangs, gang_spec("a", 3, was_scheduled=True))
 
     assert only(gangs).satisfied
 
@@ -106,7 +106,7 @@ def test_a_gang_whose_pod_group_does_not_exist_says_so() -> None:
 
 def test_a_gang_with_two_pod_groups_says_so() -> None:
     gangs = gangs_of(1)
-    describe(gangs, declaration("a", gvr=SCHED_PLUGINS_POD_GROUPS, uid="other"))
+    describe(gangs, gang_spec("a", gvr=SCHED_PLUGINS_POD_GROUPS, uid="other"))
 
     expected = Problem(
         Reason.INVALID_SPEC,
@@ -120,7 +120,7 @@ def test_a_gang_with_an_invalid_pod_group_has_its_problem() -> None:
     gangs = gangs_of(1)
     problem = Problem(Reason.INVALID_SPEC, "spec.minMember is required")
 
-    describe(gangs, declaration("a", problem=problem))
+    describe(gangs, gang_spec("a", problem=problem))
 
     assert problem == only(gangs).problem
 
