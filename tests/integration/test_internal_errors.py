@@ -10,7 +10,7 @@ from gang_scheduler import internal_errors
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import Losses
-from gang_scheduler.apply.preemption_run import Round
+from gang_scheduler.apply.preemption_run import PreemptionRun
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.report.gang_events import Reports
 from gang_scheduler.scheduler import admission
@@ -65,7 +65,7 @@ def concerns_bad(value: Any) -> bool:
         return getattr(value, "name", "") == "bad" or str(value).startswith("uid-bad-")
     if isinstance(value, list | set | tuple):
         return any(map(concerns_bad, value))
-    if isinstance(value, Round):
+    if isinstance(value, PreemptionRun):
         return concerns_bad(list(value.preemption.gangs))
     about = [getattr(value, name, None) for name in ("key", "gang", "gangs")]
     return any(concerns_bad(each) for each in about if each and not isinstance(each, Gangs))

@@ -17,7 +17,7 @@ from gang_scheduler.apply import disruption_target
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.orphaned_marks import Strays
 from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes, PreemptionFailed
-from gang_scheduler.apply.preemption_run import PASSING, Round, Step, StepWriter
+from gang_scheduler.apply.preemption_run import PASSING, PreemptionRun, Step, StepWriter
 from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.decode.gangs import membership
@@ -57,9 +57,9 @@ class Evictor:
         self._naming = naming
         self._outcomes = outcomes
         self._clock = clock
-        self._queue: asyncio.Queue[Round] = asyncio.Queue()
-        self._by_member: dict[str, Round] = {}
-        self._by_victim: dict[str, Round] = {}
+        self._queue: asyncio.Queue[PreemptionRun] = asyncio.Queue()
+        self._by_member: dict[str, PreemptionRun] = {}
+        self._by_victim: dict[str, PreemptionRun] = {}
         # Uids of pods that may show something else than what was written last.
         self._written: set[str] = set()
         self._unmarked: set[str] = set()
@@ -69,8 +69,8 @@ class Evictor:
 
     def is_preempting(self, preemption: Preemption) -> bool:
         """Tell whether all that a preemption would do is on its way already."""
-        made = Round(preemption)
-        earlier = self._rounds_of(_concerned(made))
+        made = PreemptionRun(preemption)
+        earlier = self._runs_of(_concerned(made))
         return bool(made.nodes) and len(earlier) == 1 and earlier[0].covers(made)
 
     def submit(self, preemption: Preemption) -> None:
@@ -78,9 +78,9 @@ class Evictor:
 
         What is on its way for the same members, or for some that are displaced, goes no further.
         """
-        made = Round(preemption)
+        made = PreemptionRun(preemption)
         concerned = _concerned(made)
-        made.earlier = self._rounds_of(concerned)
+        made.earlier = self._runs_of(concerned)
         # One that only displaced a member has its own members to make room for.
         replaced = [each for each in made.earlier if not concerned.isdisjoint(each.nodes)]
         self._begin(made)
@@ -90,7 +90,7 @@ class Evictor:
     def placed(self, uids: Iterable[str]) -> None:
         """Stop what is on its way for members that have found a place."""
         uids = set(uids)
-        for each in self._rounds_of(uids):
+        for each in self._runs_of(uids):
             if not self._is_over(each) and not uids.isdisjoint(each.nodes):
                 self._stop(each)
 
@@ -101,7 +101,7 @@ class Evictor:
         """
         uids = self._strays.settled(plan)
         if uids:
-            self._begin(Round(Preemption((), ()), void=True, marked=uids))
+            self._begin(PreemptionRun(Preemption((), ()), void=True, marked=uids))
 
     # Work.
 
@@ -132,7 +132,7 @@ class Evictor:
             current.stopped.set()
             self._queue.task_done()
 
-    async def _carry_out(self, current: Round) -> None:
+    async def _carry_out(self, current: PreemptionRun) -> None:
         """Go through the stages in their order; take back what was begun if one cannot be done."""
         for stage in (
             self._nominations,
@@ -148,13 +148,13 @@ class Evictor:
         current.sent = True
         self._is_over(current)
 
-    async def _take_back(self, current: Round) -> None:
+    async def _take_back(self, current: PreemptionRun) -> None:
         """Undo what no later round has made its own, save that no gang is left with too few."""
         self._stop(current)
         pods = (self._cache.pod(uid) for uid in self._owned(current))
         unbound = tuple(pod for pod in pods if pod is not None and not pod.node)
         self._cache.clear_nominations([pod.uid for pod in unbound])
-        undoing = Round(Preemption((), (), displaced=unbound))
+        undoing = PreemptionRun(Preemption((), (), displaced=unbound))
         steps = (*self._clearings(undoing), *self._releases(current))
         await self._writer.write_all(undoing, steps)
         self._forget(current)
@@ -172,7 +172,7 @@ class Evictor:
 
     # Rounds.
 
-    def _begin(self, made: Round) -> None:
+    def _begin(self, made: PreemptionRun) -> None:
         displaced = (pod.uid for pod in made.preemption.displaced)
         self._by_member.update(dict.fromkeys((*made.nodes, *displaced), made))
         self._by_victim.update(dict.fromkeys(made.victims, made))
@@ -180,7 +180,7 @@ class Evictor:
         made.marked |= {pod.uid for pod in self._victims(made) if self._is_marked(pod)}
         self._queue.put_nowait(made)
 
-    def _stop(self, current: Round) -> None:
+    def _stop(self, current: PreemptionRun) -> None:
         """Let a round go no further: pods that it has not begun to evict are victims no more.
 
         Unless a later round evicts them.
@@ -189,16 +189,16 @@ class Evictor:
         left = current.victims - current.evicted
         self._cache.victims.spared({uid for uid in left if self._by_victim.get(uid) is current})
 
-    def _rounds_of(self, uids: Iterable[str]) -> tuple[Round, ...]:
+    def _runs_of(self, uids: Iterable[str]) -> tuple[PreemptionRun, ...]:
         """Return the rounds that write nominations of these pods."""
         found = (self._by_member.get(uid) for uid in uids)
         return tuple(dict.fromkeys(each for each in found if each is not None))
 
-    def _owned(self, current: Round) -> list[str]:
+    def _owned(self, current: PreemptionRun) -> list[str]:
         """Return the members that no later round has taken over."""
         return [uid for uid in current.nodes if self._by_member.get(uid) is current]
 
-    def _is_over(self, current: Round) -> bool:
+    def _is_over(self, current: PreemptionRun) -> bool:
         """Tell whether all is written and every victim gone; such a round is forgotten."""
         if not current.sent:
             return False
@@ -210,7 +210,7 @@ class Evictor:
             telemetry.VICTIM_SECONDS.observe(seconds)
         return True
 
-    def _forget(self, current: Round) -> None:
+    def _forget(self, current: PreemptionRun) -> None:
         displaced = {pod.uid for pod in current.preemption.displaced}
         self._written -= current.nodes.keys() | displaced
         for index in (self._by_member, self._by_victim):
@@ -220,7 +220,7 @@ class Evictor:
 
     # The stages.
 
-    def _nominations(self, current: Round) -> Iterator[Step]:
+    def _nominations(self, current: PreemptionRun) -> Iterator[Step]:
         for bind in current.preemption.nominations:
             pod, node = bind.pod, bind.node
             # What a pod shows may be what we only assume, unless another life of ours wrote it.
@@ -229,18 +229,18 @@ class Evictor:
                 request = functools.partial(self._api.nominate, node=node)
                 yield Step("nominate", pod, request, needs_pod=True)
 
-    def _clearings(self, current: Round) -> Iterator[Step]:
+    def _clearings(self, current: PreemptionRun) -> Iterator[Step]:
         clear = functools.partial(self._api.nominate, node="")
         for pod in current.preemption.displaced:
             self._written.add(pod.uid)
             yield Step("clear", pod, clear, optional=True)
 
-    def _dry_runs(self, current: Round) -> Iterator[Step]:
+    def _dry_runs(self, current: PreemptionRun) -> Iterator[Step]:
         ask = functools.partial(self._api.evict, dry_run=True)
         victims = self._victims(current) if self._use_eviction_api else ()
         return (Step("try_to_evict", pod, ask, PASSING) for pod in victims)
 
-    def _marks(self, current: Round) -> Iterator[Step]:
+    def _marks(self, current: PreemptionRun) -> Iterator[Step]:
         now = int(self._clock())
         for pod in self._victims(current):
             if self._is_marked(pod):
@@ -251,7 +251,7 @@ class Evictor:
             request = functools.partial(self._api.patch_pod_condition, condition=made)
             yield Step("mark", pod, request, begun=current.marked)
 
-    def _evictions(self, current: Round) -> Iterator[Step]:
+    def _evictions(self, current: PreemptionRun) -> Iterator[Step]:
         """Yield nothing when a member is gone: then nobody need go for it."""
         members = (bind.pod for bind in current.preemption.nominations)
         missing = next((pod for pod in members if self._is_gone(pod)), None)
@@ -272,7 +272,7 @@ class Evictor:
         # A budget that other evictions have used up meanwhile fills again.
         return Step("evict", pod, self._api.evict, PASSING | {Kind.PROTECTED}, **how)
 
-    def _releases(self, current: Round) -> Iterator[Step]:
+    def _releases(self, current: PreemptionRun) -> Iterator[Step]:
         """Let those go on who are marked and still there, but not the rest of a broken gang."""
         made = disruption_target.unmark(int(self._clock()))
         unmark = functools.partial(self._api.patch_pod_condition, condition=made)
@@ -296,7 +296,7 @@ class Evictor:
         left = sum(1 for pod in record.bound() if pod.uid not in without)
         return left + counts_of(record).succeeded < record.min_member
 
-    def _victims(self, current: Round) -> Iterator[Pod]:
+    def _victims(self, current: PreemptionRun) -> Iterator[Pod]:
         """Yield the victims as they are now, without those that are leaving or have ended."""
         found = (self._cache.pod(each.pod.uid) for each in current.preemption.victims)
         return (pod for pod in found if pod is not None and pod.living)
@@ -314,6 +314,6 @@ class Evictor:
         return found is None or not found.living
 
 
-def _concerned(made: Round) -> set[str]:
+def _concerned(made: PreemptionRun) -> set[str]:
     """Return the uids of the pods whose nominations a round writes."""
     return {*made.nodes, *(pod.uid for pod in made.preemption.displaced)}

@@ -46,7 +46,7 @@ class Step:
 
 
 @dataclass(slots=True, eq=False)
-class Round:
+class PreemptionRun:
     """A preemption on its way. One that is `void` goes no further and is taken back.
 
     `problem` says what went wrong with it, if anything did. `marked` and `evicted` are uids.
@@ -55,7 +55,7 @@ class Round:
 
     preemption: Preemption
     submitted_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
-    earlier: tuple["Round", ...] = ()
+    earlier: tuple["PreemptionRun", ...] = ()
     void: bool = False
     problem: str = ""
     sent: bool = False
@@ -78,7 +78,7 @@ class Round:
         """The uids of the victims."""
         return {each.pod.uid for each in self.preemption.victims}
 
-    def covers(self, other: "Round") -> bool:
+    def covers(self, other: "PreemptionRun") -> bool:
         """Tell whether all that the other one would do is being done."""
         displaced = {pod.uid for pod in self.preemption.displaced}
         return (
@@ -102,7 +102,7 @@ class StepWriter:
         self._slots = asyncio.Semaphore(concurrency)
         self._may_write = may_write
 
-    async def write_all(self, current: Round, steps: Sequence[Step]) -> None:
+    async def write_all(self, current: PreemptionRun, steps: Sequence[Step]) -> None:
         """Do the steps, some at once, until one fails for good. One task a slot, not one a step."""
         remaining = iter(steps)
 
@@ -114,7 +114,7 @@ class StepWriter:
             for _ in range(min(self._concurrency, len(steps))):
                 workers.create_task(work())
 
-    async def _write(self, current: Round, step: Step) -> None:
+    async def _write(self, current: PreemptionRun, step: Step) -> None:
         """Send a request until its answer settles it, or the round is void."""
         pod = PodRef(step.pod.namespace, step.pod.name, step.pod.uid)
         clock = asyncio.get_running_loop().time
@@ -139,7 +139,7 @@ class StepWriter:
                 return
 
     @staticmethod
-    def _judge(current: Round, step: Step, error: ApiError) -> None:
+    def _judge(current: PreemptionRun, step: Step, error: ApiError) -> None:
         """Give a round up for an answer, unless that is as good as the write."""
         gone = error.kind is Kind.GONE or error.status == ANOTHER_LIFE
         # The uid that was asked for is another pod's: no patch would be answered so.
