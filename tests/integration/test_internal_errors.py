@@ -14,7 +14,7 @@ from gang_scheduler.apply.preemption_run import PreemptionRun
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.report.gang_events import Reports
 from gang_scheduler.scheduler import admission
-from gang_scheduler.scheduler.preemption.evaluator import Rounds
+from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.state.gangs.gang_info import Record
 from gang_scheduler.state.gangs.gang_queue import Gangs
 from gang_scheduler.state.gangs.grouping import Assembly
@@ -37,7 +37,7 @@ STEPS_OF_BINDING = [
     (Reports, "bound"),
 ]
 STEPS_OF_PREEMPTION = [
-    (Rounds, "attempt"),
+    (PreemptionEvaluator, "attempt"),
     (Evictor, "submit"),
     (Gangs, "preempting"),
     (Gangs, "refused"),

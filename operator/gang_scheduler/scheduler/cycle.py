@@ -24,7 +24,7 @@ from gang_scheduler.scheduler.known_misfits import Setbacks
 from gang_scheduler.scheduler.placement.anywhere import Placement, give_back, retake
 from gang_scheduler.scheduler.placement_units import Unit
 from gang_scheduler.scheduler.policies import Profile
-from gang_scheduler.scheduler.preemption.evaluator import Rounds
+from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.quorums import NOTHING, Outcome, Quorums
 from gang_scheduler.scheduler.surplus import Surplus
 from gang_scheduler.scheduler.trial import Trial
@@ -68,7 +68,7 @@ class _Cycle:
         self.moved: dict[Unit, int] = {}
         self.quorums = Quorums(self.trial, profile)
         self.surplus = Surplus(self.trial, profile)
-        self.rounds = Rounds(snapshot, self.trial, profile)
+        self.evaluator = PreemptionEvaluator(snapshot, self.trial, profile)
         self.hopeless: dict[Hashable, PreemptionOutcome] = {}
         self.setbacks = Setbacks()
 
@@ -108,9 +108,9 @@ class _Cycle:
 
     def admitted(self, group: GangGroup) -> GangGroup | None:
         """Return the group as it is to be tried; None if it cannot be, and say why."""
-        group = self.deciding = self.rounds.without_victims(group)
+        group = self.deciding = self.evaluator.without_victims(group)
         # What a group asks the cluster to have is there, too, where it is kept for lower ones.
-        nominated_room = self.rounds.nominated_room
+        nominated_room = self.evaluator.nominated_room
         asks = any(gang.min_resources for gang in group.gangs)
         kept = nominated_room.release(nominated_room.below(group.priority)) if asks else ()
         verdict = admission.admit(group, self.snapshot, self.trial)
@@ -123,7 +123,7 @@ class _Cycle:
 
     def place_quorums(self, group: GangGroup) -> None:
         """Place the quorum of every gang of the group, or of none."""
-        kept = self.rounds.nominated_room.release(gang.key for gang in group.gangs)
+        kept = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
         units = self.units[group.gangs[0].key]
         known = None if kept else self.setbacks.known(units)
         outcome = known or self._anywhere(group, units, kept)
@@ -134,7 +134,7 @@ class _Cycle:
             return
         if not kept and not known:
             self.setbacks.note(units, *outcome)
-        self.rounds.nominated_room.keep(kept)
+        self.evaluator.nominated_room.keep(kept)
         self._refuse(group, *outcome)
 
     def without_room(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
@@ -157,8 +157,8 @@ class _Cycle:
         units = tuple(unit for unit in self.units[group.gangs[0].key] if unit.quorum)
         if group.gangs[0].key in self.in_part:
             units = tuple(_rests(units, self.placements))
-        kept = self.rounds.nominated_room.release(gang.key for gang in group.gangs)
-        alike = None if kept else _prospects(group, units, self.rounds.own(group))
+        kept = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
+        alike = None if kept else _prospects(group, units, self.evaluator.own(group))
         outcome = self.hopeless.get(alike)
         if outcome is None:
             outcome = self._attempt(group, units, kept)
@@ -176,10 +176,10 @@ class _Cycle:
         self, group: GangGroup, units: Sequence[Unit], kept: Sequence[Nominated]
     ) -> PreemptionOutcome:
         """Make room for all that the group lacks; of gangs of one for each, if that fails."""
-        outcome = self.rounds.attempt(group, units, kept)
+        outcome = self.evaluator.attempt(group, units, kept)
         if outcome.waits or units[0].quorum == 1 or not all(gang.apart for gang in group.waiting):
             return outcome
-        return self.rounds.attempt_each(group, units[0], kept)
+        return self.evaluator.attempt_each(group, units[0], kept)
 
     def _give_up_room(self) -> None:
         """Note that room was kept for a gang, and is not any more: others may fit there."""
@@ -257,7 +257,7 @@ class _Cycle:
         self.deciding = None
         return Plan(
             placed=tuple(placed),
-            preemptions=tuple(self.rounds.preemptions),
+            preemptions=tuple(self.evaluator.preemptions),
             refused=(*self.refused.values(), *_refusals(failures)),
             warned=tuple(self.warned),
             failures=tuple(failures),
@@ -284,7 +284,7 @@ class _Cycle:
         Only a group that could evict them may, and only for just those members that it would evict
         them for: any other waits, or pods would have been evicted for nothing.
         """
-        nominated_room = self.rounds.nominated_room
+        nominated_room = self.evaluator.nominated_room
         if any(gang.preemption_block or not gang.lacking for gang in group.waiting):
             return None
         released = nominated_room.release(nominated_room.below(group.priority))
@@ -294,7 +294,7 @@ class _Cycle:
         if isinstance(outcome, dict):
             self.setbacks.clear()
             nodes = {bind.node for each in outcome.values() for bind in each.binds}
-            self.rounds.displace(group, released, nodes)
+            self.evaluator.displace(group, released, nodes)
             return outcome
         nominated_room.keep(released)
         return None

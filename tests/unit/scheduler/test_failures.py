@@ -13,7 +13,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.known_misfits import Setbacks
 from gang_scheduler.scheduler.placement.network import gather
 from gang_scheduler.scheduler.preemption import search
-from gang_scheduler.scheduler.preemption.evaluator import Rounds
+from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.quorums import Quorums
@@ -31,7 +31,7 @@ OTHERS = (
 FITS = gang("bad", pods=3, min_member=1, cpu=1, priority=5)
 TOO_LARGE = gang("bad", pods=9, cpu=4, priority=5)
 STEPS = [
-    (Rounds, "without_victims", FITS),
+    (PreemptionEvaluator, "without_victims", FITS),
     (admission, "admit", FITS),
     (NominatedRoom, "release", FITS),
     (Setbacks, "known", FITS),
@@ -41,7 +41,7 @@ STEPS = [
     (Surplus, "grow", FITS),
     (cycle, "_in_rank_order", FITS),
     (Setbacks, "note", TOO_LARGE),
-    (Rounds, "attempt", TOO_LARGE),
+    (PreemptionEvaluator, "attempt", TOO_LARGE),
     (search, "find", TOO_LARGE),
 ]
 
@@ -125,7 +125,7 @@ def test_an_error_that_no_group_is_to_blame_for_is_raised(monkeypatch: pytest.Mo
     def planted(*_: Any) -> None:
         raise ZeroDivisionError("planted")
 
-    monkeypatch.setattr(Rounds, "__init__", planted)
+    monkeypatch.setattr(PreemptionEvaluator, "__init__", planted)
 
     with pytest.raises(ZeroDivisionError, match="planted"):
         decide(*OTHERS)

@@ -27,7 +27,7 @@ _RosterKey = tuple[int, frozenset[GangKey], frozenset[PodSelector]]
 """Up to which priority pods may go, of which gangs none may, and which pods may not."""
 
 
-class Rounds:
+class PreemptionEvaluator:
     """The preemptions of one cycle: later gangs see the victims and nominations of earlier ones."""
 
     def __init__(self, snapshot: Snapshot, trial: Trial, profile: Profile) -> None:
