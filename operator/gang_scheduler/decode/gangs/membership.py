@@ -1,6 +1,6 @@
 """The table of ways in which a pod says what gang it belongs to. The first match wins.
 
-A new way is a line in SOURCES.
+A new way is a line in RULES.
 """
 
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from gang_scheduler.model.pods import Pod
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MembershipRule:
     """One way. `gang_of` gives the gang's name or "".
 
     `object_kind` is the kind of the object that must describe the gang; "" where members do, or
@@ -63,19 +63,19 @@ def job_set_gang(job_set: str, replicated_job: str) -> str:
     return f"{job_set}/{replicated_job}"
 
 
-NATIVE = Source("scheduling.k8s.io", _native, "PodGroup")
-POD_GROUP = Source("PodGroup", _pod_group_label, "PodGroup")
-ANNOTATION = Source("annotation", _annotation)
-JOB_SET = Source("JobSet", _job_set, "JobSet")
-JOB = Source("Job", _job, "Job")
-SINGLE = Source("Pod", _itself)
+NATIVE = MembershipRule("scheduling.k8s.io", _native, "PodGroup")
+POD_GROUP = MembershipRule("PodGroup", _pod_group_label, "PodGroup")
+ANNOTATION = MembershipRule("annotation", _annotation)
+JOB_SET = MembershipRule("JobSet", _job_set, "JobSet")
+JOB = MembershipRule("Job", _job, "Job")
+SINGLE = MembershipRule("Pod", _itself)
 
-SOURCES = (NATIVE, POD_GROUP, ANNOTATION, JOB_SET, JOB, SINGLE)
-BY_NAME = {source.name: source for source in SOURCES}
+RULES = (NATIVE, POD_GROUP, ANNOTATION, JOB_SET, JOB, SINGLE)
+BY_NAME = {rule.name: rule for rule in RULES}
 
 
 def gang_of(pod: Pod) -> GangKey:
     """Return the gang of a pod; a pod with no gang is a gang of one, named after itself."""
-    named = ((source, source.gang_of(pod)) for source in SOURCES)
-    source, name = next(found for found in named if found[1])
-    return GangKey(source.name, pod.namespace, name)
+    named = ((rule, rule.gang_of(pod)) for rule in RULES)
+    rule, name = next(found for found in named if found[1])
+    return GangKey(rule.name, pod.namespace, name)

@@ -202,7 +202,7 @@ class Assembly:
 
     def _resolve(self, name: GangName) -> GangKey | None:
         """Return the gang that is called so, by the order of sources."""
-        keys = (GangKey(source.name, *name) for source in membership.SOURCES)
+        keys = (GangKey(rule.name, *name) for rule in membership.RULES)
         return next((key for key in keys if key in self._records and self._exists(key)), None)
 
     def _exists(self, key: GangKey) -> bool:

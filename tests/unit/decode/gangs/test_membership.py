@@ -39,7 +39,7 @@ def test_who_must_be_described_by_which_kind_of_object() -> None:
         "JobSet": "JobSet",
         "Job": "Job",
         "Pod": "",
-    } == {name: source.object_kind for name, source in membership.BY_NAME.items()}
+    } == {name: rule.object_kind for name, rule in membership.BY_NAME.items()}
 
 
 ANNOTATED = {"gang.scheduling.koordinator.sh/name": "annotated"}
