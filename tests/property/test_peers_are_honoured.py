@@ -17,7 +17,7 @@ from property.peer_oracle import There, can_be_placed, has_an_order
 from property.random_cases import SEEDS, dice_of
 from support.builders import gang, node, pod
 from support.plan_reading import nodes_of
-from support.selector_builders import apart_from, asking, beside, dressed, spread_over, world
+from support.selector_builders import apart_from, asking, beside, enriched, spread_over, world
 
 ROOM = 3
 KEYS = ("zone", "host")
@@ -79,7 +79,7 @@ def test_each_member_may_be_where_it_is_in_some_order(seed: int) -> None:
     found = placed(members, bound, nodes)
 
     by_name = {each.name: each for each in nodes}
-    everyone = dressed([*members, *bound])
+    everyone = enriched([*members, *bound])
     binds = tuple((each, by_name[found[each.name]]) for each in everyone if each.name in found)
     assert len(binds) in (0, len(members))
     assert has_an_order(binds, there_are(everyone[len(members) :], nodes), nodes)
@@ -95,6 +95,6 @@ def test_equal_members_with_one_rule_are_placed_if_they_can_be(seed: int) -> Non
 
     found = placed(members, bound, nodes)
 
-    waiting = dressed([*members, *bound])
+    waiting = enriched([*members, *bound])
     possible = can_be_placed(waiting[: len(members)], there_are(bound, nodes), nodes, ROOM)
     assert possible == (len(found) == len(members))

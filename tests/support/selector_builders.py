@@ -1,6 +1,6 @@
 """Builders of what pods ask of each other. Pods are told apart by one label, `app`.
 
-`dressed` gives pods what the cluster knows of them, and `world` a snapshot that counts them.
+`enriched` gives pods what the cluster knows of them, and `world` a snapshot that counts them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -66,7 +66,7 @@ def asking(pod: Pod, pod_affinity: PodAffinity | None, name: str = "a") -> Pod:
     )
 
 
-def dressed(pods: Sequence[Pod]) -> list[Pod]:
+def enriched(pods: Sequence[Pod]) -> list[Pod]:
     """Return pods that know which selectors of all of them mean them."""
     selectors = {
         each
@@ -88,7 +88,7 @@ def world(
 ) -> Snapshot:
     """Return a snapshot that counts the pods that have nodes; some of them may be evicted."""
     waiting = [pod for gang in gangs for pod in gang.pending]
-    everyone = {pod.uid: pod for pod in dressed([*waiting, *bound, *evictable])}
+    everyone = {pod.uid: pod for pod in enriched([*waiting, *bound, *evictable])}
     known = [
         replace(gang, pending=tuple(everyone[pod.uid] for pod in gang.pending)) for gang in gangs
     ]

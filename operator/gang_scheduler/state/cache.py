@@ -189,7 +189,7 @@ class Cache:
 
     def snapshot(self, now: int) -> Snapshot:
         """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
-        self._dress_anew()
+        self._enrich_stale()
         self.gangs.matches_came(self.selector_matches.take_helped())
         groups = self.gangs.take_due(now)
         nominated = self._nominations.all(self.gangs.records)
@@ -273,7 +273,7 @@ class Cache:
             self.strangers.note(uid, named if gang is None else None)
             # What it asks of others comes first: it may ask for pods such as itself.
             self.selector_matches.seen(pod, gang)
-            pod = self._dressed(pod)
+            pod = self._enriched(pod)
             self._entries[uid] = _Entry(pod, gang, _counted_on(pod))
         self._house(uid, self._entries.get(uid))
         if pod is not None and before is not None and before.pod == pod:
@@ -281,29 +281,29 @@ class Cache:
         self._count(uid, before, self._entries.get(uid))
         self._join(uid, before, self._entries.get(uid))
 
-    def _dressed(self, pod: Pod) -> Pod:
+    def _enriched(self, pod: Pod) -> Pod:
         """Return the pod with what is known of it only in this cluster."""
         storage = self.volumes.storage_of(pod) if pod.volumes else None
-        pod_class = pod_classes.dressed(
+        pod_class = pod_classes.enrich(
             pod.pod_class, self.selector_matches.meaning(pod.uid), storage
         )
         return pod if pod_class is pod.pod_class else replace(pod, pod_class=pod_class)
 
-    def _dress_anew(self) -> None:
+    def _enrich_stale(self) -> None:
         """Take in which other selectors mean a pod now, and what its claims ask for.
 
         That frees no room, and takes none.
         """
-        for uid in {*self.selector_matches.take_undressed(), *self.volumes.take_undressed()}:
+        for uid in {*self.selector_matches.take_stale(), *self.volumes.take_stale()}:
             entry = self._entries[uid]
-            pod = self._dressed(entry.pod)
+            pod = self._enriched(entry.pod)
             if pod is not entry.pod:
                 self._entries[uid] = after = replace(entry, pod=pod)
                 self._house(uid, after)
                 if after.node:
-                    self.node_usage.dress(pod, after.node)
+                    self.node_usage.reclassify(pod, after.node)
                 if after.gang:
-                    self.gangs.member_dressed(after.gang, pod)
+                    self.gangs.member_reclassified(after.gang, pod)
 
     def _house(self, uid: str, after: _Entry | None) -> None:
         """Keep account of who is on a node, and of whom room is kept for."""

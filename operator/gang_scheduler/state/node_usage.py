@@ -75,7 +75,7 @@ class NodeUsage:
         self._pods.setdefault(node, {})[pod.uid] = use
         self._count(node, use, 1)
 
-    def dress(self, pod: Pod, node: str) -> None:
+    def reclassify(self, pod: Pod, node: str) -> None:
         """Note for a pod that asks for no more and no less which selectors mean it now."""
         before = self._pods[node][pod.uid]
         after = self._pods[node][pod.uid] = before._replace(pod_class=pod.pod_class)

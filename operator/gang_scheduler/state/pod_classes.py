@@ -9,17 +9,17 @@ from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.volumes import Storage
 
 
-def dressed(
+def enrich(
     pod_class: PodClass, selected_by: frozenset[PodSelector], storage: Storage | None
 ) -> PodClass:
     """Return the class with these; the same object where that is what it has."""
     if selected_by == pod_class.selected_by and storage == pod_class.storage:
         return pod_class
-    return _dressed(pod_class, selected_by, storage)
+    return _enrich(pod_class, selected_by, storage)
 
 
 @functools.lru_cache(maxsize=8192)
-def _dressed(
+def _enrich(
     pod_class: PodClass, selected_by: frozenset[PodSelector], storage: Storage | None
 ) -> PodClass:
     return node_requirements.interned(replace(pod_class, selected_by=selected_by, storage=storage))

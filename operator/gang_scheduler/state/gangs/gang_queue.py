@@ -73,7 +73,7 @@ class Gangs:
         self._jobs.member_seen(key, pod)
         self._touched(key)
 
-    def member_dressed(self, key: GangKey, pod: Pod) -> None:
+    def member_reclassified(self, key: GangKey, pod: Pod) -> None:
         """Replace a member of which only what other pods ask of it is new."""
         self._record(key).take(pod)
 

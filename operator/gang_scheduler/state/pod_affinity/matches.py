@@ -26,8 +26,8 @@ class _Carried(NamedTuple):
 class SelectorMatches:
     """All pods that have not ended, and which selectors mean each.
 
-    A selector is known from its first carrier on. The pods that it means must then be dressed anew:
-    `take_undressed`. What its last carrier leaves behind stays on those pods for a while, and is
+    A selector is known from its first carrier on. The pods that it means must then be enriched
+    anew: `take_stale`. What its last carrier leaves behind stays on those pods for a while, and is
     cleared away when there is more of that than of use. Without any selector, a pod costs an entry.
     """
 
@@ -39,7 +39,7 @@ class SelectorMatches:
         self._carriers: Counter[PodSelector] = Counter()
         self._left_behind: set[PodSelector] = set()
         self._meant_by: dict[str, Selectors] = {}
-        self._undressed: set[str] = set()
+        self._stale: set[str] = set()
         self._came: set[PodSelector] = set()
         self._hopeful: defaultdict[PodSelector, Counter[GangKey]] = defaultdict(Counter)
 
@@ -71,7 +71,7 @@ class SelectorMatches:
             self._shelves.pod_moved(before, None)
             self._carry(uid, None)
             self._mean(uid, NO_SELECTORS)
-            self._undressed.discard(uid)
+            self._stale.discard(uid)
 
     def namespace_seen(self, declared: DeclaredNamespace) -> bool:
         """Add or replace a namespace; tell whether that may matter to selectors."""
@@ -85,10 +85,10 @@ class SelectorMatches:
         """Return the selectors that mean a pod."""
         return self._meant_by.get(uid, NO_SELECTORS)
 
-    def take_undressed(self) -> set[str]:
+    def take_stale(self) -> set[str]:
         """Return the pods that other selectors mean than when this was asked for last."""
-        undressed, self._undressed = self._undressed, set()
-        return undressed
+        stale, self._stale = self._stale, set()
+        return stale
 
     def came(self, selectors: Selectors) -> bool:
         """Note that a pod of these has found a node; tell whether that may help a waiting gang."""
@@ -163,7 +163,7 @@ class SelectorMatches:
     def _mean(self, uid: str, selectors: Selectors) -> None:
         if selectors == self.meaning(uid):
             return
-        self._undressed.add(uid)
+        self._stale.add(uid)
         if selectors:
             self._meant_by[uid] = selectors
         else:

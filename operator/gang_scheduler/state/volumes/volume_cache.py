@@ -40,7 +40,7 @@ class VolumeBook:
         self._promises = ClaimPromises()
         self._uses = VolumeUses()
         self._users = ClaimUsers()
-        self._undressed: set[str] = set()
+        self._stale: set[str] = set()
         self._state: Volumes | None = None
         self._known = Known(
             claim=self._shelves.claims.get,
@@ -79,14 +79,14 @@ class VolumeBook:
         if uid in self._users:
             self._promises.forget(uid)
             self._uses.take(uid)
-            self._undressed |= self._users.take(uid)
-            self._undressed.discard(uid)
+            self._stale |= self._users.take(uid)
+            self._stale.discard(uid)
             self._state = None
 
     def storage_of(self, pod: Pod) -> Storage | None:
         """Note a pod that names volumes, and return what they ask for now; None for nothing."""
-        self._undressed |= self._users.put(pod)
-        self._undressed.discard(pod.uid)
+        self._stale |= self._users.put(pod)
+        self._stale.discard(pod.uid)
         found = pod_storage.storage_of(pod, self._known)
         node = "" if pod.terminal else pod.node
         handles = pod_storage.handles_of(pod, self._known) if node and found is not None else ()
@@ -94,10 +94,10 @@ class VolumeBook:
         self._state = None
         return found
 
-    def take_undressed(self) -> Collection[str]:
+    def take_stale(self) -> Collection[str]:
         """Return the uids of the pods that may ask for something else since they were noted."""
-        undressed, self._undressed = self._undressed, set()
-        return undressed
+        stale, self._stale = self._stale, set()
+        return stale
 
     def state(self) -> Volumes:
         """Return what a snapshot needs to know; the same object for as long as nothing changes."""
@@ -155,7 +155,7 @@ class VolumeBook:
     def _promised(self, steps: Iterable[ClaimStep]) -> None:
         """Note that it is promised otherwise now what these steps are for."""
         for step in steps:
-            self._undressed.update(self._users.of(step.claim.key))
+            self._stale.update(self._users.of(step.claim.key))
         self._state = None
 
     def _step(self, claim: Claim, node: str, name: str) -> ClaimStep:
@@ -202,9 +202,9 @@ class VolumeBook:
         if before == after:
             return False
         for each in (before, after):
-            self._undressed.update(self._concerned(each))
+            self._stale.update(self._concerned(each))
         if counted != self._shelves.counted_drivers:
-            self._undressed.update(self._users.uids)
+            self._stale.update(self._users.uids)
         return bool(self._users)
 
     def _concerned(self, found: VolumeObject | None) -> Iterator[str]:

@@ -90,7 +90,7 @@ def test_selectors_of_pods_that_others_schedule_count_in_both_directions() -> No
     assert {app("b")} == members(shot)["w"].pod_class.selected_by
 
 
-def test_pods_that_were_there_first_are_dressed_when_a_selector_appears() -> None:
+def test_pods_that_were_there_first_are_enriched_when_a_selector_appears() -> None:
     cache = cache_of(running("r"), waiting("w", None))
     cache.snapshot(NOW)
 

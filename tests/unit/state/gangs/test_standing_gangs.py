@@ -68,7 +68,7 @@ def test_a_group_that_does_not_change_stays_the_same_object() -> None:
     "change",
     [
         lambda gangs: gangs.member_seen(KEY, pod("a-9", gang="a")),
-        lambda gangs: gangs.member_dressed(KEY, pod("a-0", gang="a", cpu=2)),
+        lambda gangs: gangs.member_reclassified(KEY, pod("a-0", gang="a", cpu=2)),
         lambda gangs: gangs.member_gone(KEY, "uid-a-0"),
         lambda gangs: describe(gangs, gang_spec("a", 2)),
         lambda gangs: describe(gangs, replace(gang_spec("a"), priority=7)),
@@ -204,7 +204,7 @@ def test_a_group_of_several_gangs_that_does_not_change_stays_the_same_object() -
     "change",
     [
         lambda gangs: gangs.member_seen(MATE, pod("b-1", gang="b")),
-        lambda gangs: gangs.member_dressed(MATE, pod("b-0", gang="b", cpu=2)),
+        lambda gangs: gangs.member_reclassified(MATE, pod("b-0", gang="b", cpu=2)),
         lambda gangs: describe(gangs, replace(gang_spec("b", 1), priority=7)),
         lambda gangs: gangs.hold(MATE),
     ],

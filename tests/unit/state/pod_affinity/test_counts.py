@@ -82,12 +82,12 @@ def test_a_node_that_is_not_there_has_no_row() -> None:
     assert {app("a"): [1, 0]} == present(made, WANTS_A)
 
 
-def test_a_pod_that_is_dressed_anew_uses_what_it_did() -> None:
+def test_a_pod_that_is_enriched_anew_uses_what_it_did() -> None:
     made = room()
     made.add(meant("p", "a"), "n1")
     before = made.free().tolist()
 
-    made.dress(meant("p", "b"), "n1")
+    made.reclassify(meant("p", "b"), "n1")
 
     assert (before, {}) == (made.free().tolist(), present(made, WANTS_A))
     assert {app("b"): [1, 0, 0]} == present(made, WANTS_B)
@@ -110,7 +110,7 @@ def test_counts_always_equal_a_count_from_scratch(seed: int) -> None:
             other = replace(
                 known[0], pod_class=replace(known[0].pod_class, selected_by=selected_by)
             )
-            made.dress(other, known[1])
+            made.reclassify(other, known[1])
             there[other.uid] = (other, known[1])
         else:
             added = meant(name, *by, avoids=dice.choice(["", "a", "b"]))

@@ -47,24 +47,24 @@ def test_a_pod_may_mean_itself() -> None:
     assert {app("a")} == meaning(book(asking(pod("p"), apart_from("a"))), "p")
 
 
-def test_those_who_were_there_before_are_to_be_dressed_anew() -> None:
+def test_those_who_were_there_before_are_to_be_enriched_anew() -> None:
     made = book(asking(pod("p"), None), asking(pod("q"), None, "b"))
-    before = made.take_undressed()
+    before = made.take_stale()
 
     made.seen(carrier(apart_from("a")), None)
 
-    assert (set(), {"uid-p"}, set()) == (before, made.take_undressed(), made.take_undressed())
+    assert (set(), {"uid-p"}, set()) == (before, made.take_stale(), made.take_stale())
 
 
 def test_a_selector_that_is_carried_twice_is_no_news() -> None:
     made = book(asking(pod("p"), None), carrier(apart_from("a"), "c"))
-    made.take_undressed()
+    made.take_stale()
 
     made.seen(carrier(rather(5, "a"), "d"), None)
     made.gone("uid-c")
     made.seen(asking(pod("late"), None), None)
 
-    assert ({"uid-late"}, {app("a")}) == (made.take_undressed(), meaning(made, "late"))
+    assert ({"uid-late"}, {app("a")}) == (made.take_stale(), meaning(made, "late"))
 
 
 def test_a_selector_without_carriers_means_no_newcomer() -> None:
@@ -124,17 +124,17 @@ def test_labels_of_namespaces_matter_to_selectors_that_ask_for_them() -> None:
     made = book(
         carrier(PodAffinity(anti=(AffinityTerm(asked, "zone"),))), pod("p", namespace="team")
     )
-    made.take_undressed()
+    made.take_stale()
     known = [meaning(made, "p")]
 
     told = [made.namespace_seen(DeclaredNamespace("u", "team", {"tier": "1"}))]
     known.append(meaning(made, "p"))
-    undressed = [made.take_undressed()]
+    stale = [made.take_stale()]
     told.append(made.namespace_gone("u"))
     known.append(meaning(made, "p"))
 
     assert ([True, True], [set(), {asked}, set()]) == (told, known)
-    assert ([{"uid-p"}], {"uid-p"}) == (undressed, made.take_undressed())
+    assert ([{"uid-p"}], {"uid-p"}) == (stale, made.take_stale())
 
 
 def test_labels_of_namespaces_do_not_matter_where_nobody_asks() -> None:
