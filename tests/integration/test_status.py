@@ -177,7 +177,7 @@ async def test_of_a_gang_whose_pods_name_another_scheduler_it_is_told_that_it_ha
     assert "Pending" == office.phase("a")
 
 
-async def test_a_gang_that_was_ours_is_told_of_when_only_strangers_are_left() -> None:
+async def test_a_gang_that_was_ours_is_told_of_when_only_foreign_members_are_left() -> None:
     office = Office()
     office.gang("a", 1, pods=1)
     office.cluster.put(PODS, api_objects.pod_body("b", gang="a", schedulerName="another"))

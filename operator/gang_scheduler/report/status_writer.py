@@ -180,7 +180,7 @@ class StatusWriter:
         if gang_spec is None or gvr is None or gvr.group not in STATUSES:
             return
         told_by_others = gang_spec.status and not (record.members or told.status)
-        if told_by_others and self._cache.strangers.are_in(record.key):
+        if told_by_others and self._cache.foreign_members.are_in(record.key):
             return  # Of two installations each tells of its own.
         view = View(
             written=told.status or gang_spec.status,

@@ -28,7 +28,7 @@ from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 from gang_scheduler.state import pod_classes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, EvictablePods, Rules
-from gang_scheduler.state.foreign_members import Strangers
+from gang_scheduler.state.foreign_members import ForeignMembers
 from gang_scheduler.state.gangs.gang_queue import Gangs
 from gang_scheduler.state.node_usage import NodeUsage
 from gang_scheduler.state.nominator import Nominations
@@ -62,7 +62,7 @@ class Cache:
         self.evictable_pods = EvictablePods(rules)
         self.gangs = Gangs(self.schedulers, timeout_seconds, self.evictable_pods)
         self.topologies = Topologies()
-        self.strangers = Strangers()
+        self.foreign_members = ForeignMembers()
         self.selector_matches = SelectorMatches()
         self.volumes = VolumeBook(self.node_usage.table)
         self._entries: dict[str, _Entry] = {}
@@ -264,13 +264,13 @@ class Cache:
         before = self._entries.get(uid)
         if pod is None:
             self._entries.pop(uid, None)
-            self.strangers.note(uid, None)
+            self.foreign_members.note(uid, None)
             self.selector_matches.gone(uid)
             self.volumes.pod_gone(uid)
         else:
             named = membership.gang_of(pod)
             gang = named if pod.scheduler in self.schedulers else None
-            self.strangers.note(uid, named if gang is None else None)
+            self.foreign_members.note(uid, named if gang is None else None)
             # What it asks of others comes first: it may ask for pods such as itself.
             self.selector_matches.seen(pod, gang)
             pod = self._enriched(pod)

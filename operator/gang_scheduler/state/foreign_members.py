@@ -5,7 +5,7 @@ from collections import Counter
 from gang_scheduler.model.gangs import GangKey
 
 
-class Strangers:
+class ForeignMembers:
     """Counts them by gang."""
 
     def __init__(self) -> None:
