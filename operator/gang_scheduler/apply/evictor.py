@@ -15,7 +15,7 @@ from typing import Any
 from gang_scheduler import telemetry
 from gang_scheduler.apply import disruption_target
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.orphaned_marks import Strays
+from gang_scheduler.apply.orphaned_marks import OrphanedMarks
 from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes, PreemptionFailed
 from gang_scheduler.apply.preemption_run import PASSING, PreemptionRun, Step, StepWriter
 from gang_scheduler.client.errors import Kind
@@ -63,7 +63,7 @@ class Evictor:
         # Uids of pods that may show something else than what was written last.
         self._written: set[str] = set()
         self._unmarked: set[str] = set()
-        self._strays = Strays(cache)
+        self._orphaned_marks = OrphanedMarks(cache)
 
     # What the loop says.
 
@@ -99,7 +99,7 @@ class Evictor:
 
         Called after every cycle.
         """
-        uids = self._strays.settled(plan)
+        uids = self._orphaned_marks.settled(plan)
         if uids:
             self._begin(PreemptionRun(Preemption((), ()), void=True, marked=uids))
 

@@ -7,7 +7,7 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.state.cache import Cache
 
 
-class Strays:
+class OrphanedMarks:
     """Finds out who was marked for nobody.
 
     Victims are marked when all members of the preemptor are nominated. So only when each gang that
