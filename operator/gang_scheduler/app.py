@@ -25,7 +25,7 @@ from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import Losses
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.partial_gangs import Releaser
-from gang_scheduler.apply.stuck_victims import Lingering
+from gang_scheduler.apply.stuck_victims import StuckVictims
 from gang_scheduler.apply.volume_binder import Claims
 from gang_scheduler.beside import Beside
 from gang_scheduler.client import connection
@@ -170,7 +170,7 @@ class App:
             use_eviction_api=settings.use_eviction_api,
             may_write=self._may_write,
         )
-        self._lingering = Lingering(self._cache, settings.victim_timeout_seconds, outcomes)
+        self._stuck_victims = StuckVictims(self._cache, settings.victim_timeout_seconds, outcomes)
         lull = Lull(self._binder.is_busy)
         self._events = Events(api, lull, self._may_write)
         reports = Reports(self._cache, self._events, naming)
@@ -252,7 +252,7 @@ class App:
 
     def _writers(self) -> Iterator[Runs]:
         """Yield all that works beside the loop and writes."""
-        yield from (self._outcomes, self._binder, self._evictor, self._lingering)
+        yield from (self._outcomes, self._binder, self._evictor, self._stuck_victims)
         yield from (self._status, self._topologies, self._events)
         if self._releaser is not None:
             yield self._releaser

@@ -74,7 +74,7 @@ class OutcomeHandler:
                     self._reports.waits_for_volumes(gang, words)
             case VictimStuck(key, victim):
                 with confined("report", str(key)):
-                    self._reports.lingers(key, victim)
+                    self._reports.victim_is_stuck(key, victim)
 
     def _bound(self, binding: GangBinding) -> None:
         with confined("report", str(binding.gang.key)):

@@ -17,7 +17,7 @@ LOOK_SECONDS = 5.0
 log = structlog.get_logger()
 
 
-class Lingering:
+class StuckVictims:
     """Tells once of every pod that hangs in termination on a node that a gang is nominated to.
 
     It hangs when `timeout_seconds` have passed since the end of its grace period. `outcomes` then

@@ -85,7 +85,7 @@ class Reports:
         note = f"preemption: given up, {why}"
         self._events.record(self._about(gang), "FailedScheduling", note, warning=True)
 
-    def lingers(self, key: GangKey, victim: Pod) -> None:
+    def victim_is_stuck(self, key: GangKey, victim: Pod) -> None:
         """Tell a gang that a pod that should have made room for it does not end."""
         record = self._cache.gangs.records.get(key)
         member = next(record.living(), None) if record else None

@@ -1,7 +1,7 @@
 """Who does not end in time is told of once, to those who wait for the room."""
 
 from gang_scheduler.apply.outcomes import Outcomes, VictimStuck
-from gang_scheduler.apply.stuck_victims import Lingering
+from gang_scheduler.apply.stuck_victims import StuckVictims
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
@@ -30,12 +30,12 @@ class Vigil:
         refused = Refused(gang, Reason.WAITING_FOR_VICTIMS, gang.pending)
         self.cache.gangs.refused(refused, self.now)
         self._outcomes = Outcomes()
-        self.lingering = Lingering(self.cache, TIMEOUT, self._outcomes, lambda: self.now)
+        self.stuck_victims = StuckVictims(self.cache, TIMEOUT, self._outcomes, lambda: self.now)
 
     def look(self, now: int) -> list[tuple[str, str]]:
         """Return all that was told until a moment."""
         self.now = now
-        self.lingering.look()
+        self.stuck_victims.look()
         stuck = (each for each in self._outcomes.take_all() if isinstance(each, VictimStuck))
         self.told += [(str(each.gang), each.victim.name) for each in stuck]
         return self.told
