@@ -22,7 +22,7 @@ from gang_scheduler import __version__, gc_tuning, internal_errors, telemetry
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
-from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.partial_gangs import Releaser
 from gang_scheduler.apply.stuck_victims import StuckVictims
@@ -145,7 +145,7 @@ class App:
             settings.scheduler_names, wake, settings.schedule_timeout_seconds, _rules(settings)
         )
         naming = Naming(settings.hide_foreign_names)
-        losses = Losses(self._cache, naming)
+        lost_nominations = LostNominations(self._cache, naming)
         outcomes = Outcomes()
         claims = Claims(
             api,
@@ -181,13 +181,13 @@ class App:
         self._outcomes = OutcomeHandler(
             *(self._cache, outcomes, reports),
             releaser=self._releaser,
-            losses=losses,
+            lost_nominations=lost_nominations,
             naming=naming,
         )
         self._loop = Loop(
             *(self._cache, self._binder, self._evictor, reports, self._outcomes),
             releaser=self._releaser,
-            losses=losses,
+            lost_nominations=lost_nominations,
             profile=_profile(settings),
             wake=wake,
             batch_seconds=settings.batch_milliseconds / 1000,
@@ -199,7 +199,7 @@ class App:
             interval_seconds=settings.status_interval_milliseconds / 1000,
             concurrency=settings.status_concurrency,
             may_write=self._may_write,
-            losses=losses,
+            lost_nominations=lost_nominations,
             lull=lull,
         )
         self._topologies = TopologyWriter(api, self._cache, self._events, may_write=self._may_write)

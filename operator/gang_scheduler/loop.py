@@ -9,7 +9,7 @@ import structlog
 from gang_scheduler import internal_errors, telemetry
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor
-from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.partial_gangs import Releaser
 from gang_scheduler.apply.plan import BinderAndEvictor, take_in
 from gang_scheduler.model.gangs import Reason
@@ -53,7 +53,7 @@ class Loop:
         outcomes: OutcomeHandler,
         *,
         releaser: Releaser | None,
-        losses: Losses,
+        lost_nominations: LostNominations,
         profile: Profile,
         wake: Wake,
         batch_seconds: float,
@@ -64,7 +64,7 @@ class Loop:
         self._binder = binder
         self._evictor = evictor
         self._writers = BinderAndEvictor(binder, evictor)
-        self._losses = losses
+        self._lost_nominations = lost_nominations
         self._reports = reports
         self._outcomes = outcomes
         self._releaser = releaser
@@ -126,7 +126,9 @@ class Loop:
         self._writers.cycle += 1
         for failure in plan.failures:
             internal_errors.note("decide", failure.group.name, failure.error)
-        taken = take_in(self._cache, plan, now, losses=self._losses, writers=self._writers)
+        taken = take_in(
+            self._cache, plan, now, lost_nominations=self._lost_nominations, writers=self._writers
+        )
         self._evictor.settle_leftovers(taken.plan)
         if self._releaser is not None:
             self._releaser.consider(taken.plan.refused, now)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.gang_binding import GangBinding
-from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import (
     EvictionBegun,
     Outcomes,
@@ -36,7 +36,7 @@ class OutcomeHandler:
         reports: Reports,
         *,
         releaser: Releaser | None,
-        losses: Losses,
+        lost_nominations: LostNominations,
         naming: Naming,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -44,7 +44,7 @@ class OutcomeHandler:
         self._outcomes = outcomes
         self._reports = reports
         self._releaser = releaser
-        self._losses = losses
+        self._lost_nominations = lost_nominations
         self._naming = naming
         self._clock = clock
 
@@ -82,7 +82,7 @@ class OutcomeHandler:
         now = int(self._clock())
         count_binding(self._cache, binding, now)
         if not binding.failed:
-            self._losses.over(binding.gang.key)
+            self._lost_nominations.over(binding.gang.key)
         elif self._releaser is not None:
             self._releaser.consider([binding.refusal()], now)
 

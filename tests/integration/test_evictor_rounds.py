@@ -143,7 +143,7 @@ async def test_a_nominated_gang_that_cannot_be_placed_any_more_gives_its_room_up
         await process.until(lambda: not made.nominated())
 
         key = next(key for key in process.cache.gangs.records if key.name == "high")
-        assert "node n1 takes no more pods" == process.losses.cause(key)
+        assert "node n1 takes no more pods" == process.lost_nominations.cause(key)
 
 
 async def test_room_that_another_scheduler_takes_is_lost_and_made_elsewhere() -> None:
@@ -159,8 +159,8 @@ async def test_room_that_another_scheduler_takes_is_lost_and_made_elsewhere() ->
     async with SchedulerProcess(made) as process:
         made.cluster.watchers.append(steal)
         key = next(key for key in process.cache.gangs.records if key.name == "high")
-        await process.until(lambda: bool(process.losses.cause(key)))
-        cause = process.losses.cause(key)
+        await process.until(lambda: bool(process.lost_nominations.cause(key)))
+        cause = process.lost_nominations.cause(key)
         await process.until(lambda: is_bound(made))
 
         assert "the room on n1 was taken" == cause

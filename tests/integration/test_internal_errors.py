@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from gang_scheduler import internal_errors
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor
-from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.preemption_run import PreemptionRun
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.report.gang_events import Reports
@@ -134,14 +134,14 @@ async def test_an_error_while_room_is_made_stops_no_other_gang(
 async def test_a_cycle_that_fails_wholly_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
     workloads = FakeWorkloads("n1")
     failing = [True]
-    real = Losses.note
+    real = LostNominations.note
 
     def planted(*args: Any) -> Any:
         if failing:
             raise ZeroDivisionError("planted")
         return real(*args)
 
-    monkeypatch.setattr(Losses, "note", planted)
+    monkeypatch.setattr(LostNominations, "note", planted)
     async with SchedulerProcess(workloads) as process:
         workloads.gang("a", 2, priority=5)
         await process.until(lambda: bool(internal_errors.problem()))

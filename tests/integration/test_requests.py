@@ -38,7 +38,7 @@ async def operator(
             *(process.api, process.cache),
             interval_seconds=Settings().status_interval_milliseconds / 1000,
             concurrency=4,
-            losses=process.losses,
+            lost_nominations=process.lost_nominations,
             lull=lull,
             clock=lambda: BEGAN_AT + loop.time(),
         )

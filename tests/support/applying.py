@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from gang_scheduler import internal_errors
 from gang_scheduler.apply import plan as plans
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.model.plan import Placed, Plan, Preemption
 from gang_scheduler.state.cache import Cache
 
@@ -30,6 +30,6 @@ class WritesNothing:
 def take_in(cache: Cache, plan: Plan, now_seconds: int, writers: plans.Writers) -> None:
     """Take in a plan as the loop does, but let an error of ours fail the test."""
     before = internal_errors.problem()
-    losses = Losses(cache, Naming())
-    plans.take_in(cache, plan, now_seconds, losses=losses, writers=writers)
+    lost_nominations = LostNominations(cache, Naming())
+    plans.take_in(cache, plan, now_seconds, lost_nominations=lost_nominations, writers=writers)
     assert before == internal_errors.problem()

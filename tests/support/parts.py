@@ -7,7 +7,7 @@ from typing import Any
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
-from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.volume_binder import Claims
 from gang_scheduler.client.port import Api
@@ -48,7 +48,7 @@ class Parts:
         naming = Naming()
         outcomes = Outcomes()
         claims = Claims(api, cache, CONCURRENCY, outcomes=outcomes, may_write=may_write)
-        self.losses = Losses(cache, naming)
+        self.lost_nominations = LostNominations(cache, naming)
         self.events = Events(api, lull)
         self.reports = Reports(cache, self.events, naming)
         self.binder = Binder(
@@ -65,14 +65,14 @@ class Parts:
         self.outcomes = OutcomeHandler(
             *(cache, outcomes, self.reports),
             releaser=None,
-            losses=self.losses,
+            lost_nominations=self.lost_nominations,
             naming=naming,
             clock=clock,
         )
         self.loop = Loop(
             *(cache, self.binder, self.evictor, self.reports, self.outcomes),
             releaser=None,
-            losses=self.losses,
+            lost_nominations=self.lost_nominations,
             profile=PROFILES["binpack"],
             wake=wake,
             batch_seconds=BATCH_SECONDS,
@@ -104,7 +104,7 @@ def status_writer(
         *(api, cache),
         interval_seconds=1,
         concurrency=concurrency,
-        losses=Losses(cache, Naming()),
+        lost_nominations=LostNominations(cache, Naming()),
         lull=NO_LULL,
         clock=clock,
     )

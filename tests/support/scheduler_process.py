@@ -112,7 +112,7 @@ class SchedulerProcess:
             fresh=fresh,
             **how,
         )
-        self.losses = self._parts.losses
+        self.lost_nominations = self._parts.lost_nominations
         self.events = self._parts.events
         self.reports = self._parts.reports
         self.evictor = self._parts.evictor

@@ -17,7 +17,7 @@ HOLDING = frozenset(
 """The room stays a gang's own while its victims leave, or a member is being made again."""
 
 
-class Loss(NamedTuple):
+class LostNomination(NamedTuple):
     """A gang that has lost room, how, and the members whose nominations are worth nothing now."""
 
     gang: GangKey
@@ -25,7 +25,7 @@ class Loss(NamedTuple):
     pods: tuple[Pod, ...] = ()
 
 
-class Losses:
+class LostNominations:
     """Who has lost room, and how, until it is bound after all."""
 
     def __init__(self, cache: Cache, naming: Naming) -> None:
@@ -53,16 +53,16 @@ class Losses:
         return [pod for each in found for pod in each.pods]
 
 
-def _taken(plan: Plan, naming: Naming) -> Iterator[Loss]:
+def _taken(plan: Plan, naming: Naming) -> Iterator[LostNomination]:
     """Yield the gangs whose room gangs of higher priority take."""
     for made in plan.preemptions:
         for pod in made.displaced:
             taker = naming.preemptor(made, pod.namespace)
             cause = f"the room on {pod.nominated} goes to {taker}, which has a higher priority"
-            yield Loss(membership.gang_of(pod), cause)
+            yield LostNomination(membership.gang_of(pod), cause)
 
 
-def _lost(plan: Plan, nodes: NodeTable) -> Iterator[Loss]:
+def _lost(plan: Plan, nodes: NodeTable) -> Iterator[LostNomination]:
     """Yield the gangs with nominated members that are neither placed nor nominated there again."""
     moves = {bind.pod.uid: bind.node for made in plan.preemptions for bind in made.nominations}
     settled = {bind.pod.uid for placed in plan.placed for bind in placed.binds}
@@ -72,7 +72,9 @@ def _lost(plan: Plan, nodes: NodeTable) -> Iterator[Loss]:
         lost = [pod for pod in nominated if moves.get(pod.uid) != pod.nominated]
         if lost:
             cause = _cause(lost[0].nominated, nodes)
-            yield Loss(gang.key, cause, tuple(pod for pod in lost if pod.uid not in moves))
+            yield LostNomination(
+                gang.key, cause, tuple(pod for pod in lost if pod.uid not in moves)
+            )
 
 
 def _judged(plan: Plan) -> Iterator[Gang]:

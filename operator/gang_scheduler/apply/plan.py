@@ -13,7 +13,7 @@ from typing import Protocol
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.gang_binding import GangBinding
-from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.internal_errors import confined, in_short
 from gang_scheduler.model.gangs import GangKey, Reason
 from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
@@ -83,13 +83,18 @@ class TakenIn:
 
 
 def take_in(
-    cache: Cache, plan: Plan, now_seconds: int, *, losses: Losses, writers: Writers
+    cache: Cache,
+    plan: Plan,
+    now_seconds: int,
+    *,
+    lost_nominations: LostNominations,
+    writers: Writers,
 ) -> TakenIn:
     """Count all decisions of a plan, and hand what is to be written to the writers.
 
     Bindings come first, then preemptions, then what is said of gangs that wait.
     """
-    lost = tuple(losses.note(plan))
+    lost = tuple(lost_nominations.note(plan))
     failed = [each for gangs in _together(plan.placed) for each in _bind(cache, gangs, writers)]
     for preemption in plan.preemptions:
         with confined("preempt", str(preemption.gangs[0].key)):

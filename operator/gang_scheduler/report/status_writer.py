@@ -21,7 +21,7 @@ from gang_scheduler.api.kinds import (
     PODS,
     SCHED_PLUGINS_POD_GROUPS,
 )
-from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
@@ -82,7 +82,7 @@ class StatusWriter:
         *,
         interval_seconds: float,
         concurrency: int,
-        losses: Losses,
+        lost_nominations: LostNominations,
         lull: Lull,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
@@ -90,7 +90,7 @@ class StatusWriter:
         self._api = api
         self._cache = cache
         self._lull = lull
-        self._losses = losses
+        self._lost_nominations = lost_nominations
         self._interval = interval_seconds
         self._concurrency = concurrency
         self._may_write = may_write
@@ -187,7 +187,7 @@ class StatusWriter:
             now=now,
             deadline=self._cache.gangs.deadline(record),
             domain=self._cache.domain_of(nodes_of(record), record.asks),
-            room_lost=self._losses.cause(record.key),
+            room_lost=self._lost_nominations.cause(record.key),
         )
         status = STATUSES[gvr.group](record, gang_spec, view)
         if self._is_news(gvr, gang_spec, told, status):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.decode.namespaces import DeclaredNamespace
@@ -83,7 +83,7 @@ def simulate(objects: Objects, options: Options) -> Outcome:
     _fill(cache, objects.loaded)
     placed: list[Placed] = []
     preemptions: list[Preemption] = []
-    losses = Losses(cache, Naming())
+    lost_nominations = LostNominations(cache, Naming())
     waiting = Waiting(cache)
     asked: dict[GangKey, Topology] = {}
     # Every backoff has ended by the next cycle, so that all that wait are tried in each.
@@ -92,7 +92,9 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         snapshot = cache.snapshot(now)
         plan = schedule(snapshot, PROFILES[options.strategy])
         # 3. Apply.
-        lost = take_in(cache, plan, now, losses=losses, writers=_AtOnce(cache)).lost
+        lost = take_in(
+            cache, plan, now, lost_nominations=lost_nominations, writers=_AtOnce(cache)
+        ).lost
         # 4. Note the decisions.
         placed += plan.placed
         preemptions += plan.preemptions

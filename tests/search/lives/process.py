@@ -52,7 +52,7 @@ class Process:
             *(self.api, self.cache),
             interval_seconds=1,
             concurrency=CONCURRENCY,
-            losses=parts.losses,
+            lost_nominations=parts.lost_nominations,
             lull=NO_LULL,
             clock=clock,
         )

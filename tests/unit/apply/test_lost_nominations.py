@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.model.gangs import Gang, Reason
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
@@ -17,14 +17,14 @@ def nominated(name: str, node: str) -> Pod:
     return builders.pod(name, gang="a", nominated=node)
 
 
-def losses(**how: bool) -> Losses:
+def losses(**how: bool) -> LostNominations:
     """Return the books of a cluster of n1, which is fine, n2, cordoned, and n3, not ready."""
     cache = Cache([builders.SCHEDULER])
     cache.node_seen(builders.node("n1"))
     cache.node_seen(builders.node("n2", unschedulable=True))
     cache.node_seen(builders.node("n3", ready=False))
     cache.pod_seen(builders.pod("a-0", gang="a"))
-    return Losses(cache, Naming(**how))
+    return LostNominations(cache, Naming(**how))
 
 
 def gang(*nodes: str) -> Gang:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from gang_scheduler import internal_errors
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.apply.lost_nominations import Losses
+from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import TakenIn, take_in
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption
@@ -42,7 +42,9 @@ def taken(plan: Plan, writers: Writers) -> tuple[Cache, TakenIn]:
     cache = Cache([builders.SCHEDULER])
     cache.pod_seen(POD)
     try:
-        found = take_in(cache, plan, 0, losses=Losses(cache, Naming()), writers=writers)
+        found = take_in(
+            cache, plan, 0, lost_nominations=LostNominations(cache, Naming()), writers=writers
+        )
     finally:
         internal_errors.forget()
     return cache, found
