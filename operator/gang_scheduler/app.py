@@ -36,7 +36,7 @@ from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.loop import Loop, Wake
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.probes import Probes
-from gang_scheduler.report.backpressure import Lull
+from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.events import Events
 from gang_scheduler.report.gang_events import Reports
 from gang_scheduler.report.status_writer import StatusWriter
@@ -171,8 +171,8 @@ class App:
             may_write=self._may_write,
         )
         self._stuck_victims = StuckVictims(self._cache, settings.victim_timeout_seconds, outcomes)
-        lull = Lull(self._binder.is_busy)
-        self._events = Events(api, lull, self._may_write)
+        backpressure = Backpressure(self._binder.is_busy)
+        self._events = Events(api, backpressure, self._may_write)
         reports = Reports(self._cache, self._events, naming)
         self._releaser = None
         if settings.on_partial_gang is OnPartialGang.RELEASE:
@@ -200,7 +200,7 @@ class App:
             concurrency=settings.status_concurrency,
             may_write=self._may_write,
             lost_nominations=lost_nominations,
-            lull=lull,
+            backpressure=backpressure,
         )
         self._topologies = TopologyWriter(api, self._cache, self._events, may_write=self._may_write)
 

@@ -6,49 +6,49 @@ import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.client.fake.cluster import EVENTS
-from gang_scheduler.report.backpressure import LONGEST_SECONDS, LOOK_SECONDS, Lull
+from gang_scheduler.report.backpressure import LONGEST_SECONDS, LOOK_SECONDS, Backpressure
 from integration.test_requests import operator
 from support.scheduler_process import FakeWorkloads
 
 pytestmark = pytest.mark.looptime
 
 
-async def seconds_waited(lull: Lull, since: float = 0.0) -> float:
+async def seconds_waited(backpressure: Backpressure, since: float = 0.0) -> float:
     """Return how long it waited, from now on."""
     clock = asyncio.get_running_loop().time
     began = clock()
-    await lull.wait(began + since)
+    await backpressure.wait(began + since)
     return clock() - began
 
 
 async def test_nobody_waits_while_nothing_is_bound() -> None:
-    assert 0 == await seconds_waited(Lull())
+    assert 0 == await seconds_waited(Backpressure())
 
 
 async def test_the_wait_ends_with_the_last_binding_that_waits() -> None:
     loop = asyncio.get_running_loop()
     bound_at = loop.time() + 1
 
-    waited = await seconds_waited(Lull(lambda: loop.time() < bound_at))
+    waited = await seconds_waited(Backpressure(lambda: loop.time() < bound_at))
 
     assert waited == pytest.approx(1, abs=LOOK_SECONDS)
 
 
 async def test_however_much_is_bound_nobody_waits_for_long() -> None:
-    waited = await seconds_waited(Lull(lambda: True))
+    waited = await seconds_waited(Backpressure(lambda: True))
 
     assert waited == pytest.approx(LONGEST_SECONDS, abs=LOOK_SECONDS)
 
 
 async def test_what_waited_elsewhere_waits_no_longer_for_that() -> None:
-    assert 0 == await seconds_waited(Lull(lambda: True), since=-LONGEST_SECONDS)
+    assert 0 == await seconds_waited(Backpressure(lambda: True), since=-LONGEST_SECONDS)
 
 
 async def test_a_status_and_an_event_come_while_the_bindings_of_others_wait() -> None:
     workloads = FakeWorkloads("n0")
     workloads.gang("a", 1, priority=0)
 
-    async with operator(workloads, Lull(lambda: True)) as process:
+    async with operator(workloads, Backpressure(lambda: True)) as process:
         await asyncio.sleep(LONGEST_SECONDS + 1)
 
     assert "Scheduled" == workloads.cluster.get(POD_GROUPS, "default", "a")["status"]["phase"]

@@ -12,11 +12,11 @@ import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS, PODS
 from gang_scheduler.client.fake.cluster import EVENTS
-from gang_scheduler.report.backpressure import Lull
+from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.settings import Settings
 from support import api_objects
-from support.parts import NO_LULL
+from support.parts import NO_BACKPRESSURE
 from support.scheduler_process import BEGAN_AT, FakeWorkloads, SchedulerProcess
 
 pytestmark = pytest.mark.looptime
@@ -29,17 +29,17 @@ PODS_A_SECOND = 300
 
 @asynccontextmanager
 async def operator(
-    workloads: FakeWorkloads, lull: Lull = NO_LULL
+    workloads: FakeWorkloads, backpressure: Backpressure = NO_BACKPRESSURE
 ) -> AsyncIterator[SchedulerProcess]:
     """Run all of the operator that writes."""
     loop = asyncio.get_running_loop()
-    async with SchedulerProcess(workloads, lull=lull) as process:
+    async with SchedulerProcess(workloads, backpressure=backpressure) as process:
         statuses = StatusWriter(
             *(process.api, process.cache),
             interval_seconds=Settings().status_interval_milliseconds / 1000,
             concurrency=4,
             lost_nominations=process.lost_nominations,
-            lull=lull,
+            backpressure=backpressure,
             clock=lambda: BEGAN_AT + loop.time(),
         )
         tasks = [asyncio.create_task(each()) for each in (statuses.run, process.events.run)]

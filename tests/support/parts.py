@@ -13,7 +13,7 @@ from gang_scheduler.apply.volume_binder import Claims
 from gang_scheduler.client.port import Api
 from gang_scheduler.loop import Loop, Wake
 from gang_scheduler.outcome_handler import OutcomeHandler
-from gang_scheduler.report.backpressure import Lull
+from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.events import Events
 from gang_scheduler.report.gang_events import Reports
 from gang_scheduler.report.status_writer import StatusWriter
@@ -22,7 +22,7 @@ from gang_scheduler.state.cache import Cache
 
 CONCURRENCY = 4
 BATCH_SECONDS = 0.02
-NO_LULL = Lull(lambda: False)
+NO_BACKPRESSURE = Backpressure(lambda: False)
 """Of bindings that never wait."""
 
 
@@ -41,7 +41,7 @@ class Parts:
         *,
         clock: Callable[[], float],
         may_write: Callable[[], bool] = lambda: True,
-        lull: Lull = NO_LULL,
+        backpressure: Backpressure = NO_BACKPRESSURE,
         fresh: Callable[[], Awaitable[None]] = always_fresh,
         **how: Any,
     ) -> None:
@@ -49,7 +49,7 @@ class Parts:
         outcomes = Outcomes()
         claims = Claims(api, cache, CONCURRENCY, outcomes=outcomes, may_write=may_write)
         self.lost_nominations = LostNominations(cache, naming)
-        self.events = Events(api, lull)
+        self.events = Events(api, backpressure)
         self.reports = Reports(cache, self.events, naming)
         self.binder = Binder(
             *(api, cache, CONCURRENCY), claims=claims, outcomes=outcomes, may_write=may_write
@@ -93,7 +93,7 @@ def reports(cache: Cache, events: Events) -> Reports:
 
 def events(api: Api, clock: Callable[[], float] = time.time) -> Events:
     """Return Events that wait for no bindings."""
-    return Events(api, NO_LULL, clock=clock)
+    return Events(api, NO_BACKPRESSURE, clock=clock)
 
 
 def status_writer(
@@ -105,6 +105,6 @@ def status_writer(
         interval_seconds=1,
         concurrency=concurrency,
         lost_nominations=LostNominations(cache, Naming()),
-        lull=NO_LULL,
+        backpressure=NO_BACKPRESSURE,
         clock=clock,
     )

@@ -15,10 +15,10 @@ from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.loop import Wake
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.report.backpressure import Lull
+from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.state.cache import Cache
 from support import api_objects, builders
-from support.parts import NO_LULL, Parts, always_fresh
+from support.parts import NO_BACKPRESSURE, Parts, always_fresh
 
 ECHO_SECONDS = 0.05
 BEGAN_AT = time.time()
@@ -94,7 +94,7 @@ class SchedulerProcess:
         self,
         workloads: FakeWorkloads,
         may_write: Callable[[], bool] = lambda: True,
-        lull: Lull = NO_LULL,
+        backpressure: Backpressure = NO_BACKPRESSURE,
         echo_seconds: float = ECHO_SECONDS,
         fresh: Callable[[], Awaitable[None]] = always_fresh,
         **how: Any,
@@ -108,7 +108,7 @@ class SchedulerProcess:
             *(self.api, self.cache, self.wake),
             clock=_now,
             may_write=may_write,
-            lull=lull,
+            backpressure=backpressure,
             fresh=fresh,
             **how,
         )

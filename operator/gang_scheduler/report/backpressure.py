@@ -11,7 +11,7 @@ LONGEST_SECONDS = 5.0
 LOOK_SECONDS = 0.1
 
 
-class Lull:
+class Backpressure:
     """Waits while `busy()` says that bindings are waiting for a connection."""
 
     def __init__(self, busy: Callable[[], bool] = lambda: False) -> None:

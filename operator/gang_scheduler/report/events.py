@@ -14,7 +14,7 @@ from gang_scheduler import telemetry
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.report.backpressure import Lull
+from gang_scheduler.report.backpressure import Backpressure
 
 CONTROLLER = "py-gang-scheduler"
 LONGEST_NOTE = 1024
@@ -64,14 +64,14 @@ class Events:
     def __init__(
         self,
         api: Api,
-        lull: Lull,
+        backpressure: Backpressure,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._api = api
         self._may_write = may_write
         self._clock = clock
-        self._lull = lull
+        self._backpressure = backpressure
         self._queue: asyncio.Queue[_Queued] = asyncio.Queue(QUEUE_LENGTH)
         self._last: dict[tuple[str, str, bool], _Said] = {}
         self._pruned_at = clock()
@@ -103,7 +103,7 @@ class Events:
         allowance, at = BURST, loop.time()
         while True:
             queued = await self._queue.get()
-            await self._lull.wait(queued.since)
+            await self._backpressure.wait(queued.since)
             allowance, at = min(BURST, allowance + (loop.time() - at) * PER_SECOND), loop.time()
             if allowance < 1:
                 await asyncio.sleep((1 - allowance) / PER_SECOND)

@@ -30,7 +30,7 @@ from gang_scheduler.model.gangs import GangKey, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import PodRef
-from gang_scheduler.report.backpressure import Lull
+from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.scheduler.diagnosis import describe
 from gang_scheduler.state.cache import Cache
@@ -83,13 +83,13 @@ class StatusWriter:
         interval_seconds: float,
         concurrency: int,
         lost_nominations: LostNominations,
-        lull: Lull,
+        backpressure: Backpressure,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._api = api
         self._cache = cache
-        self._lull = lull
+        self._backpressure = backpressure
         self._lost_nominations = lost_nominations
         self._interval = interval_seconds
         self._concurrency = concurrency
@@ -107,7 +107,7 @@ class StatusWriter:
         while True:
             begun = clock()
             await asyncio.sleep(self._interval)
-            await self._lull.wait(begun)
+            await self._backpressure.wait(begun)
             if self._may_write():
                 await self.flush()
 

@@ -22,7 +22,7 @@ from gang_scheduler.decode.event_handlers import Intake
 from gang_scheduler.loop import Wake
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.state.cache import Cache
-from support.parts import CONCURRENCY, NO_LULL, Parts
+from support.parts import CONCURRENCY, NO_BACKPRESSURE, Parts
 
 OURS = "py-gang-scheduler"
 ECHO_SECONDS = 0.05
@@ -53,7 +53,7 @@ class Process:
             interval_seconds=1,
             concurrency=CONCURRENCY,
             lost_nominations=parts.lost_nominations,
-            lull=NO_LULL,
+            backpressure=NO_BACKPRESSURE,
             clock=clock,
         )
         intake = Intake(self.cache)
