@@ -100,7 +100,7 @@ class OutcomeHandler:
             self._reports.withdrawn(preemption, why)
         now = int(self._clock())
         for gang in preemption.gangs:
-            if gang.key in self._cache.gangs.records:
+            if gang.key in self._cache.gangs.infos:
                 detail = f"preemption: given up, {why}"
                 refused = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail=detail)
                 self._cache.gangs.refused(refused, now)

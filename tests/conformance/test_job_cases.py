@@ -13,7 +13,7 @@ from gang_scheduler.decode.pods import rank
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.report.pod_group_status import View, status_of
 from gang_scheduler.state.gangs import phases
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from support import api_objects, builders
 
 ELSEWHERE = {
@@ -134,9 +134,9 @@ def test_occupied_by(row: Case) -> None:
     metadata = {"namespace": row["namespace"], "ownerReferences": owners}
     member = pod_decode.pod(api_objects.pod_body("p", metadata=metadata))
     spec = builders.gang_spec("a")
-    record = Record(spec.key, {member.uid: member}, {spec.uid: spec})
+    info = GangInfo(spec.key, {member.uid: member}, {spec.uid: spec})
 
-    found = status_of(record, spec, View({}, now=0))["occupiedBy"]
+    found = status_of(info, spec, View({}, now=0))["occupiedBy"]
 
     # An empty one is absent: null removes it from what is written already.
     assert (row["occupiedBy"] or None) == found
@@ -147,7 +147,7 @@ def test_phase(row: Case) -> None:
     assert row["phase"] == phases.phase_of(phases.counts_of(record_of(row)))
 
 
-def record_of(row: Case) -> Record:
+def record_of(row: Case) -> GangInfo:
     """Return a gang whose pods are as a row says; one that was scheduled has nodes."""
     phase = row.get("podNextPhase") or row.get("podPhase") or "Running"
     waits = row["previous"] == "Pending" and phase == "Pending"
@@ -156,7 +156,7 @@ def record_of(row: Case) -> Record:
         builders.pod(f"a-{i}", gang="a", node="" if waits else "n", phase=phase)
         for i in range(row["pods"])
     ]
-    return Record(spec.key, {pod.uid: pod for pod in pods}, {spec.uid: spec})
+    return GangInfo(spec.key, {pod.uid: pod for pod in pods}, {spec.uid: spec})
 
 
 def test_every_kind_of_case_is_judged_or_listed() -> None:

@@ -15,7 +15,7 @@ from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.report.gang_events import Reports
 from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.gang_queue import Gangs
 from gang_scheduler.state.gangs.grouping import Assembly
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
@@ -23,8 +23,8 @@ from support.scheduler_process import FakeWorkloads, SchedulerProcess
 pytestmark = pytest.mark.looptime
 
 STEPS_OF_BINDING = [
-    (Record, "as_gang"),
-    (Record, "settle"),
+    (GangInfo, "as_gang"),
+    (GangInfo, "settle"),
     (Assembly, "listen"),
     (Assembly, "_as_group"),
     (admission, "admit"),

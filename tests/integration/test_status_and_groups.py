@@ -8,7 +8,7 @@ import pytest
 
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from support import parts
 from support.builders import gang_key
 from support.in_memory_cluster import InMemoryCluster
@@ -45,9 +45,9 @@ async def test_a_status_written_between_event_and_cycle_keeps_no_gang_of_a_group
     assert {"b-0"} == cluster.bound() | cluster.bound(later=1)
 
 
-def content(record: Record) -> dict[str, Any]:
-    names = set(Record.__slots__) - MEMOS
-    return {name: copy.copy(getattr(record, name)) for name in names}
+def content(info: GangInfo) -> dict[str, Any]:
+    names = set(GangInfo.__slots__) - MEMOS
+    return {name: copy.copy(getattr(info, name)) for name in names}
 
 
 async def test_a_status_leaves_what_is_known_of_a_gang_as_it_is() -> None:
@@ -58,12 +58,12 @@ async def test_a_status_leaves_what_is_known_of_a_gang_as_it_is() -> None:
     cluster.gone("running-1")
     cluster.pod("a-0", "a", spec={"nodeName": "n1"})
     cluster.members("b", 3)
-    records = cluster.cache.gangs.records
-    before = {key: content(record) for key, record in records.items()}
+    infos = cluster.cache.gangs.infos
+    before = {key: content(info) for key, info in infos.items()}
 
     await flush(cluster)
 
-    assert before == {key: content(record) for key, record in records.items()}
+    assert before == {key: content(info) for key, info in infos.items()}
 
 
 async def test_what_a_cycle_finds_of_a_gang_is_news_for_its_status() -> None:

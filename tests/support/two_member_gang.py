@@ -28,5 +28,5 @@ def due(cache: Cache) -> list[Gang]:
 
 def record_members(cache: Cache, name: str = "a") -> list[str]:
     """Return the uids of the members that a gang is known to have."""
-    record = cache.gangs.records.get(gang_key(name))
-    return sorted(record.members) if record else []
+    info = cache.gangs.infos.get(gang_key(name))
+    return sorted(info.members) if info else []

@@ -290,11 +290,11 @@ class Evictor:
 
     def _is_of_broken_gang(self, pod: Pod, without: Collection[str]) -> bool:
         """Tell whether so many of a pod's gang are gone that it would go on for nothing."""
-        record = self._cache.gangs.records.get(membership.gang_of(pod))
-        if record is None or pod.uid not in record.members:
+        info = self._cache.gangs.infos.get(membership.gang_of(pod))
+        if info is None or pod.uid not in info.members:
             return False
-        left = sum(1 for pod in record.bound() if pod.uid not in without)
-        return left + counts_of(record).succeeded < record.min_member
+        left = sum(1 for pod in info.bound() if pod.uid not in without)
+        return left + counts_of(info).succeeded < info.min_member
 
     def _victims(self, current: PreemptionRun) -> Iterator[Pod]:
         """Yield the victims as they are now, without those that are leaving or have ended."""

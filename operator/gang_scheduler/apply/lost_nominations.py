@@ -47,7 +47,7 @@ class LostNominations:
         for each in found:
             self._causes[each.gang] = each.cause
             self._cache.gangs.changed.add(each.gang)
-        known = self._cache.gangs.records
+        known = self._cache.gangs.infos
         if len(self._causes) > len(known):
             self._causes = {key: why for key, why in self._causes.items() if key in known}
         return [pod for each in found for pod in each.pods]

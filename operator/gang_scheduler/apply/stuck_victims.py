@@ -63,8 +63,8 @@ class StuckVictims:
         gangs = self._cache.gangs
         if gangs.waiting[Reason.WAITING_FOR_VICTIMS] <= 0:
             return
-        for key, record in gangs.records.items():
-            nominated = (pod for pod in record.living() if pod.nominated and not pod.node)
+        for key, info in gangs.infos.items():
+            nominated = (pod for pod in info.living() if pod.nominated and not pod.node)
             yield from ((pod.nominated, key) for pod in nominated)
 
     def _hangs(self, pod: Pod) -> bool:

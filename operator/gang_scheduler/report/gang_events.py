@@ -60,8 +60,8 @@ class Reports:
     def _waits(self, refused: Refused, now: int) -> None:
         if refused.reason not in UNTOLD:
             self._refused(refused)
-        record = self._cache.gangs.records.get(refused.gang.key)
-        deadline = self._cache.gangs.deadline(record) if record else None
+        info = self._cache.gangs.infos.get(refused.gang.key)
+        deadline = self._cache.gangs.deadline(info) if info else None
         if deadline is not None and now >= deadline and not refused.left_over:
             note = "not bound within the schedule timeout; it stays in the queue"
             about = self._about(refused.gang)
@@ -87,8 +87,8 @@ class Reports:
 
     def victim_is_stuck(self, key: GangKey, victim: Pod) -> None:
         """Tell a gang that a pod that should have made room for it does not end."""
-        record = self._cache.gangs.records.get(key)
-        member = next(record.living(), None) if record else None
+        info = self._cache.gangs.infos.get(key)
+        member = next(info.living(), None) if info else None
         if member is not None:
             name = self._naming.pod(victim, key.namespace)
             note = f"pod {name} on {victim.node} should be gone and still holds its room"
@@ -159,8 +159,8 @@ class Reports:
 
     def _object(self, key: GangKey, pod: Pod) -> About:
         """Return the PodGroup, or this pod of a gang without one."""
-        record = self._cache.gangs.records.get(key)
-        gang_spec = record.spec if record else None
+        info = self._cache.gangs.infos.get(key)
+        gang_spec = info.spec if info else None
         if gang_spec is not None and gang_spec.gvr is not None:
             gvr = gang_spec.gvr
             _, namespace, name = key

@@ -1,4 +1,4 @@
-"""What the status of a PodGroup should say now. Pure: a record in, a dict out."""
+"""What the status of a PodGroup should say now. Pure: an info in, a dict out."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +13,7 @@ from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.scheduler.diagnosis import describe
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import Counts, counts_of, phase_of
 
 INITIALLY = "PodGroupInitiallyScheduled"
@@ -38,14 +38,14 @@ class View:
     room_lost: str = ""
 
 
-def status_of(record: Record, gang_spec: GangSpec, view: View) -> dict[str, Any]:
+def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]:
     """Return the status; null removes a key in a merge patch."""
-    counts = counts_of(record)
+    counts = counts_of(info)
     present = view.written.get("conditions") or []
     known = {each.get("type") for each in present}
     findings = [
         finding
-        for finding in _findings(record, counts, view)
+        for finding in _findings(info, counts, view)
         # What is not so, and was never said to be so, needs no words.
         if finding.status or finding.type in known or finding.type == "Scheduled"
     ]
@@ -57,38 +57,38 @@ def status_of(record: Record, gang_spec: GangSpec, view: View) -> dict[str, Any]
         "succeeded": counts.succeeded,
         "failed": counts.failed,
         "domain": str(view.domain) if view.domain else None,
-        "occupiedBy": _owners(record) or None,
-        "scheduleStartTime": _start_time(record, view.written),
+        "occupiedBy": _owners(info) or None,
+        "scheduleStartTime": _start_time(info, view.written),
         "conditions": conditions.merged(present, findings, gang_spec.generation, view.now),
     }
 
 
-def native_status_of(record: Record, gang_spec: GangSpec, view: View) -> dict[str, Any]:
+def native_status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]:
     """Return the status of a PodGroup of scheduling.k8s.io, as kube-scheduler writes it.
 
     One condition. Once true it stays true, whatever becomes of the members.
     """
-    counts = counts_of(record)
+    counts = counts_of(info)
     present = view.written.get("conditions") or []
-    refusal = record.refusal
+    refusal = info.refusal
     findings = []
-    if not record.whole_once and not gang_spec.was_scheduled and refusal is not None:
+    if not info.whole_once and not gang_spec.was_scheduled and refusal is not None:
         findings = [
             Finding(INITIALLY, status=False, reason="Unschedulable", message=describe(refusal))
         ]
-    elif record.whole_once or counts.scheduled >= counts.min_member:
+    elif info.whole_once or counts.scheduled >= counts.min_member:
         findings = [Finding(INITIALLY, status=True, reason="Scheduled")]
-    if record.preempted_by:
+    if info.preempted_by:
         findings.append(
             Finding(
                 disruption_target.TYPE,
                 status=True,
                 reason=disruption_target.REASON,
-                message=_taken(record),
+                message=_taken(info),
             )
         )
     elif any(each.get("type") == disruption_target.TYPE for each in present) and _is_bound(
-        record, counts
+        info, counts
     ):
         findings.append(Finding(disruption_target.TYPE, status=False, reason="Scheduled"))
     return {"conditions": conditions.merged(present, findings, gang_spec.generation, view.now)}
@@ -102,12 +102,12 @@ def joined(problems: Iterable[Problem]) -> dict[Reason, str]:
     return {reason: "; ".join(found) for reason, found in messages.items()}
 
 
-def _findings(record: Record, counts: Counts, view: View) -> Iterator[Finding]:
-    yield _scheduled(record, counts)
-    if record.warnings is not None:  # Else not tried since the start: what is written stands.
+def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
+    yield _scheduled(info, counts)
+    if info.warnings is not None:  # Else not tried since the start: what is written stands.
         for reason in WARNINGS:
-            yield _wrong(reason, record.warnings, record.refusal, otherwise="Resolved")
-    refusal = record.refusal if counts.scheduled < counts.min_member else None
+            yield _wrong(reason, info.warnings, info.refusal, otherwise="Resolved")
+    refusal = info.refusal if counts.scheduled < counts.min_member else None
     words = describe(refusal) if refusal else ""
     yield _wrong(Reason.INVALID_SPEC, (), refusal, otherwise="Valid")
     late = view.deadline is not None and view.now >= view.deadline
@@ -115,27 +115,27 @@ def _findings(record: Record, counts: Counts, view: View) -> Iterator[Finding]:
         yield Finding("SchedulingTimeout", status=True, reason=refusal.reason, message=words)
     else:
         yield Finding("SchedulingTimeout", status=False, reason="InTime")
-    if refusal is not None and counts.scheduled > 0 and not record.whole_once:
+    if refusal is not None and counts.scheduled > 0 and not info.whole_once:
         bound = f"{counts.scheduled} of {counts.min_member} members are bound"
         yield Finding("PartiallyBound", status=True, reason=refusal.reason, message=bound)
     else:
         yield Finding("PartiallyBound", status=False, reason="NotPartial")
-    yield from _of_preemption(record, counts, view)
+    yield from _of_preemption(info, counts, view)
 
 
-def _of_preemption(record: Record, counts: Counts, view: View) -> Iterator[Finding]:
+def _of_preemption(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
     """Yield what became of preemptions, as far as it is known: after a restart what is written."""
-    bound = _is_bound(record, counts)
-    started = record.preempting
+    bound = _is_bound(info, counts)
+    started = info.preempting
     if started is not None and started.victims:
         where = f" in {started.domain}" if started.domain else ""
         number = len(started.victims)
         words = f"{'1 pod makes' if number == 1 else f'{number} pods make'} room{where}"
         yield Finding("Preempting", status=True, reason=Reason.WAITING_FOR_VICTIMS, message=words)
-    elif bound or not _waits_for_victims(record):
+    elif bound or not _waits_for_victims(info):
         yield Finding("Preempting", status=False, reason="Scheduled" if bound else "NotPreempting")
-    if record.preempted_by:
-        words = _taken(record)
+    if info.preempted_by:
+        words = _taken(info)
         yield Finding("Preempted", status=True, reason=disruption_target.REASON, message=words)
     elif bound:
         yield Finding("Preempted", status=False, reason="Scheduled")
@@ -146,19 +146,19 @@ def _of_preemption(record: Record, counts: Counts, view: View) -> Iterator[Findi
         yield Finding("RoomLost", status=False, reason="Scheduled")
 
 
-def _taken(record: Record) -> str:
-    return f"members were evicted to make room for {record.preempted_by}"
+def _taken(info: GangInfo) -> str:
+    return f"members were evicted to make room for {info.preempted_by}"
 
 
-def _is_bound(record: Record, counts: Counts) -> bool:
-    return counts.scheduled + counts.succeeded >= counts.min_member or record.whole_once
+def _is_bound(info: GangInfo, counts: Counts) -> bool:
+    return counts.scheduled + counts.succeeded >= counts.min_member or info.whole_once
 
 
-def _waits_for_victims(record: Record) -> bool:
+def _waits_for_victims(info: GangInfo) -> bool:
     # Before the first verdict nobody knows.
-    if record.refusal is None:
-        return not record.tried
-    return record.refusal.reason is Reason.WAITING_FOR_VICTIMS
+    if info.refusal is None:
+        return not info.tried
+    return info.refusal.reason is Reason.WAITING_FOR_VICTIMS
 
 
 def _wrong(
@@ -172,13 +172,13 @@ def _wrong(
     return Finding(reason, status=True, reason=reason, message=message)
 
 
-def _scheduled(record: Record, counts: Counts) -> Finding:
-    if _is_bound(record, counts):
+def _scheduled(info: GangInfo, counts: Counts) -> Finding:
+    if _is_bound(info, counts):
         bound = f"{counts.scheduled} members have a node"
         return Finding("Scheduled", status=True, reason="Scheduled", message=bound)
-    if record.refusal is not None:
-        words = describe(record.refusal)
-        return Finding("Scheduled", status=False, reason=record.refusal.reason, message=words)
+    if info.refusal is not None:
+        words = describe(info.refusal)
+        return Finding("Scheduled", status=False, reason=info.refusal.reason, message=words)
     if counts.members < counts.min_member:
         words = f"{counts.members} of minMember {counts.min_member} members exist"
         return Finding("Scheduled", status=False, reason=Reason.WAITING_FOR_MEMBERS, message=words)
@@ -187,13 +187,13 @@ def _scheduled(record: Record, counts: Counts) -> Finding:
     )
 
 
-def _owners(record: Record) -> str:
-    owners = {owner for pod in record.members.values() for owner in pod.owner.split(",") if owner}
+def _owners(info: GangInfo) -> str:
+    owners = {owner for pod in info.members.values() for owner in pod.owner.split(",") if owner}
     return ",".join(sorted(owners))
 
 
-def _start_time(record: Record, written: Mapping[str, Any]) -> str | None:
-    if record.quorum_since is None:
+def _start_time(info: GangInfo, written: Mapping[str, Any]) -> str | None:
+    if info.quorum_since is None:
         return None
     # Set once for as long as the quorum lasts; after a restart the written one is older and right.
-    return written.get("scheduleStartTime") or conditions.rfc3339(record.quorum_since)
+    return written.get("scheduleStartTime") or conditions.rfc3339(info.quorum_since)

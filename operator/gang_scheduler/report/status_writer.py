@@ -35,7 +35,7 @@ from gang_scheduler.report.pod_group_status import View, native_status_of, statu
 from gang_scheduler.scheduler.diagnosis import describe
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import queueing_hints
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import nodes_of
 
 STATUSES = {
@@ -140,58 +140,58 @@ class StatusWriter:
 
     def _forget_the_gone(self) -> None:
         """Drop what was told of gangs and pods that are gone, once they are the larger part."""
-        records = self._cache.gangs.records
-        if len(self._told) > 2 * len(records) + MOST_GONE:
-            self._told = {key: told for key, told in self._told.items() if key in records}
+        infos = self._cache.gangs.infos
+        if len(self._told) > 2 * len(infos) + MOST_GONE:
+            self._told = {key: told for key, told in self._told.items() if key in infos}
         if len(self._reworded) > 2 * len(self._cache.uids(PODS)) + MOST_GONE:
             known = self._cache.uids(PODS)
             self._reworded = {uid: at for uid, at in self._reworded.items() if uid in known}
 
     def _writes(self, key: GangKey, now: int) -> Iterator[Write]:
-        record = self._cache.gangs.records.get(key)
-        if record is None:
+        info = self._cache.gangs.infos.get(key)
+        if info is None:
             return
-        uid = record.spec.uid if record.spec else ""
+        uid = info.spec.uid if info.spec else ""
         told = self._told.get(key)
         if told is None or told.uid != uid:
             told = self._told[key] = _Told(uid)
         told.at = now
-        if self._is_being_bound(record, told, now):
+        if self._is_being_bound(info, told, now):
             return
-        yield from self._gang_write(record, told, now)
-        yield from self._pod_writes(record, told, now)
-        yield from self._untold_writes(record, told, now)
+        yield from self._gang_write(info, told, now)
+        yield from self._pod_writes(info, told, now)
+        yield from self._untold_writes(info, told, now)
 
-    def _is_being_bound(self, record: Record, told: _Told, now: int) -> bool:
+    def _is_being_bound(self, info: GangInfo, told: _Told, now: int) -> bool:
         """Tell whether a gang is on its way to its nodes, and that not for long."""
-        if record.refusal is not None or not any(pod.assumed for pod in record.living()):
+        if info.refusal is not None or not any(pod.assumed for pod in info.living()):
             told.binding_since = None
             return False
         if told.binding_since is None:
             told.binding_since = now
         until = told.binding_since + QUIET_SECONDS
         if now < until:
-            self._look_again(record.key, until)
+            self._look_again(info.key, until)
         return now < until
 
-    def _gang_write(self, record: Record, told: _Told, now: int) -> Iterator[Write]:
-        gang_spec = record.spec
+    def _gang_write(self, info: GangInfo, told: _Told, now: int) -> Iterator[Write]:
+        gang_spec = info.spec
         gvr = gang_spec.gvr if gang_spec else None
         if gang_spec is None or gvr is None or gvr.group not in STATUSES:
             return
-        told_by_others = gang_spec.status and not (record.members or told.status)
-        if told_by_others and self._cache.foreign_members.are_in(record.key):
+        told_by_others = gang_spec.status and not (info.members or told.status)
+        if told_by_others and self._cache.foreign_members.are_in(info.key):
             return  # Of two installations each tells of its own.
         view = View(
             written=told.status or gang_spec.status,
             now=now,
-            deadline=self._cache.gangs.deadline(record),
-            domain=self._cache.domain_of(nodes_of(record), record.asks),
-            room_lost=self._lost_nominations.cause(record.key),
+            deadline=self._cache.gangs.deadline(info),
+            domain=self._cache.domain_of(nodes_of(info), info.asks),
+            room_lost=self._lost_nominations.cause(info.key),
         )
-        status = STATUSES[gvr.group](record, gang_spec, view)
+        status = STATUSES[gvr.group](info, gang_spec, view)
         if self._is_news(gvr, gang_spec, told, status):
-            yield lambda: self._write_status(gvr, record.key, status)
+            yield lambda: self._write_status(gvr, info.key, status)
         told.status = status
 
     def _is_news(
@@ -215,8 +215,8 @@ class StatusWriter:
 
         await self._write("pod_group_status", key, write())
 
-    def _pod_writes(self, record: Record, told: _Told, now: int) -> Iterator[Write]:
-        refusal = record.refusal
+    def _pod_writes(self, info: GangInfo, told: _Told, now: int) -> Iterator[Write]:
+        refusal = info.refusal
         reason = refusal.reason if refusal else None
         if reason is not told.reason:
             told.reason, told.since = reason, now
@@ -224,22 +224,22 @@ class StatusWriter:
             return
         loud = refusal.reason is Reason.UNSCHEDULABLE
         if not loud and now - told.since < QUIET_SECONDS:
-            self._look_again(record.key, told.since + QUIET_SECONDS)
+            self._look_again(info.key, told.since + QUIET_SECONDS)
             return
         message = describe(refusal) if loud else _without_counts(refusal)
-        yield from self._told_to_pods(record.key, refusal, message, now)
+        yield from self._told_to_pods(info.key, refusal, message, now)
 
-    def _untold_writes(self, record: Record, told: _Told, now: int) -> Iterator[Write]:
+    def _untold_writes(self, info: GangInfo, told: _Told, now: int) -> Iterator[Write]:
         """Tell members that no verdict speaks of why they wait, once that lasts."""
-        refusal = queueing_hints.untold_of(record, self._cache.schedulers)
+        refusal = queueing_hints.untold_of(info, self._cache.schedulers)
         if refusal is None:
             told.untold_since = None
             return
         told.untold_since = now if told.untold_since is None else told.untold_since
         if now - told.untold_since < QUIET_SECONDS:
-            self._look_again(record.key, told.untold_since + QUIET_SECONDS)
+            self._look_again(info.key, told.untold_since + QUIET_SECONDS)
             return
-        yield from self._told_to_pods(record.key, refusal, describe(refusal), now)
+        yield from self._told_to_pods(info.key, refusal, describe(refusal), now)
 
     def _told_to_pods(
         self, key: GangKey, refusal: Refused, message: str, now: int

@@ -10,7 +10,7 @@ from gang_scheduler.model.plan import Bind, Refused
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.gangs import phases
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 
 Json = dict[str, Any]
 
@@ -24,7 +24,7 @@ def document(outcome: Outcome) -> Json:
         "nominations": [_nomination(*each) for each in outcome.nominated],
         "victims": [*_victims(outcome)],
         "unschedulable": [_waiting(each) for each in outcome.refused],
-        "gangs": [_gang(each, outcome) for each in outcome.cache.gangs.records.values()],
+        "gangs": [_gang(each, outcome) for each in outcome.cache.gangs.infos.values()],
     }
 
 
@@ -61,11 +61,11 @@ def _waiting(refused: Refused) -> Json:
     }
 
 
-def _gang(record: Record, outcome: Outcome) -> Json:
-    counts = phases.counts_of(record)
-    domain = _domain(record, outcome)
+def _gang(info: GangInfo, outcome: Outcome) -> Json:
+    counts = phases.counts_of(info)
+    domain = _domain(info, outcome)
     return {
-        "gang": str(record.key),
+        "gang": str(info.key),
         "phase": phases.phase_of(counts).value,
         "minMember": counts.min_member,
         "members": counts.members,
@@ -74,5 +74,5 @@ def _gang(record: Record, outcome: Outcome) -> Json:
     }
 
 
-def _domain(record: Record, outcome: Outcome) -> Domain | None:
-    return outcome.cache.domain_of(phases.nodes_of(record), record.asks)
+def _domain(info: GangInfo, outcome: Outcome) -> Domain | None:
+    return outcome.cache.domain_of(phases.nodes_of(info), info.asks)

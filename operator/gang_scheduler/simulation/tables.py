@@ -80,8 +80,8 @@ def _waiting(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _warnings(outcome: Outcome) -> Iterator[tuple[str, str]]:
-    for key, record in outcome.cache.gangs.records.items():
-        for reason, message in joined(record.warnings or ()).items():
+    for key, info in outcome.cache.gangs.infos.items():
+        for reason, message in joined(info.warnings or ()).items():
             yield f"{key}: {reason} (a warning)", message
 
 

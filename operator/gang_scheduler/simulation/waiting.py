@@ -41,14 +41,14 @@ class Waiting:
     def refused(self) -> tuple[Refused, ...]:
         """Return why the members wait that have no nomination, a gang at a time."""
         nominees = {bind.pod.uid for _, bind in self.nominated()}
-        keys = dict.fromkeys((*self._refused, *self._cache.gangs.records))
+        keys = dict.fromkeys((*self._refused, *self._cache.gangs.infos))
         return tuple(each for key in keys for each in self._refusal(key, nominees))
 
     def _refusal(self, key: GangKey, nominees: set[str]) -> Iterator[Refused]:
-        record, refused = self._cache.gangs.records.get(key), self._refused.get(key)
-        if record is None:
+        info, refused = self._cache.gangs.infos.get(key), self._refused.get(key)
+        if info is None:
             return
-        gang = record.as_gang(self._cache.schedulers)
+        gang = info.as_gang(self._cache.schedulers)
         waiting = tuple(pod for pod in gang.pending if pod.uid not in nominees)
         if not waiting:
             return

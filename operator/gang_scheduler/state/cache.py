@@ -192,7 +192,7 @@ class Cache:
         self._enrich_stale()
         self.gangs.matches_came(self.selector_matches.take_helped())
         groups = self.gangs.take_due(now)
-        nominated = self._nominations.all(self.gangs.records)
+        nominated = self._nominations.all(self.gangs.infos)
         gated = any(gang.min_resources for group in groups for gang in group.gangs)
         return Snapshot(
             taken_at=now,
@@ -204,7 +204,7 @@ class Cache:
             held=self.node_usage.held() if gated else {},
             tree_specs=self.topologies.tree_specs(),
             bound_pods=self.evictable_pods.bound_pods_for(
-                groups, self.gangs.records, self.pods, now, self.gangs.ranked()
+                groups, self.gangs.infos, self.pods, now, self.gangs.ranked()
             ),
             nominated=nominated,
             groups=groups,

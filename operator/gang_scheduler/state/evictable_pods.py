@@ -19,7 +19,7 @@ from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state import terminating
 from gang_scheduler.state.budgets import Budgets
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.terminating import Leaving
 
 SYSTEM_PRIORITY: Final = 2_000_000_000
@@ -126,7 +126,7 @@ class EvictablePods:
     def bound_pods_for(
         self,
         groups: Iterable[GangGroup],
-        records: Mapping[GangKey, Record],
+        infos: Mapping[GangKey, GangInfo],
         pods: Callable[[], Iterable[Pod]],
         now: int,
         ranked: Mapping[GangKey, int] = NONE_RANKED,
@@ -141,13 +141,13 @@ class EvictablePods:
         priorities = {group.priority for group in groups}
         lowest = min(ranked.values(), default=SYSTEM_PRIORITY)
         if any(lowest < each or self.outranked_by(each) for each in priorities):
-            return self.bound_pods(records, pods, now, ranked)
+            return self.bound_pods(infos, pods, now, ranked)
         going = self.leaving.bound_pods(now) if priorities else ()
         return BoundPods(leaving=going) if going else None
 
     def bound_pods(
         self,
-        records: Mapping[GangKey, Record],
+        infos: Mapping[GangKey, GangInfo],
         pods: Callable[[], Iterable[Pod]],
         now: int,
         ranked: Mapping[GangKey, int] = NONE_RANKED,
@@ -156,13 +156,13 @@ class EvictablePods:
         self._refresh()
         self._put_in_order()
         bound_pods = tuple(self._bound_pods.values())
-        runtimes = self._min_runtimes(records)
+        runtimes = self._min_runtimes(infos)
         if runtimes or self.rules.min_runtime_seconds:
             bound_pods = tuple(self._checked(each, runtimes, now) for each in bound_pods)
         if ranked:
             bound_pods = tuple(_ranked(each, ranked) for each in bound_pods)
         bound = ((key, n) for key, n in self._bound.items() if n > 1)
-        surplus = ((key, _surplus(records.get(key), n)) for key, n in bound)
+        surplus = ((key, _surplus(infos.get(key), n)) for key, n in bound)
         going = self.leaving.not_deleted()
         used = Counter(budget for pod in going for budget in self.budgets.of(pod))
         allowed = self.budgets.allowed(pods)
@@ -241,12 +241,12 @@ class EvictablePods:
             self._bound_pods = {uid: self._bound_pods[uid] for uid in uids}
             self._in_order = True
 
-    def _min_runtimes(self, records: Mapping[GangKey, Record]) -> Mapping[GangKey, int]:
+    def _min_runtimes(self, infos: Mapping[GangKey, GangInfo]) -> Mapping[GangKey, int]:
         """Return the minimum run times of those gangs that ask for one, in seconds."""
         most = self.rules.max_min_runtime_seconds
         if not most:
             return {}
-        asked = ((key, each.min_runtime_seconds) for key, each in records.items())
+        asked = ((key, each.min_runtime_seconds) for key, each in infos.items())
         return {key: min(seconds, most) for key, seconds in asked if seconds}
 
     def _checked(self, bound_pod: BoundPod, runtimes: Mapping[GangKey, int], now: int) -> BoundPod:
@@ -277,8 +277,8 @@ def _ranked(bound_pod: BoundPod, priorities: Mapping[GangKey, int]) -> BoundPod:
     )
 
 
-def _surplus(record: Record | None, bound: int) -> int:
-    return record.surplus_of(bound) if record is not None else 0
+def _surplus(info: GangInfo | None, bound: int) -> int:
+    return info.surplus_of(bound) if info is not None else 0
 
 
 def _add(counter: Counter[T], key: T, sign: int) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.snapshot import Nominated
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 
 
 class Nominations:
@@ -51,8 +51,8 @@ class Nominations:
         """Yield the gangs that room is kept for on a node."""
         return (gang for pod, gang in self._pods.values() if pod.nominated == node)
 
-    def all(self, records: Mapping[GangKey, Record]) -> tuple[Nominated, ...]:
+    def all(self, infos: Mapping[GangKey, GangInfo]) -> tuple[Nominated, ...]:
         """Return all nominated pods with the priorities of their gangs, in order of their gangs."""
-        priorities = {gang: records[gang].priority for _, gang in self._pods.values()}
+        priorities = {gang: infos[gang].priority for _, gang in self._pods.values()}
         found = (Nominated(pod, gang, priorities[gang]) for pod, gang in self._pods.values())
         return tuple(sorted(found, key=lambda each: (each.gang, rank_key(each.pod), each.pod.uid)))

@@ -10,7 +10,7 @@ from gang_scheduler.model.plan import Bind, Placed, Plan, Refused, Warned
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.gangs.gang_info import Preempting, Record
+from gang_scheduler.state.gangs.gang_info import GangInfo, Preempting
 from gang_scheduler.state.gangs.phases import nodes_of
 from support import applying, builders
 
@@ -18,23 +18,23 @@ KEY = builders.gang_key("a")
 STRANGE = Problem(Reason.UNKNOWN_LAYER, 'layer "spineLayer" is unknown')
 
 
-def written(record: Record, view: View) -> dict[str, Any]:
-    assert record.spec is not None
-    return status_of(record, record.spec, view)
+def written(info: GangInfo, view: View) -> dict[str, Any]:
+    assert info.spec is not None
+    return status_of(info, info.spec, view)
 
 
-def condition(record: Record, present: list[dict[str, Any]] | None = None) -> dict[str, str] | None:
+def condition(info: GangInfo, present: list[dict[str, Any]] | None = None) -> dict[str, str] | None:
     """Return the condition on unknown layers without the moments, if there is one."""
-    found = written(record, View({"conditions": present or []}, now=7))["conditions"]
+    found = written(info, View({"conditions": present or []}, now=7))["conditions"]
     kept = ("status", "reason", "message")
     named = ({key: each[key] for key in kept} for each in found if each["type"] == "UnknownLayer")
     return next(named, None)
 
 
-def record_of(*members: Pod, warnings: tuple[Problem, ...] | None = None) -> Record:
+def record_of(*members: Pod, warnings: tuple[Problem, ...] | None = None) -> GangInfo:
     spec = builders.gang_spec("a")
     members_by_uid = {each.uid: each for each in members}
-    return Record(KEY, members_by_uid, {spec.uid: spec}, warnings=warnings)
+    return GangInfo(KEY, members_by_uid, {spec.uid: spec}, warnings=warnings)
 
 
 def cache_of(*members: Pod, minimum: int = 1) -> Cache:
@@ -82,15 +82,15 @@ def test_a_gang_is_where_its_living_members_are() -> None:
 def test_a_gang_is_nowhere_before_a_member_is_known_to_be_somewhere() -> None:
     members = [builders.pod(f"a-{i}", gang="a") for i in range(3)]
     cache = cache_of(*members)
-    record = cache.gangs.records[KEY]
+    info = cache.gangs.infos[KEY]
 
-    found = [nodes_of(record)]
+    found = [nodes_of(info)]
     for member in members:
         cache.assume(Bind(member, f"n-{member.name}"))
-    found.append(nodes_of(record))
+    found.append(nodes_of(info))
     for member in members:
         cache.pod_seen(builders.pod(member.name, gang="a", node=f"n-{member.name}"))
-        found.append(nodes_of(record))
+        found.append(nodes_of(info))
 
     # Not one node after the other: the domain is written once.
     whole = {"n-a-0", "n-a-1", "n-a-2"}
@@ -136,7 +136,7 @@ def test_the_same_condition_tells_of_a_layer_that_holds_a_gang_up() -> None:
     decide(cache, Plan(refused=(refused,)))
 
     expected = {"status": "True", "reason": "UnknownLayer", "message": STRANGE.message}
-    assert expected == condition(cache.gangs.records[KEY])
+    assert expected == condition(cache.gangs.infos[KEY])
 
 
 def test_a_warning_lasts_until_the_next_verdict() -> None:
@@ -144,24 +144,24 @@ def test_a_warning_lasts_until_the_next_verdict() -> None:
     gang = builders.gang("a")
     placed = Placed(gang, (Bind(gang.pending[0], "n1"),))
     warned = Plan(placed=(placed,), warned=(Warned(gang, STRANGE), Warned(gang, STRANGE)))
-    record = cache.gangs.records[KEY]
+    info = cache.gangs.infos[KEY]
 
-    found = [record.warnings]
+    found = [info.warnings]
     for plan in (warned, Plan(), Plan(placed=(placed,))):
         decide(cache, plan)
-        found.append(record.warnings)
+        found.append(info.warnings)
 
     assert [None, (STRANGE,), (STRANGE,), ()] == found
 
 
 def test_a_bound_gang_with_other_options_is_not_warned_any_more() -> None:
     cache = cache_of(builders.pod("a-0", gang="a", node="n1"))
-    record = cache.gangs.records[KEY]
+    info = cache.gangs.infos[KEY]
     found = []
     for spec in (builders.gang_spec("a", 2), builders.gang_spec("a", 2, strict=False)):
         decide(cache, Plan(warned=(Warned(builders.gang("a"), STRANGE),)))
         cache.described("scheduling.sigs.k8s.io", spec.uid, [spec])
-        found.append(record.warnings)
+        found.append(info.warnings)
 
     assert [(STRANGE,), ()] == found
 
@@ -169,20 +169,20 @@ def test_a_bound_gang_with_other_options_is_not_warned_any_more() -> None:
 # Preemption.
 
 
-def of_preemption(record: Record, view: View) -> dict[str, tuple[str, str, str]]:
+def of_preemption(info: GangInfo, view: View) -> dict[str, tuple[str, str, str]]:
     """Return the conditions on preemptions: status, reason and message by type."""
     return {
         each["type"]: (each["status"], each["reason"], each["message"])
-        for each in written(record, view)["conditions"]
+        for each in written(info, view)["conditions"]
         if each["type"] in {"Preempting", "Preempted", "RoomLost"}
     }
 
 
-def preempting() -> Record:
-    record = record_of(builders.pod("a-0"))
-    record.tried = True
-    record.preempting = Preempting(7, ("uid-x", "uid-y"), "SpineLayer/s1")
-    return record
+def preempting() -> GangInfo:
+    info = record_of(builders.pod("a-0"))
+    info.tried = True
+    info.preempting = Preempting(7, ("uid-x", "uid-y"), "SpineLayer/s1")
+    return info
 
 
 def test_a_gang_that_room_is_made_for_says_by_whom_and_where() -> None:
@@ -199,9 +199,9 @@ def test_room_that_was_lost_is_told_with_its_cause() -> None:
 
 def test_when_the_gang_is_bound_all_of_that_is_over() -> None:
     spec = [{"type": each, "status": "True"} for each in ("Preempting", "Preempted", "RoomLost")]
-    record = record_of(builders.pod("a-0", node="n1"))
+    info = record_of(builders.pod("a-0", node="n1"))
 
-    found = of_preemption(record, View({"conditions": spec}, now=7, room_lost="it"))
+    found = of_preemption(info, View({"conditions": spec}, now=7, room_lost="it"))
 
     assert dict.fromkeys(("Preempting", "Preempted", "RoomLost"), ("False", "Scheduled", "")) == (
         found
@@ -210,28 +210,28 @@ def test_when_the_gang_is_bound_all_of_that_is_over() -> None:
 
 def test_what_was_said_before_a_restart_stands_until_the_gang_is_tried() -> None:
     spec = {"type": "Preempting", "status": "True", "reason": "it", "message": "was so"}
-    record = record_of(builders.pod("a-0"))
+    info = record_of(builders.pod("a-0"))
 
-    found = of_preemption(record, View({"conditions": [spec]}, now=7))
+    found = of_preemption(info, View({"conditions": [spec]}, now=7))
 
     assert {"Preempting": ("True", "it", "was so")} == found
 
 
 def test_a_victim_says_who_took_its_members() -> None:
-    record = record_of(builders.pod("a-0"))
-    record.preempted_by = "default/high"
+    info = record_of(builders.pod("a-0"))
+    info.preempted_by = "default/high"
 
     words = "members were evicted to make room for default/high"
     expected = ("True", "PreemptionByScheduler", words)
-    assert expected == of_preemption(record, View({}, now=7))["Preempted"]
+    assert expected == of_preemption(info, View({}, now=7))["Preempted"]
 
 
 def test_a_native_victim_says_so_in_the_condition_of_kubernetes() -> None:
-    record = record_of(builders.pod("a-0"))
-    record.preempted_by = "default/high"
-    assert record.spec is not None
+    info = record_of(builders.pod("a-0"))
+    info.preempted_by = "default/high"
+    assert info.spec is not None
 
-    status = native_status_of(record, record.spec, View({}, now=7))
+    status = native_status_of(info, info.spec, View({}, now=7))
 
     found = {each["type"]: each["status"] for each in status["conditions"]}
     assert {"DisruptionTarget": "True"} == found

@@ -10,7 +10,7 @@ from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.state.gangs import phases
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import Counts
 from support import builders
 
@@ -29,11 +29,11 @@ minMember pods podPhase  podNextPhase previous   phase
 ROWS = [line.split() for line in TABLE.strip().splitlines()[1:]]
 
 
-def record(min_member: int, *, pods: int, phase: str, node: str) -> Record:
+def record(min_member: int, *, pods: int, phase: str, node: str) -> GangInfo:
     key = builders.gang_key("a")
     spec = builders.gang_spec("a", min_member)
     made = [builders.pod(f"a-{i}", gang="a", node=node, phase=phase) for i in range(pods)]
-    return Record(key, {pod.uid: pod for pod in made}, {spec.uid: spec})
+    return GangInfo(key, {pod.uid: pod for pod in made}, {spec.uid: spec})
 
 
 @pytest.mark.parametrize("row", ROWS, ids=" ".join)

@@ -32,7 +32,7 @@ def test_a_gang_that_becomes_whole_holds_back_no_other() -> None:
     # It is not known to be whole before somebody looks.
     cluster.put(group_body("a", 4, groups='["default/b"]'))
     cluster.gang("b", 1)
-    cluster.cache.gangs.records[builders.gang_key("a")].whole_once = False
+    cluster.cache.gangs.infos[builders.gang_key("a")].whole_once = False
     before = cluster.bound()
 
     cluster.put(group_body("a", 3, groups='["default/b"]'))
@@ -57,10 +57,10 @@ def test_what_the_api_server_refused_is_said_until_it_takes_it() -> None:
 
     gangs.bind_failed(refusal, cluster.now)
     gangs.placed(gang.key)
-    while_refused = gangs.records[gang.key].refusal
+    while_refused = gangs.infos[gang.key].refusal
     gangs.bound(gang.key)
 
-    assert (refusal, None) == (while_refused, gangs.records[gang.key].refusal)
+    assert (refusal, None) == (while_refused, gangs.infos[gang.key].refusal)
 
 
 def test_a_thousand_refusals_leave_one_retry_a_gang() -> None:

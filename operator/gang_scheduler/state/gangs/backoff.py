@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gang_scheduler.model.gangs import GangKey
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 
 FIRST_RETRY_SECONDS: Final = 1
 LAST_RETRY_SECONDS: Final = 60
@@ -16,8 +16,8 @@ REST_RETRY_SECONDS: Final = 4
 class Retries:
     """The moments at which gangs are due again, in seconds since the epoch; one entry a gang."""
 
-    def __init__(self, records: Mapping[GangKey, Record]) -> None:
-        self._records = records
+    def __init__(self, infos: Mapping[GangKey, GangInfo]) -> None:
+        self._infos = infos
         self._moments: list[tuple[int, GangKey]] = []
 
     def __len__(self) -> int:
@@ -28,35 +28,35 @@ class Retries:
         return self._moments[0][0] if self._moments else None
 
     def later(
-        self, record: Record, now: int, deadline: int | None, most: int = LAST_RETRY_SECONDS
+        self, info: GangInfo, now: int, deadline: int | None, most: int = LAST_RETRY_SECONDS
     ) -> None:
         """Double the wait each time; but never sleep past the schedule timeout."""
-        wait = min(FIRST_RETRY_SECONDS << record.retries, most)
-        record.retries = min(record.retries + 1, LAST_RETRY_SECONDS.bit_length())
+        wait = min(FIRST_RETRY_SECONDS << info.retries, most)
+        info.retries = min(info.retries + 1, LAST_RETRY_SECONDS.bit_length())
         moment = now + wait
         if deadline is not None and now < deadline < moment:
             moment = deadline
-        self.at(record, moment)
+        self.at(info, moment)
 
-    def at(self, record: Record, moment: int) -> None:
+    def at(self, info: GangInfo, moment: int) -> None:
         """Let a gang be due at a moment, and not at the one that was set before."""
-        record.retry_at = moment
+        info.retry_at = moment
         # One entry a gang: an earlier one is moved on when its time comes.
-        if record.woken_at is None or moment < record.woken_at:
-            record.woken_at = moment
-            heapq.heappush(self._moments, (moment, record.key))
+        if info.woken_at is None or moment < info.woken_at:
+            info.woken_at = moment
+            heapq.heappush(self._moments, (moment, info.key))
 
     def due(self, now: int) -> set[GangKey]:
         """Take out and return the gangs whose moment has come."""
         due = set()
         while self._moments and self._moments[0][0] <= now:
             moment, key = heapq.heappop(self._moments)
-            record = self._records.get(key)
-            if record is None or record.woken_at != moment:
+            info = self._infos.get(key)
+            if info is None or info.woken_at != moment:
                 continue
-            record.woken_at = None
-            if record.retry_at is None or record.retry_at <= now:
+            info.woken_at = None
+            if info.retry_at is None or info.retry_at <= now:
                 due.add(key)
             else:
-                self.at(record, record.retry_at)
+                self.at(info, info.retry_at)
         return due

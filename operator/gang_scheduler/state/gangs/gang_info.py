@@ -44,7 +44,7 @@ class Transition(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class Record:
+class GangInfo:
     """One gang: its members, what describes it, and how its last tries went.
 
     `members` are all its pods by uid, ended ones included; those with a node have it, also when
@@ -195,7 +195,7 @@ class Record:
         self._bound_then = frozenset(pod.uid for pod in self.living() if pod.node)
 
     def settle(self, now: int) -> Transition:
-        """Bring what the record remembers in line with its members; return what that changed.
+        """Bring what is known in line with its members; return what that changed.
 
         For the grouping alone: a transition that another caller sees is lost for the gangs that
         wait for it. Linear in members.

@@ -10,7 +10,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import JobPods
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
-from gang_scheduler.state.gangs.gang_info import Preempting, Record
+from gang_scheduler.state.gangs.gang_info import GangInfo, Preempting
 from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Assembly
 from gang_scheduler.state.gangs.job_sizes import Jobs
 from gang_scheduler.state.gangs.preemption_eligibility import MOST_ROUNDS, Eligibility
@@ -35,7 +35,7 @@ class Gangs:
         evictable_pods: EvictablePods | None = None,
     ) -> None:
         self.schedulers = frozenset(schedulers)
-        self.records: dict[GangKey, Record] = {}
+        self.infos: dict[GangKey, GangInfo] = {}
         self.changed: set[GangKey] = set()
         """Of whom something else is to be said than before."""
         self.reworded: set[GangKey] = set()
@@ -45,16 +45,16 @@ class Gangs:
         self._to_try: set[GangKey] = set()
         self._apart: set[GangKey] = set()
         self._jobs = Jobs()
-        self._retries = Retries(self.records)
+        self._retries = Retries(self.infos)
         self._assembly = Assembly(
-            self.records,
+            self.infos,
             self.schedulers,
             jobs=self._jobs,
             eligibility=Eligibility(evictable_pods or EvictablePods()),
             retries=self._retries,
             changed=self.changed,
         )
-        self._refusals = Refusals(self.records)
+        self._refusals = Refusals(self.infos)
         self.waiting = self._refusals.waiting
         """How many gangs wait, by reason."""
 
@@ -66,21 +66,21 @@ class Gangs:
 
     def member_seen(self, key: GangKey, pod: Pod) -> None:
         """Add or replace a member."""
-        record = self._record(key)
-        record.take(pod)
-        if record.may_rank_apart:
+        info = self._info(key)
+        info.take(pod)
+        if info.may_rank_apart:
             self._apart.add(key)
         self._jobs.member_seen(key, pod)
         self._touched(key)
 
     def member_reclassified(self, key: GangKey, pod: Pod) -> None:
         """Replace a member of which only what other pods ask of it is new."""
-        self._record(key).take(pod)
+        self._info(key).take(pod)
 
     def member_gone(self, key: GangKey, uid: str) -> None:
         """Forget a member whose object is gone."""
-        record = self.records.get(key)
-        if record is not None and record.drop(uid):
+        info = self.infos.get(key)
+        if info is not None and info.drop(uid):
             self._touched(key)
 
     def described(self, api_group: str, uid: str, declared: Iterable[GangSpec]) -> None:
@@ -104,7 +104,7 @@ class Gangs:
 
     def job_seen(self, uid: str, pods: JobPods | None) -> None:
         """Note how many pods a Job can have; None forgets it."""
-        self._to_try |= self._jobs.seen(uid, pods) & self.records.keys()
+        self._to_try |= self._jobs.seen(uid, pods) & self.infos.keys()
 
     def room_freed(self) -> None:
         """Try again all gangs that were short of room, or of a layer: nodes make those."""
@@ -113,15 +113,15 @@ class Gangs:
     def topologies_changed(self) -> None:
         """Try again all gangs that other trees may help; others may be in another domain now."""
         self._refusals.topologies_changed()
-        self.changed.update(self.records)
+        self.changed.update(self.infos)
 
     def matches_came(self, keys: Collection[GangKey]) -> None:
         """Try gangs again that wait for pods such as have just found a node."""
-        self._to_try.update(keys & self.records.keys())
+        self._to_try.update(keys & self.infos.keys())
 
     def undecided(self, keys: Iterable[GangKey]) -> None:
         """Try gangs again that were taken for a cycle and got no verdict in it."""
-        self._to_try.update(self.records.keys() & set(keys))
+        self._to_try.update(self.infos.keys() & set(keys))
 
     def nominations_lost(self, keys: Iterable[GangKey]) -> None:
         """Try gangs again whose nominated nodes are gone."""
@@ -129,144 +129,144 @@ class Gangs:
 
     def ranked(self) -> dict[GangKey, int]:
         """Return the priorities of gangs of which some members have others."""
-        known = ((key, self.records.get(key)) for key in self._apart)
-        return {key: record.priority for key, record in known if record and record.ranks_apart}
+        known = ((key, self.infos.get(key)) for key in self._apart)
+        return {key: info.priority for key, info in known if info and info.ranks_apart}
 
     # What is to be tried.
 
     def take_due(self, now: int) -> tuple[GangGroup, ...]:
         """Return the groups to try now, and expect a verdict on each of their waiting gangs."""
         due = self._retries.due(now) | self._refusals.helped()
-        self._to_try |= {key for key in due if self.records[key].standing is None}
+        self._to_try |= {key for key in due if self.infos[key].standing is None}
         for key in list(self._to_try):
             with confined("assemble", str(key)):
                 self._to_try |= self._assembly.listen(key)
         for key in self._to_try:
-            self.records[key].standing = None
+            self.infos[key].standing = None
         groups = list(self._assembly.groups(sorted(self._to_try | due), now))
         self._to_try.clear()
         for gang in (gang for group in groups for gang in group.gangs):
-            if not gang.pending and not self.records[gang.key].held:
-                self._refusals.note(self.records[gang.key], None)
+            if not gang.pending and not self.infos[gang.key].held:
+                self._refusals.note(self.infos[gang.key], None)
         return tuple(group for group in groups if group.waiting)
 
     def next_retry(self) -> int | None:
         """Return when the first backoff ends, in seconds since the epoch."""
         return self._retries.next()
 
-    def deadline(self, record: Record) -> int | None:
+    def deadline(self, info: GangInfo) -> int | None:
         """Return when the schedule timeout ends, in seconds since the epoch; None: not running."""
-        if record.quorum_since is None:
+        if info.quorum_since is None:
             return None
-        spec = record.spec
+        spec = info.spec
         own = spec.options.timeout_seconds if spec else None
-        return record.quorum_since + (own or self._timeout_seconds)
+        return info.quorum_since + (own or self._timeout_seconds)
 
     # What came of it.
 
     def placed(self, key: GangKey) -> None:
         """Note that the scheduler found room for a gang's quorum."""
-        record = self._record(key)
+        info = self._info(key)
         # What the API server refused last time stands until it takes it.
-        self._judged(record, record.refusal if record.failed_binds else None)
-        record.retry_at = record.preempting = None
-        record.written = False
+        self._judged(info, info.refusal if info.failed_binds else None)
+        info.retry_at = info.preempting = None
+        info.written = False
         self.changed.add(key)
 
     def refused(self, refusal: Refused, now: int) -> None:
         """Note why a gang waits, and when to try again if nothing happens before."""
-        record = self._record(refusal.gang.key)
-        deadline = self.deadline(record)
+        info = self._info(refusal.gang.key)
+        deadline = self.deadline(info)
         late = deadline is not None and now >= deadline
-        if is_news(record, refusal, late=late):
-            self.changed.add(record.key)
-        elif record.refusal != refusal:
-            self.reworded.add(record.key)
-        record.late = late
-        self._judged(record, refusal, refusal.reason)
+        if is_news(info, refusal, late=late):
+            self.changed.add(info.key)
+        elif info.refusal != refusal:
+            self.reworded.add(info.key)
+        info.late = late
+        self._judged(info, refusal, refusal.reason)
         if refusal.reason is not Reason.WAITING_FOR_VICTIMS:
-            record.preempting = None
+            info.preempting = None
         if refusal.reason in WITH_BACKOFF:
-            self._retries.later(record, now, deadline)
+            self._retries.later(info, now, deadline)
         elif deadline is not None and now < deadline:
-            self._retries.at(record, deadline)
+            self._retries.at(info, deadline)
 
     def warned(self, warned: Warned) -> None:
         """Note what people should know of a gang, after the verdict of the same try."""
-        record = self._record(warned.gang.key)
-        record.warnings = tuple(dict.fromkeys((*(record.warnings or ()), warned.problem)))
-        self.changed.add(record.key)
+        info = self._info(warned.gang.key)
+        info.warnings = tuple(dict.fromkeys((*(info.warnings or ()), warned.problem)))
+        self.changed.add(info.key)
 
     def bound(self, key: GangKey) -> None:
         """Note that all members of a plan were bound."""
-        record = self.records.get(key)
-        if record is not None:
-            record.failed_binds = 0
-            self._refusals.note(record, None)
+        info = self.infos.get(key)
+        if info is not None:
+            info.failed_binds = 0
+            self._refusals.note(info, None)
             self.changed.add(key)
-            record.standing = None
-            self._became_whole(record)
+            info.standing = None
+            self._became_whole(info)
 
     def joined(self, gang: Gang, pods: Collection[Pod]) -> None:
         """Note that members were bound that their gang does not wait for."""
-        record = self.records.get(gang.key)
-        if record is None:
+        info = self.infos.get(gang.key)
+        if info is None:
             return
         self.changed.add(gang.key)
         if gang.singly or gang.quorum <= 1:
-            self._became_whole(record)
-        record.standing = None
+            self._became_whole(info)
+        info.standing = None
         uids = {pod.uid for pod in pods}
-        if record.refusal is not None and uids.issuperset(pod.uid for pod in record.refusal.pods):
-            record.failed_binds = 0
-            self._refusals.note(record, None)
+        if info.refusal is not None and uids.issuperset(pod.uid for pod in info.refusal.pods):
+            info.failed_binds = 0
+            self._refusals.note(info, None)
 
     def bind_failed(self, refusal: Refused, now: int) -> None:
         """Note why a binding failed; and do not try again at once, it may fail again."""
         key = refusal.gang.key
-        record = self.records.get(key)
-        if record is not None:
-            self._refusals.note(record, refusal)
+        info = self.infos.get(key)
+        if info is not None:
+            self._refusals.note(info, refusal)
             self.changed.add(key)
             self._to_try.discard(key)
             # Forgetting the failed binds has just reset the other count.
-            record.retries = record.failed_binds
+            info.retries = info.failed_binds
             most = REST_RETRY_SECONDS if refusal.gang.rest else LAST_RETRY_SECONDS
-            self._retries.later(record, now, self.deadline(record), most)
-            record.failed_binds = record.retries
+            self._retries.later(info, now, self.deadline(info), most)
+            info.failed_binds = info.retries
 
     def hold(self, key: GangKey, *, joins: bool = False) -> None:
         """Note that members wait for claims, whose room is held meanwhile.
 
         Those that join a gang are none that it waits for.
         """
-        record = self.records.get(key)
-        if record is not None:
-            record.held += 1
-            record.standing = None
-            record.unstarted |= not joins
+        info = self.infos.get(key)
+        if info is not None:
+            info.held += 1
+            info.standing = None
+            info.unstarted |= not joins
 
     def held(self, refusal: Refused) -> None:
         """Note which claims a gang waits for that is held."""
-        record = self.records.get(refusal.gang.key)
+        info = self.infos.get(refusal.gang.key)
         if (
-            record is not None
-            and record.held
-            and (record.refusal is None or record.refusal.detail != refusal.detail)
+            info is not None
+            and info.held
+            and (info.refusal is None or info.refusal.detail != refusal.detail)
         ):
-            self._refusals.note(record, refusal)
-            self.changed.add(record.key)
+            self._refusals.note(info, refusal)
+            self.changed.add(info.key)
 
     def let_go(self, key: GangKey, *, joins: bool = False) -> None:
         """Note that members wait for claims no more, for better or worse, and look at all again."""
-        record = self.records.get(key)
-        if record is None or not record.held:
+        info = self.infos.get(key)
+        if info is None or not info.held:
             return
-        record.held -= 1
-        record.unstarted &= joins
-        refusal = record.refusal
-        if not record.held and refusal and refusal.reason is Reason.WAITING_FOR_VOLUMES:
-            self._refusals.note(record, None)
+        info.held -= 1
+        info.unstarted &= joins
+        refusal = info.refusal
+        if not info.held and refusal and refusal.reason is Reason.WAITING_FOR_VOLUMES:
+            self._refusals.note(info, None)
         self.changed.add(key)
         self._to_try.add(key)
 
@@ -275,82 +275,82 @@ class Gangs:
     ) -> None:
         """Note that victims, by their uids, are being evicted for these gangs."""
         for key in keys:
-            record = self._record(key)
-            record.preempting = Preempting(now, tuple(victims), domain)
-            record.rounds = (*record.rounds, now)[-MOST_ROUNDS:]
-            record.standing = None
+            info = self._info(key)
+            info.preempting = Preempting(now, tuple(victims), domain)
+            info.rounds = (*info.rounds, now)[-MOST_ROUNDS:]
+            info.standing = None
             self.changed.add(key)
 
     def preemption_over(self, keys: Iterable[GangKey]) -> None:
         """Note that the preemption for these gangs was given up; they are to be tried again."""
-        for key in self.records.keys() & set(keys):
-            if self.records[key].preempting is not None:
-                self.records[key].preempting = None
+        for key in self.infos.keys() & set(keys):
+            if self.infos[key].preempting is not None:
+                self.infos[key].preempting = None
                 self.changed.add(key)
                 self._to_try.add(key)
 
     def preempted(self, key: GangKey, by: str) -> None:
         """Note who takes members of a gang, until it is whole again."""
-        record = self.records.get(key)
-        if record is not None:
-            record.taken_from(by)
+        info = self.infos.get(key)
+        if info is not None:
+            info.taken_from(by)
             self.changed.add(key)
 
-    def _became_whole(self, record: Record) -> None:
+    def _became_whole(self, info: GangInfo) -> None:
         """Note it at once: by the time the watch shows it, a member may already be gone again."""
-        if record.become_whole():
+        if info.become_whole():
             # It holds back no other gang of its group any more, and the cycle will see no news.
-            mates = self._assembly.mates(record.key)
-            self._to_try.update(key for key in mates if not self.records[key].whole_once)
+            mates = self._assembly.mates(info.key)
+            self._to_try.update(key for key in mates if not self.infos[key].whole_once)
 
     def _judged(
-        self, record: Record, refusal: Refused | None, reason: Reason | None = None
+        self, info: GangInfo, refusal: Refused | None, reason: Reason | None = None
     ) -> None:
-        self._refusals.note(record, refusal)
-        self._refusals.tried(record, reason)
-        record.warnings = ()
-        record.tried = True
+        self._refusals.note(info, refusal)
+        self._refusals.tried(info, reason)
+        info.warnings = ()
+        info.tried = True
 
-    # Records.
+    # Infos.
 
     def _spec(self, gang_spec: GangSpec) -> None:
-        record = self._record(gang_spec.key)
-        before = record.specs.get(gang_spec.uid)
-        record.describe(gang_spec)
-        if record.may_rank_apart:
+        info = self._info(gang_spec.key)
+        before = info.specs.get(gang_spec.uid)
+        info.describe(gang_spec)
+        if info.may_rank_apart:
             self._apart.add(gang_spec.key)
         if before is None:
-            record.whole_once |= gang_spec.was_scheduled
-            record.quorum_since = record.quorum_since or gang_spec.quorum_since
+            info.whole_once |= gang_spec.was_scheduled
+            info.quorum_since = info.quorum_since or gang_spec.quorum_since
         elif (before.options, before.gathering) != (gang_spec.options, gang_spec.gathering):
             # A gang that is bound is not tried again, and what it was warned of may be gone.
-            record.warnings = ()
+            info.warnings = ()
         if before != gang_spec:
             self._touched(gang_spec.key)
 
     def _unsaid(self, key: GangKey, uid: str) -> None:
-        record = self.records.get(key)
-        if record is not None and record.undescribe(uid):
+        info = self.infos.get(key)
+        if info is not None and info.undescribe(uid):
             self._touched(key)
 
-    def _record(self, key: GangKey) -> Record:
-        record = self.records.get(key)
-        if record is None:
-            record = self.records[key] = Record(key)
-        return record
+    def _info(self, key: GangKey) -> GangInfo:
+        info = self.infos.get(key)
+        if info is None:
+            info = self.infos[key] = GangInfo(key)
+        return info
 
     def _touched(self, key: GangKey) -> None:
-        record = self.records[key]
-        if record.empty:
+        info = self.infos[key]
+        if info.empty:
             self._forget(key)
             return
-        record.retries = 0
-        record.standing = None
+        info.retries = 0
+        info.standing = None
         self.changed.add(key)
         self._to_try.add(key)
 
     def _forget(self, key: GangKey) -> None:
         self._to_try |= self._assembly.forget(key)
-        self._refusals.forget(self.records.pop(key))
+        self._refusals.forget(self.infos.pop(key))
         for keys in (self.changed, self.reworded, self._to_try, self._apart):
             keys.discard(key)

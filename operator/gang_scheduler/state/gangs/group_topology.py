@@ -8,10 +8,10 @@ from gang_scheduler.decode.fields import field
 from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
 from gang_scheduler.model.network.topology_request import Gathering, PodSet
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 
 
-def common(whole: Iterable[Record], starting: Collection[GangKey]) -> Gathering | Problem | None:
+def common(whole: Iterable[GangInfo], starting: Collection[GangKey]) -> Gathering | Problem | None:
     """Return the one request of a whole group, `starting` gangs and others; who has none inherits.
 
     What gangs ask that have started holds for the others. But what one of these asks itself, that
@@ -33,7 +33,7 @@ def shared(gangs: Iterable[Gang]) -> bool:
     return any(podset.group for podset in podsets if podset is not None)
 
 
-def started(whole: Iterable[Record], starting: Collection[GangKey]) -> tuple[Pod, ...]:
+def started(whole: Iterable[GangInfo], starting: Collection[GangKey]) -> tuple[Pod, ...]:
     """Return the bound members of those gangs that do not start now, in rank order in each."""
     others = (each for each in whole if each.key not in starting)
     return tuple(pod for each in others for pod in each.bound())

@@ -11,7 +11,7 @@ from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, GangName, Probl
 from gang_scheduler.model.network.topology_request import Gathering
 from gang_scheduler.state.gangs import group_topology, plan_annotations
 from gang_scheduler.state.gangs.backoff import Retries
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.group_graph import GroupGraph
 from gang_scheduler.state.gangs.job_sizes import Jobs
 from gang_scheduler.state.gangs.preemption_eligibility import Eligibility
@@ -45,7 +45,7 @@ class _Formed(NamedTuple):
 
 
 class Assembly:
-    """Makes groups out of records. A group that would be the same as the last time is kept.
+    """Makes groups out of infos. A group that would be the same as the last time is kept.
 
     Gangs of which something else is to be said by that are noted in `changed`, and those that are
     to be tried at a certain moment in `retries`. `patience` may be changed before the first use.
@@ -53,7 +53,7 @@ class Assembly:
 
     def __init__(
         self,
-        records: Mapping[GangKey, Record],
+        infos: Mapping[GangKey, GangInfo],
         schedulers: frozenset[str],
         *,
         jobs: Jobs,
@@ -61,7 +61,7 @@ class Assembly:
         retries: Retries,
         changed: set[GangKey],
     ) -> None:
-        self._records = records
+        self._infos = infos
         self._schedulers = schedulers
         self._jobs = jobs
         self._eligibility = eligibility
@@ -72,15 +72,15 @@ class Assembly:
 
     def listen(self, key: GangKey) -> set[GangKey]:
         """Take in what a gang says of its group; return the gangs that this concerns."""
-        record = self._records[key]
-        spec = record.spec
+        info = self._infos[key]
+        spec = info.spec
         names = spec.options.groups if spec else ()
         concerned = self._say(key, names)
         for mate in self._all_called(names):
-            self._records[mate].standing = None
-        if record.asked != record.gathering:
+            self._infos[mate].standing = None
+        if info.asked != info.gathering:
             # What one asks for holds for its whole group, also when it has started itself.
-            record.asked = record.gathering
+            info.asked = info.gathering
             concerned.update(self.mates(key))
         return concerned
 
@@ -125,7 +125,7 @@ class Assembly:
 
     def _set_aside(self, key: GangKey, error: Exception) -> GangGroup | None:
         """Return a gang that an error of ours keeps from being tried, for the verdict on it."""
-        pods = self._records[key].members.values()
+        pods = self._infos[key].members.values()
         pending = tuple(
             pod for pod in pods if pod.living and not pod.node and pod.scheduler in self._schedulers
         )
@@ -137,10 +137,10 @@ class Assembly:
 
     def _standing(self, key: GangKey) -> GangGroup | None:
         """Return the group of a gang as it was tried last, if that is what it still is."""
-        group = self._records[key].standing
+        group = self._infos[key].standing
         for gang in group.gangs if group is not None else ():
-            record = self._records.get(gang.key)
-            if record is None or record.standing is not group:
+            info = self._infos.get(gang.key)
+            if info is None or info.standing is not group:
                 return None
         return group
 
@@ -148,45 +148,45 @@ class Assembly:
         """Return the group of a gang, and which gangs of it must start with this one."""
         self._settle(key, now)
         keys, problem = self._graph.group_of(key)
-        if self._records[key].whole_once:
+        if self._infos[key].whole_once:
             # It has started: from now on it is nobody's business.
             return _Formed(keys, (key,), None)
         for each in keys:
             if each != key:
                 self._settle(each, now)
-        starting = tuple(each for each in keys if not self._is_done(self._records[each]))
+        starting = tuple(each for each in keys if not self._is_done(self._infos[each]))
         return _Formed(keys, starting, problem)
 
     def _settle(self, key: GangKey, now: int) -> None:
-        record = self._records[key]
-        record.spared = self._jobs.spared(record)
-        transition = record.settle(now)
+        info = self._infos[key]
+        info.spared = self._jobs.spared(info)
+        transition = info.settle(now)
         if transition.is_news:
             self._changed.add(key)
         if transition.became_whole:
             for mate in self.mates(key):
-                self._retries.at(self._records[mate], now)
+                self._retries.at(self._infos[mate], now)
 
     def _is_held(self, formed: _Formed) -> bool:
         """Tell whether a quorum has room and waits for its claims: till then nobody joins it."""
-        records = (self._records[key] for key in formed.starting)
-        return any(record.unstarted and not record.whole_once for record in records)
+        infos = (self._infos[key] for key in formed.starting)
+        return any(info.unstarted and not info.whole_once for info in infos)
 
-    def _is_done(self, record: Record) -> bool:
+    def _is_done(self, info: GangInfo) -> bool:
         """Tell whether a group has no more to expect of a gang: it runs, or it has ended well."""
-        return record.whole_once or (not any(record.living()) and record.succeeded_wholly())
+        return info.whole_once or (not any(info.living()) and info.succeeded_wholly())
 
     def _expects_more(self, keys: Iterable[GangKey], now: int) -> bool:
         """Tell whether a quorum waits a moment for the rest of its expected members."""
-        records = [self._records[key] for key in keys]
-        for record in records:
-            spec = record.spec
+        infos = [self._infos[key] for key in keys]
+        for info in infos:
+            spec = info.spec
             total = spec.options.total if spec else None
-            if total is None or record.quorum_since is None or record.whole_once:
+            if total is None or info.quorum_since is None or info.whole_once:
                 continue
-            until = record.quorum_since + self.patience.total_seconds
-            if now < until and sum(1 for _ in record.living()) < total:
-                for mate in records:
+            until = info.quorum_since + self.patience.total_seconds
+            if now < until and sum(1 for _ in info.living()) < total:
+                for mate in infos:
                     self._retries.at(mate, until)
                 return True
         return False
@@ -203,16 +203,16 @@ class Assembly:
     def _resolve(self, name: GangName) -> GangKey | None:
         """Return the gang that is called so, by the order of sources."""
         keys = (GangKey(rule.name, *name) for rule in membership.RULES)
-        return next((key for key in keys if key in self._records and self._exists(key)), None)
+        return next((key for key in keys if key in self._infos and self._exists(key)), None)
 
     def _exists(self, key: GangKey) -> bool:
-        return key.source != membership.SINGLE.name and self._records[key].spec is not None
+        return key.source != membership.SINGLE.name and self._infos[key].spec is not None
 
     # What the scheduler sees.
 
     def _as_group(self, formed: _Formed, now: int) -> GangGroup:
         """Return the group as the scheduler sees it, with what its gangs ask of the network."""
-        whole = [self._records[key] for key in formed.whole]
+        whole = [self._infos[key] for key in formed.whole]
         found = group_topology.common(whole, formed.starting)
         gathering = None if isinstance(found, Problem) else found
         gangs = tuple(self._gang(key, gathering, now) for key in formed.starting)
@@ -230,13 +230,13 @@ class Assembly:
         )
         lasts = formed.whole == formed.starting and all(map(self._lasts, gangs))
         for gang in gangs:
-            self._records[gang.key].standing = group if lasts else None
+            self._infos[gang.key].standing = group if lasts else None
         return group
 
     def _with_rests(self, formed: _Formed, gangs: tuple[Gang, ...]) -> tuple[Gang, ...]:
         """Tell those gangs that a crash kept from starting with the others of their group."""
         others = set(formed.whole).difference(formed.starting)
-        started = [tuple(self._records[key].living()) for key in sorted(others)]
+        started = [tuple(self._infos[key].living()) for key in sorted(others)]
         return tuple(
             replace(gang, rest=True)
             if not (gang.rest or gang.satisfied)
@@ -248,13 +248,13 @@ class Assembly:
     def _lasts(self, gang: Gang) -> bool:
         """Tell whether only a change of the gang itself can make it another one."""
         is_complete = len(gang.pending) + gang.bound >= gang.min_member
-        may_change = self._eligibility.may_change(gang, self._records[gang.key])
+        may_change = self._eligibility.may_change(gang, self._infos[gang.key])
         return bool(gang.pending) and is_complete and not may_change
 
     def _gang(self, key: GangKey, gathering: Gathering | None, now: int) -> Gang:
-        record = self._records[key]
-        gang = record.as_gang(self._schedulers, gathers=gathering is not None)
-        block = self._eligibility.why_not(gang, record, now) if gang.pending else None
+        info = self._infos[key]
+        gang = info.as_gang(self._schedulers, gathers=gathering is not None)
+        block = self._eligibility.why_not(gang, info, now) if gang.pending else None
         if block is not None:
             gang = replace(gang, preemption_block=block)
         return group_topology.checked(self._checked(gang, now), gathering)
@@ -270,6 +270,6 @@ class Assembly:
         youngest = math.ceil(max(pod.created_at for pod in gang.pending))
         until = youngest + self.patience.jobs_seconds
         if now < until:
-            self._retries.at(self._records[gang.key], until)
+            self._retries.at(self._infos[gang.key], until)
             return gang
         return replace(gang, problem=problem)

@@ -4,7 +4,7 @@ from gang_scheduler.decode.gangs import membership
 from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import JobPods
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 
 OWNERS = frozenset({membership.JOB.name, membership.JOB_SET.name})
 
@@ -32,9 +32,9 @@ class Jobs:
         self._pods[uid] = pods
         return self._gangs.get(uid, set())
 
-    def spared(self, record: Record) -> int:
+    def spared(self, info: GangInfo) -> int:
         """Return how many members Jobs will not run any more, because so many have succeeded."""
-        jobs = {pod.job_uid for pod in record.living()} & self._pods.keys()
+        jobs = {pod.job_uid for pod in info.living()} & self._pods.keys()
         return sum(self._pods[job].at_once - self._pods[job].left for job in jobs)
 
     def problem(self, gang: Gang) -> Problem | None:

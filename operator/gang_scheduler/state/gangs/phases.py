@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.pods import PodPhase
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 
 PLACEABLE = frozenset(
     {Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_VOLUMES}
@@ -49,33 +49,33 @@ def phase_of(counts: Counts) -> Phase:
     return next(phase for phase, holds in PHASES if holds(counts))
 
 
-def counts_of(record: Record) -> Counts:
+def counts_of(info: GangInfo) -> Counts:
     """Count the members of a gang. Linear in members."""
-    living = list(record.living())
-    ended = Counter(pod.phase for pod in record.ended())
+    living = list(info.living())
+    ended = Counter(pod.phase for pod in info.ended())
     return Counts(
-        min_member=record.min_member,
+        min_member=info.min_member,
         members=len(living),
         scheduled=sum(1 for pod in living if pod.node and not pod.assumed),
         running=sum(1 for pod in living if pod.phase is PodPhase.RUNNING),
         succeeded=ended[PodPhase.SUCCEEDED],
         failed=ended[PodPhase.FAILED],
-        tried=record.tried and _was_placeable(record),
+        tried=info.tried and _was_placeable(info),
     )
 
 
-def nodes_of(record: Record) -> set[str]:
+def nodes_of(info: GangInfo) -> set[str]:
     """Return the nodes of a gang, and nothing before a member is known to have one.
 
     From then on those are in it that are assumed of the others: so where a gang is does not change
     with every member of it that is confirmed. Linear in members.
     """
-    placed = [pod for pod in record.living() if pod.node]
+    placed = [pod for pod in info.living() if pod.node]
     if all(pod.assumed for pod in placed):
         return set()
     return {pod.node for pod in placed}
 
 
-def _was_placeable(record: Record) -> bool:
+def _was_placeable(info: GangInfo) -> bool:
     """Tell a gang that was tried from one that could not even be tried."""
-    return record.refusal is None or record.refusal.reason in PLACEABLE
+    return info.refusal is None or info.refusal.reason in PLACEABLE

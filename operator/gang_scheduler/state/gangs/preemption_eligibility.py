@@ -5,7 +5,7 @@ from typing import Final
 from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.pods import rank_key
 from gang_scheduler.state.evictable_pods import EvictablePods
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 
 MOST_ROUNDS: Final = 3
 """How often a gang may evict others in ROUNDS_SECONDS."""
@@ -18,31 +18,31 @@ class Eligibility:
     def __init__(self, evictable_pods: EvictablePods) -> None:
         self._evictable_pods = evictable_pods
 
-    def why_not(self, gang: Gang, record: Record, now: int) -> PreemptionBlock | None:
+    def why_not(self, gang: Gang, info: GangInfo, now: int) -> PreemptionBlock | None:
         """Return why the gang may not evict pods now; None if it may. Linear in members."""
         if not self._evictable_pods.rules.preemption:
             return PreemptionBlock(BlockCause.SWITCHED_OFF)
         peaceful = min(
-            (pod for pod in record.living() if not pod.preempts), key=rank_key, default=None
+            (pod for pod in info.living() if not pod.preempts), key=rank_key, default=None
         )
         if peaceful is not None:
             return PreemptionBlock(BlockCause.POLICY_NEVER, pod=peaceful.key)
-        if self._is_under_way(gang, record, now):
+        if self._is_under_way(gang, info, now):
             return PreemptionBlock(BlockCause.UNDER_WAY)
-        recent = sum(1 for at in record.rounds if now - at < ROUNDS_SECONDS)
+        recent = sum(1 for at in info.rounds if now - at < ROUNDS_SECONDS)
         if recent < MOST_ROUNDS:
             return None
         return PreemptionBlock(BlockCause.TOO_MANY_ROUNDS, rounds=MOST_ROUNDS)
 
-    def may_change(self, gang: Gang, record: Record) -> bool:
+    def may_change(self, gang: Gang, info: GangInfo) -> bool:
         """Tell whether the answer may be another one later, although the gang is the same."""
-        if record.preempting is not None or record.rounds:
+        if info.preempting is not None or info.rounds:
             return True
         return any(pod.nominated for pod in gang.pending)
 
-    def _is_under_way(self, gang: Gang, record: Record, now: int) -> bool:
+    def _is_under_way(self, gang: Gang, info: GangInfo, now: int) -> bool:
         """Tell whether pods leave that are evicted for the gang, or where it is nominated."""
-        leaving, started = self._evictable_pods.leaving, record.preempting
+        leaving, started = self._evictable_pods.leaving, info.preempting
         if started is not None and any(leaving.is_awaited(uid, now) for uid in started.victims):
             return True
         nodes = [pod.nominated for pod in gang.pending if pod.nominated]

@@ -7,7 +7,7 @@ from typing import Final
 from gang_scheduler.model.gangs import Gang, GangKey, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 
 HELPED_BY_NODES: Final = frozenset(
     {Reason.UNSCHEDULABLE, Reason.UNKNOWN_LAYER, Reason.WAITING_FOR_VICTIMS}
@@ -20,34 +20,34 @@ HELPED_BY_TREES: Final = HELPED_BY_NODES | {Reason.INVALID_SPEC}
 class Refusals:
     """How many gangs wait, by reason, and what has changed since somebody asked whom it helps."""
 
-    def __init__(self, records: Mapping[GangKey, Record]) -> None:
+    def __init__(self, infos: Mapping[GangKey, GangInfo]) -> None:
         self.waiting: Counter[Reason] = Counter()
-        self._records = records
+        self._infos = infos
         self._short_of_nodes: set[GangKey] = set()
         self._room_freed = False
         self._topologies_changed = False
 
-    def note(self, record: Record, refusal: Refused | None) -> None:
+    def note(self, info: GangInfo, refusal: Refused | None) -> None:
         """Note why a gang waits, if it does."""
-        if record.refusal is not None:
-            self.waiting[record.refusal.reason] -= 1
+        if info.refusal is not None:
+            self.waiting[info.refusal.reason] -= 1
         if refusal is not None:
             self.waiting[refusal.reason] += 1
-        record.refusal = refusal
+        info.refusal = refusal
 
-    def tried(self, record: Record, reason: Reason | None = None) -> None:
+    def tried(self, info: GangInfo, reason: Reason | None = None) -> None:
         """Note how a try ended. Without it, not even freed room makes a gang due that waits."""
         if reason in HELPED_BY_NODES:
-            self._short_of_nodes.add(record.key)
+            self._short_of_nodes.add(info.key)
         else:
-            self._short_of_nodes.discard(record.key)
+            self._short_of_nodes.discard(info.key)
             # What follows from the nodes is kept with it, and they may be others by the next try.
-            record.standing = None
+            info.standing = None
 
-    def forget(self, record: Record) -> None:
+    def forget(self, info: GangInfo) -> None:
         """Forget a gang that is gone."""
-        self.note(record, None)
-        self._short_of_nodes.discard(record.key)
+        self.note(info, None)
+        self._short_of_nodes.discard(info.key)
 
     def room_freed(self) -> None:
         """Note that room was freed, or that a node is another now."""
@@ -61,32 +61,32 @@ class Refusals:
         """Return the gangs that may be helped by what has changed since the last time."""
         helped = set(self._short_of_nodes) if self._room_freed else set()
         if self._topologies_changed:
-            helped.update(key for key, each in self._records.items() if _misses_a_tree(each))
+            helped.update(key for key, each in self._infos.items() if _misses_a_tree(each))
         self._room_freed = self._topologies_changed = False
         return helped
 
 
-def _misses_a_tree(record: Record) -> bool:
-    return record.refusal is not None and record.refusal.reason in HELPED_BY_TREES
+def _misses_a_tree(info: GangInfo) -> bool:
+    return info.refusal is not None and info.refusal.reason in HELPED_BY_TREES
 
 
-def is_news(record: Record, refusal: Refused, *, late: bool) -> bool:
+def is_news(info: GangInfo, refusal: Refused, *, late: bool) -> bool:
     """Tell whether a verdict says something else of a gang than the last one, not only in numbers.
 
     `late`: the schedule timeout has ended.
     """
-    if not record.tried or record.warnings or late != record.late:
+    if not info.tried or info.warnings or late != info.late:
         return True
-    before = record.refusal
+    before = info.refusal
     return before != refusal and (before is None or _wordless(before) != _wordless(refusal))
 
 
-def untold_of(record: Record, schedulers: frozenset[str]) -> Refused | None:
+def untold_of(info: GangInfo, schedulers: frozenset[str]) -> Refused | None:
     """Return what is to be said of members that the last verdict does not speak of, if any wait."""
-    spoken_of = {pod.uid for pod in record.refusal.pods} if record.refusal else set()
-    gang = record.as_gang(schedulers)
+    spoken_of = {pod.uid for pod in info.refusal.pods} if info.refusal else set()
+    gang = info.as_gang(schedulers)
     pods = tuple(pod for pod in gang.pending if pod.uid not in spoken_of)
-    return untold(gang, pods, held=record.held > 0) if pods else None
+    return untold(gang, pods, held=info.held > 0) if pods else None
 
 
 def untold(gang: Gang, pods: tuple[Pod, ...], *, held: bool = False) -> Refused:

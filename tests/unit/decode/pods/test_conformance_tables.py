@@ -8,7 +8,7 @@ from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.pods import rank
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.report.pod_group_status import View, status_of
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from support.api_objects import pod_body
 from support.builders import gang_key, gang_spec, pod
 
@@ -30,8 +30,8 @@ POD_INDEX: list[tuple[str | None, int, bool]] = [
 
 def occupied_by(*members: Pod) -> str | None:
     spec = gang_spec("a")
-    record = Record(gang_key("a"), {each.uid: each for each in members}, {spec.uid: spec})
-    found: str | None = status_of(record, spec, View({}, now=0))["occupiedBy"]
+    info = GangInfo(gang_key("a"), {each.uid: each for each in members}, {spec.uid: spec})
+    found: str | None = status_of(info, spec, View({}, now=0))["occupiedBy"]
     return found
 
 

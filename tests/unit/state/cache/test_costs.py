@@ -18,7 +18,7 @@ from support.large_cluster import LargeCluster, Scale
 
 PODS = 500
 GANGS = 100
-BUILT, STATUS = "gang_info.Record.as_gang", "pod_group_status.status_of"
+BUILT, STATUS = "gang_info.GangInfo.as_gang", "pod_group_status.status_of"
 LOOKED_AT = "evictable_pods.EvictablePods._take"
 
 

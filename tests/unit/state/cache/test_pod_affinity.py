@@ -237,4 +237,4 @@ def test_a_gang_whose_last_hope_is_gone_is_not_looked_for() -> None:
     cache.pod_seen(running("r"))
 
     assert [] == due(cache)
-    assert gang_key("g") not in cache.gangs.records
+    assert gang_key("g") not in cache.gangs.infos

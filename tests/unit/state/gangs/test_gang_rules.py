@@ -210,7 +210,7 @@ def test_row_waiting_time_is_the_schedule_timeout(
     cluster.gang("a", 1, **given)
     cluster.cycle()
 
-    (record,) = cluster.cache.gangs.records.values()
+    (record,) = cluster.cache.gangs.infos.values()
     assert START + expected == cluster.cache.gangs.deadline(record)
 
 

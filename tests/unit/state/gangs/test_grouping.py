@@ -322,7 +322,7 @@ def test_what_is_forgotten_leaves_nothing_behind() -> None:
         cluster.delete(body)
     cluster.cycle(later=100)
 
-    assert {} == cluster.cache.gangs.records
+    assert {} == cluster.cache.gangs.infos
     assert gang_key("a") not in cluster.cache.gangs.changed
 
 

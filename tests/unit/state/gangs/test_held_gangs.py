@@ -4,7 +4,7 @@ from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Bind, Refused
 from gang_scheduler.report.pod_group_status import View, status_of
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import counts_of, phase_of
 from support.builders import SCHEDULER, gang, gang_spec, pod
 from support.gang_queue_builders import KEY, NOW
@@ -32,8 +32,8 @@ def wait(cache: Cache, words: str = WORDS) -> None:
     cache.gangs.held(Refused(gang("a"), Reason.WAITING_FOR_VOLUMES, (), detail=words))
 
 
-def record(cache: Cache) -> Record:
-    return cache.gangs.records[KEY]
+def record(cache: Cache) -> GangInfo:
+    return cache.gangs.infos[KEY]
 
 
 def said_of(cache: Cache) -> tuple[str, str, str]:
@@ -111,7 +111,7 @@ def test_a_gang_that_is_gone_meanwhile_is_no_trouble() -> None:
     wait(cache)
     cache.gangs.let_go(KEY)
 
-    assert KEY not in cache.gangs.records
+    assert KEY not in cache.gangs.infos
 
 
 # Who comes while it is held.

@@ -50,8 +50,8 @@ def test_a_gang_that_was_scaled_down_goes_on() -> None:
     cluster.put(group_body("a", 2))
 
     assert set() == cluster.bound()
-    (record,) = cluster.cache.gangs.records.values()
-    assert record.whole_once
+    (info,) = cluster.cache.gangs.infos.values()
+    assert info.whole_once
 
 
 def test_when_all_members_died_the_next_attempt_is_whole_or_nothing() -> None:
@@ -174,18 +174,18 @@ def test_only_confirmed_members_make_a_gang_whole() -> None:
     cluster.gang("a", 2)
     plan = cluster.cycle()
     gang = plan.placed[0].gang.key
-    record = cluster.cache.gangs.records[gang]
-    record.whole_once = False
-    for pod in list(record.members.values()):
-        record.take(replace(pod, assumed=True))
+    info = cluster.cache.gangs.infos[gang]
+    info.whole_once = False
+    for pod in list(info.members.values()):
+        info.take(replace(pod, assumed=True))
 
-    record.settle(cluster.now)
-    assumed = record.whole_once
-    for pod in list(record.members.values()):
-        record.take(replace(pod, assumed=False))
-    record.settle(cluster.now)
+    info.settle(cluster.now)
+    assumed = info.whole_once
+    for pod in list(info.members.values()):
+        info.take(replace(pod, assumed=False))
+    info.settle(cluster.now)
 
-    assert (False, True) == (assumed, record.whole_once)
+    assert (False, True) == (assumed, info.whole_once)
 
 
 def test_a_gang_with_a_problem_is_never_whole() -> None:
@@ -195,4 +195,4 @@ def test_a_gang_with_a_problem_is_never_whole() -> None:
     cluster.pod("a-1", "a")
     cluster.cycle()
 
-    assert not any(record.whole_once for record in cluster.cache.gangs.records.values())
+    assert not any(info.whole_once for info in cluster.cache.gangs.infos.values())

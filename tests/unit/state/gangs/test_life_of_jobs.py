@@ -5,7 +5,7 @@ from typing import Any
 
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.state.gangs.gang_info import Record
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from support import builders
 from support.in_memory_cluster import (
     Body,
@@ -84,10 +84,10 @@ def test_what_was_there_before_others_were_bound_is_the_rest_of_a_crash() -> Non
 
 
 def rest_of(members: list[Pod]) -> bool:
-    record = Record(GangKey("annotation", "default", "a"))
+    info = GangInfo(GangKey("annotation", "default", "a"))
     for each in members:
-        record.take(each)
-    return record.as_gang(frozenset({each.scheduler for each in members})).rest
+        info.take(each)
+    return info.as_gang(frozenset({each.scheduler for each in members})).rest
 
 
 def test_a_second_job_of_the_same_name_under_a_pod_group_must_be_whole() -> None:
@@ -163,7 +163,7 @@ def test_row_owner_a_job_set_is_a_group_with_a_gang_a_replicated_job() -> None:
 
     assert (set(), 5) == (before, len(cluster.bound(later=100)))
     assert {"set/leader": 1, "set/workers": 4} == {
-        key.name: record.min_member for key, record in cluster.cache.gangs.records.items()
+        key.name: info.min_member for key, info in cluster.cache.gangs.infos.items()
     }
 
 

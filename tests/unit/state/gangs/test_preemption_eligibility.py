@@ -157,12 +157,12 @@ def test_what_is_carried_out_is_remembered_until_the_gang_finds_its_place() -> N
     cache = new_cache(NOMINATED, VICTIM)
     gang_a(cache)
     cache.gangs.preempting([KEY], NOW, ["uid-victim"], "SpineLayer/s1")
-    record = cache.gangs.records[KEY]
-    first = record.preempting
+    info = cache.gangs.infos[KEY]
+    first = info.preempting
 
     cache.gangs.placed(KEY)
 
-    assert (Preempting(NOW, ("uid-victim",), "SpineLayer/s1"), None) == (first, record.preempting)
+    assert (Preempting(NOW, ("uid-victim",), "SpineLayer/s1"), None) == (first, info.preempting)
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_it_is_remembered_while_the_gang_waits_for_victims(reason: Reason, is_ke
 
     cache.gangs.refused(Refused(gang, reason, gang.pending), NOW)
 
-    assert is_kept == (cache.gangs.records[KEY].preempting is not None)
+    assert is_kept == (cache.gangs.infos[KEY].preempting is not None)
 
 
 def members(*names: str, **state: Any) -> list[Pod]:
@@ -185,7 +185,7 @@ def members(*names: str, **state: Any) -> list[Pod]:
 def preempted_by(cache: Cache) -> str:
     cache.gangs.nominations_lost([KEY])
     cache.snapshot(NOW)
-    return cache.gangs.records[KEY].preempted_by
+    return cache.gangs.infos[KEY].preempted_by
 
 
 def test_a_gang_remembers_who_took_its_members_until_it_is_whole_again() -> None:
@@ -216,4 +216,4 @@ def test_nobody_is_noted_for_a_gang_that_is_gone() -> None:
     cache.gangs.preempted(gang_key("gone"), "default/b")
     cache.gangs.preemption_over([gang_key("gone")])
 
-    assert [KEY] == list(cache.gangs.records)
+    assert [KEY] == list(cache.gangs.infos)

@@ -81,7 +81,7 @@ def test_a_gang_that_changes_is_seen_as_it_is(change: Change) -> None:
     after_it = gang_after(gangs, change)
 
     assert before != after_it
-    assert gangs.records[KEY].as_gang(gangs.schedulers) == after_it
+    assert gangs.infos[KEY].as_gang(gangs.schedulers) == after_it
 
 
 def test_a_gang_that_another_one_names_joins_its_group() -> None:

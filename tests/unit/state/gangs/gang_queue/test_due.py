@@ -78,7 +78,7 @@ def test_a_gang_whose_objects_are_gone_is_forgotten() -> None:
     gangs.member_gone(KEY, "uid-a-0")
     gangs.undescribed(POD_GROUPS.group, "uid-a")
 
-    assert ([], {}) == (due(gangs), gangs.records)
+    assert ([], {}) == (due(gangs), gangs.infos)
 
 
 def test_forgetting_what_was_never_known_changes_nothing() -> None:
@@ -88,7 +88,7 @@ def test_forgetting_what_was_never_known_changes_nothing() -> None:
     gangs.undescribed(POD_GROUPS.group, "uid-a")
     gangs.room_freed()
 
-    assert ([], {}, None) == (due(gangs), gangs.records, gangs.next_retry())
+    assert ([], {}, None) == (due(gangs), gangs.infos, gangs.next_retry())
 
 
 def test_only_gangs_short_of_room_are_tried_when_room_is_freed() -> None:
@@ -116,7 +116,7 @@ def test_a_gang_whose_layer_is_unknown_has_no_backoff() -> None:
 
     refuse(gangs, reason=Reason.UNKNOWN_LAYER)
 
-    assert gangs.deadline(gangs.records[KEY]) == gangs.next_retry()
+    assert gangs.deadline(gangs.infos[KEY]) == gangs.next_retry()
 
 
 @pytest.mark.parametrize("reason", Reason)
@@ -164,7 +164,7 @@ def test_a_gang_that_was_placed_is_short_of_room_no_more() -> None:
     gangs.placed(KEY)
     gangs.room_freed()
 
-    assert ([], None) == (due(gangs), gangs.records[KEY].refusal)
+    assert ([], None) == (due(gangs), gangs.infos[KEY].refusal)
 
 
 def test_a_deleted_gang_is_not_tried_when_room_is_freed() -> None:
@@ -176,7 +176,7 @@ def test_a_deleted_gang_is_not_tried_when_room_is_freed() -> None:
     gangs.room_freed()
 
     assert [] == due(gangs, NOW + 100)
-    assert {} == gangs.records
+    assert {} == gangs.infos
 
 
 def test_the_backoff_doubles_up_to_a_minute() -> None:
@@ -202,7 +202,7 @@ def test_a_change_starts_the_backoff_anew() -> None:
     gangs.member_seen(KEY, pod("a-1", gang="a"))
     refuse(gangs, NOW + 1000)
 
-    assert NOW + 1001 == gangs.records[KEY].retry_at
+    assert NOW + 1001 == gangs.infos[KEY].retry_at
 
 
 def test_a_backoff_that_ended_makes_the_gang_worth_a_try() -> None:
@@ -237,12 +237,12 @@ def test_the_backoff_does_not_sleep_past_the_schedule_timeout() -> None:
     for now in (NOW, NOW + 1, NOW + 3, NOW + 7):
         refuse(gangs, now)
 
-    assert NOW + 10 == gangs.records[ALONE].retry_at
+    assert NOW + 10 == gangs.infos[ALONE].retry_at
 
 
 def test_a_postponed_gang_is_tried_after_its_backoff() -> None:
     gangs = gangs_of(1)
-    gang = gangs.records[KEY].as_gang(gangs.schedulers)
+    gang = gangs.infos[KEY].as_gang(gangs.schedulers)
 
     gangs.bind_failed(Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail="403"), NOW)
 

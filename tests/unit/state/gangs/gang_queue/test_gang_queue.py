@@ -81,19 +81,19 @@ def test_after_a_restart_the_status_tells_that_a_gang_was_whole() -> None:
 
 def test_the_clock_of_a_quorum_starts_when_it_exists_and_stops_without_it() -> None:
     gangs = gangs_of(1, min_member=2)
-    record = gangs.records[KEY]
+    info = gangs.infos[KEY]
     due(gangs, NOW)
-    seen = [record.quorum_since]
+    seen = [info.quorum_since]
 
     gangs.member_seen(KEY, pod("a-1", gang="a"))
     for now in (NOW + 1, NOW + 2):
         gangs.member_seen(KEY, pod("a-1", gang="a", priority=now))
         due(gangs, now)
-        seen.append(record.quorum_since)
+        seen.append(info.quorum_since)
     gangs.member_gone(KEY, "uid-a-1")
     due(gangs, NOW + 3)
 
-    assert [None, NOW + 1, NOW + 1, None] == [*seen, record.quorum_since]
+    assert [None, NOW + 1, NOW + 1, None] == [*seen, info.quorum_since]
 
 
 def test_a_gang_whose_pod_group_does_not_exist_says_so() -> None:
