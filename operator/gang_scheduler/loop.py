@@ -102,14 +102,14 @@ class Loop:
             plan = self._apply(plan, now)
         except Exception:
             groups = (gang.key for group in snapshot.groups for gang in group.gangs)
-            self._cache.gangs.undecided(groups)
+            self._cache.gang_queue.undecided(groups)
             raise
         # 5. Report.
         self._report(plan, now, time.perf_counter() - started)
 
     async def _changed(self) -> None:
         """Return some milliseconds after a change, so that what comes together is one batch."""
-        retry = self._cache.gangs.next_retry()
+        retry = self._cache.gang_queue.next_retry()
         wait = None if retry is None else max(retry - self._clock(), 0)
         try:
             # Not wait_for(): in Python 3.11 it loses a cancellation that comes with the change.
@@ -140,7 +140,7 @@ class Loop:
         telemetry.CYCLES.observe(seconds)
         telemetry.BINDINGS_WAITING.set(self._binder.waiting)
         for reason in Reason:
-            telemetry.GANGS_WAITING.labels(reason.value).set(self._cache.gangs.waiting[reason])
+            telemetry.GANGS_WAITING.labels(reason.value).set(self._cache.gang_queue.waiting[reason])
         if plan.placed or plan.preemptions or plan.refused:
             log.info(
                 "cycle_done",

@@ -90,7 +90,7 @@ class OutcomeHandler:
         """Let victims and their gangs know: all victims are marked."""
         for key in {victim.gang for victim in preemption.victims}:
             by = self._naming.preemptor(preemption, key.namespace)
-            self._cache.gangs.preempted(key, by)
+            self._cache.gang_queue.preempted(key, by)
         with confined("report", str(preemption.gangs[0].key)):
             self._reports.preempted(preemption)
 
@@ -100,10 +100,10 @@ class OutcomeHandler:
             self._reports.withdrawn(preemption, why)
         now = int(self._clock())
         for gang in preemption.gangs:
-            if gang.key in self._cache.gangs.infos:
+            if gang.key in self._cache.gang_queue.infos:
                 detail = f"preemption: given up, {why}"
                 refused = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail=detail)
-                self._cache.gangs.refused(refused, now)
+                self._cache.gang_queue.refused(refused, now)
 
 
 def _gangs(preemption: Preemption) -> str:

@@ -119,7 +119,7 @@ async def test_of_several_claims_one_is_named_and_the_others_are_counted() -> No
     async with VolumeHarness() as harness:
         await held(harness, a_1=NEVER, a_2=NEVER)
 
-        refused = harness.cache.gangs.infos[harness.key("a")].refusal
+        refused = harness.cache.gang_queue.infos[harness.key("a")].refusal
         words = "2 of 3 claims are not bound yet: default/a-1 (StorageClass fast) and 1 more"
         assert refused is not None
         assert words == refused.detail
@@ -129,7 +129,7 @@ async def test_people_can_read_what_is_waited_for() -> None:
     async with VolumeHarness() as harness:
         await held(harness, a_1=NEVER)
 
-        record = harness.cache.gangs.infos[harness.key("a")]
+        record = harness.cache.gang_queue.infos[harness.key("a")]
         assert record.refusal is not None
         assert Reason.WAITING_FOR_VOLUMES is record.refusal.reason
         words = "1 of 3 claims are not bound yet: default/a-1 (StorageClass fast)"

@@ -142,7 +142,7 @@ async def test_a_nominated_gang_that_cannot_be_placed_any_more_gives_its_room_up
         let_go(made, *(f"low-{i}" for i in range(VICTIMS)))
         await process.until(lambda: not made.nominated())
 
-        key = next(key for key in process.cache.gangs.infos if key.name == "high")
+        key = next(key for key in process.cache.gang_queue.infos if key.name == "high")
         assert "node n1 takes no more pods" == process.lost_nominations.cause(key)
 
 
@@ -158,7 +158,7 @@ async def test_room_that_another_scheduler_takes_is_lost_and_made_elsewhere() ->
 
     async with SchedulerProcess(made) as process:
         made.cluster.watchers.append(steal)
-        key = next(key for key in process.cache.gangs.infos if key.name == "high")
+        key = next(key for key in process.cache.gang_queue.infos if key.name == "high")
         await process.until(lambda: bool(process.lost_nominations.cause(key)))
         cause = process.lost_nominations.cause(key)
         await process.until(lambda: is_bound(made))

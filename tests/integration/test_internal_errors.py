@@ -16,7 +16,7 @@ from gang_scheduler.report.gang_events import Reports
 from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.gangs.gang_queue import Gangs
+from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.gangs.grouping import Assembly
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
 
@@ -28,19 +28,19 @@ STEPS_OF_BINDING = [
     (Assembly, "listen"),
     (Assembly, "_as_group"),
     (admission, "admit"),
-    (Gangs, "placed"),
+    (GangQueue, "placed"),
     (Evictor, "placed"),
     (Binder, "submit"),
     (Binder, "_bind"),
     (Binder, "_settle"),
-    (Gangs, "bound"),
+    (GangQueue, "bound"),
     (Reports, "bound"),
 ]
 STEPS_OF_PREEMPTION = [
     (PreemptionEvaluator, "attempt"),
     (Evictor, "submit"),
-    (Gangs, "preempting"),
-    (Gangs, "refused"),
+    (GangQueue, "preempting"),
+    (GangQueue, "refused"),
     (Reports, "_waits"),
     (Reports, "_preempting"),
     (Reports, "preempted"),
@@ -68,7 +68,7 @@ def concerns_bad(value: Any) -> bool:
     if isinstance(value, PreemptionRun):
         return concerns_bad(list(value.preemption.gangs))
     about = [getattr(value, name, None) for name in ("key", "gang", "gangs")]
-    return any(concerns_bad(each) for each in about if each and not isinstance(each, Gangs))
+    return any(concerns_bad(each) for each in about if each and not isinstance(each, GangQueue))
 
 
 class Plant:

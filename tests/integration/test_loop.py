@@ -15,7 +15,7 @@ async def test_it_ends_when_it_is_told_to_in_the_moment_of_a_change(steps: int) 
     made = FakeWorkloads("n1")
     made.gang("too-large", 5, priority=0)
     async with SchedulerProcess(made) as process:
-        await process.until(lambda: process.cache.gangs.next_retry() is not None)
+        await process.until(lambda: process.cache.gang_queue.next_retry() is not None)
         await asyncio.sleep(1.5)
 
         process.wake()

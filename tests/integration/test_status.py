@@ -354,7 +354,7 @@ async def test_members_that_come_while_others_wait_for_claims_are_told_so() -> N
     office = Office()
     office.gang("a", 2, pods=3)
     office.assume("a-0", "a-1")
-    office.cache.gangs.hold(builders.gang_key("a"))
+    office.cache.gang_queue.hold(builders.gang_key("a"))
     early = await office.flush_and_wait(0)
 
     await office.flush_and_wait(status.QUIET_SECONDS)
@@ -371,7 +371,7 @@ async def test_a_verdict_takes_the_place_of_what_was_said_without_one() -> None:
 
     plan = schedule(office.cache.snapshot(office.now), PROFILES["binpack"])
     for refused in plan.refused:
-        office.cache.gangs.refused(refused, office.now)
+        office.cache.gang_queue.refused(refused, office.now)
     after = await office.flush_and_wait(status.REWORD_SECONDS)
 
     assert (["WaitingForGangs"], ["Unschedulable"]) == (before, after)

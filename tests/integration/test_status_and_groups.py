@@ -58,7 +58,7 @@ async def test_a_status_leaves_what_is_known_of_a_gang_as_it_is() -> None:
     cluster.gone("running-1")
     cluster.pod("a-0", "a", spec={"nodeName": "n1"})
     cluster.members("b", 3)
-    infos = cluster.cache.gangs.infos
+    infos = cluster.cache.gang_queue.infos
     before = {key: content(info) for key, info in infos.items()}
 
     await flush(cluster)
@@ -70,8 +70,8 @@ async def test_what_a_cycle_finds_of_a_gang_is_news_for_its_status() -> None:
     cluster = waiting()
     cluster.pod("a-0", "a", spec={"nodeName": "n1"})
     await flush(cluster)
-    assert set() == cluster.cache.gangs.changed
+    assert set() == cluster.cache.gang_queue.changed
 
     cluster.cache.snapshot(cluster.now)
 
-    assert {gang_key("a")} == cluster.cache.gangs.changed
+    assert {gang_key("a")} == cluster.cache.gang_queue.changed

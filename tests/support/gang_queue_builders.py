@@ -2,7 +2,7 @@
 
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.gangs import Gang, GangKey
-from gang_scheduler.state.gangs.gang_queue import Gangs
+from gang_scheduler.state.gangs.gang_queue import GangQueue
 from support.builders import SCHEDULER, gang_key, gang_spec, pod
 
 KEY = gang_key("a")
@@ -10,24 +10,24 @@ ALONE = GangKey("Pod", "default", "alone")
 NOW = 1000
 
 
-def describe(gangs: Gangs, spec: GangSpec) -> None:
+def describe(gang_queue: GangQueue, spec: GangSpec) -> None:
     assert spec.gvr is not None
-    gangs.described(spec.gvr.group, spec.uid, [spec])
+    gang_queue.described(spec.gvr.group, spec.uid, [spec])
 
 
-def gangs_of(members: int, min_member: int = 1) -> Gangs:
-    gangs = Gangs([SCHEDULER])
-    describe(gangs, gang_spec("a", min_member))
+def gangs_of(members: int, min_member: int = 1) -> GangQueue:
+    gang_queue = GangQueue([SCHEDULER])
+    describe(gang_queue, gang_spec("a", min_member))
     for i in range(members):
-        gangs.member_seen(KEY, pod(f"a-{i}", gang="a"))
-    return gangs
+        gang_queue.member_seen(KEY, pod(f"a-{i}", gang="a"))
+    return gang_queue
 
 
-def due(gangs: Gangs, now: int = NOW) -> list[str]:
-    return sorted(each.key.name for group in gangs.take_due(now) for each in group.gangs)
+def due(gang_queue: GangQueue, now: int = NOW) -> list[str]:
+    return sorted(each.key.name for group in gang_queue.take_due(now) for each in group.gangs)
 
 
-def only(gangs: Gangs, now: int = NOW) -> Gang:
-    (found,) = gangs.take_due(now)
+def only(gang_queue: GangQueue, now: int = NOW) -> Gang:
+    (found,) = gang_queue.take_due(now)
     (gang,) = found.gangs
     return gang

@@ -78,7 +78,9 @@ class LargeCluster:
         if self.case == "fit":
             # They have not been bound: to the cache they are as good as new.
             for pod in self._first:
-                self.cache.gangs.member_seen(builders.gang_key(pod.name.removesuffix("-0")), pod)
+                self.cache.gang_queue.member_seen(
+                    builders.gang_key(pod.name.removesuffix("-0")), pod
+                )
 
     def snapshot(self) -> Snapshot:
         """Return the cluster with the gangs that are worth a try."""

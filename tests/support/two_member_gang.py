@@ -28,5 +28,5 @@ def due(cache: Cache) -> list[Gang]:
 
 def record_members(cache: Cache, name: str = "a") -> list[str]:
     """Return the uids of the members that a gang is known to have."""
-    info = cache.gangs.infos.get(gang_key(name))
+    info = cache.gang_queue.infos.get(gang_key(name))
     return sorted(info.members) if info else []

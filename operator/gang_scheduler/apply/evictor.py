@@ -290,7 +290,7 @@ class Evictor:
 
     def _is_of_broken_gang(self, pod: Pod, without: Collection[str]) -> bool:
         """Tell whether so many of a pod's gang are gone that it would go on for nothing."""
-        info = self._cache.gangs.infos.get(membership.gang_of(pod))
+        info = self._cache.gang_queue.infos.get(membership.gang_of(pod))
         if info is None or pod.uid not in info.members:
             return False
         left = sum(1 for pod in info.bound() if pod.uid not in without)

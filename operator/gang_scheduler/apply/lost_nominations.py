@@ -46,8 +46,8 @@ class LostNominations:
         found = [*_taken(plan, self._naming), *_lost(plan, self._cache.node_usage.table())]
         for each in found:
             self._causes[each.gang] = each.cause
-            self._cache.gangs.changed.add(each.gang)
-        known = self._cache.gangs.infos
+            self._cache.gang_queue.changed.add(each.gang)
+        known = self._cache.gang_queue.infos
         if len(self._causes) > len(known):
             self._causes = {key: why for key, why in self._causes.items() if key in known}
         return [pod for each in found for pod in each.pods]

@@ -30,13 +30,13 @@ class OrphanedMarks:
         self._marked -= {each.pod.uid for made in plan.preemptions for each in made.victims}
         self._unjudged -= {placed.gang.key for placed in plan.placed}
         self._unjudged -= {refused.gang.key for refused in plan.refused}
-        self._unjudged &= self._cache.gangs.infos.keys()
+        self._unjudged &= self._cache.gang_queue.infos.keys()
         if self._unjudged:
             return set()
         found, self._marked = self._marked, set()
         return found
 
     def _nominated_gangs(self) -> Iterator[GangKey]:
-        for key, info in self._cache.gangs.infos.items():
+        for key, info in self._cache.gang_queue.infos.items():
             if any(pod.nominated and not pod.node for pod in info.living()):
                 yield key

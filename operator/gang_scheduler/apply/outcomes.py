@@ -72,8 +72,8 @@ class Outcomes:
 def count_binding(cache: Cache, binding: GangBinding, now_seconds: int) -> None:
     """Let the state know how the binding of a gang ended."""
     if binding.failed:
-        cache.gangs.bind_failed(binding.refusal(), now_seconds)
+        cache.gang_queue.bind_failed(binding.refusal(), now_seconds)
     elif binding.joins:
-        cache.gangs.joined(binding.gang, binding.pods)
+        cache.gang_queue.joined(binding.gang, binding.pods)
     else:
-        cache.gangs.bound(binding.gang.key)
+        cache.gang_queue.bound(binding.gang.key)

@@ -36,8 +36,8 @@ class Releaser:
     def consider(self, refused: Iterable[Refused], now: int) -> None:
         """Queue those of the refused gangs that are late and bound in part. `now` in seconds."""
         for key in (each.gang.key for each in refused if each.gang.rest):
-            info = self._cache.gangs.infos.get(key)
-            deadline = self._cache.gangs.deadline(info) if info else None
+            info = self._cache.gang_queue.infos.get(key)
+            deadline = self._cache.gang_queue.deadline(info) if info else None
             if deadline is not None and now >= deadline and key not in self._queued:
                 self._queued.add(key)
                 self._queue.put_nowait(key)
@@ -51,7 +51,7 @@ class Releaser:
                 await self._release(key)
 
     async def _release(self, key: GangKey) -> None:
-        info = self._cache.gangs.infos.get(key)
+        info = self._cache.gang_queue.infos.get(key)
         # It may have become whole since.
         if info is None or info.whole_once or not self._may_write():
             return

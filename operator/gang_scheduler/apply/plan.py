@@ -121,7 +121,7 @@ def _bind(cache: Cache, together: Sequence[Placed], writers: Writers) -> list[Re
     with confined("bind", names) as step:
         for placed in together:
             writers.stop_preempting(bind.pod.uid for bind in placed.binds)
-            cache.gangs.placed(placed.gang.key)
+            cache.gang_queue.placed(placed.gang.key)
         for bind in binds:
             cache.assume(bind)
         writers.bind(together)
@@ -146,15 +146,15 @@ def _preempt(cache: Cache, preemption: Preemption, now_seconds: int, writers: Wr
     cache.victims.decided(victims)
     if victims:
         keys = [gang.key for gang in preemption.gangs]
-        cache.gangs.preempting(keys, now_seconds, victims, str(preemption.domain or ""))
+        cache.gang_queue.preempting(keys, now_seconds, victims, str(preemption.domain or ""))
 
 
 def _note_verdicts(cache: Cache, plan: Plan, now_seconds: int) -> None:
     for refused in plan.refused:
         key = refused.gang.key
-        _note_verdict(cache, key, partial(cache.gangs.refused, refused, now_seconds))
+        _note_verdict(cache, key, partial(cache.gang_queue.refused, refused, now_seconds))
     for warned in plan.warned:
-        _note_verdict(cache, warned.gang.key, partial(cache.gangs.warned, warned))
+        _note_verdict(cache, warned.gang.key, partial(cache.gang_queue.warned, warned))
 
 
 def _note_verdict(cache: Cache, key: GangKey, note: Callable[[], None]) -> None:
@@ -162,4 +162,4 @@ def _note_verdict(cache: Cache, key: GangKey, note: Callable[[], None]) -> None:
     with confined("refuse", str(key)) as step:
         note()
     if step.failed:
-        cache.gangs.undecided([key])
+        cache.gang_queue.undecided([key])

@@ -60,10 +60,10 @@ class StuckVictims:
 
     def _waiting(self) -> Iterator[tuple[str, GangKey]]:
         """Yield the nodes that room is being made on, and for whom."""
-        gangs = self._cache.gangs
-        if gangs.waiting[Reason.WAITING_FOR_VICTIMS] <= 0:
+        gang_queue = self._cache.gang_queue
+        if gang_queue.waiting[Reason.WAITING_FOR_VICTIMS] <= 0:
             return
-        for key, info in gangs.infos.items():
+        for key, info in gang_queue.infos.items():
             nominated = (pod for pod in info.living() if pod.nominated and not pod.node)
             yield from ((pod.nominated, key) for pod in nominated)
 

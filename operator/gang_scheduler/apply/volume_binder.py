@@ -67,7 +67,7 @@ class Claims:
         self._holds.update(dict.fromkeys(hold.share_of, hold))
         for share in shares:
             for key in share.keys:
-                self._cache.gangs.hold(key, joins=share.joins)
+                self._cache.gang_queue.hold(key, joins=share.joins)
         return hold
 
     async def bind(self, hold: Hold, settled: Callable[[Share], None]) -> None:
@@ -210,7 +210,7 @@ class Claims:
             self._check(hold, share)
             del hold.open[share]
             for key in share.keys:
-                self._cache.gangs.let_go(key, joins=share.joins)
+                self._cache.gang_queue.let_go(key, joins=share.joins)
             if not share.problem:
                 telemetry.CLAIMS_SECONDS.observe(asyncio.get_running_loop().time() - hold.began)
             settled(share)
@@ -226,7 +226,7 @@ class Claims:
         lasts = asyncio.get_running_loop().time() - hold.began >= QUIET_SECONDS
         for gang, pods in _held(hold.open):
             refusal = Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, detail=hold.words)
-            self._cache.gangs.held(refusal)
+            self._cache.gang_queue.held(refusal)
             if lasts:
                 self._outcomes.put(VolumesAwaited(gang, hold.words))
 

@@ -60,8 +60,8 @@ class Reports:
     def _waits(self, refused: Refused, now: int) -> None:
         if refused.reason not in UNTOLD:
             self._refused(refused)
-        info = self._cache.gangs.infos.get(refused.gang.key)
-        deadline = self._cache.gangs.deadline(info) if info else None
+        info = self._cache.gang_queue.infos.get(refused.gang.key)
+        deadline = self._cache.gang_queue.deadline(info) if info else None
         if deadline is not None and now >= deadline and not refused.left_over:
             note = "not bound within the schedule timeout; it stays in the queue"
             about = self._about(refused.gang)
@@ -87,7 +87,7 @@ class Reports:
 
     def victim_is_stuck(self, key: GangKey, victim: Pod) -> None:
         """Tell a gang that a pod that should have made room for it does not end."""
-        info = self._cache.gangs.infos.get(key)
+        info = self._cache.gang_queue.infos.get(key)
         member = next(info.living(), None) if info else None
         if member is not None:
             name = self._naming.pod(victim, key.namespace)
@@ -159,7 +159,7 @@ class Reports:
 
     def _object(self, key: GangKey, pod: Pod) -> About:
         """Return the PodGroup, or this pod of a gang without one."""
-        info = self._cache.gangs.infos.get(key)
+        info = self._cache.gang_queue.infos.get(key)
         gang_spec = info.spec if info else None
         if gang_spec is not None and gang_spec.gvr is not None:
             gvr = gang_spec.gvr

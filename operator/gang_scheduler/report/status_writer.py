@@ -124,13 +124,13 @@ class StatusWriter:
 
     def _take_due(self, now: int) -> set[GangKey]:
         """Take out and return the gangs to look at now."""
-        gangs = self._cache.gangs
-        for key in gangs.reworded:
+        gang_queue = self._cache.gang_queue
+        for key in gang_queue.reworded:
             told = self._told.get(key)
             self._look_again(key, told.at + REWORD_SECONDS if told else now)
-        due = gangs.changed | {key for key, moment in self._later.items() if moment <= now}
-        gangs.changed.clear()
-        gangs.reworded.clear()
+        due = gang_queue.changed | {key for key, moment in self._later.items() if moment <= now}
+        gang_queue.changed.clear()
+        gang_queue.reworded.clear()
         for key in due:
             self._later.pop(key, None)
         return due
@@ -140,7 +140,7 @@ class StatusWriter:
 
     def _forget_the_gone(self) -> None:
         """Drop what was told of gangs and pods that are gone, once they are the larger part."""
-        infos = self._cache.gangs.infos
+        infos = self._cache.gang_queue.infos
         if len(self._told) > 2 * len(infos) + MOST_GONE:
             self._told = {key: told for key, told in self._told.items() if key in infos}
         if len(self._reworded) > 2 * len(self._cache.uids(PODS)) + MOST_GONE:
@@ -148,7 +148,7 @@ class StatusWriter:
             self._reworded = {uid: at for uid, at in self._reworded.items() if uid in known}
 
     def _writes(self, key: GangKey, now: int) -> Iterator[Write]:
-        info = self._cache.gangs.infos.get(key)
+        info = self._cache.gang_queue.infos.get(key)
         if info is None:
             return
         uid = info.spec.uid if info.spec else ""
@@ -185,7 +185,7 @@ class StatusWriter:
         view = View(
             written=told.status or gang_spec.status,
             now=now,
-            deadline=self._cache.gangs.deadline(info),
+            deadline=self._cache.gang_queue.deadline(info),
             domain=self._cache.domain_of(nodes_of(info), info.asks),
             room_lost=self._lost_nominations.cause(info.key),
         )

@@ -24,7 +24,7 @@ def document(outcome: Outcome) -> Json:
         "nominations": [_nomination(*each) for each in outcome.nominated],
         "victims": [*_victims(outcome)],
         "unschedulable": [_waiting(each) for each in outcome.refused],
-        "gangs": [_gang(each, outcome) for each in outcome.cache.gangs.infos.values()],
+        "gangs": [_gang(each, outcome) for each in outcome.cache.gang_queue.infos.values()],
     }
 
 

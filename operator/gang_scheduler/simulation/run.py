@@ -72,14 +72,14 @@ class _AtOnce:
     def preempt(self, preemption: Preemption) -> None:
         """Let the gangs of the victims know who takes their members."""
         for victim in preemption.victims:
-            self._cache.gangs.preempted(victim.gang, str(preemption.gangs[0].key))
+            self._cache.gang_queue.preempted(victim.gang, str(preemption.gangs[0].key))
 
 
 def simulate(objects: Objects, options: Options) -> Outcome:
     """Return what the scheduler decides. The same objects give the same outcome."""
     # 1. Take the cluster in, as the watches would.
     cache = Cache(options.schedulers, on_change=lambda: None)
-    cache.gangs.expect_nothing()
+    cache.gang_queue.expect_nothing()
     _fill(cache, objects.loaded)
     placed: list[Placed] = []
     preemptions: list[Preemption] = []

@@ -41,11 +41,11 @@ class Waiting:
     def refused(self) -> tuple[Refused, ...]:
         """Return why the members wait that have no nomination, a gang at a time."""
         nominees = {bind.pod.uid for _, bind in self.nominated()}
-        keys = dict.fromkeys((*self._refused, *self._cache.gangs.infos))
+        keys = dict.fromkeys((*self._refused, *self._cache.gang_queue.infos))
         return tuple(each for key in keys for each in self._refusal(key, nominees))
 
     def _refusal(self, key: GangKey, nominees: set[str]) -> Iterator[Refused]:
-        info, refused = self._cache.gangs.infos.get(key), self._refused.get(key)
+        info, refused = self._cache.gang_queue.infos.get(key), self._refused.get(key)
         if info is None:
             return
         gang = info.as_gang(self._cache.schedulers)

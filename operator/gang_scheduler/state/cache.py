@@ -29,7 +29,7 @@ from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 from gang_scheduler.state import pod_classes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, EvictablePods, Rules
 from gang_scheduler.state.foreign_members import ForeignMembers
-from gang_scheduler.state.gangs.gang_queue import Gangs
+from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.node_usage import NodeUsage
 from gang_scheduler.state.nominator import Nominations
 from gang_scheduler.state.pod_affinity.matches import SelectorMatches
@@ -60,7 +60,7 @@ class Cache:
         self.schedulers = frozenset(schedulers)
         self.node_usage = NodeUsage()
         self.evictable_pods = EvictablePods(rules)
-        self.gangs = Gangs(self.schedulers, timeout_seconds, self.evictable_pods)
+        self.gang_queue = GangQueue(self.schedulers, timeout_seconds, self.evictable_pods)
         self.topologies = Topologies()
         self.foreign_members = ForeignMembers()
         self.selector_matches = SelectorMatches()
@@ -68,7 +68,7 @@ class Cache:
         self._entries: dict[str, _Entry] = {}
         self._assumed: dict[str, str] = {}
         self._nominations = Nominations()
-        self.victims = Victims(self.evictable_pods, self._nominations, self.gangs, on_change)
+        self.victims = Victims(self.evictable_pods, self._nominations, self.gang_queue, on_change)
         self._on_change = on_change
 
     def pod_seen(self, pod: Pod) -> None:
@@ -105,22 +105,22 @@ class Cache:
                 self._freed()
             lost = tuple(self._nominations.gangs_on(name))
             if lost:
-                self.gangs.nominations_lost(lost)
+                self.gang_queue.nominations_lost(lost)
                 self._on_change()
 
     def described(self, api_group: str, uid: str, declared: Iterable[GangSpec]) -> None:
         """Take in what an object says of gangs."""
-        self.gangs.described(api_group, uid, declared)
+        self.gang_queue.described(api_group, uid, declared)
         self._on_change()
 
     def undescribed(self, api_group: str, uid: str) -> None:
         """Forget an object that described gangs."""
-        self.gangs.undescribed(api_group, uid)
+        self.gang_queue.undescribed(api_group, uid)
         self._on_change()
 
     def job_seen(self, uid: str, pods: JobPods | None) -> None:
         """Note how many pods a Job can have; None forgets it."""
-        self.gangs.job_seen(uid, pods)
+        self.gang_queue.job_seen(uid, pods)
         self._on_change()
 
     def topology_seen(self, declared: DeclaredTopology) -> None:
@@ -190,9 +190,9 @@ class Cache:
     def snapshot(self, now: int) -> Snapshot:
         """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
         self._enrich_stale()
-        self.gangs.matches_came(self.selector_matches.take_helped())
-        groups = self.gangs.take_due(now)
-        nominated = self._nominations.all(self.gangs.infos)
+        self.gang_queue.matches_came(self.selector_matches.take_helped())
+        groups = self.gang_queue.take_due(now)
+        nominated = self._nominations.all(self.gang_queue.infos)
         gated = any(gang.min_resources for group in groups for gang in group.gangs)
         return Snapshot(
             taken_at=now,
@@ -204,7 +204,7 @@ class Cache:
             held=self.node_usage.held() if gated else {},
             tree_specs=self.topologies.tree_specs(),
             bound_pods=self.evictable_pods.bound_pods_for(
-                groups, self.gangs.infos, self.pods, now, self.gangs.ranked()
+                groups, self.gang_queue.infos, self.pods, now, self.gang_queue.ranked()
             ),
             nominated=nominated,
             groups=groups,
@@ -240,7 +240,7 @@ class Cache:
             return self.volumes.uids(gvr)
         is_tree = gvr.group in topologies.KINDS
         group = gvr.group
-        return self.topologies.uids(group) if is_tree else self.gangs.objects(group).keys()
+        return self.topologies.uids(group) if is_tree else self.gang_queue.objects(group).keys()
 
     def uid_gone(self, gvr: GVR, uid: str) -> None:
         """Forget an object of which only the uid is known."""
@@ -258,7 +258,7 @@ class Cache:
             self.volume_gone(gvr, uid)
         else:
             self.undescribed(gvr.group, uid)
-            self.gangs.job_seen(uid, None)
+            self.gang_queue.job_seen(uid, None)
 
     def _replace(self, uid: str, pod: Pod | None) -> None:
         before = self._entries.get(uid)
@@ -303,7 +303,7 @@ class Cache:
                 if after.node:
                     self.node_usage.reclassify(pod, after.node)
                 if after.gang:
-                    self.gangs.member_reclassified(after.gang, pod)
+                    self.gang_queue.member_reclassified(after.gang, pod)
 
     def _house(self, uid: str, after: _Entry | None) -> None:
         """Keep account of who is on a node, and of whom room is kept for."""
@@ -339,10 +339,10 @@ class Cache:
     def _join(self, uid: str, before: _Entry | None, after: _Entry | None) -> None:
         """Move the pod between gangs."""
         if before and before.gang and (after is None or after.gang != before.gang):
-            self.gangs.member_gone(before.gang, uid)
+            self.gang_queue.member_gone(before.gang, uid)
             self._on_change()
         if after and after.gang:
-            self.gangs.member_seen(after.gang, after.pod)
+            self.gang_queue.member_seen(after.gang, after.pod)
             self._on_change()
 
     def _nominate(self, uid: str, node: str) -> None:
@@ -352,7 +352,7 @@ class Cache:
         self._nominations.assume(uid, node)
         self._replace(uid, replace(entry.pod, nominated=node))
         if entry.gang is not None and not node:
-            self.gangs.preemption_over([entry.gang])
+            self.gang_queue.preemption_over([entry.gang])
 
     def _selector_matches(
         self, groups: Iterable[GangGroup], nominated: Iterable[Nominated]
@@ -372,16 +372,16 @@ class Cache:
         return self.volumes.state() if asked else NO_VOLUMES
 
     def _trees_changed(self) -> None:
-        self.gangs.topologies_changed()
+        self.gang_queue.topologies_changed()
         self._on_change()
 
     def _moved(self, node: str) -> None:
         """Look at those on a node again: they may be in another domain now."""
         entries = (self._entries.get(uid) for uid in self.node_usage.uids_on(node))
-        self.gangs.changed |= {each.gang for each in entries if each and each.gang}
+        self.gang_queue.changed |= {each.gang for each in entries if each and each.gang}
 
     def _freed(self) -> None:
-        self.gangs.room_freed()
+        self.gang_queue.room_freed()
         self._on_change()
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection
 
 from gang_scheduler.state.evictable_pods import EvictablePods
-from gang_scheduler.state.gangs.gang_queue import Gangs
+from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.nominator import Nominations
 
 
@@ -17,12 +17,12 @@ class Victims:
         self,
         evictable_pods: EvictablePods,
         nominations: Nominations,
-        gangs: Gangs,
+        gang_queue: GangQueue,
         on_change: Callable[[], None],
     ) -> None:
         self._evictable_pods = evictable_pods
         self._nominations = nominations
-        self._gangs = gangs
+        self._gang_queue = gang_queue
         self._on_change = on_change
 
     def decided(self, uids: Collection[str]) -> None:
@@ -34,5 +34,5 @@ class Victims:
         nodes = self._evictable_pods.spared(uids)
         waiting = {gang for node in nodes for gang in self._nominations.gangs_on(node)}
         if waiting:
-            self._gangs.nominations_lost(waiting)
+            self._gang_queue.nominations_lost(waiting)
             self._on_change()

@@ -52,7 +52,7 @@ def measure(nodes: int, members: int, rounds: int) -> Iterator[Timing]:
     cache = _cache(nodes, pods)
     collector.settle()
     for number in range(rounds + 1):
-        cache.gangs.member_seen(builders.gang_key("a"), pods[0])
+        cache.gang_queue.member_seen(builders.gang_key("a"), pods[0])
         started = time.perf_counter()
         snapshot = cache.snapshot(number)
         taken = time.perf_counter()

@@ -28,7 +28,7 @@ class Vigil:
             self.cache.pod_seen(each)
         gang = builders.gang("a", members=[waiting])
         refused = Refused(gang, Reason.WAITING_FOR_VICTIMS, gang.pending)
-        self.cache.gangs.refused(refused, self.now)
+        self.cache.gang_queue.refused(refused, self.now)
         self._outcomes = Outcomes()
         self.stuck_victims = StuckVictims(self.cache, TIMEOUT, self._outcomes, lambda: self.now)
 

@@ -82,7 +82,7 @@ def test_a_gang_is_where_its_living_members_are() -> None:
 def test_a_gang_is_nowhere_before_a_member_is_known_to_be_somewhere() -> None:
     members = [builders.pod(f"a-{i}", gang="a") for i in range(3)]
     cache = cache_of(*members)
-    info = cache.gangs.infos[KEY]
+    info = cache.gang_queue.infos[KEY]
 
     found = [nodes_of(info)]
     for member in members:
@@ -136,7 +136,7 @@ def test_the_same_condition_tells_of_a_layer_that_holds_a_gang_up() -> None:
     decide(cache, Plan(refused=(refused,)))
 
     expected = {"status": "True", "reason": "UnknownLayer", "message": STRANGE.message}
-    assert expected == condition(cache.gangs.infos[KEY])
+    assert expected == condition(cache.gang_queue.infos[KEY])
 
 
 def test_a_warning_lasts_until_the_next_verdict() -> None:
@@ -144,7 +144,7 @@ def test_a_warning_lasts_until_the_next_verdict() -> None:
     gang = builders.gang("a")
     placed = Placed(gang, (Bind(gang.pending[0], "n1"),))
     warned = Plan(placed=(placed,), warned=(Warned(gang, STRANGE), Warned(gang, STRANGE)))
-    info = cache.gangs.infos[KEY]
+    info = cache.gang_queue.infos[KEY]
 
     found = [info.warnings]
     for plan in (warned, Plan(), Plan(placed=(placed,))):
@@ -156,7 +156,7 @@ def test_a_warning_lasts_until_the_next_verdict() -> None:
 
 def test_a_bound_gang_with_other_options_is_not_warned_any_more() -> None:
     cache = cache_of(builders.pod("a-0", gang="a", node="n1"))
-    info = cache.gangs.infos[KEY]
+    info = cache.gang_queue.infos[KEY]
     found = []
     for spec in (builders.gang_spec("a", 2), builders.gang_spec("a", 2, strict=False)):
         decide(cache, Plan(warned=(Warned(builders.gang("a"), STRANGE),)))

@@ -32,7 +32,7 @@ def test_a_gang_that_becomes_whole_holds_back_no_other() -> None:
     # It is not known to be whole before somebody looks.
     cluster.put(group_body("a", 4, groups='["default/b"]'))
     cluster.gang("b", 1)
-    cluster.cache.gangs.infos[builders.gang_key("a")].whole_once = False
+    cluster.cache.gang_queue.infos[builders.gang_key("a")].whole_once = False
     before = cluster.bound()
 
     cluster.put(group_body("a", 3, groups='["default/b"]'))
@@ -50,27 +50,27 @@ def test_the_rest_of_a_gang_that_counts_only_waiting_members_is_finished() -> No
 def test_what_the_api_server_refused_is_said_until_it_takes_it() -> None:
     cluster = InMemoryCluster()
     cluster.gang("a", 1)
-    gangs = cluster.cache.gangs
+    gang_queue = cluster.cache.gang_queue
     (group,) = cluster.cache.snapshot(cluster.now).groups
     gang = group.gangs[0]
     refusal = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail="403: no")
 
-    gangs.bind_failed(refusal, cluster.now)
-    gangs.placed(gang.key)
-    while_refused = gangs.infos[gang.key].refusal
-    gangs.bound(gang.key)
+    gang_queue.bind_failed(refusal, cluster.now)
+    gang_queue.placed(gang.key)
+    while_refused = gang_queue.infos[gang.key].refusal
+    gang_queue.bound(gang.key)
 
-    assert (refusal, None) == (while_refused, gangs.infos[gang.key].refusal)
+    assert (refusal, None) == (while_refused, gang_queue.infos[gang.key].refusal)
 
 
 def test_a_thousand_refusals_leave_one_retry_a_gang() -> None:
     cluster = InMemoryCluster(0)
     cluster.gang("a", 1)
     for _ in range(1000):
-        cluster.cache.gangs.room_freed()
+        cluster.cache.gang_queue.room_freed()
         cluster.cycle()
 
-    assert len(cluster.cache.gangs._retries) <= 2
+    assert len(cluster.cache.gang_queue._retries) <= 2
 
 
 def test_the_deletion_of_a_node_that_is_there_again_is_not_believed() -> None:

@@ -133,7 +133,7 @@ def test_a_gang_is_tried_again_when_a_nominated_node_is_gone() -> None:
     cache.node_seen(node("n1"))
     cache.pod_seen(replace(pod("alone"), nominated="n1"))
     (group,) = cache.snapshot(NOW).groups
-    cache.gangs.refused(Refused(group.gangs[0], Reason.WAITING_FOR_VICTIMS, ()), NOW)
+    cache.gang_queue.refused(Refused(group.gangs[0], Reason.WAITING_FOR_VICTIMS, ()), NOW)
     woken.clear()
 
     cache.node_gone("n1")
@@ -146,7 +146,7 @@ def tried(cache: Cache) -> list[str]:
     """Return the gangs that are tried now, which then all lack room."""
     gangs = [gang for group in cache.snapshot(NOW).groups for gang in group.gangs]
     for gang in gangs:
-        cache.gangs.refused(Refused(gang, Reason.UNSCHEDULABLE, gang.pending), NOW)
+        cache.gang_queue.refused(Refused(gang, Reason.UNSCHEDULABLE, gang.pending), NOW)
     return [gang.key.name for gang in gangs]
 
 

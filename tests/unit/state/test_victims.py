@@ -49,4 +49,4 @@ def test_a_gang_that_is_nominated_nowhere_is_not_tried_for_that() -> None:
     cache.victims.spared(["uid-on-n1"])
 
     assert ([], ()) == (woken, cache.snapshot(NOW).groups)
-    assert gang_key("b") in cache.gangs.infos
+    assert gang_key("b") in cache.gang_queue.infos

@@ -189,7 +189,7 @@ def test_an_object_that_no_decoder_reads_is_told_under_its_name() -> None:
 
     (told,) = harness.told
     assert told.startswith("PodGroup a: the object cannot be read: Integer value out of range")
-    (record,) = harness.cache.gangs.infos.values()
+    (record,) = harness.cache.gang_queue.infos.values()
     assert record.spec is not None
     assert record.spec.problem is not None
 

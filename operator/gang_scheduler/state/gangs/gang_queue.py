@@ -20,7 +20,7 @@ WITH_BACKOFF = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS, Reas
 """What only time may change, too: then a gang is tried again after a backoff."""
 
 
-class Gangs:
+class GangQueue:
     """All gangs, and the set of those to try in the next cycle.
 
     A gang is tried when something about itself or its group changed, when room was freed or the

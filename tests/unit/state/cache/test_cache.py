@@ -126,7 +126,7 @@ def test_a_gang_short_of_room_is_tried_again_when_room_is_freed() -> None:
     cache.pod_seen(pod("x", cpu=8, node="n1"))
     cache.pod_seen(pod("alone", cpu=1))
     (refused,) = schedule(cache.snapshot(0), PROFILES["binpack"]).refused
-    cache.gangs.refused(refused, 0)
+    cache.gang_queue.refused(refused, 0)
     before = due(cache)
 
     cache.pod_gone("uid-x")
@@ -139,7 +139,7 @@ def test_a_gang_short_of_room_is_tried_again_when_a_node_comes() -> None:
     cache = new_cache(changes)
     cache.pod_seen(pod("alone", cpu=9))
     (refused,) = schedule(cache.snapshot(0), PROFILES["binpack"]).refused
-    cache.gangs.refused(refused, 0)
+    cache.gang_queue.refused(refused, 0)
     before = changes.calls
 
     cache.node_seen(node("n2", cpu=9))

@@ -64,7 +64,7 @@ def members(shot: Snapshot) -> dict[str, Pod]:
 def refuse(cache: Cache, reason: Reason = Reason.UNSCHEDULABLE) -> None:
     for group in cache.snapshot(NOW).groups:
         for gang in group.gangs:
-            cache.gangs.refused(Refused(gang, reason, gang.pending), NOW)
+            cache.gang_queue.refused(Refused(gang, reason, gang.pending), NOW)
 
 
 def due(cache: Cache) -> list[str]:
@@ -237,4 +237,4 @@ def test_a_gang_whose_last_hope_is_gone_is_not_looked_for() -> None:
     cache.pod_seen(running("r"))
 
     assert [] == due(cache)
-    assert gang_key("g") not in cache.gangs.infos
+    assert gang_key("g") not in cache.gang_queue.infos

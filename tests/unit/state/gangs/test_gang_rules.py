@@ -94,7 +94,7 @@ def test_row_total_number_waits_no_longer_than_two_seconds() -> None:
     found = [cluster.bound(), cluster.bound(1)]
 
     assert [set(), set()] == found
-    assert START + TOTAL_SECONDS == cluster.cache.gangs.next_retry()
+    assert START + TOTAL_SECONDS == cluster.cache.gang_queue.next_retry()
     assert {"a-0", "a-1"} == cluster.bound(1)
 
 
@@ -210,8 +210,8 @@ def test_row_waiting_time_is_the_schedule_timeout(
     cluster.gang("a", 1, **given)
     cluster.cycle()
 
-    (record,) = cluster.cache.gangs.infos.values()
-    assert START + expected == cluster.cache.gangs.deadline(record)
+    (record,) = cluster.cache.gang_queue.infos.values()
+    assert START + expected == cluster.cache.gang_queue.deadline(record)
 
 
 # Annotation gangs.

@@ -322,8 +322,8 @@ def test_what_is_forgotten_leaves_nothing_behind() -> None:
         cluster.delete(body)
     cluster.cycle(later=100)
 
-    assert {} == cluster.cache.gangs.infos
-    assert gang_key("a") not in cluster.cache.gangs.changed
+    assert {} == cluster.cache.gang_queue.infos
+    assert gang_key("a") not in cluster.cache.gang_queue.changed
 
 
 def stuck_with_an_incomplete_gang() -> InMemoryCluster:

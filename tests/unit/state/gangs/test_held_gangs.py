@@ -20,20 +20,20 @@ def held(words: str = WORDS) -> Cache:
     for name in ("a-0", "a-1"):
         cache.pod_seen(pod(name, gang="a"))
     cache.snapshot(NOW)
-    cache.gangs.placed(KEY)
+    cache.gang_queue.placed(KEY)
     for name in ("a-0", "a-1"):
         cache.assume(Bind(pod(name, gang="a"), "n1"))
-    cache.gangs.hold(KEY)
+    cache.gang_queue.hold(KEY)
     wait(cache, words)
     return cache
 
 
 def wait(cache: Cache, words: str = WORDS) -> None:
-    cache.gangs.held(Refused(gang("a"), Reason.WAITING_FOR_VOLUMES, (), detail=words))
+    cache.gang_queue.held(Refused(gang("a"), Reason.WAITING_FOR_VOLUMES, (), detail=words))
 
 
 def record(cache: Cache) -> GangInfo:
-    return cache.gangs.infos[KEY]
+    return cache.gang_queue.infos[KEY]
 
 
 def said_of(cache: Cache) -> tuple[str, str, str]:
@@ -50,7 +50,7 @@ def test_its_status_says_which_claims_it_waits_for() -> None:
 
     assert ("False", "WaitingForVolumes", WORDS) == said_of(cache)
     assert "Scheduling" == phase_of(counts_of(record(cache)))
-    assert 1 == cache.gangs.waiting[Reason.WAITING_FOR_VOLUMES]
+    assert 1 == cache.gang_queue.waiting[Reason.WAITING_FOR_VOLUMES]
 
 
 def test_a_cycle_that_looks_at_it_again_changes_nothing() -> None:
@@ -62,41 +62,41 @@ def test_a_cycle_that_looks_at_it_again_changes_nothing() -> None:
 
 def test_the_same_words_again_are_no_news() -> None:
     cache = held()
-    cache.gangs.changed.clear()
+    cache.gang_queue.changed.clear()
 
     wait(cache)
 
-    assert set() == cache.gangs.changed
+    assert set() == cache.gang_queue.changed
 
 
 def test_other_words_are() -> None:
     cache = held()
-    cache.gangs.changed.clear()
+    cache.gang_queue.changed.clear()
 
     wait(cache, "1 of 2 claims are not bound yet")
 
-    assert {KEY} == cache.gangs.changed
+    assert {KEY} == cache.gang_queue.changed
     assert "1 of 2 claims are not bound yet" == said_of(cache)[2]
 
 
 def test_once_its_claims_are_bound_it_is_being_bound_itself() -> None:
     cache = held()
 
-    cache.gangs.let_go(KEY)
+    cache.gang_queue.let_go(KEY)
 
     assert ("False", "Scheduling", "members are being bound") == said_of(cache)
-    assert 0 == cache.gangs.waiting[Reason.WAITING_FOR_VOLUMES]
+    assert 0 == cache.gang_queue.waiting[Reason.WAITING_FOR_VOLUMES]
 
 
 def test_what_a_gang_waits_for_that_is_not_held_stays() -> None:
     cache = held()
-    cache.gangs.let_go(KEY)
+    cache.gang_queue.let_go(KEY)
     for uid in ("uid-a-0", "uid-a-1"):
         cache.forget(uid)
     refused = Refused(gang("a"), Reason.WAITING_FOR_VOLUMES, (), detail="given up after 600 s")
-    cache.gangs.bind_failed(refused, NOW)
+    cache.gang_queue.bind_failed(refused, NOW)
 
-    cache.gangs.let_go(KEY)
+    cache.gang_queue.let_go(KEY)
 
     assert ("False", "WaitingForVolumes", "given up after 600 s") == said_of(cache)
     assert "Scheduling" == phase_of(counts_of(record(cache)))
@@ -109,9 +109,9 @@ def test_a_gang_that_is_gone_meanwhile_is_no_trouble() -> None:
     cache.undescribed("scheduling.sigs.k8s.io", gang_spec("a", 2).uid)
 
     wait(cache)
-    cache.gangs.let_go(KEY)
+    cache.gang_queue.let_go(KEY)
 
-    assert KEY not in cache.gangs.infos
+    assert KEY not in cache.gang_queue.infos
 
 
 # Who comes while it is held.
@@ -122,7 +122,7 @@ def test_who_comes_while_a_quorum_is_held_waits_with_it() -> None:
     cache.pod_seen(pod("a-late", gang="a"))
     waits = cache.snapshot(NOW + 1).groups
 
-    cache.gangs.let_go(KEY)
+    cache.gang_queue.let_go(KEY)
 
     (group,) = cache.snapshot(NOW + 2).groups
     assert () == waits
@@ -140,8 +140,8 @@ def test_who_comes_before_anything_was_said_of_claims_waits_too() -> None:
 
 def test_members_that_join_a_gang_hold_back_nobody() -> None:
     cache = held()
-    cache.gangs.hold(KEY, joins=True)
-    cache.gangs.let_go(KEY)
+    cache.gang_queue.hold(KEY, joins=True)
+    cache.gang_queue.let_go(KEY)
     cache.pod_seen(pod("a-late", gang="a"))
 
     (group,) = cache.snapshot(NOW + 1).groups
@@ -152,11 +152,11 @@ def test_members_that_join_a_gang_hold_back_nobody() -> None:
 
 def test_a_member_that_joined_says_nothing_of_a_quorum_that_did_not_start() -> None:
     cache = held()
-    cache.gangs.let_go(KEY)
+    cache.gang_queue.let_go(KEY)
     failed = Refused(gang("a"), Reason.UNSCHEDULABLE, (pod("a-0"), pod("a-1")), detail="refused")
-    cache.gangs.bind_failed(failed, NOW)
+    cache.gang_queue.bind_failed(failed, NOW)
 
-    cache.gangs.joined(gang("a", min_member=2), [pod("a-2")])
+    cache.gang_queue.joined(gang("a", min_member=2), [pod("a-2")])
 
     assert not record(cache).whole_once
     assert failed is record(cache).refusal
@@ -164,10 +164,10 @@ def test_a_member_that_joined_says_nothing_of_a_quorum_that_did_not_start() -> N
 
 def test_a_member_that_joined_after_all_has_nothing_to_say_any_more() -> None:
     cache = held()
-    cache.gangs.let_go(KEY)
+    cache.gang_queue.let_go(KEY)
     late = pod("a-2")
-    cache.gangs.bind_failed(Refused(gang("a"), Reason.WAITING_FOR_VOLUMES, (late,)), NOW)
+    cache.gang_queue.bind_failed(Refused(gang("a"), Reason.WAITING_FOR_VOLUMES, (late,)), NOW)
 
-    cache.gangs.joined(gang("a", min_member=2), [late])
+    cache.gang_queue.joined(gang("a", min_member=2), [late])
 
     assert record(cache).refusal is None

@@ -50,7 +50,7 @@ def test_a_gang_that_was_scaled_down_goes_on() -> None:
     cluster.put(group_body("a", 2))
 
     assert set() == cluster.bound()
-    (info,) = cluster.cache.gangs.infos.values()
+    (info,) = cluster.cache.gang_queue.infos.values()
     assert info.whole_once
 
 
@@ -174,7 +174,7 @@ def test_only_confirmed_members_make_a_gang_whole() -> None:
     cluster.gang("a", 2)
     plan = cluster.cycle()
     gang = plan.placed[0].gang.key
-    info = cluster.cache.gangs.infos[gang]
+    info = cluster.cache.gang_queue.infos[gang]
     info.whole_once = False
     for pod in list(info.members.values()):
         info.take(replace(pod, assumed=True))
@@ -195,4 +195,4 @@ def test_a_gang_with_a_problem_is_never_whole() -> None:
     cluster.pod("a-1", "a")
     cluster.cycle()
 
-    assert not any(info.whole_once for info in cluster.cache.gangs.infos.values())
+    assert not any(info.whole_once for info in cluster.cache.gang_queue.infos.values())

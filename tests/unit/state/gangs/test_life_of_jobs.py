@@ -163,7 +163,7 @@ def test_row_owner_a_job_set_is_a_group_with_a_gang_a_replicated_job() -> None:
 
     assert (set(), 5) == (before, len(cluster.bound(later=100)))
     assert {"set/leader": 1, "set/workers": 4} == {
-        key.name: info.min_member for key, info in cluster.cache.gangs.infos.items()
+        key.name: info.min_member for key, info in cluster.cache.gang_queue.infos.items()
     }
 
 

@@ -10,7 +10,7 @@ from gang_scheduler.model.gangs import Gang, GangKey
 from gang_scheduler.model.plan import Bind, Placed
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.gangs import plan_annotations
-from gang_scheduler.state.gangs.gang_queue import Gangs
+from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.gangs.plan_annotations import Mark
 from support.builders import SCHEDULER, gang_key, gang_spec, pod
 from support.gang_queue_builders import KEY, describe, only
@@ -37,11 +37,11 @@ def waits(number: int, created_at: int = BEFORE) -> Pod:
 
 
 def found_by_a_new_process(*members: Pod, least: int = 4, **said: Any) -> Gang:
-    gangs = Gangs([SCHEDULER])
-    describe(gangs, replace(gang_spec("a", least), **said))
+    gang_queue = GangQueue([SCHEDULER])
+    describe(gang_queue, replace(gang_spec("a", least), **said))
     for member in members:
-        gangs.member_seen(KEY, member)
-    return only(gangs)
+        gang_queue.member_seen(KEY, member)
+    return only(gang_queue)
 
 
 def verdict(gang: Gang) -> tuple[bool, bool, int]:
@@ -128,14 +128,14 @@ def test_members_that_another_scheduler_bound_tell_of_no_plan() -> None:
 
 
 def test_a_plan_of_this_process_is_not_taken_for_finished_before_it_is() -> None:
-    gangs = Gangs([SCHEDULER])
-    describe(gangs, gang_spec("a", 4))
-    gangs.placed(KEY)
+    gang_queue = GangQueue([SCHEDULER])
+    describe(gang_queue, gang_spec("a", 4))
+    gang_queue.placed(KEY)
     for number in range(2):
-        gangs.member_seen(KEY, bound(number))
-    gangs.member_seen(KEY, waits(2, AFTER))
+        gang_queue.member_seen(KEY, bound(number))
+    gang_queue.member_seen(KEY, waits(2, AFTER))
 
-    assert (False, False, 2) == verdict(only(gangs))
+    assert (False, False, 2) == verdict(only(gang_queue))
 
 
 @pytest.mark.parametrize("size", ["", "four", "4.0"])
@@ -160,13 +160,13 @@ def test_a_binding_says_of_its_plan_what_the_next_process_reads() -> None:
 
 def group_found(*members: tuple[GangKey, Pod], gangs_named: str = "ab") -> dict[str, Gang]:
     """Return the gangs of a group that are to be tried, by name, as a new process finds it."""
-    gangs = Gangs([SCHEDULER])
+    gang_queue = GangQueue([SCHEDULER])
     for name in gangs_named:
         said = tuple(gang_key(each).called for each in gangs_named)
-        describe(gangs, gang_spec(name, 2, groups=said))
+        describe(gang_queue, gang_spec(name, 2, groups=said))
     for gang, member in members:
-        gangs.member_seen(gang, member)
-    return {gang.key.name: gang for group in gangs.take_due(1000) for gang in group.waiting}
+        gang_queue.member_seen(gang, member)
+    return {gang.key.name: gang for group in gang_queue.take_due(1000) for gang in group.waiting}
 
 
 def of(name: str, member: Pod) -> tuple[GangKey, Pod]:

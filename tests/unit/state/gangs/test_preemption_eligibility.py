@@ -35,7 +35,7 @@ def new_cache(*pods: Pod, rules: Rules = DEFAULT_RULES) -> Cache:
 
 def gang_a(cache: Cache, now: int = NOW) -> Gang:
     """Return the gang as it is tried now, also when nothing has changed."""
-    cache.gangs.nominations_lost([KEY])
+    cache.gang_queue.nominations_lost([KEY])
     groups = cache.snapshot(now).groups
     (found,) = [each for group in groups for each in group.gangs if each.key == KEY]
     return found
@@ -100,7 +100,7 @@ def test_a_gang_without_a_nominated_node_waits_for_its_own_victims_only() -> Non
     cache = new_cache(pod("a-0", gang="a", priority=5), LEAVING)
     before = why_not(cache)
 
-    cache.gangs.preempting([KEY], NOW, ["uid-victim"])
+    cache.gang_queue.preempting([KEY], NOW, ["uid-victim"])
 
     assert (None, UNDER_WAY) == (before, why_not(cache))
 
@@ -109,7 +109,7 @@ def test_a_gang_without_a_nominated_node_waits_for_its_own_victims_only() -> Non
 def test_victims_are_waited_for_however_long_it_takes_to_evict_them(seen: Pod) -> None:
     cache = new_cache(NOMINATED, VICTIM)
     cache.victims.decided(["uid-victim"])
-    cache.gangs.preempting([KEY], NOW, victims=["uid-victim"])
+    cache.gang_queue.preempting([KEY], NOW, victims=["uid-victim"])
     cache.pod_seen(seen)
 
     assert [UNDER_WAY] * 2 == [why_not(cache, NOW), why_not(cache, NOW + 300)]
@@ -117,7 +117,7 @@ def test_victims_are_waited_for_however_long_it_takes_to_evict_them(seen: Pod) -
 
 def test_a_victim_that_hangs_in_termination_is_waited_for_no_longer() -> None:
     cache = new_cache(NOMINATED, LEAVING)
-    cache.gangs.preempting([KEY], NOW, victims=["uid-victim"])
+    cache.gang_queue.preempting([KEY], NOW, victims=["uid-victim"])
     last = LEAVING.gone_by + DEFAULT_RULES.victim_timeout_seconds + REPORTING_SECONDS
 
     assert (UNDER_WAY, None) == (why_not(cache, last), why_not(cache, last + 1))
@@ -127,13 +127,13 @@ def test_a_victim_that_hangs_in_termination_is_waited_for_no_longer() -> None:
 def test_nothing_is_under_way_once_victims_are_gone_or_it_was_given_up(gone: str) -> None:
     cache = new_cache(NOMINATED, MARKED)
     cache.victims.decided(["uid-victim"])
-    cache.gangs.preempting([KEY], NOW, victims=["uid-victim"])
+    cache.gang_queue.preempting([KEY], NOW, victims=["uid-victim"])
 
     if gone == "victim":
         cache.pod_gone("uid-victim")
     elif gone == "eviction":
         cache.victims.spared(["uid-victim"])
-        cache.gangs.preemption_over([KEY])
+        cache.gang_queue.preemption_over([KEY])
     else:
         cache.clear_nominations(["uid-a-0"])
 
@@ -147,7 +147,7 @@ def test_three_rounds_in_ten_minutes_are_enough() -> None:
     for now in (NOW, NOW + 1, NOW + 2, NOW + 599, NOW + 600):
         found.append(why_not(cache, now))
         if now < NOW + 3:
-            cache.gangs.preempting([KEY], now)
+            cache.gang_queue.preempting([KEY], now)
 
     enough = PreemptionBlock(BlockCause.TOO_MANY_ROUNDS, rounds=3)
     assert [None, None, None, enough, None] == found
@@ -156,11 +156,11 @@ def test_three_rounds_in_ten_minutes_are_enough() -> None:
 def test_what_is_carried_out_is_remembered_until_the_gang_finds_its_place() -> None:
     cache = new_cache(NOMINATED, VICTIM)
     gang_a(cache)
-    cache.gangs.preempting([KEY], NOW, ["uid-victim"], "SpineLayer/s1")
-    info = cache.gangs.infos[KEY]
+    cache.gang_queue.preempting([KEY], NOW, ["uid-victim"], "SpineLayer/s1")
+    info = cache.gang_queue.infos[KEY]
     first = info.preempting
 
-    cache.gangs.placed(KEY)
+    cache.gang_queue.placed(KEY)
 
     assert (Preempting(NOW, ("uid-victim",), "SpineLayer/s1"), None) == (first, info.preempting)
 
@@ -171,11 +171,11 @@ def test_what_is_carried_out_is_remembered_until_the_gang_finds_its_place() -> N
 def test_it_is_remembered_while_the_gang_waits_for_victims(reason: Reason, is_kept: bool) -> None:  # noqa: FBT001 - a row of a table.
     cache = new_cache(NOMINATED)
     gang = gang_a(cache)
-    cache.gangs.preempting([KEY], NOW)
+    cache.gang_queue.preempting([KEY], NOW)
 
-    cache.gangs.refused(Refused(gang, reason, gang.pending), NOW)
+    cache.gang_queue.refused(Refused(gang, reason, gang.pending), NOW)
 
-    assert is_kept == (cache.gangs.infos[KEY].preempting is not None)
+    assert is_kept == (cache.gang_queue.infos[KEY].preempting is not None)
 
 
 def members(*names: str, **state: Any) -> list[Pod]:
@@ -183,16 +183,16 @@ def members(*names: str, **state: Any) -> list[Pod]:
 
 
 def preempted_by(cache: Cache) -> str:
-    cache.gangs.nominations_lost([KEY])
+    cache.gang_queue.nominations_lost([KEY])
     cache.snapshot(NOW)
-    return cache.gangs.infos[KEY].preempted_by
+    return cache.gang_queue.infos[KEY].preempted_by
 
 
 def test_a_gang_remembers_who_took_its_members_until_it_is_whole_again() -> None:
     cache = new_cache(*members("a-0", "a-1", node="n1"))
     cache.described(POD_GROUPS.group, "uid-a", [gang_spec("a", 2)])
     cache.snapshot(NOW)
-    cache.gangs.preempted(KEY, "default/b")
+    cache.gang_queue.preempted(KEY, "default/b")
     found = [preempted_by(cache)]
 
     for name in ("a-0", "a-1"):
@@ -201,19 +201,19 @@ def test_a_gang_remembers_who_took_its_members_until_it_is_whole_again() -> None
     for each in members("a-2", "a-3"):
         cache.pod_seen(each)
     found.append(preempted_by(cache))
-    cache.gangs.changed.clear()
+    cache.gang_queue.changed.clear()
     for each in members("a-2", "a-3", node="n1"):
         cache.pod_seen(each)
     found.append(preempted_by(cache))
 
     assert ["default/b"] * 4 + [""] == found
-    assert KEY in cache.gangs.changed
+    assert KEY in cache.gang_queue.changed
 
 
 def test_nobody_is_noted_for_a_gang_that_is_gone() -> None:
     cache = new_cache()
 
-    cache.gangs.preempted(gang_key("gone"), "default/b")
-    cache.gangs.preemption_over([gang_key("gone")])
+    cache.gang_queue.preempted(gang_key("gone"), "default/b")
+    cache.gang_queue.preemption_over([gang_key("gone")])
 
-    assert [KEY] == list(cache.gangs.infos)
+    assert [KEY] == list(cache.gang_queue.infos)

@@ -16,50 +16,52 @@ from gang_scheduler.model.gangs import (
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.refs import JobPods
 from gang_scheduler.state.evictable_pods import EvictablePods
-from gang_scheduler.state.gangs.gang_queue import Gangs
+from gang_scheduler.state.gangs.gang_queue import GangQueue
 from support.builders import SCHEDULER, gang_key, gang_spec, pod
 from support.gang_queue_builders import KEY, NOW, describe, due
 
 LATER = NOW + 1
-Change = Callable[[Gangs], object]
+Change = Callable[[GangQueue], object]
 
 
-def waiting(members: int = 2, evictable_pods: EvictablePods | None = None) -> Gangs:
+def waiting(members: int = 2, evictable_pods: EvictablePods | None = None) -> GangQueue:
     """Return the gang `a`, refused for lack of room."""
-    gangs = Gangs([SCHEDULER], evictable_pods=evictable_pods)
-    describe(gangs, gang_spec("a"))
+    gang_queue = GangQueue([SCHEDULER], evictable_pods=evictable_pods)
+    describe(gang_queue, gang_spec("a"))
     for i in range(members):
-        gangs.member_seen(KEY, pod(f"a-{i}", gang="a"))
-    refuse(gangs, NOW)
-    return gangs
+        gang_queue.member_seen(KEY, pod(f"a-{i}", gang="a"))
+    refuse(gang_queue, NOW)
+    return gang_queue
 
 
-def refuse(gangs: Gangs, now: int) -> None:
-    for each in (gang for group in gangs.take_due(now) for gang in group.waiting):
-        gangs.refused(Refused(each, Reason.UNSCHEDULABLE, each.pending), now)
+def refuse(gang_queue: GangQueue, now: int) -> None:
+    for each in (gang for group in gang_queue.take_due(now) for gang in group.waiting):
+        gang_queue.refused(Refused(each, Reason.UNSCHEDULABLE, each.pending), now)
 
 
-def after(gangs: Gangs, change: Change) -> list[GangGroup]:
+def after(gang_queue: GangQueue, change: Change) -> list[GangGroup]:
     """Return the groups that are due when something happened, and room was freed."""
-    change(gangs)
-    gangs.room_freed()
-    return list(gangs.take_due(LATER))
+    change(gang_queue)
+    gang_queue.room_freed()
+    return list(gang_queue.take_due(LATER))
 
 
-def gang_after(gangs: Gangs, change: Change) -> Gang:
-    (found,) = [gang for group in after(gangs, change) for gang in group.gangs if gang.key == KEY]
+def gang_after(gang_queue: GangQueue, change: Change) -> Gang:
+    (found,) = [
+        gang for group in after(gang_queue, change) for gang in group.gangs if gang.key == KEY
+    ]
     return found
 
 
-def nothing(_: Gangs) -> None:
+def nothing(_: GangQueue) -> None:
     """Happen."""
 
 
 def test_a_group_that_does_not_change_stays_the_same_object() -> None:
-    gangs = waiting()
+    gang_queue = waiting()
 
-    (first,) = after(gangs, nothing)
-    (second,) = after(gangs, nothing)
+    (first,) = after(gang_queue, nothing)
+    (second,) = after(gang_queue, nothing)
 
     assert first is second
 
@@ -75,91 +77,91 @@ def test_a_group_that_does_not_change_stays_the_same_object() -> None:
     ],
 )
 def test_a_gang_that_changes_is_seen_as_it_is(change: Change) -> None:
-    gangs = waiting()
-    before = gang_after(gangs, nothing)
+    gang_queue = waiting()
+    before = gang_after(gang_queue, nothing)
 
-    after_it = gang_after(gangs, change)
+    after_it = gang_after(gang_queue, change)
 
     assert before != after_it
-    assert gangs.infos[KEY].as_gang(gangs.schedulers) == after_it
+    assert gang_queue.infos[KEY].as_gang(gang_queue.schedulers) == after_it
 
 
 def test_a_gang_that_another_one_names_joins_its_group() -> None:
-    gangs = waiting()
+    gang_queue = waiting()
 
-    def named(gangs: Gangs) -> None:
-        describe(gangs, gang_spec("z", 1, groups=(GangName("default", "a"),)))
-        gangs.member_seen(gang_key("z"), pod("z-0", gang="z"))
+    def named(gang_queue: GangQueue) -> None:
+        describe(gang_queue, gang_spec("z", 1, groups=(GangName("default", "a"),)))
+        gang_queue.member_seen(gang_key("z"), pod("z-0", gang="z"))
 
-    (group,) = after(gangs, named)
+    (group,) = after(gang_queue, named)
 
     assert ["a", "z"] == [each.key.name for each in group.gangs]
 
 
 def test_a_gang_that_is_named_no_more_leaves_the_group() -> None:
-    gangs = waiting()
-    describe(gangs, gang_spec("z", 1, groups=(GangName("default", "a"),)))
-    gangs.member_seen(gang_key("z"), pod("z-0", gang="z"))
-    refuse(gangs, NOW)
+    gang_queue = waiting()
+    describe(gang_queue, gang_spec("z", 1, groups=(GangName("default", "a"),)))
+    gang_queue.member_seen(gang_key("z"), pod("z-0", gang="z"))
+    refuse(gang_queue, NOW)
 
-    groups = after(gangs, lambda gangs: describe(gangs, gang_spec("z", 1)))
+    groups = after(gang_queue, lambda gangs: describe(gangs, gang_spec("z", 1)))
 
     assert [["a"], ["z"]] == [[each.key.name for each in group.gangs] for group in groups]
 
 
 def test_a_gang_that_was_bound_is_satisfied() -> None:
-    gangs = waiting()
-    gangs.member_seen(KEY, replace(pod("a-0", gang="a"), node="n1", assumed=True))
-    refuse(gangs, NOW)
+    gang_queue = waiting()
+    gang_queue.member_seen(KEY, replace(pod("a-0", gang="a"), node="n1", assumed=True))
+    refuse(gang_queue, NOW)
 
-    assert gang_after(gangs, lambda gangs: gangs.bound(KEY)).satisfied
+    assert gang_after(gang_queue, lambda gangs: gangs.bound(KEY)).satisfied
 
 
 def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:
     evictable_pods = EvictablePods()
     evictable_pods.seen(pod("victim", node="n1"), None)
     evictable_pods.decided(["uid-victim"])
-    gangs = waiting(evictable_pods=evictable_pods)
-    before = gang_after(gangs, nothing)
+    gang_queue = waiting(evictable_pods=evictable_pods)
+    before = gang_after(gang_queue, nothing)
 
-    after_it = gang_after(gangs, lambda gangs: gangs.preempting([KEY], NOW, ["uid-victim"]))
+    after_it = gang_after(gang_queue, lambda gangs: gangs.preempting([KEY], NOW, ["uid-victim"]))
 
     under_way = PreemptionBlock(BlockCause.UNDER_WAY)
     assert (None, under_way) == (before.preemption_block, after_it.preemption_block)
 
 
 def test_a_gang_whose_job_is_gone_needs_all_its_members_again() -> None:
-    gangs = Gangs([SCHEDULER])
-    describe(gangs, gang_spec("a", 3))
-    gangs.job_seen("uid-job", JobPods(at_once=3, left=2))
+    gang_queue = GangQueue([SCHEDULER])
+    describe(gang_queue, gang_spec("a", 3))
+    gang_queue.job_seen("uid-job", JobPods(at_once=3, left=2))
     for i in range(2):
-        gangs.member_seen(KEY, replace(pod(f"a-{i}", gang="a"), job_uid="uid-job"))
-    refuse(gangs, NOW)
-    before = gang_after(gangs, nothing)
+        gang_queue.member_seen(KEY, replace(pod(f"a-{i}", gang="a"), job_uid="uid-job"))
+    refuse(gang_queue, NOW)
+    before = gang_after(gang_queue, nothing)
 
-    after_it = gang_after(gangs, lambda gangs: gangs.job_seen("uid-job", None))
+    after_it = gang_after(gang_queue, lambda gangs: gangs.job_seen("uid-job", None))
 
     assert (2, 3) == (before.min_member, after_it.min_member)
 
 
 def test_what_changes_is_still_told_when_the_trees_have_changed() -> None:
-    gangs = waiting()
-    told = gangs.changed
+    gang_queue = waiting()
+    told = gang_queue.changed
 
-    gangs.topologies_changed()
+    gang_queue.topologies_changed()
 
-    assert told is gangs.changed
+    assert told is gang_queue.changed
     assert {KEY} == told
 
 
 def test_a_gang_that_was_deleted_is_not_due() -> None:
-    gangs = waiting(members=1)
-    gangs.undescribed("scheduling.sigs.k8s.io", "uid-a")
+    gang_queue = waiting(members=1)
+    gang_queue.undescribed("scheduling.sigs.k8s.io", "uid-a")
 
-    gangs.member_gone(KEY, "uid-a-0")
-    gangs.room_freed()
+    gang_queue.member_gone(KEY, "uid-a-0")
+    gang_queue.room_freed()
 
-    assert [] == due(gangs, LATER)
+    assert [] == due(gang_queue, LATER)
 
 
 # Groups of several gangs.
@@ -170,20 +172,22 @@ MATE = gang_key("b")
 def named(name: str, *others: str) -> Change:
     """Return how a gang comes that names others, with one member."""
 
-    def come(gangs: Gangs) -> None:
-        describe(gangs, gang_spec(name, 1, groups=[GangName("default", each) for each in others]))
-        gangs.member_seen(gang_key(name), pod(f"{name}-0", gang=name))
+    def come(gang_queue: GangQueue) -> None:
+        describe(
+            gang_queue, gang_spec(name, 1, groups=[GangName("default", each) for each in others])
+        )
+        gang_queue.member_seen(gang_key(name), pod(f"{name}-0", gang=name))
 
     return come
 
 
-def pair() -> Gangs:
+def pair() -> GangQueue:
     """Return the gangs `a` and `b`, which name each other, refused for lack of room."""
-    gangs = Gangs([SCHEDULER])
+    gang_queue = GangQueue([SCHEDULER])
     for name, other in ("ab", "ba"):
-        named(name, other)(gangs)
-    refuse(gangs, NOW)
-    return gangs
+        named(name, other)(gang_queue)
+    refuse(gang_queue, NOW)
+    return gang_queue
 
 
 def keys_of(groups: list[GangGroup]) -> list[str]:
@@ -191,10 +195,10 @@ def keys_of(groups: list[GangGroup]) -> list[str]:
 
 
 def test_a_group_of_several_gangs_that_does_not_change_stays_the_same_object() -> None:
-    gangs = pair()
+    gang_queue = pair()
 
-    (first,) = after(gangs, nothing)
-    (second,) = after(gangs, nothing)
+    (first,) = after(gang_queue, nothing)
+    (second,) = after(gang_queue, nothing)
 
     assert ["ab"] == keys_of([first])
     assert first is second
@@ -210,10 +214,10 @@ def test_a_group_of_several_gangs_that_does_not_change_stays_the_same_object() -
     ],
 )
 def test_a_group_is_another_one_when_any_of_its_gangs_changes(change: Change) -> None:
-    gangs = pair()
-    (before,) = after(gangs, nothing)
+    gang_queue = pair()
+    (before,) = after(gang_queue, nothing)
 
-    assert all(before is not each for each in after(gangs, change))
+    assert all(before is not each for each in after(gang_queue, change))
 
 
 def test_a_gang_that_one_of_a_group_is_named_by_joins_it() -> None:
@@ -221,35 +225,35 @@ def test_a_gang_that_one_of_a_group_is_named_by_joins_it() -> None:
 
 
 def test_a_gang_that_joins_while_more_of_it_is_expected_is_waited_for() -> None:
-    gangs = pair()
+    gang_queue = pair()
 
-    def join(gangs: Gangs) -> None:
-        named("c", "b")(gangs)
+    def join(gang_queue: GangQueue) -> None:
+        named("c", "b")(gang_queue)
         options = replace(gang_spec("c", 1).options, total=2, groups=(MATE.called,))
-        describe(gangs, replace(gang_spec("c", 1), options=options))
+        describe(gang_queue, replace(gang_spec("c", 1), options=options))
 
-    assert [] == after(gangs, join)
-    assert [] == after(gangs, nothing)
+    assert [] == after(gang_queue, join)
+    assert [] == after(gang_queue, nothing)
 
 
 def test_a_gang_of_a_group_that_starts_leaves_the_others() -> None:
-    gangs = pair()
+    gang_queue = pair()
 
-    def bound(gangs: Gangs) -> None:
-        gangs.member_seen(MATE, replace(pod("b-0", gang="b"), node="n1"))
-        gangs.bound(MATE)
+    def bound(gang_queue: GangQueue) -> None:
+        gang_queue.member_seen(MATE, replace(pod("b-0", gang="b"), node="n1"))
+        gang_queue.bound(MATE)
 
-    assert ["a"] == keys_of(after(gangs, bound))
+    assert ["a"] == keys_of(after(gang_queue, bound))
 
 
 def test_a_gang_that_is_gone_leaves_a_group_that_misses_it() -> None:
-    gangs = pair()
+    gang_queue = pair()
 
-    def gone(gangs: Gangs) -> None:
-        gangs.undescribed("scheduling.sigs.k8s.io", "uid-b")
-        gangs.member_gone(MATE, "uid-b-0")
+    def gone(gang_queue: GangQueue) -> None:
+        gang_queue.undescribed("scheduling.sigs.k8s.io", "uid-b")
+        gang_queue.member_gone(MATE, "uid-b-0")
 
-    (group,) = after(gangs, gone)
+    (group,) = after(gang_queue, gone)
 
     assert group.problem is not None
     assert ["a"] == keys_of([group])

@@ -195,7 +195,7 @@ def test_a_change_lets_those_try_again_who_wait(change: dict[str, Any]) -> None:
     cache = Cache([SCHEDULER], on_change=lambda: cycles.append("cycle"))
     see(cache, *WANTED)
     for gang in gangs_due(cache):
-        cache.gangs.refused(Refused(gang, Reason.UNSCHEDULABLE, gang.pending), now=0)
+        cache.gang_queue.refused(Refused(gang, Reason.UNSCHEDULABLE, gang.pending), now=0)
     assert [] == gangs_due(cache)
     cycles.clear()
 

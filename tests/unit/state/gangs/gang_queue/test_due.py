@@ -8,123 +8,123 @@ import pytest
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.state.gangs.gang_queue import Gangs
+from gang_scheduler.state.gangs.gang_queue import GangQueue
 from support.builders import SCHEDULER, gang_spec, pod
 from support.gang_queue_builders import ALONE, KEY, NOW, describe, due, gangs_of, only
 
 
-def refuse(gangs: Gangs, now: int = NOW, reason: Reason = Reason.UNSCHEDULABLE) -> None:
+def refuse(gang_queue: GangQueue, now: int = NOW, reason: Reason = Reason.UNSCHEDULABLE) -> None:
     """Take what is due and refuse it, as a cycle does that finds no room."""
-    for each in (gang for group in gangs.take_due(now) for gang in group.waiting):
-        gangs.refused(Refused(each, reason, each.pending), now)
+    for each in (gang for group in gang_queue.take_due(now) for gang in group.waiting):
+        gang_queue.refused(Refused(each, reason, each.pending), now)
 
 
 def test_a_gang_is_tried_once_for_a_change() -> None:
-    gangs = gangs_of(2)
+    gang_queue = gangs_of(2)
 
-    assert [["a"], []] == [due(gangs), due(gangs)]
+    assert [["a"], []] == [due(gang_queue), due(gang_queue)]
 
 
 def test_a_new_member_makes_the_gang_worth_a_try() -> None:
-    gangs = gangs_of(2)
-    due(gangs)
+    gang_queue = gangs_of(2)
+    due(gang_queue)
 
-    gangs.member_seen(KEY, pod("a-9", gang="a"))
+    gang_queue.member_seen(KEY, pod("a-9", gang="a"))
 
-    assert ["a"] == due(gangs)
+    assert ["a"] == due(gang_queue)
 
 
 def test_a_member_that_is_gone_makes_the_gang_worth_a_try() -> None:
-    gangs = gangs_of(2)
-    due(gangs)
+    gang_queue = gangs_of(2)
+    due(gang_queue)
 
-    gangs.member_gone(KEY, "uid-a-0")
+    gang_queue.member_gone(KEY, "uid-a-0")
 
-    assert ["a-1"] == [each.name for each in only(gangs).pending]
+    assert ["a-1"] == [each.name for each in only(gang_queue).pending]
 
 
 def test_a_changed_pod_group_makes_the_gang_worth_a_try() -> None:
-    gangs = gangs_of(2, min_member=3)
-    due(gangs)
+    gang_queue = gangs_of(2, min_member=3)
+    due(gang_queue)
 
-    describe(gangs, gang_spec("a", 2))
+    describe(gang_queue, gang_spec("a", 2))
 
-    assert 2 == only(gangs).min_member
+    assert 2 == only(gang_queue).min_member
 
 
 def test_a_pod_group_of_which_only_the_status_changed_does_not() -> None:
-    gangs = gangs_of(2)
-    due(gangs)
+    gang_queue = gangs_of(2)
+    due(gang_queue)
 
-    describe(gangs, gang_spec("a", 1, was_scheduled=True))
+    describe(gang_queue, gang_spec("a", 1, was_scheduled=True))
 
-    assert [] == due(gangs)
+    assert [] == due(gang_queue)
 
 
 @pytest.mark.parametrize(
     "state", [{"node": "n1"}, {"deleting": True}, {"gated": True}, {"phase": "Failed"}]
 )
 def test_a_gang_without_a_waiting_member_is_not_tried(state: dict[str, Any]) -> None:
-    gangs = gangs_of(0)
+    gang_queue = gangs_of(0)
 
-    gangs.member_seen(KEY, pod("a-0", gang="a", **state))
+    gang_queue.member_seen(KEY, pod("a-0", gang="a", **state))
 
-    assert [] == due(gangs)
+    assert [] == due(gang_queue)
 
 
 def test_a_gang_whose_objects_are_gone_is_forgotten() -> None:
-    gangs = gangs_of(1)
+    gang_queue = gangs_of(1)
 
-    gangs.member_gone(KEY, "uid-a-0")
-    gangs.undescribed(POD_GROUPS.group, "uid-a")
+    gang_queue.member_gone(KEY, "uid-a-0")
+    gang_queue.undescribed(POD_GROUPS.group, "uid-a")
 
-    assert ([], {}) == (due(gangs), gangs.infos)
+    assert ([], {}) == (due(gang_queue), gang_queue.infos)
 
 
 def test_forgetting_what_was_never_known_changes_nothing() -> None:
-    gangs = Gangs([SCHEDULER])
+    gang_queue = GangQueue([SCHEDULER])
 
-    gangs.member_gone(KEY, "uid-a-0")
-    gangs.undescribed(POD_GROUPS.group, "uid-a")
-    gangs.room_freed()
+    gang_queue.member_gone(KEY, "uid-a-0")
+    gang_queue.undescribed(POD_GROUPS.group, "uid-a")
+    gang_queue.room_freed()
 
-    assert ([], {}, None) == (due(gangs), gangs.infos, gangs.next_retry())
+    assert ([], {}, None) == (due(gang_queue), gang_queue.infos, gang_queue.next_retry())
 
 
 def test_only_gangs_short_of_room_are_tried_when_room_is_freed() -> None:
-    gangs = gangs_of(1)
-    refuse(gangs)
-    gangs.member_seen(ALONE, pod("alone"))
-    refuse(gangs, reason=Reason.UNSUPPORTED_FEATURE)
+    gang_queue = gangs_of(1)
+    refuse(gang_queue)
+    gang_queue.member_seen(ALONE, pod("alone"))
+    refuse(gang_queue, reason=Reason.UNSUPPORTED_FEATURE)
 
-    gangs.room_freed()
+    gang_queue.room_freed()
 
-    assert ["a"] == due(gangs)
+    assert ["a"] == due(gang_queue)
 
 
 def test_a_gang_whose_layer_is_unknown_is_tried_when_a_node_may_have_it_now() -> None:
-    gangs = gangs_of(1)
-    refuse(gangs, reason=Reason.UNKNOWN_LAYER)
+    gang_queue = gangs_of(1)
+    refuse(gang_queue, reason=Reason.UNKNOWN_LAYER)
 
-    gangs.room_freed()
+    gang_queue.room_freed()
 
-    assert ["a"] == due(gangs)
+    assert ["a"] == due(gang_queue)
 
 
 def test_a_gang_whose_layer_is_unknown_has_no_backoff() -> None:
-    gangs = gangs_of(1)
+    gang_queue = gangs_of(1)
 
-    refuse(gangs, reason=Reason.UNKNOWN_LAYER)
+    refuse(gang_queue, reason=Reason.UNKNOWN_LAYER)
 
-    assert gangs.deadline(gangs.infos[KEY]) == gangs.next_retry()
+    assert gang_queue.deadline(gang_queue.infos[KEY]) == gang_queue.next_retry()
 
 
 @pytest.mark.parametrize("reason", Reason)
 def test_gangs_that_other_trees_may_help_are_tried_when_the_trees_change(reason: Reason) -> None:
-    gangs = gangs_of(1)
-    refuse(gangs, reason=reason)
+    gang_queue = gangs_of(1)
+    refuse(gang_queue, reason=reason)
 
-    gangs.topologies_changed()
+    gang_queue.topologies_changed()
 
     helped = (
         Reason.UNKNOWN_LAYER,
@@ -132,134 +132,138 @@ def test_gangs_that_other_trees_may_help_are_tried_when_the_trees_change(reason:
         Reason.UNSCHEDULABLE,
         Reason.WAITING_FOR_VICTIMS,
     )
-    assert (["a"] if reason in helped else []) == due(gangs)
+    assert (["a"] if reason in helped else []) == due(gang_queue)
 
 
 def test_a_change_of_the_trees_makes_gangs_due_once_and_only_those_that_wait() -> None:
-    gangs = gangs_of(1)
-    refuse(gangs, reason=Reason.INVALID_SPEC)
-    gangs.member_seen(ALONE, pod("alone"))
-    due(gangs)
-    gangs.placed(ALONE)
+    gang_queue = gangs_of(1)
+    refuse(gang_queue, reason=Reason.INVALID_SPEC)
+    gang_queue.member_seen(ALONE, pod("alone"))
+    due(gang_queue)
+    gang_queue.placed(ALONE)
 
-    gangs.topologies_changed()
+    gang_queue.topologies_changed()
 
-    assert [["a"], []] == [due(gangs), due(gangs)]
+    assert [["a"], []] == [due(gang_queue), due(gang_queue)]
 
 
 def test_a_gang_that_waits_for_victims_is_tried_when_room_is_freed_and_after_a_backoff() -> None:
-    gangs = gangs_of(1)
-    refuse(gangs, reason=Reason.WAITING_FOR_VICTIMS)
-    moment = gangs.next_retry()
+    gang_queue = gangs_of(1)
+    refuse(gang_queue, reason=Reason.WAITING_FOR_VICTIMS)
+    moment = gang_queue.next_retry()
 
-    gangs.room_freed()
+    gang_queue.room_freed()
 
-    assert (["a"], NOW + 1) == (due(gangs), moment)
+    assert (["a"], NOW + 1) == (due(gang_queue), moment)
 
 
 def test_a_gang_that_was_placed_is_short_of_room_no_more() -> None:
-    gangs = gangs_of(1)
-    refuse(gangs)
+    gang_queue = gangs_of(1)
+    refuse(gang_queue)
 
-    gangs.placed(KEY)
-    gangs.room_freed()
+    gang_queue.placed(KEY)
+    gang_queue.room_freed()
 
-    assert ([], None) == (due(gangs), gangs.infos[KEY].refusal)
+    assert ([], None) == (due(gang_queue), gang_queue.infos[KEY].refusal)
 
 
 def test_a_deleted_gang_is_not_tried_when_room_is_freed() -> None:
-    gangs = Gangs([SCHEDULER])
-    gangs.member_seen(ALONE, pod("alone"))
-    refuse(gangs)
+    gang_queue = GangQueue([SCHEDULER])
+    gang_queue.member_seen(ALONE, pod("alone"))
+    refuse(gang_queue)
 
-    gangs.member_gone(ALONE, "uid-alone")
-    gangs.room_freed()
+    gang_queue.member_gone(ALONE, "uid-alone")
+    gang_queue.room_freed()
 
-    assert [] == due(gangs, NOW + 100)
-    assert {} == gangs.infos
+    assert [] == due(gang_queue, NOW + 100)
+    assert {} == gang_queue.infos
 
 
 def test_the_backoff_doubles_up_to_a_minute() -> None:
-    gangs = gangs_of(1)
+    gang_queue = gangs_of(1)
     now, waits = NOW, []
 
     for _ in range(9):
-        refuse(gangs, now)
-        moment = gangs.next_retry()
+        refuse(gang_queue, now)
+        moment = gang_queue.next_retry()
         assert moment is not None
         waits.append(moment - now)
-        assert [] == due(gangs, moment - 1)
+        assert [] == due(gang_queue, moment - 1)
         now = moment
 
     assert [1, 2, 4, 8, 16, 32, 60, 60, 60] == waits
 
 
 def test_a_change_starts_the_backoff_anew() -> None:
-    gangs = gangs_of(1)
+    gang_queue = gangs_of(1)
     for i in range(3):
-        refuse(gangs, NOW + 100 * i)
+        refuse(gang_queue, NOW + 100 * i)
 
-    gangs.member_seen(KEY, pod("a-1", gang="a"))
-    refuse(gangs, NOW + 1000)
+    gang_queue.member_seen(KEY, pod("a-1", gang="a"))
+    refuse(gang_queue, NOW + 1000)
 
-    assert NOW + 1001 == gangs.infos[KEY].retry_at
+    assert NOW + 1001 == gang_queue.infos[KEY].retry_at
 
 
 def test_a_backoff_that_ended_makes_the_gang_worth_a_try() -> None:
-    gangs = gangs_of(1)
-    refuse(gangs)
+    gang_queue = gangs_of(1)
+    refuse(gang_queue)
 
-    assert [[], ["a"], []] == [due(gangs, NOW), due(gangs, NOW + 1), due(gangs, NOW + 2)]
+    assert [[], ["a"], []] == [
+        due(gang_queue, NOW),
+        due(gang_queue, NOW + 1),
+        due(gang_queue, NOW + 2),
+    ]
 
 
 def test_a_backoff_that_was_overtaken_is_no_reason_for_a_try() -> None:
-    gangs = gangs_of(1)
-    refuse(gangs)
-    gangs.room_freed()
+    gang_queue = gangs_of(1)
+    refuse(gang_queue)
+    gang_queue.room_freed()
 
-    refuse(gangs)
+    refuse(gang_queue)
 
-    assert [[], ["a"]] == [due(gangs, NOW + 1), due(gangs, NOW + 2)]
+    assert [[], ["a"]] == [due(gang_queue, NOW + 1), due(gang_queue, NOW + 2)]
 
 
 def test_a_gang_that_waits_for_members_has_no_backoff() -> None:
-    gangs = gangs_of(1, min_member=2)
+    gang_queue = gangs_of(1, min_member=2)
 
-    refuse(gangs, reason=Reason.WAITING_FOR_MEMBERS)
+    refuse(gang_queue, reason=Reason.WAITING_FOR_MEMBERS)
 
-    assert gangs.next_retry() is None
+    assert gang_queue.next_retry() is None
 
 
 def test_the_backoff_does_not_sleep_past_the_schedule_timeout() -> None:
-    gangs = Gangs([SCHEDULER], timeout_seconds=10)
-    gangs.member_seen(ALONE, pod("alone"))
+    gang_queue = GangQueue([SCHEDULER], timeout_seconds=10)
+    gang_queue.member_seen(ALONE, pod("alone"))
 
     for now in (NOW, NOW + 1, NOW + 3, NOW + 7):
-        refuse(gangs, now)
+        refuse(gang_queue, now)
 
-    assert NOW + 10 == gangs.infos[ALONE].retry_at
+    assert NOW + 10 == gang_queue.infos[ALONE].retry_at
 
 
 def test_a_postponed_gang_is_tried_after_its_backoff() -> None:
-    gangs = gangs_of(1)
-    gang = gangs.infos[KEY].as_gang(gangs.schedulers)
+    gang_queue = gangs_of(1)
+    gang = gang_queue.infos[KEY].as_gang(gang_queue.schedulers)
 
-    gangs.bind_failed(Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail="403"), NOW)
+    gang_queue.bind_failed(Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail="403"), NOW)
 
-    assert [[], ["a"]] == [due(gangs, NOW), due(gangs, NOW + 1)]
+    assert [[], ["a"]] == [due(gang_queue, NOW), due(gang_queue, NOW + 1)]
 
 
 def test_a_gang_that_is_bound_in_part_is_tried_again_soon_however_often_that_failed() -> None:
-    gangs = gangs_of(2, min_member=2)
-    gang = replace(only(gangs), rest=True)
+    gang_queue = gangs_of(2, min_member=2)
+    gang = replace(only(gang_queue), rest=True)
     now, waits = NOW, []
 
     for _ in range(5):
-        gangs.bind_failed(Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail="403"), now)
-        moment = gangs.next_retry()
+        gang_queue.bind_failed(Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail="403"), now)
+        moment = gang_queue.next_retry()
         assert moment is not None
         waits.append(moment - now)
-        due(gangs, moment)
+        due(gang_queue, moment)
         now = moment
 
     assert [1, 2, 4, 4, 4] == waits

@@ -2,28 +2,28 @@
 
 from gang_scheduler.api.kinds import SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.model.gangs import Problem, Reason
-from gang_scheduler.state.gangs.gang_queue import Gangs
+from gang_scheduler.state.gangs.gang_queue import GangQueue
 from support.builders import SCHEDULER, gang_spec, pod
 from support.gang_queue_builders import ALONE, KEY, NOW, describe, due, gangs_of, only
 
 
 def test_a_gang_is_what_its_pod_group_and_its_members_say() -> None:
-    gangs = Gangs([SCHEDULER])
-    describe(gangs, gang_spec("a", 2))
+    gang_queue = GangQueue([SCHEDULER])
+    describe(gang_queue, gang_spec("a", 2))
     for name, priority in (("a-10", 5), ("a-9", 7)):
-        gangs.member_seen(KEY, pod(name, gang="a", priority=priority, created_at=9))
+        gang_queue.member_seen(KEY, pod(name, gang="a", priority=priority, created_at=9))
 
-    found = only(gangs)
+    found = only(gang_queue)
 
     assert ["a-9", "a-10"] == [each.name for each in found.pending]
     assert ("uid-a", 5, 5, 2) == (found.uid, found.created_at, found.priority, found.min_member)
 
 
 def test_a_pod_alone_is_a_gang_of_one() -> None:
-    gangs = Gangs([SCHEDULER])
-    gangs.member_seen(ALONE, pod("alone", created_at=9))
+    gang_queue = GangQueue([SCHEDULER])
+    gang_queue.member_seen(ALONE, pod("alone", created_at=9))
 
-    found = only(gangs)
+    found = only(gang_queue)
 
     assert ("uid-alone", 9, 1, None) == (
         found.uid,
@@ -34,99 +34,99 @@ def test_a_pod_alone_is_a_gang_of_one() -> None:
 
 
 def test_bound_members_count_and_do_not_wait() -> None:
-    gangs = gangs_of(2, min_member=4)
-    gangs.member_seen(KEY, pod("a-8", gang="a", node="n1"))
-    gangs.member_seen(KEY, pod("a-9", gang="a", node="n1", phase="Succeeded"))
+    gang_queue = gangs_of(2, min_member=4)
+    gang_queue.member_seen(KEY, pod("a-8", gang="a", node="n1"))
+    gang_queue.member_seen(KEY, pod("a-9", gang="a", node="n1", phase="Succeeded"))
 
-    found = only(gangs)
+    found = only(gang_queue)
 
     assert (2, 1, 3, False) == (len(found.pending), found.bound, found.quorum, found.satisfied)
 
 
 def test_a_gang_is_satisfied_when_its_quorum_was_bound() -> None:
-    gangs = gangs_of(0, min_member=2)
+    gang_queue = gangs_of(0, min_member=2)
     for i in range(2):
-        gangs.member_seen(KEY, pod(f"a-{i}", gang="a", node="n1"))
-    due(gangs)
+        gang_queue.member_seen(KEY, pod(f"a-{i}", gang="a", node="n1"))
+    due(gang_queue)
 
-    gangs.member_gone(KEY, "uid-a-0")
-    gangs.member_seen(KEY, pod("a-0", gang="a", uid="another"))
+    gang_queue.member_gone(KEY, "uid-a-0")
+    gang_queue.member_seen(KEY, pod("a-0", gang="a", uid="another"))
 
-    assert only(gangs).satisfied
+    assert only(gang_queue).satisfied
 
 
 def test_a_gang_of_which_no_bound_member_lives_starts_anew() -> None:
-    gangs = gangs_of(0, min_member=2)
+    gang_queue = gangs_of(0, min_member=2)
     for i in range(2):
-        gangs.member_seen(KEY, pod(f"a-{i}", gang="a", node="n1"))
-    due(gangs)
+        gang_queue.member_seen(KEY, pod(f"a-{i}", gang="a", node="n1"))
+    due(gang_queue)
 
     for i in range(2):
-        gangs.member_seen(KEY, pod(f"a-{i}", gang="a", node="n1", phase="Failed"))
-        gangs.member_seen(KEY, pod(f"a-{i}", gang="a", uid=f"second-{i}"))
+        gang_queue.member_seen(KEY, pod(f"a-{i}", gang="a", node="n1", phase="Failed"))
+        gang_queue.member_seen(KEY, pod(f"a-{i}", gang="a", uid=f"second-{i}"))
 
-    found = only(gangs)
+    found = only(gang_queue)
     assert (False, 2, 0) == (found.satisfied, found.quorum, found.bound)
 
 
 def test_after_a_restart_the_status_tells_that_a_gang_was_whole() -> None:
-    gangs = Gangs([SCHEDULER])
-    gangs.member_seen(KEY, pod("a-0", gang="a", node="n1"))
-    gangs.member_seen(KEY, pod("a-1", gang="a"))
+    gang_queue = GangQueue([SCHEDULER])
+    gang_queue.member_seen(KEY, pod("a-0", gang="a", node="n1"))
+    gang_queue.member_seen(KEY, pod("a-1", gang="a"))
 
-    describe(gangs, gang_spec("a", 3, was_scheduled=True))
+    describe(gang_queue, gang_spec("a", 3, was_scheduled=True))
 
-    assert only(gangs).satisfied
+    assert only(gang_queue).satisfied
 
 
 def test_the_clock_of_a_quorum_starts_when_it_exists_and_stops_without_it() -> None:
-    gangs = gangs_of(1, min_member=2)
-    info = gangs.infos[KEY]
-    due(gangs, NOW)
+    gang_queue = gangs_of(1, min_member=2)
+    info = gang_queue.infos[KEY]
+    due(gang_queue, NOW)
     seen = [info.quorum_since]
 
-    gangs.member_seen(KEY, pod("a-1", gang="a"))
+    gang_queue.member_seen(KEY, pod("a-1", gang="a"))
     for now in (NOW + 1, NOW + 2):
-        gangs.member_seen(KEY, pod("a-1", gang="a", priority=now))
-        due(gangs, now)
+        gang_queue.member_seen(KEY, pod("a-1", gang="a", priority=now))
+        due(gang_queue, now)
         seen.append(info.quorum_since)
-    gangs.member_gone(KEY, "uid-a-1")
-    due(gangs, NOW + 3)
+    gang_queue.member_gone(KEY, "uid-a-1")
+    due(gang_queue, NOW + 3)
 
     assert [None, NOW + 1, NOW + 1, None] == [*seen, info.quorum_since]
 
 
 def test_a_gang_whose_pod_group_does_not_exist_says_so() -> None:
-    gangs = Gangs([SCHEDULER])
-    gangs.member_seen(KEY, pod("a-0", gang="a"))
+    gang_queue = GangQueue([SCHEDULER])
+    gang_queue.member_seen(KEY, pod("a-0", gang="a"))
 
     expected = Problem(Reason.POD_GROUP_NOT_FOUND, 'PodGroup "default/a" does not exist')
-    assert expected == only(gangs).problem
+    assert expected == only(gang_queue).problem
 
 
 def test_a_gang_with_two_pod_groups_says_so() -> None:
-    gangs = gangs_of(1)
-    describe(gangs, gang_spec("a", gvr=SCHED_PLUGINS_POD_GROUPS, uid="other"))
+    gang_queue = gangs_of(1)
+    describe(gang_queue, gang_spec("a", gvr=SCHED_PLUGINS_POD_GROUPS, uid="other"))
 
     expected = Problem(
         Reason.INVALID_SPEC,
         'PodGroup "default/a" exists twice, in scheduling.sigs.k8s.io and scheduling.x-k8s.io: '
         "delete one",
     )
-    assert expected == only(gangs).problem
+    assert expected == only(gang_queue).problem
 
 
 def test_a_gang_with_an_invalid_pod_group_has_its_problem() -> None:
-    gangs = gangs_of(1)
+    gang_queue = gangs_of(1)
     problem = Problem(Reason.INVALID_SPEC, "spec.minMember is required")
 
-    describe(gangs, gang_spec("a", problem=problem))
+    describe(gang_queue, gang_spec("a", problem=problem))
 
-    assert problem == only(gangs).problem
+    assert problem == only(gang_queue).problem
 
 
 def test_changed_gangs_are_noted_for_status() -> None:
-    gangs = gangs_of(1)
-    gangs.member_seen(ALONE, pod("alone"))
+    gang_queue = gangs_of(1)
+    gang_queue.member_seen(ALONE, pod("alone"))
 
-    assert {KEY, ALONE} == gangs.changed
+    assert {KEY, ALONE} == gang_queue.changed
