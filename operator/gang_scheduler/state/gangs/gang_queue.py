@@ -14,7 +14,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo, Preempting
 from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Assembly
 from gang_scheduler.state.gangs.job_sizes import Jobs
 from gang_scheduler.state.gangs.preemption_eligibility import MOST_ROUNDS, Eligibility
-from gang_scheduler.state.gangs.queueing_hints import Refusals, is_news
+from gang_scheduler.state.gangs.queueing_hints import QueueingHints, is_news
 
 WITH_BACKOFF = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS, Reason.INTERNAL_ERROR})
 """What only time may change, too: then a gang is tried again after a backoff."""
@@ -54,8 +54,8 @@ class GangQueue:
             retries=self._retries,
             changed=self.changed,
         )
-        self._refusals = Refusals(self.infos)
-        self.waiting = self._refusals.waiting
+        self._queueing_hints = QueueingHints(self.infos)
+        self.waiting = self._queueing_hints.waiting
         """How many gangs wait, by reason."""
 
     def expect_nothing(self) -> None:
@@ -108,11 +108,11 @@ class GangQueue:
 
     def room_freed(self) -> None:
         """Try again all gangs that were short of room, or of a layer: nodes make those."""
-        self._refusals.room_freed()
+        self._queueing_hints.room_freed()
 
     def topologies_changed(self) -> None:
         """Try again all gangs that other trees may help; others may be in another domain now."""
-        self._refusals.topologies_changed()
+        self._queueing_hints.topologies_changed()
         self.changed.update(self.infos)
 
     def matches_came(self, keys: Collection[GangKey]) -> None:
@@ -136,7 +136,7 @@ class GangQueue:
 
     def take_due(self, now: int) -> tuple[GangGroup, ...]:
         """Return the groups to try now, and expect a verdict on each of their waiting gangs."""
-        due = self._retries.due(now) | self._refusals.helped()
+        due = self._retries.due(now) | self._queueing_hints.helped()
         self._to_try |= {key for key in due if self.infos[key].standing is None}
         for key in list(self._to_try):
             with confined("assemble", str(key)):
@@ -147,7 +147,7 @@ class GangQueue:
         self._to_try.clear()
         for gang in (gang for group in groups for gang in group.gangs):
             if not gang.pending and not self.infos[gang.key].held:
-                self._refusals.note(self.infos[gang.key], None)
+                self._queueing_hints.note(self.infos[gang.key], None)
         return tuple(group for group in groups if group.waiting)
 
     def next_retry(self) -> int | None:
@@ -202,7 +202,7 @@ class GangQueue:
         info = self.infos.get(key)
         if info is not None:
             info.failed_binds = 0
-            self._refusals.note(info, None)
+            self._queueing_hints.note(info, None)
             self.changed.add(key)
             info.standing = None
             self._became_whole(info)
@@ -219,14 +219,14 @@ class GangQueue:
         uids = {pod.uid for pod in pods}
         if info.refusal is not None and uids.issuperset(pod.uid for pod in info.refusal.pods):
             info.failed_binds = 0
-            self._refusals.note(info, None)
+            self._queueing_hints.note(info, None)
 
     def bind_failed(self, refusal: Refused, now: int) -> None:
         """Note why a binding failed; and do not try again at once, it may fail again."""
         key = refusal.gang.key
         info = self.infos.get(key)
         if info is not None:
-            self._refusals.note(info, refusal)
+            self._queueing_hints.note(info, refusal)
             self.changed.add(key)
             self._to_try.discard(key)
             # Forgetting the failed binds has just reset the other count.
@@ -254,7 +254,7 @@ class GangQueue:
             and info.held
             and (info.refusal is None or info.refusal.detail != refusal.detail)
         ):
-            self._refusals.note(info, refusal)
+            self._queueing_hints.note(info, refusal)
             self.changed.add(info.key)
 
     def let_go(self, key: GangKey, *, joins: bool = False) -> None:
@@ -266,7 +266,7 @@ class GangQueue:
         info.unstarted &= joins
         refusal = info.refusal
         if not info.held and refusal and refusal.reason is Reason.WAITING_FOR_VOLUMES:
-            self._refusals.note(info, None)
+            self._queueing_hints.note(info, None)
         self.changed.add(key)
         self._to_try.add(key)
 
@@ -306,8 +306,8 @@ class GangQueue:
     def _judged(
         self, info: GangInfo, refusal: Refused | None, reason: Reason | None = None
     ) -> None:
-        self._refusals.note(info, refusal)
-        self._refusals.tried(info, reason)
+        self._queueing_hints.note(info, refusal)
+        self._queueing_hints.tried(info, reason)
         info.warnings = ()
         info.tried = True
 
@@ -351,6 +351,6 @@ class GangQueue:
 
     def _forget(self, key: GangKey) -> None:
         self._to_try |= self._assembly.forget(key)
-        self._refusals.forget(self.infos.pop(key))
+        self._queueing_hints.forget(self.infos.pop(key))
         for keys in (self.changed, self.reworded, self._to_try, self._apart):
             keys.discard(key)

@@ -17,7 +17,7 @@ HELPED_BY_TREES: Final = HELPED_BY_NODES | {Reason.INVALID_SPEC}
 """The same for a change of the trees of the network."""
 
 
-class Refusals:
+class QueueingHints:
     """How many gangs wait, by reason, and what has changed since somebody asked whom it helps."""
 
     def __init__(self, infos: Mapping[GangKey, GangInfo]) -> None:
