@@ -17,7 +17,7 @@ from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.gang_queue import GangQueue
-from gang_scheduler.state.gangs.grouping import Assembly
+from gang_scheduler.state.gangs.grouping import Grouping
 from support.scheduler_process import FakeWorkloads, SchedulerProcess
 
 pytestmark = pytest.mark.looptime
@@ -25,8 +25,8 @@ pytestmark = pytest.mark.looptime
 STEPS_OF_BINDING = [
     (GangInfo, "as_gang"),
     (GangInfo, "settle"),
-    (Assembly, "listen"),
-    (Assembly, "_as_group"),
+    (Grouping, "listen"),
+    (Grouping, "_as_group"),
     (admission, "admit"),
     (GangQueue, "placed"),
     (Evictor, "placed"),

@@ -11,7 +11,7 @@ from gang_scheduler.model.refs import JobPods
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
 from gang_scheduler.state.gangs.gang_info import GangInfo, Preempting
-from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Assembly
+from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping
 from gang_scheduler.state.gangs.job_sizes import Jobs
 from gang_scheduler.state.gangs.preemption_eligibility import MOST_ROUNDS, Eligibility
 from gang_scheduler.state.gangs.queueing_hints import QueueingHints, is_news
@@ -46,7 +46,7 @@ class GangQueue:
         self._apart: set[GangKey] = set()
         self._jobs = Jobs()
         self._retries = Retries(self.infos)
-        self._assembly = Assembly(
+        self._grouping = Grouping(
             self.infos,
             self.schedulers,
             jobs=self._jobs,
@@ -60,7 +60,7 @@ class GangQueue:
 
     def expect_nothing(self) -> None:
         """Wait for no pods that may still come: all are there that there will ever be."""
-        self._assembly.patience = NOTHING_COMES
+        self._grouping.patience = NOTHING_COMES
 
     # What is seen.
 
@@ -140,10 +140,10 @@ class GangQueue:
         self._to_try |= {key for key in due if self.infos[key].standing is None}
         for key in list(self._to_try):
             with confined("assemble", str(key)):
-                self._to_try |= self._assembly.listen(key)
+                self._to_try |= self._grouping.listen(key)
         for key in self._to_try:
             self.infos[key].standing = None
-        groups = list(self._assembly.groups(sorted(self._to_try | due), now))
+        groups = list(self._grouping.groups(sorted(self._to_try | due), now))
         self._to_try.clear()
         for gang in (gang for group in groups for gang in group.gangs):
             if not gang.pending and not self.infos[gang.key].held:
@@ -300,7 +300,7 @@ class GangQueue:
         """Note it at once: by the time the watch shows it, a member may already be gone again."""
         if info.become_whole():
             # It holds back no other gang of its group any more, and the cycle will see no news.
-            mates = self._assembly.mates(info.key)
+            mates = self._grouping.mates(info.key)
             self._to_try.update(key for key in mates if not self.infos[key].whole_once)
 
     def _judged(
@@ -350,7 +350,7 @@ class GangQueue:
         self._to_try.add(key)
 
     def _forget(self, key: GangKey) -> None:
-        self._to_try |= self._assembly.forget(key)
+        self._to_try |= self._grouping.forget(key)
         self._queueing_hints.forget(self.infos.pop(key))
         for keys in (self.changed, self.reworded, self._to_try, self._apart):
             keys.discard(key)

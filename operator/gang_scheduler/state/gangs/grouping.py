@@ -44,7 +44,7 @@ class _Formed(NamedTuple):
     problem: Problem | None
 
 
-class Assembly:
+class Grouping:
     """Makes groups out of infos. A group that would be the same as the last time is kept.
 
     Gangs of which something else is to be said by that are noted in `changed`, and those that are
