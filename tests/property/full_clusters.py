@@ -12,7 +12,7 @@ from random import Random
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import Gang, GangKey
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef
+from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan, Preemption
 from gang_scheduler.model.pods import Pod, PodClass
@@ -49,8 +49,8 @@ class Contest:
 
     def snapshot(self) -> Snapshot:
         """Return the case as the scheduler sees it."""
-        asked = Gathering(must=(LayerRef("rack"),)) if self.gathers else None
-        wanted = group(self.gang, gathering=asked)
+        asked = TopologyRequest(must=(LayerRef("rack"),)) if self.gathers else None
+        wanted = group(self.gang, topology_request=asked)
         every = self.bound_pods.pods
         staying = tuple(each for each in every if not each.pod.deleting)
         late = [each.pod for each in every if each.pod.deleting and 0 < each.pod.gone_by < NOW - 30]

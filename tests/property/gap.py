@@ -117,7 +117,7 @@ def _of_elastic(case: Case) -> Iterator[Finding]:
 def most(case: Case, instance: Instance, inside: Path) -> int:
     """Return how many members can be placed in a domain, of whatever class; 0 for too few."""
     if instance.runs:
-        step = max((each.size for each in case.gathering.slices if each.whole), default=1)
+        step = max((each.size for each in case.topology_request.slices if each.whole), default=1)
         first = -(-case.minimum // step) * step
         return instance.most(range(first, len(case.members) + 1, step), inside)
     best = instance.most_of_any(inside)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology_request import Gathering, PodSet
+from gang_scheduler.model.network.topology_request import PodSet, TopologyRequest
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
@@ -71,7 +71,7 @@ class Case:
 
     network: Network
     members: tuple[Pod, ...]
-    gathering: Gathering
+    topology_request: TopologyRequest
     minimum: int
     parts: tuple[int, ...] = ()
     by_pods: bool = False
@@ -80,7 +80,7 @@ class Case:
         """Return the gang, or the gangs that start together."""
         members = self.members
         if self.by_pods:
-            asked = PodSet(self.gathering, owner="job")
+            asked = PodSet(self.topology_request, owner="job")
             members = tuple(replace(each, podset=asked) for each in members)
         gangs, start = [], 0
         for name, size in zip("abc", self.parts or (len(members),), strict=False):
@@ -88,7 +88,7 @@ class Case:
             minimum = len(some) if self.parts else self.minimum
             gangs.append(gang(name, members=some, min_member=minimum))
             start += size
-        return group(*gangs, gathering=None if self.by_pods else self.gathering)
+        return group(*gangs, topology_request=None if self.by_pods else self.topology_request)
 
     def snapshot(self) -> Snapshot:
         """Return the case as the scheduler sees it."""
@@ -130,7 +130,7 @@ class Case:
             requests=tuple(each.requests for each in classes),
             counts=tuple(classes.values()),
             runs=tuple(
-                (network.depth(each.layer.name), each.size) for each in self.gathering.slices
+                (network.depth(each.layer.name), each.size) for each in self.topology_request.slices
             ),
         )
 
@@ -149,13 +149,17 @@ class Case:
     @property
     def must(self) -> int:
         """The depth at which all must be in one domain."""
-        return max((self.network.depth(each.name) for each in self.gathering.must), default=0)
+        return max(
+            (self.network.depth(each.name) for each in self.topology_request.must), default=0
+        )
 
     @property
     def prefer(self) -> list[int]:
         """The depths at which members should be together, from the top down."""
-        depths = {self.network.depth(each.name) for each in self.gathering.prefer}
-        return sorted(range(1, max(depths, default=0) + 1) if self.gathering.upward else depths)
+        depths = {self.network.depth(each.name) for each in self.topology_request.prefer}
+        return sorted(
+            range(1, max(depths, default=0) + 1) if self.topology_request.upward else depths
+        )
 
 
 def _natural(name: str) -> list[tuple[int, str, int]]:

@@ -11,7 +11,7 @@ from random import Random
 from hypothesis import strategies as st
 
 from gang_scheduler.model.network.layers import NODE_LAYER
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef, Slices
+from gang_scheduler.model.network.topology_request import LayerRef, Slices, TopologyRequest
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod, PodClass
 from property.networks import Case, Network
@@ -45,9 +45,9 @@ def alike(dice: Random, *, elastic: bool = False) -> Case:
     network, asked = a_network(dice), _pod_class(dice)
     members = _members(dice, [asked], _about_as_many_as_fit(dice, network, asked))
     minimum = dice.randint(1, len(members)) if elastic else len(members)
-    gathering = _gathering(dice, network)
-    network = _maybe_with_holes(dice, network, gathering)
-    return Case(network, members, gathering, minimum, by_pods=_sometimes(dice))
+    topology_request = _topology_request(dice, network)
+    network = _maybe_with_holes(dice, network, topology_request)
+    return Case(network, members, topology_request, minimum, by_pods=_sometimes(dice))
 
 
 def sliced(dice: Random, *, elastic: bool = False) -> Case:
@@ -60,7 +60,7 @@ def sliced(dice: Random, *, elastic: bool = False) -> Case:
     slices = tuple(
         Slices(LayerRef(names[depth - 1]), size) for depth, size in zip(chosen, sizes, strict=True)
     )
-    return replace(case, gathering=replace(case.gathering, slices=slices))
+    return replace(case, topology_request=replace(case.topology_request, slices=slices))
 
 
 def in_multiples(dice: Random, *, elastic: bool = False) -> Case:
@@ -75,7 +75,7 @@ def in_multiples(dice: Random, *, elastic: bool = False) -> Case:
     return replace(
         case,
         members=members,
-        gathering=replace(case.gathering, slices=slices),
+        topology_request=replace(case.topology_request, slices=slices),
         minimum=min(case.minimum, len(members)) if elastic else len(members),
     )
 
@@ -92,9 +92,9 @@ def mixed(dice: Random, *, elastic: bool = False) -> Case:
         first = sum(each.pod_class == pod_classes[0] for each in members)
         parts = (first, len(members) - first)
     by_pods = not parts and _sometimes(dice)
-    gathering = _gathering(dice, network)
-    network = _maybe_with_holes(dice, network, gathering)
-    return Case(network, members, gathering, minimum, parts, by_pods)
+    topology_request = _topology_request(dice, network)
+    network = _maybe_with_holes(dice, network, topology_request)
+    return Case(network, members, topology_request, minimum, parts, by_pods)
 
 
 Kind = Callable[..., Case]
@@ -131,7 +131,7 @@ def _about_as_many_as_fit(dice: Random, network: Network, asked: PodClass) -> in
     """Return a number of members that just fits in some domain, or just does not."""
     nodes = dict.fromkeys(network.paths().values())
     where = dice.choice([path[:depth] for path in nodes for depth in range(len(path))] or [()])
-    empty = Case(network, _members(dice, [asked], 1), Gathering(), 1).instance()
+    empty = Case(network, _members(dice, [asked], 1), TopologyRequest(), 1).instance()
     room = empty.most(range(MOST_MEMBERS + 1), where)
     return min(MOST_MEMBERS, max(1, room + dice.randint(-3, 1)))
 
@@ -142,23 +142,23 @@ def _members(dice: Random, pod_classes: list[PodClass], number: int) -> tuple[Po
     )
 
 
-def _gathering(dice: Random, network: Network) -> Gathering:
+def _topology_request(dice: Random, network: Network) -> TopologyRequest:
     """Return a request: sometimes a layer to gather in, and some to gather in if possible."""
     must = dice.randint(0, len(network.layers)) if dice.randint(0, 2) else 0
     below = (*network.layers, NODE_LAYER)[must:]
     prefer = [layer for layer in below if dice.randint(0, 2) == 0]
     if not must and not prefer:
         prefer = [dice.choice(below)]  # Who asks for nothing at all may be anywhere.
-    return Gathering(
+    return TopologyRequest(
         must=tuple(LayerRef(layer) for layer in network.layers[max(0, must - 1) : must]),
         prefer=tuple(LayerRef(layer) for layer in prefer),
         upward=_sometimes(dice),
     )
 
 
-def _maybe_with_holes(dice: Random, network: Network, gathering: Gathering) -> Network:
+def _maybe_with_holes(dice: Random, network: Network, topology_request: TopologyRequest) -> Network:
     """Leave some nodes outside the tree, where members must gather: others need not stay in it."""
-    return with_holes(dice, network) if gathering.must and _sometimes(dice) else network
+    return with_holes(dice, network) if topology_request.must and _sometimes(dice) else network
 
 
 def _sizes(dice: Random, number: int) -> list[int]:

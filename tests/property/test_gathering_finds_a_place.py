@@ -43,5 +43,5 @@ def test_who_only_prefers_to_gather_waits_for_room_alone(seed: int) -> None:
     torn = replace(case, network=with_holes(dice_of(seed), case.network))
     anywhere = replace(case, network=replace(case.network, layers=())).instance()
 
-    if not case.gathering.must:
+    if not case.topology_request.must:
         assert anywhere.fits(()) == bool(nodes_of(torn.plan()))

@@ -30,7 +30,7 @@ def test_members_of_one_class_take_their_places_in_tree_order(kind: Kind, seed: 
 
     placed = case.placed()
 
-    if not case.gathering.slices:
+    if not case.topology_request.slices:
         for asked in {each.pod_class for each in case.members}:
             names = [each.name for each in case.members if each.pod_class == asked]
             places = [order.index(placed[name]) for name in names if name in placed]

@@ -30,12 +30,12 @@ def test_lost_members_are_replaced_beside_the_others(kind: Kind, seed: int) -> N
 
 def replaced(case: Case, nodes: dict[str, str], lost: set[str]) -> dict[str, str]:
     """Return the nodes of those who come for the lost members."""
-    asked = PodSet(case.gathering, owner="job") if case.by_pods else None
+    asked = PodSet(case.topology_request, owner="job") if case.by_pods else None
     members = [replace(each, podset=asked) for each in case.members]
     mates = [replace(each, node=nodes[each.name]) for each in members if each.name not in lost]
     again = [replace(each, uid=f"new-{each.name}") for each in members if each.name in lost]
     one = gang("a", members=again, mates=mates, satisfied=True, min_member=len(members))
-    waiting = group(one, gathering=None if case.by_pods else case.gathering)
+    waiting = group(one, topology_request=None if case.by_pods else case.topology_request)
     network = case.network
     bound = (*network.bound, *mates)
     return nodes_of(

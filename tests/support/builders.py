@@ -22,7 +22,7 @@ from gang_scheduler.model.gangs import (
     Problem,
 )
 from gang_scheduler.model.network.layers import TreeSpec
-from gang_scheduler.model.network.topology_request import Gathering, PodSet
+from gang_scheduler.model.network.topology_request import PodSet, TopologyRequest
 from gang_scheduler.model.nodes import IntArray, Node, NodeTable, Taint
 from gang_scheduler.model.pods import HostPort, Pod, PodClass, PodPhase, Toleration
 from gang_scheduler.model.requirements import NodeTerm, Operator, Requirement
@@ -248,12 +248,12 @@ def gang(
 def group(
     *gangs: Gang,
     problem: Problem | None = None,
-    gathering: Gathering | None = None,
+    topology_request: TopologyRequest | None = None,
     started: Sequence[Pod] = (),
 ) -> GangGroup:
     """Return gangs that start together."""
     in_order = tuple(sorted(gangs, key=lambda each: each.key))
-    return GangGroup(in_order, problem, gathering, tuple(started))
+    return GangGroup(in_order, problem, topology_request, tuple(started))
 
 
 def bound_pod(

@@ -22,7 +22,7 @@ from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.decode.topologies import DeclaredTopology
 from gang_scheduler.model.gangs import GangName
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef
+from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod, PodClass
@@ -134,12 +134,17 @@ class LargeCluster:
             racks = (LayerRef("RackLayer"),) if self.case == "racks" and gang % 2 else ()
             mate = GangName(builders.NAMESPACE, f"wait-{gang ^ 1}")
             mates = [mate] if self.case == "groups" else []
-            self._declare(f"wait-{gang}", Gathering(must=racks) if racks else None, mates)
+            self._declare(f"wait-{gang}", TopologyRequest(must=racks) if racks else None, mates)
 
     def _declare(
-        self, gang: str, gathering: Gathering | None = None, mates: Sequence[GangName] = ()
+        self,
+        gang: str,
+        topology_request: TopologyRequest | None = None,
+        mates: Sequence[GangName] = (),
     ) -> None:
-        said = replace(builders.gang_spec(gang, SIZE, groups=mates), gathering=gathering)
+        said = replace(
+            builders.gang_spec(gang, SIZE, groups=mates), topology_request=topology_request
+        )
         self.cache.described(POD_GROUPS.group, said.uid, [said])
 
     def _member(

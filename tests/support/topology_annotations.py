@@ -3,13 +3,13 @@
 import json
 
 from gang_scheduler.model.gangs import GangGroup, Problem, Reason
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef
+from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from support.in_memory_cluster import InMemoryCluster
 
 SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"
 SPEC_FIELD = f"metadata.annotations[{SPEC}]"
 KUEUE = "kueue.x-k8s.io/podset-"
-RACK, BLOCK = Gathering(must=(LayerRef("Rack"),)), Gathering(must=(LayerRef("Block"),))
+RACK, BLOCK = TopologyRequest(must=(LayerRef("Rack"),)), TopologyRequest(must=(LayerRef("Block"),))
 
 
 def must(layer: str) -> str:

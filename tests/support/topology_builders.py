@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef, Slices
+from gang_scheduler.model.network.topology_request import LayerRef, Slices, TopologyRequest
 from gang_scheduler.model.nodes import Node
 from support import builders
 
@@ -53,14 +53,14 @@ def labels_of(block: str) -> dict[str, str]:
     return {key: each for key, each in ((SPINE_KEY, spine), (BLOCK_KEY, name)) if each}
 
 
-def must(*layers: str, slices: Sequence[Slices] = ()) -> Gathering:
+def must(*layers: str, slices: Sequence[Slices] = ()) -> TopologyRequest:
     """Return a request to gather in one domain of each of these layers."""
-    return Gathering(must=_refs(layers), slices=tuple(slices))
+    return TopologyRequest(must=_refs(layers), slices=tuple(slices))
 
 
-def prefer(*layers: str, slices: Sequence[Slices] = ()) -> Gathering:
+def prefer(*layers: str, slices: Sequence[Slices] = ()) -> TopologyRequest:
     """Return a request that prefers one domain of each of these layers."""
-    return Gathering(prefer=_refs(layers), slices=tuple(slices))
+    return TopologyRequest(prefer=_refs(layers), slices=tuple(slices))
 
 
 def runs(layer: str, size: int) -> Slices:

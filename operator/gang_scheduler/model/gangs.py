@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
-from gang_scheduler.model.network.topology_request import Gathering
+from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod
 
 T = TypeVar("T")
@@ -149,8 +149,8 @@ class GangGroup:
     """Gangs that start together or not at all; a gang by itself is a group of one.
 
     `gangs` are those that have not been whole yet, in order of their keys, also when one of them
-    has no pending member. At least one has. `gathering` is what the group as a whole asks of the
-    network, also when it is of one gang. `started` are the bound members of those gangs of the
+    has no pending member. At least one has. `topology_request` is what the group as a whole asks of
+    the network, also when it is of one gang. `started` are the bound members of those gangs of the
     group that have been whole, where others are to be near them. `declared` are the keys of all
     gangs of the group, those that have been whole among them; empty for a gang by itself. A group
     that waits for long is the same object in many cycles, so what follows from it is kept in it.
@@ -158,7 +158,7 @@ class GangGroup:
 
     gangs: tuple[Gang, ...]
     problem: Problem | None = None
-    gathering: Gathering | None = None
+    topology_request: TopologyRequest | None = None
     started: tuple[Pod, ...] = ()
     declared: frozenset[GangKey] = frozenset()
     _derived: Any = field(default=None, init=False, compare=False, repr=False)

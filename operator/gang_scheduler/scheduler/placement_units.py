@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
 from gang_scheduler.model.network import topology_scope
-from gang_scheduler.model.network.topology_request import Gathering, Slices
+from gang_scheduler.model.network.topology_request import Slices, TopologyRequest
 from gang_scheduler.model.network.topology_scope import Ground, Sizes
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pod_affinity import PodSelector
@@ -40,7 +40,7 @@ class Unit:
     parts: tuple[Part, ...]
     required: frozenset[str]
     ground: Ground | None = None
-    gathering: Gathering | None = None
+    topology_request: TopologyRequest | None = None
     step: int = 1
 
     @functools.cached_property
@@ -115,7 +115,7 @@ class Unit:
     @functools.cached_property
     def shape(self) -> Hashable:
         """Units of one shape and quorum fit or fail alike, if none has mates or gains."""
-        asked = self.gathering, tuple(part.sizes for part in self.parts)
+        asked = self.topology_request, tuple(part.sizes for part in self.parts)
         if len(self.classes) == 1:
             return next(iter(self.classes)), asked
         # Members differ: which of them are the quorum matters, too.
@@ -157,10 +157,15 @@ def _quorum_of(gang: Gang, group: GangGroup) -> frozenset[str]:
 
 
 def _split(group: GangGroup, required: frozenset[str]) -> Iterator[Unit]:
-    if group.gathering is not None:
+    if group.topology_request is not None:
         members = _in_order(pod for gang in group.waiting for pod in gang.pending)
         mates = _in_order([*group.started, *(pod for gang in group.gangs for pod in gang.mates)])
-        yield Unit(group.waiting, (Part(members, mates),), required, gathering=group.gathering)
+        yield Unit(
+            group.waiting,
+            (Part(members, mates),),
+            required,
+            topology_request=group.topology_request,
+        )
         return
     if not any(pod.podset for gang in group.waiting for pod in gang.pending):
         for gang in group.waiting:
@@ -192,7 +197,9 @@ def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[Unit]:
                 gangs=tuple(gang for gang in gangs[unit].values() if gang.pending),
                 parts=tuple(_part(part) for part in found.values()),
                 required=required & _uids(waiting),
-                gathering=podset.gathering.shared if podset and podset.gathering.asks else None,
+                topology_request=podset.topology_request.shared
+                if podset and podset.topology_request.asks
+                else None,
             )
 
 
@@ -212,11 +219,11 @@ def _part(pods: Sequence[Pod]) -> Part:
 
 def _sited(unit: Unit, snapshot: Snapshot) -> Unit | Problem:
     """Return the unit on the ground that it asks for, with the sizes of its slices there."""
-    if unit.gathering is None:
+    if unit.topology_request is None:
         return unit
     slices = [_slices(unit, part) for part in unit.parts]
     everything = tuple(each for found in slices for each in found)
-    asked = replace(unit.gathering, slices=everything)
+    asked = replace(unit.topology_request, slices=everything)
     ground = topology_scope.resolve(asked, snapshot.tree_specs, snapshot.nodes)
     if isinstance(ground, Problem):
         return _named(ground, unit)
@@ -233,8 +240,8 @@ def _sited(unit: Unit, snapshot: Snapshot) -> Unit | Problem:
 def _slices(unit: Unit, part: Part) -> tuple[Slices, ...]:
     """Return how a part is sliced: as the whole unit is, or as its own podset says."""
     podset = next((pod.podset for pod in (*part.members, *part.mates) if pod.podset), None)
-    own = podset.gathering.slices if podset is not None else ()
-    return own or (unit.gathering.slices if unit.gathering else ())
+    own = podset.topology_request.slices if podset is not None else ()
+    return own or (unit.topology_request.slices if unit.topology_request else ())
 
 
 def _stepped(unit: Unit) -> Unit | Problem:
@@ -256,7 +263,7 @@ def _stepped(unit: Unit) -> Unit | Problem:
 
 def _named(problem: Problem, unit: Unit) -> Problem:
     """Return the problem with the field that asks for what it is about."""
-    where = unit.gathering.where if unit.gathering else ""
+    where = unit.topology_request.where if unit.topology_request else ""
     return replace(problem, message=f"{where}: {problem.message}") if where else problem
 
 

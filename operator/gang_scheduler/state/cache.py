@@ -18,7 +18,7 @@ from gang_scheduler.decode.topologies import DeclaredTopology
 from gang_scheduler.decode.volume_objects import VolumeObject
 from gang_scheduler.model.gangs import GangGroup, GangKey
 from gang_scheduler.model.network.topology import Domain
-from gang_scheduler.model.network.topology_request import Gathering
+from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pod_affinity import AffinityCounts
@@ -210,7 +210,9 @@ class Cache:
             groups=groups,
         )
 
-    def domain_of(self, nodes: Iterable[str], asked: Gathering | None = None) -> Domain | None:
+    def domain_of(
+        self, nodes: Iterable[str], asked: TopologyRequest | None = None
+    ) -> Domain | None:
         """Return the lowest domain of these nodes, in the tree that was asked for or the first.
 
         None is the whole cluster, or that no tree has them. Nothing is built before nodes change.

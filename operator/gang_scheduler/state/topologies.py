@@ -11,7 +11,7 @@ from gang_scheduler.decode.topologies import DEFAULT_TREE, DeclaredTopology
 from gang_scheduler.model.network import topology, topology_scope
 from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.network.topology import Domain, Topology
-from gang_scheduler.model.network.topology_request import Gathering
+from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.network.topology_scope import Ground
 from gang_scheduler.model.nodes import ABSENT, NodeTable
 
@@ -66,7 +66,7 @@ class Topologies:
         return None if tree_spec is None else topology.build(tree_spec, nodes)
 
     def domain_of(
-        self, names: Iterable[str], nodes: NodeTable, asked: Gathering | None = None
+        self, names: Iterable[str], nodes: NodeTable, asked: TopologyRequest | None = None
     ) -> Domain | None:
         """Return the lowest domain of these nodes, in the first tree that has all of them inside.
 
@@ -84,7 +84,7 @@ class Topologies:
         first = next(inside, None)
         return None if first is None else first.lowest_of(rows)
 
-    def _asked_for(self, asked: Gathering | None, nodes: NodeTable) -> Iterator[Topology]:
+    def _asked_for(self, asked: TopologyRequest | None, nodes: NodeTable) -> Iterator[Topology]:
         ground = topology_scope.resolve(asked, self._tree_specs, nodes) if asked else None
         if isinstance(ground, Ground):
             yield ground.tree

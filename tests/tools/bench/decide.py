@@ -23,7 +23,7 @@ from rich.table import Table
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.decode.topologies import DeclaredTopology
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef
+from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.cycle import schedule
@@ -71,7 +71,7 @@ def _cache(nodes: int, pods: Sequence[Pod]) -> Cache:
         cache.node_seen(node)
     for pod in (*_running(nodes), *pods):
         cache.pod_seen(pod)
-    said = replace(builders.gang_spec("a", len(pods)), gathering=_asked(len(pods)))
+    said = replace(builders.gang_spec("a", len(pods)), topology_request=_asked(len(pods)))
     cache.described(POD_GROUPS.group, said.uid, [said])
     return cache
 
@@ -82,12 +82,12 @@ def _members(number: int) -> list[Pod]:
     return [replace(builders.pod(f"a-{i}", gang="a"), pod_class=pod_class) for i in range(number)]
 
 
-def _asked(members: int) -> Gathering:
+def _asked(members: int) -> TopologyRequest:
     layers = list(SIZES)
     wide = (each for each in reversed(layers) if SIZES[each] * GPUS * (1 - TAKEN) > 2 * members)
     must = next(wide, layers[0])
     below = layers[layers.index(must) + 1 :]
-    return Gathering(must=(LayerRef(must),), prefer=tuple(LayerRef(each) for each in below))
+    return TopologyRequest(must=(LayerRef(must),), prefer=tuple(LayerRef(each) for each in below))
 
 
 def _tree_spec() -> TreeSpec:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef
+from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.model.pod_affinity import Clause, PodAffinity, PodSelector, Spread
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.requirements import Operator, Requirement
@@ -21,7 +21,7 @@ from support import builders
 NOW = 100_000
 RACK = 8
 TREE_SPEC = TreeSpec("network", (Layer("rack", "", ("rack",)), Layer(NODE_LAYER, "rack")))
-IN_A_RACK = Gathering(must=(LayerRef("rack"),))
+IN_A_RACK = TopologyRequest(must=(LayerRef("rack"),))
 BUDGETS = tuple(f"budget-{number}" for number in range(20))
 
 
@@ -122,7 +122,9 @@ def _waiting(shape: Shape, number: int, dice: random.Random) -> GangGroup:
     ]
     if shape.spread:
         pod_classes = [_spread(each) for each in pod_classes]
-    return builders.group(_gang(name, pod_classes), gathering=None if shape.spread else IN_A_RACK)
+    return builders.group(
+        _gang(name, pod_classes), topology_request=None if shape.spread else IN_A_RACK
+    )
 
 
 def _spread(pod_class: PodClass) -> PodClass:

@@ -9,7 +9,7 @@ from gang_scheduler.decode import kueue_topologies
 from gang_scheduler.model.network import topology
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology import Domain
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef
+from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.watch.sweep import Sweep
 from support import builders
 from support.topology_harness import SPEC, TopologyHarness
@@ -214,7 +214,7 @@ def test_the_tree_that_was_asked_for_comes_first_also_where_a_label_alone_makes_
     harness.node("n1", spine="s1", block="b1", zone="z1")
     harness.node("n2", spine="s1", block="b2", zone="z1")
     harness.topology()
-    asked = Gathering(must=(LayerRef("zone", by_label=True),))
+    asked = TopologyRequest(must=(LayerRef("zone", by_label=True),))
 
     assert Domain("zone", ("z1",)) == harness.cache.domain_of(["n1", "n2"], asked)
 

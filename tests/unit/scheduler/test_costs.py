@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef
+from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.cycle import schedule
@@ -223,7 +223,7 @@ def racks(
                 ],
                 priority=5,
             ),
-            gathering=Gathering(must=(LayerRef("rack"),)),
+            topology_request=TopologyRequest(must=(LayerRef("rack"),)),
         )
         for k in range(waiting)
     ]

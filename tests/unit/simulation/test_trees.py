@@ -11,7 +11,7 @@ from gang_scheduler.decode import kueue_topologies
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology import Domain, build
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef
+from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Offers, Refused
 from gang_scheduler.simulation import trees
@@ -189,8 +189,8 @@ def cache_of(*topologies: list[str]) -> Cache:
 
 def test_the_tree_that_a_gang_asks_for_is_drawn() -> None:
     cache = cache_of(["rack"], ["spine"])
-    gathering = Gathering(must=(LayerRef("spine", by_label=True),))
-    asking = builders.group(gang("a"), gang("b"), gathering=gathering)
+    topology_request = TopologyRequest(must=(LayerRef("spine", by_label=True),))
+    asking = builders.group(gang("a"), gang("b"), topology_request=topology_request)
     tree_specs = cache.topologies.tree_specs()
 
     asked = trees.asked_for(snapshot(nodes_of(NODES), [asking, gang("c")], tree_specs=tree_specs))

@@ -13,7 +13,7 @@ from gang_scheduler.decode.fields import amounts
 from gang_scheduler.decode.gangs import gang_annotations, membership, topology_requests
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.model.gangs import GangKey, Problem, Reason
-from gang_scheduler.model.network.topology_request import Gathering
+from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.wire.metadata import MetadataOnly
 from gang_scheduler.wire.pod_groups import DisruptionMode, NativePodGroup, NativePodGroupSpec
@@ -25,14 +25,13 @@ DEFAULTS = GangOptions()
 class GangSpec:
     """What is said of one gang. With a `problem` the gang waits, and only its key counts.
 
-    `gvr` is the kind of the object that says it, None where members do. `apart`: every member
-    is a gang of one. `priority` is None where the members' decides. Of `completions` in all, those
-    that succeeded are not needed any more; `finished` says that nothing is. `gathering` is what it
-    asks of the network.
-    `disrupted_whole`: who evicts one member evicts all. `status` is what is written on the object
-    now, and `was_scheduled` and `quorum_since` what it says of the gang. We write all of it, and
-    where there is no status subresource that moves the generation: so none of it makes a
-    declaration differ.
+    `gvr` is the kind of the object that says it, None where members do. `apart`: every member is a
+    gang of one. `priority` is None where the members' decides. Of `completions` in all, those that
+    succeeded are not needed any more; `finished` says that nothing is. `topology_request` is what
+    it asks of the network. `disrupted_whole`: who evicts one member evicts all. `status` is what is
+    written on the object now, and `was_scheduled` and `quorum_since` what it says of the gang. We
+    write all of it, and where there is no status subresource that moves the generation: so none of
+    it makes a declaration differ.
     """
 
     key: GangKey
@@ -47,7 +46,7 @@ class GangSpec:
     completions: int | None = None
     finished: bool = False
     options: GangOptions = DEFAULTS
-    gathering: Gathering | None = None
+    topology_request: TopologyRequest | None = None
     disrupted_whole: bool = False
     problem: Problem | None = None
     was_scheduled: bool = field(default=False, compare=False)
@@ -63,7 +62,7 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
         parsed = parse_spec(PodGroup, body)
         present = fields.read(body, MetadataOnly).metadata.annotations
         options = gang_annotations.read(present)
-        gathering = topology_requests.network_topology_spec(present)
+        topology_request = topology_requests.network_topology_spec(present)
         minimum = amounts({**(parsed.spec.min_resources or {})}, "spec.minResources")
     except InvalidField as error:
         return replace(seen, problem=_invalid(error))
@@ -75,7 +74,7 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
             min_member=parsed.spec.min_member,
             min_resources=tuple(sorted(minimum.items())),
             options=options,
-            gathering=gathering,
+            topology_request=topology_request,
             was_scheduled=_is_true(seen.status, "Scheduled"),
             scheduled_at=_since(seen.status, "Scheduled"),
             quorum_since=_start_time(seen.status),
@@ -92,7 +91,7 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
         min_runtime = gang_annotations.min_runtime(
             fields.read(body, MetadataOnly).metadata.annotations
         )
-        gathering = topology_requests.native_constraint(spec.scheduling_constraints)
+        topology_request = topology_requests.native_constraint(spec.scheduling_constraints)
     except InvalidField as error:
         return replace(seen, problem=_invalid(error))
     unsupported = next(_not_yet(body.get("spec") or {}, spec), None)
@@ -102,7 +101,7 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
         apart=spec.scheduling_policy.gang is None,
         priority=spec.priority,
         options=replace(DEFAULTS, min_runtime_seconds=min_runtime),
-        gathering=gathering,
+        topology_request=topology_request,
         disrupted_whole=_disrupts_all(spec.disruption_mode),
         problem=_unsupported(unsupported) if unsupported else None,
         was_scheduled=_is_true(seen.status, "PodGroupInitiallyScheduled"),
@@ -123,7 +122,7 @@ def by_members(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
                 seen,
                 min_member=_min_available(pod),
                 options=gang_annotations.read(pod.annotations),
-                gathering=topology_requests.network_topology_spec(pod.annotations),
+                topology_request=topology_requests.network_topology_spec(pod.annotations),
             )
         except InvalidField as error:
             problem = problem or replace(seen, problem=_invalid(error))
@@ -139,17 +138,19 @@ def by_itself(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
     """
     for pod in members:
         if pod.living and annotations.NETWORK_TOPOLOGY_SPEC in pod.annotations:
-            return gathered(GangSpec(key, pod.uid, created_at=pod.created_at), pod.annotations)
+            return with_topology_request(
+                GangSpec(key, pod.uid, created_at=pod.created_at), pod.annotations
+            )
     return None
 
 
-def gathered(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:
+def with_topology_request(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:
     """Add what annotations ask of the network, or what is wrong with them."""
     try:
-        gathering = topology_requests.network_topology_spec(present)
+        topology_request = topology_requests.network_topology_spec(present)
     except InvalidField as error:
         return replace(gang_spec, problem=_invalid(error))
-    return replace(gang_spec, gathering=gathering)
+    return replace(gang_spec, topology_request=topology_request)
 
 
 def key_of(body: Mapping[str, Any], source: str) -> GangKey:

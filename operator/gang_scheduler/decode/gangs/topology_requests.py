@@ -10,7 +10,7 @@ from gang_scheduler.decode import json_fields
 from gang_scheduler.decode.fields import field, label_layer
 from gang_scheduler.decode.json_fields import JsonField
 from gang_scheduler.model.gangs import Problem, Reason
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef, Slices
+from gang_scheduler.model.network.topology_request import LayerRef, Slices, TopologyRequest
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.wire.pod_groups import SchedulingConstraints
 
@@ -29,7 +29,7 @@ class _Rule(NamedTuple):
     multiple: int
 
 
-def network_topology_spec(present: Mapping[str, str]) -> Gathering | None:
+def network_topology_spec(present: Mapping[str, str]) -> TopologyRequest | None:
     """Return what the annotation asks for; None where it is absent or asks for nothing.
 
     Raises InvalidField that names the field and the value.
@@ -38,7 +38,7 @@ def network_topology_spec(present: Mapping[str, str]) -> Gathering | None:
     return None if text is None else _spec(text)
 
 
-def native_constraint(constraints: SchedulingConstraints) -> Gathering | None:
+def native_constraint(constraints: SchedulingConstraints) -> TopologyRequest | None:
     """Return what the constraint of a native PodGroup asks for: all of its layers must hold.
 
     Raises InvalidField for a key that no node label can have.
@@ -46,7 +46,7 @@ def native_constraint(constraints: SchedulingConstraints) -> Gathering | None:
     keys = [each.key for each in constraints.topology]
     paths = [f"{NATIVE_FIELD}.topology[{i}].key" for i in range(len(keys))]
     must = dict.fromkeys(map(label_layer, paths, keys))
-    return Gathering(must=tuple(must), where=paths[0]) if must else None
+    return TopologyRequest(must=tuple(must), where=paths[0]) if must else None
 
 
 def unknown_constraints(constraints: Mapping[str, Any]) -> Iterator[str]:
@@ -56,24 +56,24 @@ def unknown_constraints(constraints: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"{NATIVE_FIELD}.topology[{i}].{name}" for name in _others(each, "key"))
 
 
-def misplaced(members: Iterable[Pod], gathering: Gathering | None) -> Problem | None:
+def misplaced(members: Iterable[Pod], topology_request: TopologyRequest | None) -> Problem | None:
     """Return which member has another spec than its PodGroup, which is where it belongs."""
     for pod in members:
-        if annotations.NETWORK_TOPOLOGY_SPEC in pod.annotations and _differs(pod, gathering):
+        if annotations.NETWORK_TOPOLOGY_SPEC in pod.annotations and _differs(pod, topology_request):
             message = f"pod {pod.key}: {SPEC_FIELD} must be absent, or the same as on the PodGroup"
             return Problem(Reason.INVALID_SPEC, message)
     return None
 
 
-def _differs(pod: Pod, gathering: Gathering | None) -> bool:
+def _differs(pod: Pod, topology_request: TopologyRequest | None) -> bool:
     try:
-        return network_topology_spec(pod.annotations) != gathering
+        return network_topology_spec(pod.annotations) != topology_request
     except InvalidField:
         return True
 
 
 @functools.lru_cache(maxsize=1024)
-def _spec(text: str) -> Gathering | None:
+def _spec(text: str) -> TopologyRequest | None:
     listed = json_fields.read(SPEC_FIELD, text).fields("gatherStrategy")["gatherStrategy"]
     entries = listed.items(MOST_LAYERS) if listed.value is not None else ()
     seen: set[str] = set()
@@ -81,7 +81,7 @@ def _spec(text: str) -> Gathering | None:
     rules = sorted(_rule(each, seen) for each in entries)
     if not rules:
         return None
-    return Gathering(
+    return TopologyRequest(
         must=tuple(LayerRef(each.layer) for each in rules if each.strategy == MUST),
         prefer=tuple(LayerRef(each.layer) for each in rules if each.strategy == PREFER),
         slices=tuple(

@@ -11,7 +11,7 @@ from gang_scheduler.api.kinds import JOB_SETS, JOBS
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
-from gang_scheduler.decode.gangs.gang_specs import GangSpec, gathered
+from gang_scheduler.decode.gangs.gang_specs import GangSpec, with_topology_request
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.refs import JobPods
 from gang_scheduler.wire.jobs import Job, JobSet, JobSetSpec, JobSpec, ReplicatedJob
@@ -35,7 +35,7 @@ def job(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
         min_member=max(1, min(source.spec.parallelism, left)),
         finished=left <= 0,
     )
-    return (gathered(spec, source.spec.template.metadata.annotations),)
+    return (with_topology_request(spec, source.spec.template.metadata.annotations),)
 
 
 def job_set(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
@@ -78,7 +78,7 @@ def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> Ga
         completions=each.replicas * _completions(job),
         options=options,
     )
-    return gathered(spec, job.template.metadata.annotations)
+    return with_topology_request(spec, job.template.metadata.annotations)
 
 
 def _key(source: JobSet, each: ReplicatedJob) -> GangKey:

@@ -11,7 +11,7 @@ from gang_scheduler.decode import fields, json_fields
 from gang_scheduler.decode.fields import field, label_layer
 from gang_scheduler.decode.json_fields import JsonField
 from gang_scheduler.model.gangs import Problem, Reason
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef, PodSet, Slices
+from gang_scheduler.model.network.topology_request import LayerRef, PodSet, Slices, TopologyRequest
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.wire.metadata import Metadata
 
@@ -67,19 +67,19 @@ def _owner(metadata: Metadata) -> str:
 def _podset(own: Text, owner: str) -> PodSet | None:
     present = dict(own)
     try:
-        podset = PodSet(_gathering(present), _group(present), owner)
+        podset = PodSet(_topology_request(present), _group(present), owner)
     except InvalidField as error:
         return PodSet(owner=owner, problem=str(error))
     return podset if annotations.ask_for_topology(present) else None
 
 
-def _gathering(present: Mapping[str, str]) -> Gathering:
+def _topology_request(present: Mapping[str, str]) -> TopologyRequest:
     chosen = [key for key in _GATHERING if key in present]
     for key in chosen[1:]:
         raise _beside(present, key, chosen[0])
     _check_unconstrained(present)
     prefer = _layer(present, annotations.PODSET_PREFERRED)
-    return Gathering(
+    return TopologyRequest(
         must=_layer(present, annotations.PODSET_REQUIRED),
         prefer=prefer,
         upward=bool(prefer),

@@ -28,7 +28,7 @@ class Slices:
 
 
 @dataclass(frozen=True, slots=True)
-class Gathering:
+class TopologyRequest:
     """One topology request. Nothing in it at all means anywhere.
 
     Everything must be in one domain of each layer of `must`, and should be in one of those of
@@ -48,9 +48,9 @@ class Gathering:
         return bool(self.must or self.prefer or self.slices)
 
     @property
-    def shared(self) -> "Gathering":
+    def shared(self) -> "TopologyRequest":
         """The part of it that members of a podset group have in common."""
-        return Gathering(self.must, self.prefer, self.upward, (), self.where)
+        return TopologyRequest(self.must, self.prefer, self.upward, (), self.where)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class PodSet:
     says what is wrong with the annotations; then nothing else counts.
     """
 
-    gathering: Gathering = Gathering()
+    topology_request: TopologyRequest = TopologyRequest()
     group: str = ""
     owner: str = ""
     problem: str = ""

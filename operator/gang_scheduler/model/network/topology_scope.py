@@ -15,7 +15,7 @@ from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network import topology
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology import Topology
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef, Slices
+from gang_scheduler.model.network.topology_request import LayerRef, Slices, TopologyRequest
 from gang_scheduler.model.nodes import NodeTable
 
 CLOSE_ENOUGH = 0.6
@@ -39,11 +39,11 @@ class Ground:
 
 
 def resolve(
-    gathering: Gathering, tree_specs: Sequence[TreeSpec], nodes: NodeTable
+    topology_request: TopologyRequest, tree_specs: Sequence[TreeSpec], nodes: NodeTable
 ) -> Ground | Problem:
     """Return where the request can be met, or why that cannot be known. Computed once a table."""
-    key = ("ground", gathering, tuple(tree_specs))
-    return nodes.derive(key, functools.partial(_resolve, gathering, tree_specs, nodes))
+    key = ("ground", topology_request, tuple(tree_specs))
+    return nodes.derive(key, functools.partial(_resolve, topology_request, tree_specs, nodes))
 
 
 def sizes_of(slices: Iterable[Slices], ground: Ground) -> Sizes | Problem:
@@ -77,21 +77,23 @@ def inner_sizes(sizes: Sizes) -> Sizes:
 
 
 def _resolve(
-    gathering: Gathering, tree_specs: Sequence[TreeSpec], nodes: NodeTable
+    topology_request: TopologyRequest, tree_specs: Sequence[TreeSpec], nodes: NodeTable
 ) -> Ground | Problem:
-    needed = [*gathering.must, *(each.layer for each in gathering.slices)]
-    wanted = [ref for ref in gathering.prefer if ref.by_label or _known(ref, tree_specs, nodes)]
+    needed = [*topology_request.must, *(each.layer for each in topology_request.slices)]
+    wanted = [
+        ref for ref in topology_request.prefer if ref.by_label or _known(ref, tree_specs, nodes)
+    ]
     found = _tree([*needed, *wanted], tree_specs, nodes)
     if isinstance(found, Problem):
         return found
-    depths = {ref: found.depth_of(ref) or 0 for ref in (*gathering.must, *wanted)}
+    depths = {ref: found.depth_of(ref) or 0 for ref in (*topology_request.must, *wanted)}
     prefer = {depths[ref] for ref in wanted}
-    if gathering.upward:
+    if topology_request.upward:
         prefer = set(range(1, max(prefer, default=0) + 1))
-    strange = [ref for ref in gathering.prefer if ref not in wanted]
+    strange = [ref for ref in topology_request.prefer if ref not in wanted]
     return Ground(
         tree=found,
-        must=max((depths[ref] for ref in gathering.must), default=0),
+        must=max((depths[ref] for ref in topology_request.must), default=0),
         prefer=tuple(sorted(prefer)),
         unknown=_unknown(strange, tree_specs) if strange else None,
     )

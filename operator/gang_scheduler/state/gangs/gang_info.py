@@ -8,7 +8,7 @@ from gang_scheduler.decode.gangs import gang_specs, membership, topology_request
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.pods import podsets, rank
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
-from gang_scheduler.model.network.topology_request import Gathering
+from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod, PodPhase, rank_key
 from gang_scheduler.state.gangs import plan_annotations
@@ -47,15 +47,15 @@ class Transition(NamedTuple):
 class GangInfo:
     """One gang: its members, what describes it, and how its last tries went.
 
-    `members` are all its pods by uid, ended ones included; those with a node have it, also when
-    the binding is only assumed. `said` are the objects that describe it, by uid. `past` are
-    members that had ended before the present attempt began. `whole_once` lasts while any member
-    that has a node lives; what is `written` of that is asked until this process has seen it itself,
-    or bound members. Times are seconds since the epoch; `quorum_since` is when a quorum of
-    living members was first seen. `warnings` are what the last try found that holds nothing up,
-    None before the first try; it was `late` when the schedule timeout had ended by the last one.
-    `spared` are members that Jobs will not run any more, because so many have succeeded. `asked` is
-    the `gathering` that its group knows of. `preempting` lasts until the gang is bound or the
+    `members` are all its pods by uid, ended ones included; those with a node have it, also when the
+    binding is only assumed. `said` are the objects that describe it, by uid. `past` are members
+    that had ended before the present attempt began. `whole_once` lasts while any member that has a
+    node lives; what is `written` of that is asked until this process has seen it itself, or bound
+    members. Times are seconds since the epoch; `quorum_since` is when a quorum of living members
+    was first seen. `warnings` are what the last try found that holds nothing up, None before the
+    first try; it was `late` when the schedule timeout had ended by the last one. `spared` are
+    members that Jobs will not run any more, because so many have succeeded. `asked` is the
+    `topology_request` that its group knows of. `preempting` lasts until the gang is bound or the
     preemption is given up, and `rounds` are when its last ones began. While members have room and
     wait for claims, `held` counts those that do so apart from each other, and `refusal` says for
     which claims; it is `unstarted` while a quorum is among them. `preempted_by` says who took
@@ -79,7 +79,7 @@ class GangInfo:
     retry_at: int | None = None
     woken_at: int | None = None
     spared: int = 0
-    asked: Gathering | None = None
+    asked: TopologyRequest | None = None
     preempting: Preempting | None = None
     held: int = 0
     unstarted: bool = False
@@ -127,16 +127,16 @@ class GangInfo:
         return (self.spec or NO_SPEC).min_member
 
     @property
-    def asks(self) -> Gathering | None:
+    def asks(self) -> TopologyRequest | None:
         """What the gang, or else the first member that asks, wants of the network."""
         podsets = (pod.podset for pod in self.members.values() if pod.podset)
-        own = (each.gathering for each in podsets if each.gathering.asks)
-        return self.gathering or next(own, None)
+        own = (each.topology_request for each in podsets if each.topology_request.asks)
+        return self.topology_request or next(own, None)
 
     @property
-    def gathering(self) -> Gathering | None:
+    def topology_request(self) -> TopologyRequest | None:
         """What the gang as a whole asks of the network."""
-        return (self.spec or NO_SPEC).gathering
+        return (self.spec or NO_SPEC).topology_request
 
     @property
     def min_runtime_seconds(self) -> int:
@@ -357,7 +357,7 @@ class GangInfo:
         """Return what is wrong with a member's own annotations."""
         problem = rank.problem(pending) or podsets.problem(pending)
         if problem is None and membership.BY_NAME[self.key.source].object_kind == "PodGroup":
-            problem = topology_requests.misplaced(pending, self.gathering)
+            problem = topology_requests.misplaced(pending, self.topology_request)
         return problem
 
     def _problem(self) -> Problem | None:

@@ -322,7 +322,10 @@ class GangQueue:
         if before is None:
             info.whole_once |= gang_spec.was_scheduled
             info.quorum_since = info.quorum_since or gang_spec.quorum_since
-        elif (before.options, before.gathering) != (gang_spec.options, gang_spec.gathering):
+        elif (before.options, before.topology_request) != (
+            gang_spec.options,
+            gang_spec.topology_request,
+        ):
             # A gang that is bound is not tried again, and what it was warned of may be gone.
             info.warnings = ()
         if before != gang_spec:

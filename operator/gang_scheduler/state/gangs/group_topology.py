@@ -6,23 +6,25 @@ from dataclasses import replace
 from gang_scheduler.api.annotations import PODSET_GROUP
 from gang_scheduler.decode.fields import field
 from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
-from gang_scheduler.model.network.topology_request import Gathering, PodSet
+from gang_scheduler.model.network.topology_request import PodSet, TopologyRequest
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 
-def common(whole: Iterable[GangInfo], starting: Collection[GangKey]) -> Gathering | Problem | None:
+def common(
+    whole: Iterable[GangInfo], starting: Collection[GangKey]
+) -> TopologyRequest | Problem | None:
     """Return the one request of a whole group, `starting` gangs and others; who has none inherits.
 
     What gangs ask that have started holds for the others. But what one of these asks itself, that
     has lost members and starts again alone, needs nobody's consent any more.
     """
-    asking = [(each, found) for each in whole if (found := each.gathering) is not None]
+    asking = [(each, found) for each in whole if (found := each.topology_request) is not None]
     alone = [each for each in asking if each[0].whole_once and each[0].key in starting]
-    asked = {record.key: gathering for record, gathering in alone or asking}
+    asked = {record.key: topology_request for record, topology_request in alone or asking}
     first = next(iter(asked), None)
-    for key, gathering in asked.items():
-        if first is not None and gathering != asked[first]:
+    for key, topology_request in asked.items():
+        if first is not None and topology_request != asked[first]:
             return _contradiction(first, key, asked)
     return None if first is None else asked[first]
 
@@ -39,17 +41,19 @@ def started(whole: Iterable[GangInfo], starting: Collection[GangKey]) -> tuple[P
     return tuple(pod for each in others for pod in each.bound())
 
 
-def checked(gang: Gang, gathering: Gathering | None) -> Gang:
+def checked(gang: Gang, topology_request: TopologyRequest | None) -> Gang:
     """Return the gang, with a problem where a member asks for one thing and its group for another.
 
     The problem that a gang has already stays.
     """
     asking = (pod for pod in gang.pending if pod.podset and _asks(pod.podset))
-    pod = next(asking, None) if gathering is not None and gang.problem is None else None
-    if pod is None or pod.podset is None or gathering is None:
+    pod = next(asking, None) if topology_request is not None and gang.problem is None else None
+    if pod is None or pod.podset is None or topology_request is None:
         return gang
-    own = pod.podset.gathering.where
-    message = f"pod {pod.key}: {own} must be absent beside {gathering.where} of its gang or group"
+    own = pod.podset.topology_request.where
+    message = (
+        f"pod {pod.key}: {own} must be absent beside {topology_request.where} of its gang or group"
+    )
     return replace(gang, problem=Problem(Reason.INVALID_SPEC, message))
 
 
@@ -60,7 +64,10 @@ def podset_problem(gangs: Iterable[Gang]) -> Problem | None:
         if pod.podset is None or not pod.podset.group:
             continue
         other, podset = first.setdefault(pod.podset.group, (pod, pod.podset))
-        if pod.podset is not podset and pod.podset.gathering.shared != podset.gathering.shared:
+        if (
+            pod.podset is not podset
+            and pod.podset.topology_request.shared != podset.topology_request.shared
+        ):
             message = (
                 f"pods {other.key} and {pod.key} must ask for the same topology: both have "
                 f'{field(PODSET_GROUP)} "{podset.group}"'
@@ -70,10 +77,12 @@ def podset_problem(gangs: Iterable[Gang]) -> Problem | None:
 
 
 def _asks(podset: PodSet) -> bool:
-    return podset.gathering.asks or bool(podset.group)
+    return podset.topology_request.asks or bool(podset.group)
 
 
-def _contradiction(gang: GangKey, other: GangKey, asked: Mapping[GangKey, Gathering]) -> Problem:
+def _contradiction(
+    gang: GangKey, other: GangKey, asked: Mapping[GangKey, TopologyRequest]
+) -> Problem:
     message = (
         f"{asked[gang].where} of {gang} and {asked[other].where} of {other} must be the same: "
         "they are of one gang group"

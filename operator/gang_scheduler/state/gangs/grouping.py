@@ -8,7 +8,7 @@ from typing import NamedTuple
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.internal_errors import confined, in_short
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, GangName, Problem, Reason
-from gang_scheduler.model.network.topology_request import Gathering
+from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.state.gangs import group_topology, plan_annotations
 from gang_scheduler.state.gangs.backoff import Retries
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -78,9 +78,9 @@ class Grouping:
         concerned = self._say(key, names)
         for mate in self._all_called(names):
             self._infos[mate].standing = None
-        if info.asked != info.gathering:
+        if info.asked != info.topology_request:
             # What one asks for holds for its whole group, also when it has started itself.
-            info.asked = info.gathering
+            info.asked = info.topology_request
             concerned.update(self.mates(key))
         return concerned
 
@@ -214,17 +214,17 @@ class Grouping:
         """Return the group as the scheduler sees it, with what its gangs ask of the network."""
         whole = [self._infos[key] for key in formed.whole]
         found = group_topology.common(whole, formed.starting)
-        gathering = None if isinstance(found, Problem) else found
-        gangs = tuple(self._gang(key, gathering, now) for key in formed.starting)
+        topology_request = None if isinstance(found, Problem) else found
+        gangs = tuple(self._gang(key, topology_request, now) for key in formed.starting)
         gangs = self._with_rests(formed, gangs)
         wrong = found if isinstance(found, Problem) else group_topology.podset_problem(gangs)
-        has_mates = gathering is not None or group_topology.shared(gangs)
+        has_mates = topology_request is not None or group_topology.shared(gangs)
         # What is wrong comes before what is only not there yet.
         is_missing = formed.problem and formed.problem.reason is not Reason.INVALID_SPEC
         group = GangGroup(
             gangs=gangs,
             problem=(wrong or formed.problem) if is_missing else (formed.problem or wrong),
-            gathering=gathering,
+            topology_request=topology_request,
             started=group_topology.started(whole, formed.starting) if has_mates else (),
             declared=frozenset(formed.whole if len(formed.whole) > 1 else ()),
         )
@@ -251,13 +251,13 @@ class Grouping:
         may_change = self._eligibility.may_change(gang, self._infos[gang.key])
         return bool(gang.pending) and is_complete and not may_change
 
-    def _gang(self, key: GangKey, gathering: Gathering | None, now: int) -> Gang:
+    def _gang(self, key: GangKey, topology_request: TopologyRequest | None, now: int) -> Gang:
         info = self._infos[key]
-        gang = info.as_gang(self._schedulers, gathers=gathering is not None)
+        gang = info.as_gang(self._schedulers, gathers=topology_request is not None)
         block = self._eligibility.why_not(gang, info, now) if gang.pending else None
         if block is not None:
             gang = replace(gang, preemption_block=block)
-        return group_topology.checked(self._checked(gang, now), gathering)
+        return group_topology.checked(self._checked(gang, now), topology_request)
 
     def _checked(self, gang: Gang, now: int) -> Gang:
         """Tell a gang that can never be complete, because its Jobs make fewer pods at once."""

@@ -9,7 +9,7 @@ from gang_scheduler.decode.gangs import gang_specs
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.gangs import Problem, Reason
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef
+from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from support.api_objects import pod_group_body
 from support.builders import gang_key
 
@@ -102,14 +102,17 @@ def test_what_is_asked_of_the_network_is_read() -> None:
 
     found = gang_specs.pod_group(pod_group_body(metadata={"annotations": {SPEC: rules}}))
 
-    assert (Gathering(must=(LayerRef("SpineLayer"),)), None) == (found.gathering, found.problem)
+    assert (TopologyRequest(must=(LayerRef("SpineLayer"),)), None) == (
+        found.topology_request,
+        found.problem,
+    )
 
 
 def test_what_is_wrong_with_it_becomes_the_problem() -> None:
     found = gang_specs.pod_group(pod_group_body(metadata={"annotations": {SPEC: "x"}}))
 
     words = f'metadata.annotations[{SPEC}] must be JSON, not "x"'
-    assert (Problem(Reason.INVALID_SPEC, words), None) == (found.problem, found.gathering)
+    assert (Problem(Reason.INVALID_SPEC, words), None) == (found.problem, found.topology_request)
 
 
 def test_other_annotations_are_no_problem() -> None:

@@ -8,7 +8,7 @@ import pytest
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs import topology_requests
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef, Slices
+from gang_scheduler.model.network.topology_request import LayerRef, Slices, TopologyRequest
 from gang_scheduler.wire.pod_groups import NativePodGroup, SchedulingConstraints, TopologyConstraint
 
 KEY = "gang.scheduling.koordinator.sh/network-topology-spec"
@@ -24,12 +24,12 @@ def multiple(count: Any, layer: str = "SpineLayer", strategy: str = "MustGather"
     return rule(layer, strategy, podCountMultiple=count)
 
 
-def read(spec: Any) -> Gathering | None:
+def read(spec: Any) -> TopologyRequest | None:
     text = spec if isinstance(spec, str) else json.dumps(spec)
     return topology_requests.network_topology_spec({KEY: text})
 
 
-def asked(*rules: Any) -> Gathering:
+def asked(*rules: Any) -> TopologyRequest:
     found = read({"gatherStrategy": list(rules)})
     assert found is not None
     return found
@@ -81,7 +81,7 @@ def test_a_multiple_of_less_than_one_or_null_means_none(count: Any) -> None:
 def test_rules_are_read() -> None:
     found = asked(rule(), rule("BlockLayer", "PreferGather"), multiple(4, "Rack", "PreferGather"))
 
-    expected = Gathering(
+    expected = TopologyRequest(
         must=layers("SpineLayer"),
         prefer=layers("BlockLayer", "Rack"),
         slices=(Slices(LayerRef("Rack"), 4, whole=True),),
@@ -192,7 +192,7 @@ def test_messages_are_of_bounded_length() -> None:
 # Native PodGroups.
 
 
-def native(*keys: str) -> Gathering | None:
+def native(*keys: str) -> TopologyRequest | None:
     constraints = [TopologyConstraint(key) for key in keys]
     return topology_requests.native_constraint(SchedulingConstraints(constraints))
 
@@ -201,7 +201,7 @@ def test_all_keys_of_a_native_constraint_must_hold() -> None:
     found = native("example.com/rack", "example.com/row", "example.com/rack")
 
     keys = ("example.com/rack", "example.com/row")
-    assert Gathering(must=tuple(LayerRef(key, by_label=True) for key in keys)) == found
+    assert TopologyRequest(must=tuple(LayerRef(key, by_label=True) for key in keys)) == found
     assert f"{NATIVE}.topology[0].key" == found.where
 
 

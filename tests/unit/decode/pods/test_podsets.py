@@ -8,7 +8,7 @@ import pytest
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.pods import podsets
 from gang_scheduler.model.gangs import Problem, Reason
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef, PodSet, Slices
+from gang_scheduler.model.network.topology_request import LayerRef, PodSet, Slices, TopologyRequest
 from support.api_objects import pod_body
 from support.builders import pod
 
@@ -27,17 +27,17 @@ def read(given: dict[str, str], **metadata: Any) -> PodSet | None:
     return pod_decode.pod(pod_body(metadata={"annotations": present, **metadata})).podset
 
 
-def asked(given: dict[str, str]) -> Gathering:
+def asked(given: dict[str, str]) -> TopologyRequest:
     found = read(given)
     assert found is not None
     assert not found.problem
-    return found.gathering
+    return found.topology_request
 
 
 def problem_of(given: dict[str, str]) -> str:
     found = read(given)
     assert found is not None
-    assert Gathering() == found.gathering
+    assert TopologyRequest() == found.topology_request
     return found.problem
 
 
@@ -56,44 +56,46 @@ def entry(topology: Any, size: Any, **others: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("given", "expected", "where"),
     [
-        ({"required-topology": RACK}, Gathering(must=(layer(RACK),)), "required-topology"),
+        ({"required-topology": RACK}, TopologyRequest(must=(layer(RACK),)), "required-topology"),
         (
             {"preferred-topology": HOST},
-            Gathering(prefer=(layer(HOST),), upward=True),
+            TopologyRequest(prefer=(layer(HOST),), upward=True),
             "preferred-topology",
         ),
-        ({"unconstrained-topology": "true"}, Gathering(), "unconstrained-topology"),
-        ({"group-name": "g"}, Gathering(), "group-name"),
+        ({"unconstrained-topology": "true"}, TopologyRequest(), "unconstrained-topology"),
+        ({"group-name": "g"}, TopologyRequest(), "group-name"),
         (
             {"slice-required-topology": RACK, "slice-size": "4"},
-            Gathering(slices=(Slices(layer(RACK), 4),)),
+            TopologyRequest(slices=(Slices(layer(RACK), 4),)),
             "slice-required-topology",
         ),
         (
             {"required-topology": BLOCK, "slice-required-topology": RACK, "slice-size": "004"},
-            Gathering(must=(layer(BLOCK),), slices=(Slices(layer(RACK), 4),)),
+            TopologyRequest(must=(layer(BLOCK),), slices=(Slices(layer(RACK), 4),)),
             "required-topology",
         ),
         (
             listed(entry(BLOCK, 32), entry(RACK, 16), entry(HOST, 16)),
-            Gathering(
+            TopologyRequest(
                 slices=(Slices(layer(BLOCK), 32), Slices(layer(RACK), 16), Slices(layer(HOST), 16))
             ),
             SLICES,
         ),
         (
             {"preferred-topology": BLOCK, "group-name": "g", **listed(entry(RACK, 1))},
-            Gathering(prefer=(layer(BLOCK),), upward=True, slices=(Slices(layer(RACK), 1),)),
+            TopologyRequest(prefer=(layer(BLOCK),), upward=True, slices=(Slices(layer(RACK), 1),)),
             "preferred-topology",
         ),
         (
             {"unconstrained-topology": "1", "slice-required-topology": RACK, "slice-size": "2"},
-            Gathering(slices=(Slices(layer(RACK), 2),)),
+            TopologyRequest(slices=(Slices(layer(RACK), 2),)),
             "slice-required-topology",
         ),
     ],
 )
-def test_what_is_asked_is_read(given: dict[str, str], expected: Gathering, where: str) -> None:
+def test_what_is_asked_is_read(
+    given: dict[str, str], expected: TopologyRequest, where: str
+) -> None:
     found = asked(given)
 
     assert (expected, field(where)) == (found, found.where)

@@ -4,7 +4,12 @@ import pytest
 
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology_request import HOSTNAME, Gathering, LayerRef, Slices
+from gang_scheduler.model.network.topology_request import (
+    HOSTNAME,
+    LayerRef,
+    Slices,
+    TopologyRequest,
+)
 from gang_scheduler.model.network.topology_scope import Ground, resolve, sizes_of
 from gang_scheduler.model.nodes import NodeTable
 from support import topology_builders
@@ -23,65 +28,65 @@ def labelled(*keys: str) -> tuple[LayerRef, ...]:
     return tuple(LayerRef(key, by_label=True) for key in keys)
 
 
-def ground(gathering: Gathering, *tree_specs: TreeSpec) -> Ground:
-    found = resolve(gathering, tree_specs or (TREE_SPEC,), NODES)
+def ground(topology_request: TopologyRequest, *tree_specs: TreeSpec) -> Ground:
+    found = resolve(topology_request, tree_specs or (TREE_SPEC,), NODES)
     assert isinstance(found, Ground), found
     return found
 
 
-def problem(gathering: Gathering, *tree_specs: TreeSpec) -> Problem:
-    found = resolve(gathering, tree_specs, NODES)
+def problem(topology_request: TopologyRequest, *tree_specs: TreeSpec) -> Problem:
+    found = resolve(topology_request, tree_specs, NODES)
     assert isinstance(found, Problem), found
     return found
 
 
 def test_the_lowest_layer_to_gather_in_counts() -> None:
-    assert 2 == ground(Gathering(must=named(BLOCK, SPINE))).must
+    assert 2 == ground(TopologyRequest(must=named(BLOCK, SPINE))).must
 
 
 def test_a_label_key_names_the_layer_that_has_it() -> None:
-    assert 1 == ground(Gathering(must=labelled(topology_builders.SPINE_KEY))).must
+    assert 1 == ground(TopologyRequest(must=labelled(topology_builders.SPINE_KEY))).must
 
 
 def test_the_host_name_is_the_layer_of_the_nodes_in_every_tree() -> None:
-    assert 3 == ground(Gathering(must=labelled(HOSTNAME))).must
-    assert 2 == ground(Gathering(must=labelled(HOSTNAME)), RACKS).must
+    assert 3 == ground(TopologyRequest(must=labelled(HOSTNAME))).must
+    assert 2 == ground(TopologyRequest(must=labelled(HOSTNAME)), RACKS).must
 
 
 def test_preferring_upward_prefers_every_layer_above() -> None:
-    asked = Gathering(prefer=labelled(topology_builders.BLOCK_KEY), upward=True)
+    asked = TopologyRequest(prefer=labelled(topology_builders.BLOCK_KEY), upward=True)
 
     assert (1, 2) == ground(asked).prefer
 
 
 def test_a_later_tree_is_taken_where_the_first_has_not_all_layers() -> None:
-    asked = Gathering(must=labelled("rack"))
+    asked = TopologyRequest(must=labelled("rack"))
 
     assert RACKS == ground(asked, TREE_SPEC, RACKS).tree.tree_spec
 
 
 def test_a_label_that_no_tree_has_makes_a_tree() -> None:
-    found = ground(Gathering(must=labelled("zone")), TREE_SPEC)
+    found = ground(TopologyRequest(must=labelled("zone")), TREE_SPEC)
 
     assert ("zone", NODE_LAYER) == tuple(layer.name for layer in found.tree.layers)
     assert ("z",) == found.tree.levels[1].names
 
 
 def test_without_any_tree_there_are_nodes() -> None:
-    found = resolve(Gathering(must=labelled(HOSTNAME)), (), NODES)
+    found = resolve(TopologyRequest(must=labelled(HOSTNAME)), (), NODES)
 
     assert isinstance(found, Ground)
     assert 1 == found.must
 
 
 def test_one_request_cannot_ask_for_two_trees() -> None:
-    both = Gathering(must=labelled("rack", topology_builders.SPINE_KEY))
+    both = TopologyRequest(must=labelled("rack", topology_builders.SPINE_KEY))
 
     assert Reason.INVALID_SPEC is problem(both, TREE_SPEC, RACKS).reason
 
 
 def test_a_misspelt_layer_is_met_with_a_guess() -> None:
-    found = problem(Gathering(must=named("spineLayer")), TREE_SPEC)
+    found = problem(TopologyRequest(must=named("spineLayer")), TREE_SPEC)
 
     assert Reason.UNKNOWN_LAYER is found.reason
     assert (
@@ -91,17 +96,17 @@ def test_a_misspelt_layer_is_met_with_a_guess() -> None:
 
 
 def test_a_layer_like_nothing_known_is_met_without_one() -> None:
-    assert "did you mean" not in problem(Gathering(must=named("Zebra")), TREE_SPEC).message
+    assert "did you mean" not in problem(TopologyRequest(must=named("Zebra")), TREE_SPEC).message
 
 
 def test_without_a_tree_every_layer_is_unknown() -> None:
-    found = problem(Gathering(must=named(SPINE)))
+    found = problem(TopologyRequest(must=named(SPINE)))
 
     assert 'layer "SpineLayer" is unknown: there is no topology' == found.message
 
 
 def test_an_unknown_layer_that_is_only_preferred_is_told_and_left_out() -> None:
-    found = ground(Gathering(prefer=named(SPINE, "Zebra")))
+    found = ground(TopologyRequest(prefer=named(SPINE, "Zebra")))
 
     assert (1,) == found.prefer
     assert found.unknown is not None
@@ -121,11 +126,11 @@ def test_an_unknown_layer_that_is_only_preferred_is_told_and_left_out() -> None:
 def test_sizes_by_depth(slices: list[tuple[str, int]], sizes: tuple[int, ...]) -> None:
     asked = [Slices(LayerRef(layer), size, whole=True) for layer, size in slices]
 
-    assert sizes == sizes_of(asked, ground(Gathering()))
+    assert sizes == sizes_of(asked, ground(TopologyRequest()))
 
 
 def test_runs_of_ranks_cannot_be_in_a_layer_above_the_one_to_gather_in() -> None:
-    where = ground(Gathering(must=named(BLOCK)))
+    where = ground(TopologyRequest(must=named(BLOCK)))
 
     found = sizes_of([Slices(LayerRef(SPINE), 2)], where)
 
@@ -134,7 +139,9 @@ def test_runs_of_ranks_cannot_be_in_a_layer_above_the_one_to_gather_in() -> None
 
 
 def test_runs_of_ranks_go_from_coarse_to_fine() -> None:
-    found = sizes_of([Slices(LayerRef(BLOCK), 4), Slices(LayerRef(SPINE), 2)], ground(Gathering()))
+    found = sizes_of(
+        [Slices(LayerRef(BLOCK), 4), Slices(LayerRef(SPINE), 2)], ground(TopologyRequest())
+    )
 
     assert isinstance(found, Problem)
     assert "must be below the layer of the slices before it" in found.message

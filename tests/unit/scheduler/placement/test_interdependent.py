@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef, PodSet, Slices
+from gang_scheduler.model.network.topology_request import LayerRef, PodSet, Slices, TopologyRequest
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pod_affinity import PodAffinity
@@ -127,9 +127,9 @@ def test_members_that_gather_see_each_other_too() -> None:
         for i in range(number)
     ]
     one = gang("g", members=members(3, apart_from("a", "host"), cpu=1))
-    must = Gathering(must=(LayerRef("zone", by_label=True),))
+    must = TopologyRequest(must=(LayerRef("zone", by_label=True),))
     shot = world(racks, [one])
-    shot = replace(shot, groups=(group(shot.groups[0].gangs[0], gathering=must),))
+    shot = replace(shot, groups=(group(shot.groups[0].gangs[0], topology_request=must),))
 
     assert {"c": 3} == zones(schedule(shot, BINPACK))
 
@@ -142,9 +142,9 @@ def test_spread_members_that_gather_are_even_inside_their_domain() -> None:
         for i in range(2)
     ]
     one = gang("g", members=members(4, spread_over("rack", honours_affinity=False, max_skew=2)))
-    must = Gathering(must=(LayerRef("zone", by_label=True),))
+    must = TopologyRequest(must=(LayerRef("zone", by_label=True),))
     shot = world(racks, [one])
-    shot = replace(shot, groups=(group(shot.groups[0].gangs[0], gathering=must),))
+    shot = replace(shot, groups=(group(shot.groups[0].gangs[0], topology_request=must),))
 
     assert [4] == list(zones(schedule(shot, BINPACK)).values())
 
@@ -155,12 +155,12 @@ def test_surplus_does_not_move_a_quorum_that_others_were_placed_beside() -> None
         node("b1", cpu=4, labels={"zone": "b"}),
         node("b2", cpu=4, labels={"zone": "b"}),
     ]
-    must = Gathering(must=(LayerRef("zone", by_label=True),))
+    must = TopologyRequest(must=(LayerRef("zone", by_label=True),))
     elastic = gang("x", members=members(4, None, "x"), min_member=2, created_at=1)
     beside_it = gang("y", members=members(1, beside("x"), "y"), created_at=2)
     shot = world(nodes, [elastic, beside_it])
     first, second = (each.gangs[0] for each in shot.groups)
-    shot = replace(shot, groups=(group(first, gathering=must), group(second)))
+    shot = replace(shot, groups=(group(first, topology_request=must), group(second)))
 
     found = nodes_of(schedule(shot, BINPACK))
 
@@ -176,8 +176,10 @@ def test_slices_stay_whole_where_their_members_look_at_others() -> None:
     slices = (Slices(LayerRef("rack", by_label=True), 2),)
     block = LayerRef("block", by_label=True)
     podsets = {
-        "leader": PodSet(Gathering(must=(block,)), group="all", owner="leader"),
-        "worker": PodSet(Gathering(must=(block,), slices=slices), group="all", owner="worker"),
+        "leader": PodSet(TopologyRequest(must=(block,)), group="all", owner="leader"),
+        "worker": PodSet(
+            TopologyRequest(must=(block,), slices=slices), group="all", owner="worker"
+        ),
     }
     crowd = [
         *members(1, None, "leader"),

@@ -81,7 +81,7 @@ def test_where_all_would_be_too_few_nobody_goes() -> None:
 
 def test_a_refusal_says_what_the_domains_would_offer_at_best() -> None:
     held = (low(f"x-{i}", f"node-{i}", cpu=8, priority=99 * (i == 5)) for i in range(12))
-    wide = group(gang("a", pods=4, cpu=8, priority=10), gathering=must(BLOCK))
+    wide = group(gang("a", pods=4, cpu=8, priority=10), topology_request=must(BLOCK))
 
     said = words(decide(topology_builders.nodes(TWELVE, cpu=8), bound_pods(*held), wide))["a"]
 
@@ -255,7 +255,7 @@ def test_a_preemption_that_is_too_large_leaves_its_like_alone_too() -> None:
 
 def test_a_gang_that_fits_is_placed_beside_one_that_makes_room() -> None:
     small = gang("small", cpu=1)
-    wide = group(gang("a", pods=2, cpu=8, priority=10), gathering=must(SPINE))
+    wide = group(gang("a", pods=2, cpu=8, priority=10), topology_request=must(SPINE))
     nodes = topology_builders.nodes({"spine-0/block-0": (0, 1), "spine-1/block-1": (2,)}, cpu=8)
 
     plan = decide(nodes, bound_pods(low("x", "node-0", cpu=8)), wide, small)

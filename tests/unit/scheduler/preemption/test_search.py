@@ -7,7 +7,7 @@ from unittest.mock import patch
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.network.topology_request import Gathering
+from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler import effort
@@ -37,8 +37,8 @@ def twelve(*busy: int, priority: int = 1000) -> tuple[list[Node], BoundPods]:
     return topology_builders.nodes(TWELVE, cpu=8), bound_pods(*full)
 
 
-def four(gathering: Gathering | None, *, pods: int = 4) -> GangGroup:
-    return group(gang("a", pods=pods, cpu=8, priority=1_000_000), gathering=gathering)
+def four(topology_request: TopologyRequest | None, *, pods: int = 4) -> GangGroup:
+    return group(gang("a", pods=pods, cpu=8, priority=1_000_000), topology_request=topology_request)
 
 
 def low(name: str, where: str, *, cpu: int = 4, priority: int = 1, **others: Any) -> BoundPod:

@@ -39,7 +39,7 @@ def test_gangs_of_a_group_without_a_spec_inherit_it(a: str, b: str) -> None:
 
     group = only(cluster)
 
-    assert (2, RACK, None) == (len(group.gangs), group.gathering, group.problem)
+    assert (2, RACK, None) == (len(group.gangs), group.topology_request, group.problem)
 
 
 def test_two_different_specs_in_a_group_are_invalid() -> None:
@@ -52,7 +52,7 @@ def test_two_different_specs_in_a_group_are_invalid() -> None:
         f"{SPEC_FIELD} of default/a and {SPEC_FIELD} of default/b must be the same: "
         "they are of one gang group"
     )
-    assert (problem(expected), None) == (group.problem, group.gathering)
+    assert (problem(expected), None) == (group.problem, group.topology_request)
 
 
 def test_what_is_wrong_comes_before_what_is_missing() -> None:
@@ -83,7 +83,7 @@ def test_a_contradiction_can_be_mended() -> None:
     cluster.put(group_body("b", 1, **both))
 
     group = only(cluster)
-    assert (RACK, None) == (group.gathering, group.problem)
+    assert (RACK, None) == (group.topology_request, group.problem)
 
 
 def test_a_gang_of_a_group_that_asks_in_two_ways_is_invalid() -> None:

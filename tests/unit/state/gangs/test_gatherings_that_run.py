@@ -78,7 +78,7 @@ def test_what_runs_of_a_group_is_where_the_rest_belongs(a: str, b: str) -> None:
     group = only(cluster)
 
     assert ["b"] == [gang.key.name for gang in group.gangs]
-    assert (RACK, ["a-9", "a-10"]) == (group.gathering, names(group.started))
+    assert (RACK, ["a-9", "a-10"]) == (group.topology_request, names(group.started))
 
 
 def test_what_runs_of_a_group_that_asks_for_nothing_is_not_listed() -> None:
@@ -87,7 +87,7 @@ def test_what_runs_of_a_group_that_asks_for_nothing_is_not_listed() -> None:
 
     group = only(cluster)
 
-    assert (None, ()) == (group.gathering, group.started)
+    assert (None, ()) == (group.topology_request, group.started)
 
 
 def test_what_runs_of_a_named_podset_group_is_listed() -> None:
@@ -96,7 +96,7 @@ def test_what_runs_of_a_named_podset_group_is_listed() -> None:
 
     group = only(cluster)
 
-    assert (None, ["a-9", "a-10"]) == (group.gathering, names(group.started))
+    assert (None, ["a-9", "a-10"]) == (group.topology_request, names(group.started))
 
 
 @pytest.mark.parametrize(("a", "b"), [(must("Rack"), ""), ("", must("Rack"))])
@@ -111,7 +111,7 @@ def test_a_replacement_in_a_gang_that_runs_has_the_spec_of_its_group(a: str, b: 
     group = only(cluster)
 
     assert ["a"] == [gang.key.name for gang in group.gangs]
-    assert (RACK, ["b-0"]) == (group.gathering, names(group.started))
+    assert (RACK, ["b-0"]) == (group.topology_request, names(group.started))
     assert ["a-10"] == names(group.gangs[0].mates)
 
 
@@ -126,7 +126,7 @@ def test_what_a_running_gang_asks_for_holds_against_who_comes_later() -> None:
 
     assert before is not None
     assert "default/a" in before.message
-    assert (RACK, None) == (replacement.gathering, replacement.problem)
+    assert (RACK, None) == (replacement.topology_request, replacement.problem)
 
 
 def test_a_group_hears_of_what_a_running_gang_asks_for_from_now_on() -> None:
@@ -137,4 +137,4 @@ def test_a_group_hears_of_what_a_running_gang_asks_for_from_now_on() -> None:
     cluster.put(group_body("a", 2, groups=naming("b"), network_topology_spec=must("Block")))
 
     group = due(cluster)["b"]
-    assert (BLOCK, None) == (group.gathering, group.problem)
+    assert (BLOCK, None) == (group.topology_request, group.problem)

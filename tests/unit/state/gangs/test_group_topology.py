@@ -2,7 +2,7 @@
 
 import pytest
 
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef
+from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from support.in_memory_cluster import (
     Body,
     InMemoryCluster,
@@ -27,7 +27,7 @@ from support.topology_annotations import (
     problem,
 )
 
-RACK_LABEL = Gathering(must=(LayerRef("example.com/rack", by_label=True),))
+RACK_LABEL = TopologyRequest(must=(LayerRef("example.com/rack", by_label=True),))
 
 
 # One gang.
@@ -39,14 +39,14 @@ def test_a_gang_has_what_its_pod_group_asks_for() -> None:
 
     group = only(cluster)
 
-    assert (RACK, (), None) == (group.gathering, group.started, group.problem)
+    assert (RACK, (), None) == (group.topology_request, group.started, group.problem)
 
 
 def test_an_annotation_gang_has_what_its_members_ask_for() -> None:
     cluster = InMemoryCluster()
     cluster.annotated("a", 2, network_topology_spec=must("Rack"))
 
-    assert RACK == only(cluster).gathering
+    assert RACK == only(cluster).topology_request
 
 
 def test_of_an_annotation_gang_the_oldest_member_with_valid_annotations_speaks() -> None:
@@ -57,7 +57,7 @@ def test_of_an_annotation_gang_the_oldest_member_with_valid_annotations_speaks()
 
     group = only(cluster)
 
-    assert (RACK, None) == (group.gathering, group.gangs[0].problem)
+    assert (RACK, None) == (group.topology_request, group.gangs[0].problem)
 
 
 def test_a_native_pod_group_has_its_constraint() -> None:
@@ -66,7 +66,7 @@ def test_a_native_pod_group_has_its_constraint() -> None:
     cluster.put(native_body("g", 1, schedulingConstraints=constraint))
     cluster.pod("p", spec={"schedulingGroup": {"podGroupName": "g"}})
 
-    assert RACK_LABEL == only(cluster).gathering
+    assert RACK_LABEL == only(cluster).topology_request
 
 
 def test_a_native_pod_group_with_a_key_that_is_none_is_invalid() -> None:
@@ -86,7 +86,7 @@ def test_a_workload_has_what_its_template_asks_for(workload: str) -> None:
 
     group = only(cluster)
 
-    assert (workload, RACK) == (group.gangs[0].key.source, group.gathering)
+    assert (workload, RACK) == (group.gangs[0].key.source, group.topology_request)
 
 
 @pytest.mark.parametrize("workload", ["Job", "JobSet"])
@@ -115,7 +115,7 @@ def test_a_pod_without_a_gang_has_what_it_asks_for() -> None:
 
     found = due(cluster)
 
-    gatherings = {name: group.gathering for name, group in found.items()}
+    gatherings = {name: group.topology_request for name, group in found.items()}
     assert {"p": RACK, "bad": None, "plain": None} == gatherings
     assert problem(f'{SPEC_FIELD} must be JSON, not "{{"') == found["bad"].gangs[0].problem
 
@@ -128,7 +128,7 @@ def test_a_pod_without_a_gang_that_is_replaced_asks_for_what_the_new_one_says() 
     metadata = {"name": "p", "namespace": "default", "uid": "new"}
     cluster.put({**body, "metadata": {**metadata, "annotations": {SPEC: must("Block")}}})
 
-    assert BLOCK == only(cluster).gathering
+    assert BLOCK == only(cluster).topology_request
 
 
 # Members that say something else.

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.model.network.topology_request import Gathering, LayerRef, PodSet
+from gang_scheduler.model.network.topology_request import LayerRef, PodSet, TopologyRequest
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
@@ -32,13 +32,13 @@ BINPACK = PROFILES["binpack"]
 
 def plan_for(
     nodes: Sequence[Node],
-    gathering: Gathering | None,
+    topology_request: TopologyRequest | None,
     *,
     bound: Sequence[Pod] = (),
     started: Sequence[Pod] = (),
     **gang_fields: Any,
 ) -> Plan:
-    one = group(gang("a", **gang_fields), gathering=gathering, started=started)
+    one = group(gang("a", **gang_fields), topology_request=topology_request, started=started)
     return schedule(snapshot(nodes, [one], bound, tree_specs=[TREE_SPEC]), BINPACK)
 
 
@@ -262,7 +262,7 @@ def test_members_bound_in_two_domains_are_told_and_joined_where_most_are() -> No
 
 def test_podsets_of_one_gang_gather_each_for_itself() -> None:
     nodes = topology_builders.nodes({"s1/b1": (1, 2), "s2/b2": (3, 4)}, cpu=8)
-    in_one_spine = Gathering(must=(LayerRef(topology_builders.SPINE_KEY, by_label=True),))
+    in_one_spine = TopologyRequest(must=(LayerRef(topology_builders.SPINE_KEY, by_label=True),))
     members = [
         pod(f"{job}-{i}", cpu=8, podset=PodSet(in_one_spine, owner=job))
         for job in ("x", "y")
@@ -274,7 +274,7 @@ def test_podsets_of_one_gang_gather_each_for_itself() -> None:
 
 def test_podsets_of_one_group_share_a_domain() -> None:
     nodes = topology_builders.nodes({"s1/b1": (1, 2), "s2/b2": (3, 4)}, cpu=8)
-    in_one_spine = Gathering(must=(LayerRef(topology_builders.SPINE_KEY, by_label=True),))
+    in_one_spine = TopologyRequest(must=(LayerRef(topology_builders.SPINE_KEY, by_label=True),))
     leader, *workers = [
         pod(name, cpu=cpu, podset=PodSet(in_one_spine, group="g", owner=name[0]))
         for name, cpu in (("l-0", 2), ("w-0", 6), ("w-1", 6))
@@ -289,7 +289,7 @@ def test_podsets_of_one_group_share_a_domain() -> None:
 
 def test_a_preferred_label_that_no_node_has_holds_nobody_up() -> None:
     nodes = topology_builders.nodes({"s1/b1": (1,)}, cpu=8)
-    zoo = Gathering(prefer=(LayerRef("zoo", by_label=True),), upward=True)
+    zoo = TopologyRequest(prefer=(LayerRef("zoo", by_label=True),), upward=True)
 
     assert [1] == numbers(plan_for(nodes, zoo, pods=1, cpu=8))
 
@@ -299,9 +299,11 @@ def test_surplus_that_comes_later_comes_in_multiples_too() -> None:
     mates = [pod(f"a-{i}", node=f"node-{1 + i}") for i in range(2)]
 
     def later(*numbers_of_members: int) -> list[int]:
-        gathering = must(SPINE, slices=[multiples(BLOCK, 2)])
+        topology_request = must(SPINE, slices=[multiples(BLOCK, 2)])
         members = [pod(f"a-{i}") for i in numbers_of_members]
-        plan = plan_for(nodes, gathering, bound=mates, mates=mates, members=members, satisfied=True)
+        plan = plan_for(
+            nodes, topology_request, bound=mates, mates=mates, members=members, satisfied=True
+        )
         return numbers(plan)
 
     assert [] == later(2)

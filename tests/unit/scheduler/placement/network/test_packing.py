@@ -23,7 +23,7 @@ def unlike(name: str, *pod_classes: PodClass) -> GangGroup:
     members = [
         replace(pod(f"{name}-{i}", gang=name), pod_class=each) for i, each in enumerate(pod_classes)
     ]
-    return group(gang(name, members=members), gathering=must(SPINE))
+    return group(gang(name, members=members), topology_request=must(SPINE))
 
 
 def decide(*groups: GangGroup, spines: int, nodes: int) -> tuple[Plan, Calls]:
