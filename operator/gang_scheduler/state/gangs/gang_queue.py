@@ -13,7 +13,7 @@ from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SE
 from gang_scheduler.state.gangs.gang_info import GangInfo, Preempting
 from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping
 from gang_scheduler.state.gangs.job_sizes import Jobs
-from gang_scheduler.state.gangs.preemption_eligibility import MOST_ROUNDS, Eligibility
+from gang_scheduler.state.gangs.preemption_eligibility import MOST_ROUNDS, PreemptionEligibility
 from gang_scheduler.state.gangs.queueing_hints import QueueingHints, is_news
 
 WITH_BACKOFF = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS, Reason.INTERNAL_ERROR})
@@ -50,7 +50,7 @@ class GangQueue:
             self.infos,
             self.schedulers,
             jobs=self._jobs,
-            eligibility=Eligibility(evictable_pods or EvictablePods()),
+            preemption_eligibility=PreemptionEligibility(evictable_pods or EvictablePods()),
             retries=self._retries,
             changed=self.changed,
         )

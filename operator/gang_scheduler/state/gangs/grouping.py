@@ -14,7 +14,7 @@ from gang_scheduler.state.gangs.backoff import Retries
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.group_graph import GroupGraph
 from gang_scheduler.state.gangs.job_sizes import Jobs
-from gang_scheduler.state.gangs.preemption_eligibility import Eligibility
+from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
 
 TOTAL_SECONDS = 2
 """How long a complete quorum waits for the expected rest, so that all are placed together."""
@@ -57,14 +57,14 @@ class Grouping:
         schedulers: frozenset[str],
         *,
         jobs: Jobs,
-        eligibility: Eligibility,
+        preemption_eligibility: PreemptionEligibility,
         retries: Retries,
         changed: set[GangKey],
     ) -> None:
         self._infos = infos
         self._schedulers = schedulers
         self._jobs = jobs
-        self._eligibility = eligibility
+        self._preemption_eligibility = preemption_eligibility
         self._retries = retries
         self._changed = changed
         self.patience = Patience()
@@ -248,13 +248,13 @@ class Grouping:
     def _lasts(self, gang: Gang) -> bool:
         """Tell whether only a change of the gang itself can make it another one."""
         is_complete = len(gang.pending) + gang.bound >= gang.min_member
-        may_change = self._eligibility.may_change(gang, self._infos[gang.key])
+        may_change = self._preemption_eligibility.may_change(gang, self._infos[gang.key])
         return bool(gang.pending) and is_complete and not may_change
 
     def _gang(self, key: GangKey, topology_request: TopologyRequest | None, now: int) -> Gang:
         info = self._infos[key]
         gang = info.as_gang(self._schedulers, gathers=topology_request is not None)
-        block = self._eligibility.why_not(gang, info, now) if gang.pending else None
+        block = self._preemption_eligibility.why_not(gang, info, now) if gang.pending else None
         if block is not None:
             gang = replace(gang, preemption_block=block)
         return group_topology.checked(self._checked(gang, now), topology_request)

@@ -12,7 +12,7 @@ MOST_ROUNDS: Final = 3
 ROUNDS_SECONDS: Final = 600
 
 
-class Eligibility:
+class PreemptionEligibility:
     """Answers for one gang at a time. `evictable_pods` knows who is on the nodes."""
 
     def __init__(self, evictable_pods: EvictablePods) -> None:
