@@ -31,7 +31,7 @@ from gang_scheduler.state.evictable_pods import DEFAULT_RULES, EvictablePods, Ru
 from gang_scheduler.state.foreign_members import ForeignMembers
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.node_usage import NodeUsage
-from gang_scheduler.state.nominator import Nominations
+from gang_scheduler.state.nominator import Nominator
 from gang_scheduler.state.pod_affinity.matches import SelectorMatches
 from gang_scheduler.state.topologies import Topologies
 from gang_scheduler.state.victims import Victims
@@ -67,17 +67,17 @@ class Cache:
         self.volumes = VolumeBook(self.node_usage.table)
         self._entries: dict[str, _Entry] = {}
         self._assumed: dict[str, str] = {}
-        self._nominations = Nominations()
-        self.victims = Victims(self.evictable_pods, self._nominations, self.gang_queue, on_change)
+        self._nominator = Nominator()
+        self.victims = Victims(self.evictable_pods, self._nominator, self.gang_queue, on_change)
         self._on_change = on_change
 
     def pod_seen(self, pod: Pod) -> None:
         """Take in a pod as the API server shows it."""
         if pod.node:
             self._assumed.pop(pod.uid, None)
-            self._nominations.forget(pod.uid)
+            self._nominator.forget(pod.uid)
         else:
-            pod = self._nominations.seen(pod)
+            pod = self._nominator.seen(pod)
         if pod.uid in self._assumed:
             # An older state than our own bind, whose echo is still on its way.
             pod = replace(pod, node=self._assumed[pod.uid], assumed=True)
@@ -86,7 +86,7 @@ class Cache:
     def pod_gone(self, uid: str) -> None:
         """Forget a pod whose object is gone."""
         self._assumed.pop(uid, None)
-        self._nominations.forget(uid)
+        self._nominator.forget(uid)
         self._replace(uid, None)
 
     def node_seen(self, node: Node) -> None:
@@ -103,7 +103,7 @@ class Cache:
             if self.selector_matches:
                 # A domain may be gone that nobody could use, and that held a spread up.
                 self._freed()
-            lost = tuple(self._nominations.gangs_on(name))
+            lost = tuple(self._nominator.gangs_on(name))
             if lost:
                 self.gang_queue.nominations_lost(lost)
                 self._on_change()
@@ -192,7 +192,7 @@ class Cache:
         self._enrich_stale()
         self.gang_queue.matches_came(self.selector_matches.take_helped())
         groups = self.gang_queue.take_due(now)
-        nominated = self._nominations.all(self.gang_queue.infos)
+        nominated = self._nominator.all(self.gang_queue.infos)
         gated = any(gang.min_resources for group in groups for gang in group.gangs)
         return Snapshot(
             taken_at=now,
@@ -314,7 +314,7 @@ class Cache:
         else:
             self.evictable_pods.gone(uid)
         pod, gang = (after.pod, after.gang) if after is not None else (None, None)
-        if self._nominations.note(uid, pod, gang):
+        if self._nominator.note(uid, pod, gang):
             self._freed()
 
     def _count(self, uid: str, before: _Entry | None, after: _Entry | None) -> None:
@@ -351,7 +351,7 @@ class Cache:
         entry = self._entries.get(uid)
         if entry is None or (entry.pod.node and not entry.pod.assumed):
             return
-        self._nominations.assume(uid, node)
+        self._nominator.assume(uid, node)
         self._replace(uid, replace(entry.pod, nominated=node))
         if entry.gang is not None and not node:
             self.gang_queue.preemption_over([entry.gang])

@@ -9,7 +9,7 @@ from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 
-class Nominations:
+class Nominator:
     """The nominated pods, and the nominations that are assumed; "" assumes that there is none."""
 
     def __init__(self) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_queue import GangQueue
-from gang_scheduler.state.nominator import Nominations
+from gang_scheduler.state.nominator import Nominator
 
 
 class Victims:
@@ -16,12 +16,12 @@ class Victims:
     def __init__(
         self,
         evictable_pods: EvictablePods,
-        nominations: Nominations,
+        nominator: Nominator,
         gang_queue: GangQueue,
         on_change: Callable[[], None],
     ) -> None:
         self._evictable_pods = evictable_pods
-        self._nominations = nominations
+        self._nominator = nominator
         self._gang_queue = gang_queue
         self._on_change = on_change
 
@@ -32,7 +32,7 @@ class Victims:
     def spared(self, uids: Collection[str]) -> None:
         """Count pods as staying after all, unless they terminate already."""
         nodes = self._evictable_pods.spared(uids)
-        waiting = {gang for node in nodes for gang in self._nominations.gangs_on(node)}
+        waiting = {gang for node in nodes for gang in self._nominator.gangs_on(node)}
         if waiting:
             self._gang_queue.nominations_lost(waiting)
             self._on_change()
