@@ -12,7 +12,7 @@ from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
 from gang_scheduler.state.gangs.gang_info import GangInfo, Preempting
 from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping
-from gang_scheduler.state.gangs.job_sizes import Jobs
+from gang_scheduler.state.gangs.job_sizes import JobSizes
 from gang_scheduler.state.gangs.preemption_eligibility import MOST_ROUNDS, PreemptionEligibility
 from gang_scheduler.state.gangs.queueing_hints import QueueingHints, is_news
 
@@ -44,12 +44,12 @@ class GangQueue:
         self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
         self._to_try: set[GangKey] = set()
         self._apart: set[GangKey] = set()
-        self._jobs = Jobs()
+        self._job_sizes = JobSizes()
         self._retries = Retries(self.infos)
         self._grouping = Grouping(
             self.infos,
             self.schedulers,
-            jobs=self._jobs,
+            job_sizes=self._job_sizes,
             preemption_eligibility=PreemptionEligibility(evictable_pods or EvictablePods()),
             retries=self._retries,
             changed=self.changed,
@@ -70,7 +70,7 @@ class GangQueue:
         info.take(pod)
         if info.may_rank_apart:
             self._apart.add(key)
-        self._jobs.member_seen(key, pod)
+        self._job_sizes.member_seen(key, pod)
         self._touched(key)
 
     def member_reclassified(self, key: GangKey, pod: Pod) -> None:
@@ -104,7 +104,7 @@ class GangQueue:
 
     def job_seen(self, uid: str, pods: JobPods | None) -> None:
         """Note how many pods a Job can have; None forgets it."""
-        self._to_try |= self._jobs.seen(uid, pods) & self.infos.keys()
+        self._to_try |= self._job_sizes.seen(uid, pods) & self.infos.keys()
 
     def room_freed(self) -> None:
         """Try again all gangs that were short of room, or of a layer: nodes make those."""

@@ -13,7 +13,7 @@ from gang_scheduler.state.gangs import group_topology, plan_annotations
 from gang_scheduler.state.gangs.backoff import Retries
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.group_graph import GroupGraph
-from gang_scheduler.state.gangs.job_sizes import Jobs
+from gang_scheduler.state.gangs.job_sizes import JobSizes
 from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
 
 TOTAL_SECONDS = 2
@@ -56,14 +56,14 @@ class Grouping:
         infos: Mapping[GangKey, GangInfo],
         schedulers: frozenset[str],
         *,
-        jobs: Jobs,
+        job_sizes: JobSizes,
         preemption_eligibility: PreemptionEligibility,
         retries: Retries,
         changed: set[GangKey],
     ) -> None:
         self._infos = infos
         self._schedulers = schedulers
-        self._jobs = jobs
+        self._job_sizes = job_sizes
         self._preemption_eligibility = preemption_eligibility
         self._retries = retries
         self._changed = changed
@@ -159,7 +159,7 @@ class Grouping:
 
     def _settle(self, key: GangKey, now: int) -> None:
         info = self._infos[key]
-        info.spared = self._jobs.spared(info)
+        info.spared = self._job_sizes.spared(info)
         transition = info.settle(now)
         if transition.is_news:
             self._changed.add(key)
@@ -263,7 +263,7 @@ class Grouping:
         """Tell a gang that can never be complete, because its Jobs make fewer pods at once."""
         if gang.problem is not None or len(gang.pending) + gang.bound >= gang.min_member:
             return gang
-        problem = self._jobs.problem(gang)
+        problem = self._job_sizes.problem(gang)
         if problem is None:
             return gang
         # Another Job of the gang may be on its way.

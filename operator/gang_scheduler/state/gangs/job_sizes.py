@@ -9,7 +9,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 OWNERS = frozenset({membership.JOB.name, membership.JOB_SET.name})
 
 
-class Jobs:
+class JobSizes:
     """The Jobs by their uid, and the gangs that have some of their pods."""
 
     def __init__(self) -> None:
