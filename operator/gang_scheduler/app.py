@@ -32,7 +32,7 @@ from gang_scheduler.client import connection
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.loop import Loop, Wake
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.probes import Probes
@@ -177,7 +177,9 @@ class App:
         self._releaser = None
         if settings.on_partial_gang is OnPartialGang.RELEASE:
             self._releaser = Releaser(api, self._cache, self._may_write)
-        self._source = self._source_of(open_connection, api, Intake(self._cache, reports.broken))
+        self._source = self._source_of(
+            open_connection, api, EventHandlers(self._cache, reports.broken)
+        )
         self._outcomes = OutcomeHandler(
             *(self._cache, outcomes, reports),
             releaser=self._releaser,
@@ -234,19 +236,21 @@ class App:
             with self._deciding:
                 await self._loop.run()
 
-    def _source_of(self, open_connection: Connection, api: KubernetesApi, intake: Intake) -> Source:
+    def _source_of(
+        self, open_connection: Connection, api: KubernetesApi, event_handlers: EventHandlers
+    ) -> Source:
         """Return what feeds the cache."""
         settings = self._settings
         if settings.source is PodSource.REFLECTOR:
-            return Reflector(open_connection, intake)
+            return Reflector(open_connection, event_handlers)
         # Here, since nothing else needs Kopf.
         from gang_scheduler.watch.kopf_source import KopfSource  # noqa: PLC0415
 
         return KopfSource(
             open_connection,
-            intake,
-            Sweep(api, self._cache, intake, settings.sweep_seconds),
-            Relist(open_connection, self._cache, intake),
+            event_handlers,
+            Sweep(api, self._cache, event_handlers, settings.sweep_seconds),
+            Relist(open_connection, self._cache, event_handlers),
             after_start=self._catch_signals,
         )
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from differential.worlds import Manifest
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.event_handlers import Intake, Object
+from gang_scheduler.decode.event_handlers import EventHandlers, Object
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
@@ -42,7 +42,7 @@ class Ours:
 
     def __init__(self) -> None:
         self._cache = Cache(["default-scheduler"])
-        self._intake = _by_kind(Intake(self._cache, _complain))
+        self._event_handlers = _by_kind(EventHandlers(self._cache, _complain))
         self._known: dict[str, tuple[str, Manifest]] = {}
 
     def see(self, everything: Mapping[str, list[Manifest]], seed: int) -> None:
@@ -53,7 +53,7 @@ class Ours:
             for body in bodies
         }
         for kind, event in _in_any_order(self._changes(now), seed):
-            self._intake[kind](event)
+            self._event_handlers[kind](event)
         self._known = now
         self._snapshot = self._cache.snapshot(0)
         self._if_ready = _all_ready(self._snapshot)
@@ -96,18 +96,18 @@ def _in_any_order(changes: dict[str, list[Manifest]], seed: int) -> Iterator[tup
         yield kind, changes[kind].pop(0)
 
 
-def _by_kind(intake: Intake) -> Mapping[str, Callable[[Object], None]]:
+def _by_kind(event_handlers: EventHandlers) -> Mapping[str, Callable[[Object], None]]:
     return {
-        "Node": intake.node,
-        "Pod": intake.pod,
-        "Namespace": intake.namespace,
-        "PersistentVolume": intake.persistent_volume,
-        "PersistentVolumeClaim": intake.persistent_volume_claim,
-        "StorageClass": intake.storage_class,
-        "CSINode": intake.csi_node,
-        "CSIDriver": intake.csi_driver,
-        "CSIStorageCapacity": intake.csi_storage_capacity,
-        "VolumeAttachment": intake.volume_attachment,
+        "Node": event_handlers.node,
+        "Pod": event_handlers.pod,
+        "Namespace": event_handlers.namespace,
+        "PersistentVolume": event_handlers.persistent_volume,
+        "PersistentVolumeClaim": event_handlers.persistent_volume_claim,
+        "StorageClass": event_handlers.storage_class,
+        "CSINode": event_handlers.csi_node,
+        "CSIDriver": event_handlers.csi_driver,
+        "CSIStorageCapacity": event_handlers.csi_storage_capacity,
+        "VolumeAttachment": event_handlers.volume_attachment,
     }
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, PODS
 from gang_scheduler.client.connection import Connection
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.watch import list_watch, watched_kinds
 from gang_scheduler.watch.known_objects import Feed
@@ -39,7 +39,7 @@ class Watching:
         self.server = server
         self.cache = Cache([SCHEDULER])
         self.crds_changed = asyncio.Event()
-        feed = Feed(kind, Intake(self.cache))
+        feed = Feed(kind, EventHandlers(self.cache))
         self.list_watch = ListWatch(connection, kind, feed, self.crds_changed)
 
     def names(self) -> str:

@@ -20,7 +20,7 @@ from gang_scheduler.api.kinds import (
 )
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.settings import PodSource
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.watch import kopf_source, list_watch
@@ -101,11 +101,11 @@ class Watched:
 
 def source_of(kind: PodSource, connection: Connection, cache: Cache) -> Source:
     """Return a source as the operator makes it."""
-    intake = Intake(cache)
+    event_handlers = EventHandlers(cache)
     if kind is PodSource.REFLECTOR:
-        return Reflector(connection, intake)
-    sweep = Sweep(KubernetesApi(connection), cache, intake, SWEEP_SECONDS)
-    return KopfSource(connection, intake, sweep, Relist(connection, cache, intake))
+        return Reflector(connection, event_handlers)
+    sweep = Sweep(KubernetesApi(connection), cache, event_handlers, SWEEP_SECONDS)
+    return KopfSource(connection, event_handlers, sweep, Relist(connection, cache, event_handlers))
 
 
 @contextlib.asynccontextmanager

@@ -11,7 +11,7 @@ from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import Change, FakeCluster
 from gang_scheduler.client.fake.documents import Document
 from gang_scheduler.client.fake.faults import Fault
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.report import status_writer as status
 from gang_scheduler.scheduler.cycle import schedule
@@ -31,12 +31,12 @@ class Office:
         self.api = FakeApi(self.cluster)
         self.cache = Cache([builders.SCHEDULER])
         self.writer = parts.status_writer(self.api, self.cache, clock=lambda: self.now)
-        intake = Intake(self.cache)
+        event_handlers = EventHandlers(self.cache)
         taken = {
-            POD_GROUPS: intake.pod_group,
-            PODS: intake.pod,
-            NODES: intake.node,
-            CLUSTER_NETWORK_TOPOLOGIES: intake.topology,
+            POD_GROUPS: event_handlers.pod_group,
+            PODS: event_handlers.pod,
+            NODES: event_handlers.node,
+            CLUSTER_NETWORK_TOPOLOGIES: event_handlers.topology,
         }
 
         def hear(gvr: GVR, change: Change, document: Document) -> None:

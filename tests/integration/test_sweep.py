@@ -11,7 +11,7 @@ from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.client.port import Body
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.watch.sweep import (
     AFTER_LIST_SECONDS,
@@ -36,8 +36,8 @@ class Watch:
         self.cluster = FakeCluster()
         self.api = FakeApi(self.cluster)
         self.cache = Cache([builders.SCHEDULER])
-        self.intake = Intake(self.cache)
-        self.sweep = Sweep(self.api, self.cache, self.intake, interval_seconds=3600)
+        self.event_handlers = EventHandlers(self.cache)
+        self.sweep = Sweep(self.api, self.cache, self.event_handlers, interval_seconds=3600)
         for name in NAMES:
             self.cluster.put(PODS, api_objects.pod_body(name))
 
@@ -49,7 +49,7 @@ class Watch:
     def told_of(self, body: Body) -> None:
         """Take in one pod of a list."""
         self.sweep.listed(PODS, body["metadata"]["uid"])
-        self.intake.pod({"type": None, "object": body})
+        self.event_handlers.pod({"type": None, "object": body})
 
     async def start(self, *steps: Callable[[], None]) -> None:
         """Start, with these steps before the first lists are complete."""
@@ -148,7 +148,7 @@ async def test_a_kind_whose_watch_is_only_late_is_watched() -> None:
 
 async def test_a_kind_with_nothing_but_objects_left_out_is_watched() -> None:
     watch = Watch()
-    watch.intake.broken |= {body["metadata"]["uid"] for body in watch.cluster.all(PODS)}
+    watch.event_handlers.broken |= {body["metadata"]["uid"] for body in watch.cluster.all(PODS)}
     looking = asyncio.create_task(watch.sweep.look_for_kinds())
 
     await asyncio.sleep(10 * LOOK_FOR_KINDS_SECONDS)

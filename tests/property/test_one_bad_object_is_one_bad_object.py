@@ -10,7 +10,7 @@ from msgspec import Raw
 
 from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
@@ -61,8 +61,8 @@ class Harness:
 
     def __init__(self) -> None:
         self.cache = Cache([OURS])
-        self.intake = Intake(self.cache)
-        self.feeds = {each.name: Feed(each, self.intake) for each in WATCHED}
+        self.event_handlers = EventHandlers(self.cache)
+        self.feeds = {each.name: Feed(each, self.event_handlers) for each in WATCHED}
         for manifest in GOOD:
             self.list_all(resource_of(manifest), *self.of(resource_of(manifest)))
 
@@ -102,7 +102,7 @@ def test_one_bad_object_is_one_bad_object(changed: tuple[Any, Any], as_bytes: bo
             harness.list_all(gvr, bad, *(each for each in Harness.of(gvr) if each is not good))
         else:
             body = copy.deepcopy({"apiVersion": good["apiVersion"], **bad})
-            kind_of(gvr).take(harness.intake, {"type": "MODIFIED", "object": body})
+            kind_of(gvr).take(harness.event_handlers, {"type": "MODIFIED", "object": body})
         schedule(harness.cache.snapshot(NOW), PROFILES["binpack"])
 
     after = harness.uids()

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.model.plan import Placed, Plan, Refused
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.diagnosis import describe
@@ -19,7 +19,7 @@ START = 1_000_000
 
 
 class InMemoryCluster:
-    """The scheduler's cache, fed through the intake. Bindings are confirmed at once.
+    """The scheduler's cache, fed through the event handlers. Bindings are confirmed at once.
 
     There is one node with room for `cpu` pods, since pods ask for one CPU each.
     """
@@ -27,7 +27,9 @@ class InMemoryCluster:
     def __init__(self, cpu: int = 100, timeout_seconds: int = 600) -> None:
         self.cache = Cache([builders.SCHEDULER], timeout_seconds=timeout_seconds)
         self.broken: list[str] = []
-        self.intake = Intake(self.cache, lambda *about: self.broken.append(str(about[2])))
+        self.event_handlers = EventHandlers(
+            self.cache, lambda *about: self.broken.append(str(about[2]))
+        )
         self.now = START
         self.pods: dict[tuple[str, str], dict[str, Any]] = {}
         self._lives = itertools.count()
@@ -41,14 +43,16 @@ class InMemoryCluster:
     def put(self, body: Body, change: str = "ADDED") -> None:
         """Let an object be seen, or with DELETED be gone."""
         taken: dict[str, Any] = {
-            "Node": self.intake.node,
-            "Pod": self.intake.pod,
-            "Job": self.intake.job,
-            "JobSet": self.intake.job_set,
-            "PodGroup": self.intake.pod_group,
+            "Node": self.event_handlers.node,
+            "Pod": self.event_handlers.pod,
+            "Job": self.event_handlers.job,
+            "JobSet": self.event_handlers.job_set,
+            "PodGroup": self.event_handlers.pod_group,
         }
         native = body["apiVersion"].startswith("scheduling.k8s.io/")
-        taken["PodGroup"] = self.intake.native_pod_group if native else self.intake.pod_group
+        taken["PodGroup"] = (
+            self.event_handlers.native_pod_group if native else self.event_handlers.pod_group
+        )
         taken[body["kind"]]({"type": change, "object": body})
 
     def delete(self, body: Body) -> None:

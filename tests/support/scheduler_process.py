@@ -11,7 +11,7 @@ from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import Change, FakeCluster
 from gang_scheduler.client.fake.documents import Document
 from gang_scheduler.client.fake.faults import Fault
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.loop import Wake
 from gang_scheduler.model.pods import Pod
@@ -116,8 +116,12 @@ class SchedulerProcess:
         self.events = self._parts.events
         self.reports = self._parts.reports
         self.evictor = self._parts.evictor
-        intake = Intake(self.cache)
-        self._taken = {PODS: intake.pod, NODES: intake.node, POD_GROUPS: intake.pod_group}
+        event_handlers = EventHandlers(self.cache)
+        self._taken = {
+            PODS: event_handlers.pod,
+            NODES: event_handlers.node,
+            POD_GROUPS: event_handlers.pod_group,
+        }
         self._watch: asyncio.Queue[tuple[float, GVR, Change, Document]] = asyncio.Queue()
         self._tasks: list[asyncio.Task[None]] = []
 

@@ -7,7 +7,7 @@ from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, GVR, KUEUE_TOPO
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.decode import nodes
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.plan import Refused
@@ -40,7 +40,7 @@ class TopologyHarness:
             may_write=lambda: self.leads,
             clock=lambda: self.now,
         )
-        self.intake = Intake(self.cache)
+        self.event_handlers = EventHandlers(self.cache)
         self.cluster.watchers.append(self._watch)
 
     def node(self, name: str, **labels: str) -> None:
@@ -126,8 +126,8 @@ class TopologyHarness:
 
     def _watch(self, gvr: GVR, change: str, obj: dict[str, Any]) -> None:
         handlers = {
-            CLUSTER_NETWORK_TOPOLOGIES: self.intake.topology,
-            KUEUE_TOPOLOGIES[0]: self.intake.kueue_topology,
+            CLUSTER_NETWORK_TOPOLOGIES: self.event_handlers.topology,
+            KUEUE_TOPOLOGIES[0]: self.event_handlers.kueue_topology,
         }
         if gvr in handlers:
             handlers[gvr]({"type": change, "object": obj})

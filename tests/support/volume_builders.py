@@ -7,7 +7,7 @@ in bytes in the model.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
@@ -22,7 +22,7 @@ LATE = "late"
 DRIVER = "csi.example.com"
 
 Body = dict[str, Any]
-INTAKES = {
+HANDLERS = {
     "Pod": "pod",
     "PodGroup": "pod_group",
     "Node": "node",
@@ -207,14 +207,14 @@ def cluster(*bodies: Mapping[str, Any]) -> Cache:
 
 def see(cache: Cache, *bodies: Mapping[str, Any]) -> None:
     """Let a cache see objects as they are now."""
-    intake = Intake(cache)
+    event_handlers = EventHandlers(cache)
     for body in bodies:
-        getattr(intake, INTAKES[body["kind"]])({"type": "MODIFIED", "object": body})
+        getattr(event_handlers, HANDLERS[body["kind"]])({"type": "MODIFIED", "object": body})
 
 
 def lose(cache: Cache, body: Mapping[str, Any]) -> None:
     """Let a cache see that an object is gone."""
-    getattr(Intake(cache), INTAKES[body["kind"]])({"type": "DELETED", "object": body})
+    getattr(EventHandlers(cache), HANDLERS[body["kind"]])({"type": "DELETED", "object": body})
 
 
 def waiting(cache: Cache) -> dict[str, Pod]:

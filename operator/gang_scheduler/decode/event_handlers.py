@@ -54,7 +54,7 @@ log = structlog.get_logger()
 NATIVE_VERSIONS = [gvr.version for gvr in NATIVE_POD_GROUPS]
 
 
-class Intake:
+class EventHandlers:
     """Between the handlers and a sink.
 
     `broken` holds the uids of objects that were left out, `versions` what was seen of all.

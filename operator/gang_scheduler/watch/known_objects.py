@@ -11,7 +11,7 @@ from gang_scheduler import telemetry
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import UNREADABLE, ApiError
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.watch import envelope
 from gang_scheduler.watch.watched_kinds import Watched
 from gang_scheduler.wire import nodes as node_wire
@@ -24,15 +24,15 @@ log = structlog.get_logger()
 
 
 class Feed:
-    """Hands the objects of a kind to the intake, and remembers which there are.
+    """Hands the objects of a kind to the event handlers, and remembers which there are.
 
     A list is `begin`, `listed` for each object, and `end`, which tells of those that are not in it
     any more. One that breaks off is simply begun again.
     """
 
-    def __init__(self, kind: Watched, intake: Intake) -> None:
+    def __init__(self, kind: Watched, event_handlers: EventHandlers) -> None:
         self._kind = kind
-        self._intake = intake
+        self._event_handlers = event_handlers
         self._api_version = kind.versions[0].api_version
         # By uid: namespace and name.
         self._known: dict[str, tuple[str, str]] = {}
@@ -48,11 +48,11 @@ class Feed:
         """Expect a list, in this version of the kind."""
         self._api_version = gvr.api_version
         self._unlisted = set(self._known)
-        self._newest_before = self._intake.versions.newest
+        self._newest_before = self._event_handlers.versions.newest
 
     def as_of(self, version: str) -> None:
         """Note which version the list is of that was asked for after it had begun."""
-        self._intake.versions.as_of(version, self._newest_before)
+        self._event_handlers.versions.as_of(version, self._newest_before)
 
     def listed(self, item: Raw) -> None:
         """Take in an object of the list."""
@@ -104,13 +104,13 @@ class Feed:
         if (direct := self._kind.direct) is not None:
             try:
                 found: pod_wire.Pod | node_wire.Node = direct.decoder.decode(raw)
-                direct.take(self._intake, change, found)
+                direct.take(self._event_handlers, change, found)
             except (*UNREADABLE, InvalidField):
                 pass  # What is wrong is told below, unless it is only a null.
             else:
                 return found.metadata
         # Lists of some kinds leave the version to the list.
-        self._kind.take(self._intake, {"type": change, **self._read(raw)})
+        self._kind.take(self._event_handlers, {"type": change, **self._read(raw)})
         return _identity(raw)
 
     def _read(self, raw: Raw) -> dict[str, Any]:

@@ -13,14 +13,17 @@ import kopf
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.decode import unreadable
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.watch.watched_kinds import WATCHED, Watched
 
 Listed = Callable[[GVR, str], None]
 
 
 def register(
-    registry: kopf.OperatorRegistry, intake: Intake, listed: Listed, connection: Connection
+    registry: kopf.OperatorRegistry,
+    event_handlers: EventHandlers,
+    listed: Listed,
+    connection: Connection,
 ) -> None:
     """Put all handlers into a registry.
 
@@ -31,7 +34,7 @@ def register(
         # Kopf takes a kind without a version for one of the group's preferred version, and that
         # may have no such kind: scheduling.k8s.io/v1 has no PodGroups.
         for gvr in kind.versions:
-            _watch(registry, gvr, kind, intake, listed)
+            _watch(registry, gvr, kind, event_handlers, listed)
 
     @kopf.on.login(registry=registry)
     async def login(**_: object) -> kopf.ConnectionInfo:
@@ -42,14 +45,14 @@ def _watch(
     registry: kopf.OperatorRegistry,
     gvr: GVR,
     kind: Watched,
-    intake: Intake,
+    event_handlers: EventHandlers,
     listed: Listed,
 ) -> None:
     @kopf.on.event(*gvr, id=gvr.plural, registry=registry)
     async def seen(event: kopf.RawEvent, **_: object) -> None:
         if event["type"] is None:
             listed(kind.versions[0], unreadable.identity(event["object"]).uid)
-        kind.take(intake, event)
+        kind.take(event_handlers, event)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,7 +19,7 @@ from gang_scheduler import telemetry
 from gang_scheduler.client.connection import REQUEST_SECONDS, Connection
 from gang_scheduler.client.http1.client import CONNECT_SECONDS
 from gang_scheduler.client.retry import Backoff
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.watch import kopf_handlers
 from gang_scheduler.watch.relist import Relist
 from gang_scheduler.watch.sweep import Sweep
@@ -45,13 +45,13 @@ class KopfSource:
     def __init__(
         self,
         connection: Connection,
-        intake: Intake,
+        event_handlers: EventHandlers,
         sweep: Sweep,
         relist: Relist,
         after_start: Callable[[], None] = lambda: None,
     ) -> None:
         self._connection = connection
-        self._intake = intake
+        self._event_handlers = event_handlers
         self._sweep = sweep
         self._relist = relist
         self._after_start = after_start
@@ -93,9 +93,9 @@ class KopfSource:
 
     async def _run_once(self) -> str:
         """Run Kopf until it ends, or leaves out what it should watch; return what happened."""
-        self._intake.start_over()
+        self._event_handlers.start_over()
         registry = kopf.OperatorRegistry()
-        kopf_handlers.register(registry, self._intake, self._sweep.listed, self._connection)
+        kopf_handlers.register(registry, self._event_handlers, self._sweep.listed, self._connection)
         kopfs = await kopf.spawn_tasks(
             registry=registry,
             settings=operator_settings(),

@@ -11,7 +11,7 @@ import structlog
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import Connection
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.watch import list_watch, watched_kinds
 from gang_scheduler.watch.known_objects import Feed
 from gang_scheduler.watch.list_watch import ListWatch
@@ -25,14 +25,19 @@ log = structlog.get_logger()
 class Reflector:
     """A source with one task for each kind, and one for the CRDs, which tell of kinds to come."""
 
-    def __init__(self, connection: Connection, intake: Intake) -> None:
+    def __init__(self, connection: Connection, event_handlers: EventHandlers) -> None:
         self._crds_changed = asyncio.Event()
         self._kinds = [
-            ListWatch(connection, kind, Feed(kind, intake), self._crds_changed) for kind in WATCHED
+            ListWatch(connection, kind, Feed(kind, event_handlers), self._crds_changed)
+            for kind in WATCHED
         ]
         crds = Watched((CRDS,), lambda *_: self._crd_changed())
         self._crds = ListWatch(
-            connection, crds, Feed(crds, intake), self._crds_changed, list_watch.METADATA_ONLY
+            connection,
+            crds,
+            Feed(crds, event_handlers),
+            self._crds_changed,
+            list_watch.METADATA_ONLY,
         )
 
     async def run(self) -> None:

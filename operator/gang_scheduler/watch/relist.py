@@ -2,7 +2,7 @@
 
 A watch that has stalled, or waits to be begun again, does not show what a predecessor wrote last.
 Kopf has no way to ask for a list, so these come beside its own; whatever is older when it arrives
-is no news to the intake.
+is no news to the event handlers.
 """
 
 import asyncio
@@ -10,7 +10,7 @@ import asyncio
 from gang_scheduler import telemetry
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.watch.known_objects import Feed
 from gang_scheduler.watch.list_watch import ListWatch
@@ -20,10 +20,10 @@ from gang_scheduler.watch.watched_kinds import WATCHED, Watched
 class Relist:
     """Takes everything in anew, whenever it is asked to."""
 
-    def __init__(self, connection: Connection, cache: Cache, intake: Intake) -> None:
+    def __init__(self, connection: Connection, cache: Cache, event_handlers: EventHandlers) -> None:
         self._connection = connection
         self._cache = cache
-        self._intake = intake
+        self._event_handlers = event_handlers
 
     async def everything(self) -> None:
         """Return when all is in the cache, and out of it, that had happened before this call.
@@ -38,7 +38,7 @@ class Relist:
         gvr = kind.versions[0]
         # Only what was known before the list was asked for can be missing from it by deletion.
         known = set(self._cache.uids(gvr))
-        feed = Feed(kind, self._intake)
+        feed = Feed(kind, self._event_handlers)
         lists = ListWatch(self._connection, kind, feed, asyncio.Event())
         while True:
             try:
@@ -48,6 +48,6 @@ class Relist:
                 await lists.pause(error)
         gone = known.difference(feed.uids)
         for uid in gone:
-            self._intake.missing(uid)
+            self._event_handlers.missing(uid)
             self._cache.uid_gone(gvr, uid)
         telemetry.SWEPT.labels(gvr.plural).inc(len(gone))

@@ -19,7 +19,7 @@ from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.retry import Backoff
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.model.refs import PodRef
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.watch import watched_kinds
@@ -50,10 +50,12 @@ class KindsNotWatchedError(Exception):
 class Sweep:
     """Sweeps when asked to, and now and then in any case."""
 
-    def __init__(self, api: Api, cache: Cache, intake: Intake, interval_seconds: float) -> None:
+    def __init__(
+        self, api: Api, cache: Cache, event_handlers: EventHandlers, interval_seconds: float
+    ) -> None:
         self._api = api
         self._cache = cache
-        self._intake = intake
+        self._event_handlers = event_handlers
         self._interval = interval_seconds
         self._asked = asyncio.Event()
         self._patience = STALLS
@@ -130,7 +132,7 @@ class Sweep:
             return
         gone = known - set(listed)
         for uid in gone:
-            self._intake.missing(uid)
+            self._event_handlers.missing(uid)
             self._cache.uid_gone(kind, uid)
         if gone:
             telemetry.SWEPT.labels(kind.plural).inc(len(gone))
@@ -160,7 +162,7 @@ class Sweep:
 
     def _missing(self, versions: Versions, listed: Mapping[str, PodRef]) -> int:
         known = self._cache.uids(versions[0])
-        return sum(uid not in known and uid not in self._intake.broken for uid in listed)
+        return sum(uid not in known and uid not in self._event_handlers.broken for uid in listed)
 
     async def _insist(self, versions: Versions) -> Mapping[str, PodRef]:
         """List a kind, again and again until that is answered."""

@@ -8,7 +8,7 @@ from msgspec.json import Decoder
 from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.decode.event_handlers import Intake, Object
+from gang_scheduler.decode.event_handlers import EventHandlers, Object
 from gang_scheduler.wire import nodes as node_wire
 from gang_scheduler.wire import pods as pod_wire
 
@@ -20,14 +20,14 @@ class Direct(NamedTuple):
     """
 
     decoder: Decoder[Any]
-    take: Callable[[Intake, str, Any], None]
+    take: Callable[[EventHandlers, str, Any], None]
 
 
 class Watched(NamedTuple):
     """A kind, in the versions that it may be served in, best first, and who takes its events."""
 
     versions: tuple[GVR, ...]
-    take: Callable[[Intake, Object], None]
+    take: Callable[[EventHandlers, Object], None]
     direct: Direct | None = None
 
     @property
@@ -37,24 +37,30 @@ class Watched(NamedTuple):
 
 
 WATCHED: Final = (
-    Watched((kinds.NODES,), Intake.node, Direct(Decoder(node_wire.Node), Intake.decoded_node)),
-    Watched((kinds.NAMESPACES,), Intake.namespace),
-    Watched((kinds.PODS,), Intake.pod, Direct(Decoder(pod_wire.Pod), Intake.decoded_pod)),
-    Watched((kinds.POD_GROUPS,), Intake.pod_group),
-    Watched((kinds.SCHED_PLUGINS_POD_GROUPS,), Intake.pod_group),
-    Watched(kinds.NATIVE_POD_GROUPS, Intake.native_pod_group),
-    Watched((kinds.JOBS,), Intake.job),
-    Watched((kinds.JOB_SETS,), Intake.job_set),
-    Watched((kinds.POD_DISRUPTION_BUDGETS,), Intake.pod_disruption_budget),
-    Watched((kinds.CLUSTER_NETWORK_TOPOLOGIES,), Intake.topology),
-    Watched(kinds.KUEUE_TOPOLOGIES, Intake.kueue_topology),
-    Watched((kinds.PERSISTENT_VOLUME_CLAIMS,), Intake.persistent_volume_claim),
-    Watched((kinds.PERSISTENT_VOLUMES,), Intake.persistent_volume),
-    Watched((kinds.STORAGE_CLASSES,), Intake.storage_class),
-    Watched((kinds.CSI_NODES,), Intake.csi_node),
-    Watched((kinds.CSI_DRIVERS,), Intake.csi_driver),
-    Watched((kinds.CSI_STORAGE_CAPACITIES,), Intake.csi_storage_capacity),
-    Watched((kinds.VOLUME_ATTACHMENTS,), Intake.volume_attachment),
+    Watched(
+        (kinds.NODES,),
+        EventHandlers.node,
+        Direct(Decoder(node_wire.Node), EventHandlers.decoded_node),
+    ),
+    Watched((kinds.NAMESPACES,), EventHandlers.namespace),
+    Watched(
+        (kinds.PODS,), EventHandlers.pod, Direct(Decoder(pod_wire.Pod), EventHandlers.decoded_pod)
+    ),
+    Watched((kinds.POD_GROUPS,), EventHandlers.pod_group),
+    Watched((kinds.SCHED_PLUGINS_POD_GROUPS,), EventHandlers.pod_group),
+    Watched(kinds.NATIVE_POD_GROUPS, EventHandlers.native_pod_group),
+    Watched((kinds.JOBS,), EventHandlers.job),
+    Watched((kinds.JOB_SETS,), EventHandlers.job_set),
+    Watched((kinds.POD_DISRUPTION_BUDGETS,), EventHandlers.pod_disruption_budget),
+    Watched((kinds.CLUSTER_NETWORK_TOPOLOGIES,), EventHandlers.topology),
+    Watched(kinds.KUEUE_TOPOLOGIES, EventHandlers.kueue_topology),
+    Watched((kinds.PERSISTENT_VOLUME_CLAIMS,), EventHandlers.persistent_volume_claim),
+    Watched((kinds.PERSISTENT_VOLUMES,), EventHandlers.persistent_volume),
+    Watched((kinds.STORAGE_CLASSES,), EventHandlers.storage_class),
+    Watched((kinds.CSI_NODES,), EventHandlers.csi_node),
+    Watched((kinds.CSI_DRIVERS,), EventHandlers.csi_driver),
+    Watched((kinds.CSI_STORAGE_CAPACITIES,), EventHandlers.csi_storage_capacity),
+    Watched((kinds.VOLUME_ATTACHMENTS,), EventHandlers.volume_attachment),
 )
 
 DECISIVE: Final = frozenset({kinds.NODES.name, kinds.PODS.name})

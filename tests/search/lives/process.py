@@ -18,7 +18,7 @@ from gang_scheduler.api.kinds import (
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import Change, FakeCluster
 from gang_scheduler.client.fake.documents import Document
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.loop import Wake
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.state.cache import Cache
@@ -56,8 +56,8 @@ class Process:
             backpressure=NO_BACKPRESSURE,
             clock=clock,
         )
-        intake = Intake(self.cache)
-        self._taken = {gvr: getattr(intake, name) for gvr, name in KINDS}
+        event_handlers = EventHandlers(self.cache)
+        self._taken = {gvr: getattr(event_handlers, name) for gvr, name in KINDS}
         self._watch: asyncio.Queue[tuple[float, GVR, Change, Document]] = asyncio.Queue()
         self._parts: tuple[Callable[[], Coroutine[Any, Any, None]], ...] = (
             self._listen,

@@ -7,7 +7,7 @@ import pytest
 from gang_scheduler.api.kinds import POD_DISRUPTION_BUDGETS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import budgets
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.state.budgets import Budgets
 from gang_scheduler.state.cache import Cache
 from support.builders import NAMESPACE, SCHEDULER, pod
@@ -120,12 +120,12 @@ def test_a_budget_that_cannot_be_read_is_refused_by_field(found: Any, field: str
 
 def test_budgets_come_and_go_by_the_watch_and_by_the_sweep() -> None:
     cache = Cache([SCHEDULER])
-    intake = Intake(cache)
+    event_handlers = EventHandlers(cache)
     seen = body({}, {"observedGeneration": 1, "disruptionsAllowed": 2})
     steps = []
 
     for event in ("ADDED", "DELETED", "ADDED"):
-        intake.pod_disruption_budget({"type": event, "object": seen})
+        event_handlers.pod_disruption_budget({"type": event, "object": seen})
         steps.append(sorted(cache.uids(POD_DISRUPTION_BUDGETS)))
     cache.uid_gone(POD_DISRUPTION_BUDGETS, "uid-b")
 

@@ -160,7 +160,7 @@ async def test_a_sweep_finds_a_deletion_that_was_missed(harness: TopologyHarness
     harness.cluster.watchers.clear()
     harness.cluster.delete(KUEUE_TOPOLOGIES[0], "", "default")
 
-    await Sweep(harness.api, harness.cache, harness.intake, 60).sweep_all()
+    await Sweep(harness.api, harness.cache, harness.event_handlers, 60).sweep_all()
 
     assert ["ClusterNetworkTopology default"] == harness.trees()
 

@@ -7,7 +7,7 @@ import pytest
 from gang_scheduler.api.kinds import NAMESPACES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import namespaces
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.namespaces import DeclaredNamespace
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.pod_affinity.namespaces import Namespaces
@@ -46,10 +46,10 @@ def test_it_is_told_whether_labels_are_others() -> None:
 
 def test_namespaces_come_in_through_the_intake_and_leave_by_event_or_sweep() -> None:
     cache = Cache(["s"])
-    intake = Intake(cache)
+    event_handlers = EventHandlers(cache)
     steps = []
     for event in ("ADDED", "DELETED", "ADDED"):
-        intake.namespace({"type": event, "object": body()})
+        event_handlers.namespace({"type": event, "object": body()})
         steps.append(sorted(cache.uids(NAMESPACES)))
     cache.uid_gone(NAMESPACES, "uid-team")
 

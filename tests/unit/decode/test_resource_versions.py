@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.decode import resource_versions
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.resource_versions import Versions
 from gang_scheduler.model.plan import Bind
@@ -19,12 +19,12 @@ class Told:
 
     def __init__(self) -> None:
         self.cache = Cache([SCHEDULER])
-        self.intake = Intake(self.cache)
-        self.intake.node({"type": None, "object": node("n1", 1)})
+        self.event_handlers = EventHandlers(self.cache)
+        self.event_handlers.node({"type": None, "object": node("n1", 1)})
 
     def pod(self, version: int, change: str | None = "MODIFIED", **spec: Any) -> None:
         """Tell of the pod in a version."""
-        self.intake.pod({"type": change, "object": pod(version, **spec)})
+        self.event_handlers.pod({"type": change, "object": pod(version, **spec)})
 
     def free(self) -> int:
         """Return how much CPU is free, in thousandths."""
@@ -86,7 +86,7 @@ def test_a_pod_that_was_deleted_does_not_come_back_with_an_older_state() -> None
 def test_a_pod_that_a_list_did_not_have_any_more_does_not_come_back() -> None:
     told = Told()
     told.pod(12, nodeName="n1")
-    told.intake.missing("uid-a")
+    told.event_handlers.missing("uid-a")
     told.cache.pod_gone("uid-a")
 
     told.pod(14, nodeName="n1")
@@ -96,9 +96,9 @@ def test_a_pod_that_a_list_did_not_have_any_more_does_not_come_back() -> None:
 
 def test_a_node_does_not_grow_by_an_older_state() -> None:
     told = Told()
-    told.intake.node({"type": "MODIFIED", "object": node("n1", 7, cpu="2")})
+    told.event_handlers.node({"type": "MODIFIED", "object": node("n1", 7, cpu="2")})
 
-    told.intake.node({"type": "MODIFIED", "object": node("n1", 6)})
+    told.event_handlers.node({"type": "MODIFIED", "object": node("n1", 6)})
 
     assert 2000 == told.free()
 
@@ -116,11 +116,11 @@ def test_an_object_that_could_not_be_read_may_become_readable() -> None:
     told = Told()
     broken = [{"name": "c", "resources": {"requests": {"cpu": "much"}}}]
     told.pod(12, nodeName="n1", containers=broken)
-    assert {"uid-a"} == told.intake.broken
+    assert {"uid-a"} == told.event_handlers.broken
 
     told.pod(13, nodeName="n1")
 
-    assert (7000, set()) == (told.free(), told.intake.broken)
+    assert (7000, set()) == (told.free(), told.event_handlers.broken)
 
 
 def test_states_without_a_version_are_always_news() -> None:

@@ -4,7 +4,7 @@ from typing import Any
 
 from gang_scheduler.api.kinds import JOBS, POD_DISRUPTION_BUDGETS
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.event_handlers import Intake, Object
+from gang_scheduler.decode.event_handlers import EventHandlers, Object
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.model.gangs import GangKey, Problem, Reason
 from gang_scheduler.state.cache import Cache
@@ -20,11 +20,11 @@ class Harness:
     def __init__(self) -> None:
         self.told: list[str] = []
         self.cache = Cache([SCHEDULER])
-        self.intake = Intake(self.cache, self._broken)
+        self.event_handlers = EventHandlers(self.cache, self._broken)
 
     def pod(self, body: Any) -> None:
         """Show a pod."""
-        self.intake.pod({"type": "MODIFIED", "object": body})
+        self.event_handlers.pod({"type": "MODIFIED", "object": body})
 
     def room_of(self, node: str) -> list[str]:
         """Return the names of the pods that are counted on a node."""
@@ -93,7 +93,7 @@ def test_an_unreadable_pod_that_is_deleted_is_gone() -> None:
     body = pod_body("a", nodeName="n1", priority="high")
     harness.pod(body)
 
-    harness.intake.pod({"type": "DELETED", "object": body})
+    harness.event_handlers.pod({"type": "DELETED", "object": body})
 
     assert [] == list(harness.cache.pods())
 
@@ -109,12 +109,16 @@ def pod_group(**metadata: Any) -> dict[str, Any]:
 def test_a_pod_group_that_becomes_unreadable_is_invalid_and_not_without_topology() -> None:
     harness = Harness()
     key = "gang.scheduling.koordinator.sh/network-topology-spec"
-    harness.intake.pod_group({"type": "ADDED", "object": pod_group(annotations={key: SPEC})})
+    harness.event_handlers.pod_group(
+        {"type": "ADDED", "object": pod_group(annotations={key: SPEC})}
+    )
     before = harness.problem_of(membership.POD_GROUP.name, "g")
 
     wrong: tuple[Any, ...] = ({key: {"gatherStrategy": []}}, [SPEC], {key: SPEC, "a": 5})
     for annotations in wrong:
-        harness.intake.pod_group({"type": "MODIFIED", "object": pod_group(annotations=annotations)})
+        harness.event_handlers.pod_group(
+            {"type": "MODIFIED", "object": pod_group(annotations=annotations)}
+        )
 
         found = harness.problem_of(membership.POD_GROUP.name, "g")
         assert found is not None
@@ -127,7 +131,7 @@ def test_a_pod_group_that_becomes_unreadable_is_invalid_and_not_without_topology
 def test_a_job_that_becomes_unreadable_is_invalid() -> None:
     harness = Harness()
     job = {"apiVersion": "batch/v1", "metadata": {"uid": "j", "namespace": "default", "name": "j"}}
-    harness.intake.job({"type": "ADDED", "object": {**job, "spec": {"parallelism": "two"}}})
+    harness.event_handlers.job({"type": "ADDED", "object": {**job, "spec": {"parallelism": "two"}}})
 
     found = harness.problem_of(membership.JOB.name, "j")
     assert found is not None
@@ -141,9 +145,11 @@ def test_a_budget_that_becomes_unreadable_goes_on_protecting() -> None:
         "metadata": {"uid": "b", "namespace": "default", "name": "b"},
         "spec": {"selector": {}, "minAvailable": 1},
     }
-    harness.intake.pod_disruption_budget({"type": "ADDED", "object": budget})
+    harness.event_handlers.pod_disruption_budget({"type": "ADDED", "object": budget})
 
-    harness.intake.pod_disruption_budget({"type": "MODIFIED", "object": {**budget, "spec": "none"}})
+    harness.event_handlers.pod_disruption_budget(
+        {"type": "MODIFIED", "object": {**budget, "spec": "none"}}
+    )
 
     assert ["b"] == list(harness.cache.uids(POD_DISRUPTION_BUDGETS))
     assert ['PodDisruptionBudget: spec must be an object, not "none"'] == harness.told

@@ -91,4 +91,4 @@ def test_null_means_absent() -> None:
 
     cluster.put(body)
 
-    assert set() == cluster.intake.broken
+    assert set() == cluster.event_handlers.broken

@@ -161,7 +161,9 @@ async def test_a_sweep_finds_a_deletion_that_was_missed(harness: TopologyHarness
     harness.cluster.watchers.clear()
     harness.cluster.delete(CLUSTER_NETWORK_TOPOLOGIES, "", "default")
 
-    await Sweep(harness.api, harness.cache, harness.intake, 60).sweep((CLUSTER_NETWORK_TOPOLOGIES,))
+    await Sweep(harness.api, harness.cache, harness.event_handlers, 60).sweep(
+        (CLUSTER_NETWORK_TOPOLOGIES,)
+    )
 
     assert harness.tree() is None
 

@@ -12,7 +12,7 @@ from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR, JOBS, NODES, POD_GROUPS, PODS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.decode.event_handlers import Intake, Object
+from gang_scheduler.decode.event_handlers import EventHandlers, Object
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.watch import envelope
@@ -31,9 +31,9 @@ class Harness:
         self.gvr = gvr
         self.told: list[str] = []
         self.cache = Cache([SCHEDULER])
-        self.intake = Intake(self.cache, self._broken)
+        self.event_handlers = EventHandlers(self.cache, self._broken)
         (kind,) = (each for each in WATCHED if gvr in each.versions)
-        self.feed = Feed(kind, self.intake)
+        self.feed = Feed(kind, self.event_handlers)
 
     def change(self, change: str, body: Any) -> str:
         """Let a watch tell of a change."""
@@ -130,7 +130,7 @@ def test_an_object_that_cannot_be_read_is_left_out_and_told_and_others_go_on(cha
 
     assert ["b", "c"] == harness.names()
     assert ['Pod a: spec.priority must be a whole number or absent, not "high"'] == harness.told
-    assert {"uid-a"} == harness.intake.broken
+    assert {"uid-a"} == harness.event_handlers.broken
 
 
 def test_an_object_that_could_not_be_read_may_become_fine_or_go() -> None:
@@ -141,7 +141,7 @@ def test_an_object_that_could_not_be_read_may_become_fine_or_go() -> None:
     harness.change("MODIFIED", pod_body("a"))
     harness.change("DELETED", pod_body("b", priority="high"))
 
-    assert (["a"], set()) == (harness.names(), harness.intake.broken)
+    assert (["a"], set()) == (harness.names(), harness.event_handlers.broken)
 
 
 def test_nonsense_amounts_are_told_by_field() -> None:

@@ -65,7 +65,7 @@ def test_of_several_versions_the_best_counts_until_a_source_starts_over() -> Non
     native_pods(cluster, ["p-0"], group="h")
     cluster.put(other)
     ignored = cluster.bound()
-    cluster.intake.start_over()
+    cluster.event_handlers.start_over()
     cluster.put(other)
 
     assert (set(), {"p-0"}) == (ignored, cluster.bound())

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
-from gang_scheduler.decode.event_handlers import Intake
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.volumes import (
@@ -250,10 +250,12 @@ def test_a_late_word_of_an_earlier_life_takes_nothing_away() -> None:
 def test_an_object_that_cannot_be_read_is_left_out() -> None:
     broken: list[str] = []
     cache = cluster(*WANTED)
-    intake = Intake(cache, lambda kind, _, error: broken.append(f"{kind} {error.field}"))
+    event_handlers = EventHandlers(
+        cache, lambda kind, _, error: broken.append(f"{kind} {error.field}")
+    )
 
     body = claim_body("wanted", LOCAL, size="much")
-    intake.persistent_volume_claim({"type": "MODIFIED", "object": body})
+    event_handlers.persistent_volume_claim({"type": "MODIFIED", "object": body})
 
     assert ["PersistentVolumeClaim spec.resources.requests.storage"] == broken
     assert [] == list(cache.uids(PERSISTENT_VOLUME_CLAIMS))
