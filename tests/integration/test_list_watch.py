@@ -12,7 +12,7 @@ from gang_scheduler.client.connection import Connection
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.watch import list_watch, watched_kinds
-from gang_scheduler.watch.known_objects import Feed
+from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
 from gang_scheduler.watch.watched_kinds import WATCHED
 from integration.support.scripted_server import CUT, HANG, ScriptedServer, Step, failure, line, page
@@ -39,8 +39,8 @@ class Watching:
         self.server = server
         self.cache = Cache([SCHEDULER])
         self.crds_changed = asyncio.Event()
-        feed = Feed(kind, EventHandlers(self.cache))
-        self.list_watch = ListWatch(connection, kind, feed, self.crds_changed)
+        known_objects = KnownObjects(kind, EventHandlers(self.cache))
+        self.list_watch = ListWatch(connection, kind, known_objects, self.crds_changed)
 
     def names(self) -> str:
         """Return the names of the pods in the cache, in one word."""

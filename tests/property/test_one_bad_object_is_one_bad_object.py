@@ -14,7 +14,7 @@ from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.watch.known_objects import Feed
+from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.watch.watched_kinds import WATCHED, Watched
 from property import corpus
 from property.manifests import OURS
@@ -62,7 +62,7 @@ class Harness:
     def __init__(self) -> None:
         self.cache = Cache([OURS])
         self.event_handlers = EventHandlers(self.cache)
-        self.feeds = {each.name: Feed(each, self.event_handlers) for each in WATCHED}
+        self.feeds = {each.name: KnownObjects(each, self.event_handlers) for each in WATCHED}
         for manifest in GOOD:
             self.list_all(resource_of(manifest), *self.of(resource_of(manifest)))
 
@@ -73,11 +73,11 @@ class Harness:
 
     def list_all(self, gvr: GVR, *manifests: Any) -> None:
         """List these, and nothing else of their kind."""
-        feed = self.feeds[kind_of(gvr).name]
-        feed.begin(gvr)
+        known_objects = self.feeds[kind_of(gvr).name]
+        known_objects.begin(gvr)
         for each in manifests:
-            feed.listed(Raw(written(each).encode()))
-        feed.end()
+            known_objects.listed(Raw(written(each).encode()))
+        known_objects.end()
 
     def uids(self) -> dict[str, set[str]]:
         """Return what is known, by kind."""

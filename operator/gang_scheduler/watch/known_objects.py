@@ -23,7 +23,7 @@ ANYTHING: Final = msgspec.json.Decoder()
 log = structlog.get_logger()
 
 
-class Feed:
+class KnownObjects:
     """Hands the objects of a kind to the event handlers, and remembers which there are.
 
     A list is `begin`, `listed` for each object, and `end`, which tells of those that are not in it

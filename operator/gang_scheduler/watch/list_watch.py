@@ -1,4 +1,4 @@
-"""Keeps a feed in step with the API server: a list, and from its version on a watch.
+"""Keeps known objects in step with the API server: a list, and from its version on a watch.
 
 What client-go calls a reflector. A connection that breaks is followed by another one from the
 last version; a version that the server has forgotten, by another list.
@@ -21,7 +21,7 @@ from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.retry import Backoff
 from gang_scheduler.watch import envelope, line_stream, watched_kinds
 from gang_scheduler.watch.envelope import Page
-from gang_scheduler.watch.known_objects import Feed
+from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.watch.synced import InStep
 from gang_scheduler.watch.watched_kinds import Watched
 
@@ -59,14 +59,14 @@ log = structlog.get_logger()
 class ListWatch:
     """Lists and watches one kind. `crds_changed` is set when a kind may be served that was not.
 
-    `in_step` is set for as long as the feed misses nothing, as far as anybody knows here.
+    `in_step` is set for as long as nothing is missed, as far as anybody knows here.
     """
 
     def __init__(
         self,
         connection: Connection,
         kind: Watched,
-        feed: Feed,
+        known_objects: KnownObjects,
         crds_changed: asyncio.Event,
         accept: tuple[str, str] = FULL,
     ) -> None:
@@ -74,7 +74,7 @@ class ListWatch:
         self.in_step = InStep()
         self.served = False
         self._connection = connection
-        self._feed = feed
+        self._known_objects = known_objects
         self._crds_changed = crds_changed
         self._accept_list, self._accept_watch = accept
         self._gvr = kind.versions[0]
@@ -122,17 +122,17 @@ class ListWatch:
         return False
 
     async def _list_pages(self, gvr: GVR) -> None:
-        self._feed.begin(gvr)
+        self._known_objects.begin(gvr)
         version = ""
         async with aclosing(self._pages(gvr)) as pages:
             async for page in pages:
-                self._feed.as_of(page.metadata.resource_version)
+                self._known_objects.as_of(page.metadata.resource_version)
                 for number, item in enumerate(page.items or ()):
                     if not number % SLICE:
                         await asyncio.sleep(0)
-                    self._feed.listed(item)
+                    self._known_objects.listed(item)
                 version = page.metadata.resource_version
-        self._feed.end()
+        self._known_objects.end()
         self._version = version
 
     async def _pages(self, gvr: GVR) -> AsyncGenerator[Page]:
@@ -178,7 +178,7 @@ class ListWatch:
             self._keep_step()
             async for lines in line_stream.lines(chunks):
                 for line in lines:
-                    self._version = self._feed.changed(line) or self._version
+                    self._version = self._known_objects.changed(line) or self._version
                 self._recovered()
         if clock() - began < BRIEF_SECONDS:
             raise ApiError(0, "the watch ended at once")
@@ -194,8 +194,8 @@ class ListWatch:
 
         After a change wait for less, and longer each time.
         """
-        self._feed.begin(self._gvr)
-        self._feed.end()
+        self._known_objects.begin(self._gvr)
+        self._known_objects.end()
         self.served = False
         self._keep_step()
         try:

@@ -13,7 +13,7 @@ from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.watch import list_watch, watched_kinds
-from gang_scheduler.watch.known_objects import Feed
+from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
 from gang_scheduler.watch.watched_kinds import WATCHED, Watched
 
@@ -28,14 +28,14 @@ class Reflector:
     def __init__(self, connection: Connection, event_handlers: EventHandlers) -> None:
         self._crds_changed = asyncio.Event()
         self._kinds = [
-            ListWatch(connection, kind, Feed(kind, event_handlers), self._crds_changed)
+            ListWatch(connection, kind, KnownObjects(kind, event_handlers), self._crds_changed)
             for kind in WATCHED
         ]
         crds = Watched((CRDS,), lambda *_: self._crd_changed())
         self._crds = ListWatch(
             connection,
             crds,
-            Feed(crds, event_handlers),
+            KnownObjects(crds, event_handlers),
             self._crds_changed,
             list_watch.METADATA_ONLY,
         )

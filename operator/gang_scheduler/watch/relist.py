@@ -12,7 +12,7 @@ from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.watch.known_objects import Feed
+from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
 from gang_scheduler.watch.watched_kinds import WATCHED, Watched
 
@@ -38,15 +38,15 @@ class Relist:
         gvr = kind.versions[0]
         # Only what was known before the list was asked for can be missing from it by deletion.
         known = set(self._cache.uids(gvr))
-        feed = Feed(kind, self._event_handlers)
-        lists = ListWatch(self._connection, kind, feed, asyncio.Event())
+        known_objects = KnownObjects(kind, self._event_handlers)
+        lists = ListWatch(self._connection, kind, known_objects, asyncio.Event())
         while True:
             try:
                 await lists.list_once()
                 break
             except ApiError as error:
                 await lists.pause(error)
-        gone = known.difference(feed.uids)
+        gone = known.difference(known_objects.uids)
         for uid in gone:
             self._event_handlers.missing(uid)
             self._cache.uid_gone(gvr, uid)

@@ -16,7 +16,7 @@ from gang_scheduler.decode.event_handlers import EventHandlers, Object
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.watch import envelope
-from gang_scheduler.watch.known_objects import Feed
+from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.watch.watched_kinds import WATCHED
 from support.api_objects import node_body, pod_body
 from support.builders import SCHEDULER
@@ -33,22 +33,22 @@ class Harness:
         self.cache = Cache([SCHEDULER])
         self.event_handlers = EventHandlers(self.cache, self._broken)
         (kind,) = (each for each in WATCHED if gvr in each.versions)
-        self.feed = Feed(kind, self.event_handlers)
+        self.known_objects = KnownObjects(kind, self.event_handlers)
 
     def change(self, change: str, body: Any) -> str:
         """Let a watch tell of a change."""
-        return self.feed.changed(msgspec.json.encode({"type": change, "object": body}))
+        return self.known_objects.changed(msgspec.json.encode({"type": change, "object": body}))
 
     def relist(self, *bodies: Any) -> None:
         """Let a list tell what there is."""
         self.begin_list(*bodies)
-        self.feed.end()
+        self.known_objects.end()
 
     def begin_list(self, *bodies: Any) -> None:
         """Let a list break off after these."""
-        self.feed.begin(self.gvr)
+        self.known_objects.begin(self.gvr)
         for body in bodies:
-            self.feed.listed(Raw(msgspec.json.encode(body)))
+            self.known_objects.listed(Raw(msgspec.json.encode(body)))
 
     def names(self) -> list[str]:
         """Return the names of the pods in the cache."""
@@ -183,9 +183,9 @@ TOO_LARGE = Raw(
 def test_an_object_that_no_decoder_reads_is_told_under_its_name() -> None:
     harness = Harness(POD_GROUPS)
 
-    harness.feed.begin(POD_GROUPS)
-    harness.feed.listed(TOO_LARGE)
-    harness.feed.end()
+    harness.known_objects.begin(POD_GROUPS)
+    harness.known_objects.listed(TOO_LARGE)
+    harness.known_objects.end()
 
     (told,) = harness.told
     assert told.startswith("PodGroup a: the object cannot be read: Integer value out of range")
@@ -200,9 +200,9 @@ def test_what_was_known_stays_where_a_list_has_it_and_it_cannot_be_read() -> Non
     harness.relist(on_node)
 
     broken = msgspec.json.encode(on_node).replace(b'"n1"', b'"n1","x":' + b"9" * 5000)
-    harness.feed.begin(PODS)
-    harness.feed.listed(Raw(broken))
-    harness.feed.end()
+    harness.known_objects.begin(PODS)
+    harness.known_objects.listed(Raw(broken))
+    harness.known_objects.end()
 
     assert ["a"] == harness.names()
 
@@ -249,7 +249,7 @@ def test_an_error_in_the_stream_is_an_error() -> None:
 @pytest.mark.parametrize("line", [b"<html>", b"{}", b"[]", b'{"type": "ADDED", "obj', b""])
 def test_what_is_no_event_is_an_error(line: bytes) -> None:
     with pytest.raises(ApiError, match="no answer"):
-        Harness().feed.changed(line)
+        Harness().known_objects.changed(line)
 
 
 @pytest.mark.parametrize("kind", OTHERS, ids=lambda kind: str(kind.versions[0]))
