@@ -39,7 +39,7 @@ from gang_scheduler.decode.gangs import gang_specs, membership, workloads
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.resource_versions import Versions
-from gang_scheduler.decode.sink import Sink
+from gang_scheduler.decode.sink import StateSink
 from gang_scheduler.decode.unreadable import Identity
 from gang_scheduler.wire import nodes as node_wire
 from gang_scheduler.wire import pods as pod_wire
@@ -63,7 +63,7 @@ class EventHandlers:
 
     def __init__(
         self,
-        sink: Sink,
+        sink: StateSink,
         on_broken: Broken = lambda *_: None,
     ) -> None:
         self._sink = sink

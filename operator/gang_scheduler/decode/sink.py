@@ -14,7 +14,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import JobPods
 
 
-class Sink(Protocol):
+class StateSink(Protocol):
     """Where sources put what they see. The cache is one."""
 
     def pod_seen(self, pod: Pod) -> None:
