@@ -38,7 +38,7 @@ from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.probes import Probes
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.events import Events
-from gang_scheduler.report.gang_events import Reports
+from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.topology_writer import TopologyWriter
 from gang_scheduler.scheduler.policies import PreemptionRules, Profile
@@ -173,21 +173,21 @@ class App:
         self._stuck_victims = StuckVictims(self._cache, settings.victim_timeout_seconds, outcomes)
         backpressure = Backpressure(self._binder.is_busy)
         self._events = Events(api, backpressure, self._may_write)
-        reports = Reports(self._cache, self._events, naming)
+        gang_events = GangEvents(self._cache, self._events, naming)
         self._releaser = None
         if settings.on_partial_gang is OnPartialGang.RELEASE:
             self._releaser = Releaser(api, self._cache, self._may_write)
         self._source = self._source_of(
-            open_connection, api, EventHandlers(self._cache, reports.broken)
+            open_connection, api, EventHandlers(self._cache, gang_events.broken)
         )
         self._outcomes = OutcomeHandler(
-            *(self._cache, outcomes, reports),
+            *(self._cache, outcomes, gang_events),
             releaser=self._releaser,
             lost_nominations=lost_nominations,
             naming=naming,
         )
         self._loop = Loop(
-            *(self._cache, self._binder, self._evictor, reports, self._outcomes),
+            *(self._cache, self._binder, self._evictor, gang_events, self._outcomes),
             releaser=self._releaser,
             lost_nominations=lost_nominations,
             profile=_profile(settings),

@@ -15,7 +15,7 @@ from gang_scheduler.apply.plan import BinderAndEvictor, take_in
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.outcome_handler import OutcomeHandler
-from gang_scheduler.report.gang_events import Reports
+from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.state.cache import Cache
@@ -49,7 +49,7 @@ class Loop:
         cache: Cache,
         binder: Binder,
         evictor: Evictor,
-        reports: Reports,
+        gang_events: GangEvents,
         outcomes: OutcomeHandler,
         *,
         releaser: Releaser | None,
@@ -65,7 +65,7 @@ class Loop:
         self._evictor = evictor
         self._writers = BinderAndEvictor(binder, evictor)
         self._lost_nominations = lost_nominations
-        self._reports = reports
+        self._gang_events = gang_events
         self._outcomes = outcomes
         self._releaser = releaser
         self._profile = profile
@@ -136,7 +136,7 @@ class Loop:
 
     def _report(self, plan: Plan, now: int, seconds: float) -> None:
         self._last_seconds = seconds
-        self._reports.planned(plan, now)
+        self._gang_events.planned(plan, now)
         telemetry.CYCLES.observe(seconds)
         telemetry.BINDINGS_WAITING.set(self._binder.waiting)
         for reason in Reason:

@@ -19,7 +19,7 @@ from gang_scheduler.apply.partial_gangs import Releaser
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Preemption, Refused
-from gang_scheduler.report.gang_events import Reports
+from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.state.cache import Cache
 
 
@@ -33,7 +33,7 @@ class OutcomeHandler:
         self,
         cache: Cache,
         outcomes: Outcomes,
-        reports: Reports,
+        gang_events: GangEvents,
         *,
         releaser: Releaser | None,
         lost_nominations: LostNominations,
@@ -42,7 +42,7 @@ class OutcomeHandler:
     ) -> None:
         self._cache = cache
         self._outcomes = outcomes
-        self._reports = reports
+        self._gang_events = gang_events
         self._releaser = releaser
         self._lost_nominations = lost_nominations
         self._naming = naming
@@ -71,14 +71,14 @@ class OutcomeHandler:
                     self._given_up(preemption, why)
             case VolumesAwaited(gang, words):
                 with confined("report", str(gang.key)):
-                    self._reports.waits_for_volumes(gang, words)
+                    self._gang_events.waits_for_volumes(gang, words)
             case VictimStuck(key, victim):
                 with confined("report", str(key)):
-                    self._reports.victim_is_stuck(key, victim)
+                    self._gang_events.victim_is_stuck(key, victim)
 
     def _bound(self, binding: GangBinding) -> None:
         with confined("report", str(binding.gang.key)):
-            self._reports.bound(binding)
+            self._gang_events.bound(binding)
         now = int(self._clock())
         count_binding(self._cache, binding, now)
         if not binding.failed:
@@ -92,12 +92,12 @@ class OutcomeHandler:
             by = self._naming.preemptor(preemption, key.namespace)
             self._cache.gang_queue.preempted(key, by)
         with confined("report", str(preemption.gangs[0].key)):
-            self._reports.preempted(preemption)
+            self._gang_events.preempted(preemption)
 
     def _given_up(self, preemption: Preemption, why: str) -> None:
         """Say why the gangs still wait; they are tried again."""
         with confined("report", str(preemption.gangs[0].key)):
-            self._reports.withdrawn(preemption, why)
+            self._gang_events.withdrawn(preemption, why)
         now = int(self._clock())
         for gang in preemption.gangs:
             if gang.key in self._cache.gang_queue.infos:

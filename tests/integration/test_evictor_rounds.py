@@ -114,7 +114,7 @@ async def test_a_round_that_is_given_up_says_why(monkeypatch: pytest.MonkeyPatch
     made = workloads()
     given_up: list[str] = []
     async with SchedulerProcess(made) as process:
-        monkeypatch.setattr(process.reports, "withdrawn", lambda _, why: given_up.append(why))
+        monkeypatch.setattr(process.gang_events, "withdrawn", lambda _, why: given_up.append(why))
         process.api.fail("patch_pod_condition", Fault(ApiError(403, "forbidden")), name="low-2")
         await process.until(lambda: bool(given_up))
 
@@ -208,14 +208,14 @@ async def test_a_pod_that_the_api_server_does_not_let_go_is_not_counted_as_leavi
     async with SchedulerProcess(made) as process:
         refused = [Fault(ApiError(403, "forbidden"))] * 2
         process.api.fail("delete_pod", *refused, name="low-2")
-        withdrawn = process.reports.withdrawn
+        withdrawn = process.gang_events.withdrawn
 
         def note(preemption: Preemption, why: str) -> None:
             given_up.append(why)
             process.stop_deciding()
             withdrawn(preemption, why)
 
-        monkeypatch.setattr(process.reports, "withdrawn", note)
+        monkeypatch.setattr(process.gang_events, "withdrawn", note)
         await process.until(lambda: bool(given_up))
 
         assert ["evict default/low-2: 403: forbidden"] == given_up

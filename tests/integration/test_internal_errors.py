@@ -12,7 +12,7 @@ from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.preemption_run import PreemptionRun
 from gang_scheduler.model.gangs import GangKey
-from gang_scheduler.report.gang_events import Reports
+from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -34,16 +34,16 @@ STEPS_OF_BINDING = [
     (Binder, "_bind"),
     (Binder, "_settle"),
     (GangQueue, "bound"),
-    (Reports, "bound"),
+    (GangEvents, "bound"),
 ]
 STEPS_OF_PREEMPTION = [
     (PreemptionEvaluator, "attempt"),
     (Evictor, "submit"),
     (GangQueue, "preempting"),
     (GangQueue, "refused"),
-    (Reports, "_waits"),
-    (Reports, "_preempting"),
-    (Reports, "preempted"),
+    (GangEvents, "_waits"),
+    (GangEvents, "_preempting"),
+    (GangEvents, "preempted"),
     (Evictor, "_nominations"),
     (Evictor, "_marks"),
     (Evictor, "_is_over"),

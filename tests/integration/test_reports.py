@@ -35,12 +35,12 @@ class Desk:
         spec = builders.gang_spec("a")
         cache.described("scheduling.sigs.k8s.io", spec.uid, [spec])
         self.events = parts.events(self.api, lambda: self.now)
-        self.reports = parts.reports(cache, self.events)
+        self.gang_events = parts.gang_events(cache, self.events)
 
     async def told(self, *plans: Plan) -> list[Told]:
         """Report plans, a second apart, and return the Events that come of it."""
         for plan in plans:
-            self.reports.planned(plan, int(self.now))
+            self.gang_events.planned(plan, int(self.now))
             self.now += 1
         while not self.events._queue.empty():
             await self.events._send(self.events._queue.get_nowait())
@@ -166,7 +166,7 @@ async def test_waiting_for_victims_is_no_failure() -> None:
 
 async def test_each_gang_of_the_victims_is_told_once_who_took_them() -> None:
     desk = Desk()
-    desk.reports.preempted(preemption(*bound_pods(2, gang="g", owner="default/job")))
+    desk.gang_events.preempted(preemption(*bound_pods(2, gang="g", owner="default/job")))
 
     note = "Preempted by default/a: 2 members: g-0, g-1"
     assert [("Normal", "Preempted", "g-0", note)] == await desk.told()
@@ -176,7 +176,7 @@ async def test_a_victim_that_nobody_creates_again_is_told_so() -> None:
     desk = Desk()
     (victim,) = bound_pods(1)
     key = membership.gang_of(victim.pod)
-    desk.reports.preempted(preemption(replace(victim, gang=key)))
+    desk.gang_events.preempted(preemption(replace(victim, gang=key)))
 
     note = "Preempted by default/a; it has no owner: nobody will create it again"
     assert [("Warning", "Preempted", "v-0", note)] == await desk.told()
@@ -184,7 +184,7 @@ async def test_a_victim_that_nobody_creates_again_is_told_so() -> None:
 
 async def test_a_preemption_that_is_given_up_is_told_with_the_reason() -> None:
     desk = Desk()
-    desk.reports.withdrawn(preemption(), "a budget forbids it")
+    desk.gang_events.withdrawn(preemption(), "a budget forbids it")
 
     expected = [("Warning", "FailedScheduling", "a", "preemption: given up, a budget forbids it")]
     assert expected == await desk.told()
@@ -236,9 +236,9 @@ async def test_an_object_that_has_a_name_is_told_what_is_wrong_whatever_else_it_
     desk = Desk()
     why = InvalidField("metadata.labels", 5, "must be an object")
 
-    desk.reports.broken("Pod", {"metadata": {"name": "a", "namespace": 3, "uid": ["u"]}}, why)
+    desk.gang_events.broken("Pod", {"metadata": {"name": "a", "namespace": 3, "uid": ["u"]}}, why)
     for nameless in ({}, {"metadata": None}, {"metadata": "a"}, {"metadata": {"name": 5}}):
-        desk.reports.broken("Pod", nameless, why)
+        desk.gang_events.broken("Pod", nameless, why)
 
     note = "left out: metadata.labels must be an object, not 5"
     assert [("Warning", "FailedScheduling", "a", note)] == await desk.told()

@@ -63,7 +63,7 @@ class LargeCluster:
         self.now = START
         self.cache = Cache([builders.SCHEDULER])
         self.api = FakeApi(FakeCluster())
-        self._reports = parts.reports(self.cache, parts.events(self.api, self._clock))
+        self._gang_events = parts.gang_events(self.cache, parts.events(self.api, self._clock))
         self._statuses = parts.status_writer(self.api, self.cache, clock=self._clock, concurrency=1)
         self._elsewhere = builders.pod("elsewhere", node="node-0", scheduler="other", cpu="1m")
         self._first: list[Pod] = []
@@ -94,7 +94,7 @@ class LargeCluster:
         """Note the verdicts, and tell what is new of them."""
         verdicts = replace(plan, placed=(), preemptions=())
         applying.take_in(self.cache, verdicts, self.now, applying.WritesNothing())
-        self._reports.planned(plan, self.now)
+        self._gang_events.planned(plan, self.now)
         await self._statuses.flush()
 
     async def cycle(self) -> Plan:

@@ -15,7 +15,7 @@ from gang_scheduler.loop import Loop, Wake
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.events import Events
-from gang_scheduler.report.gang_events import Reports
+from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
@@ -50,7 +50,7 @@ class Parts:
         claims = Claims(api, cache, CONCURRENCY, outcomes=outcomes, may_write=may_write)
         self.lost_nominations = LostNominations(cache, naming)
         self.events = Events(api, backpressure)
-        self.reports = Reports(cache, self.events, naming)
+        self.gang_events = GangEvents(cache, self.events, naming)
         self.binder = Binder(
             *(api, cache, CONCURRENCY), claims=claims, outcomes=outcomes, may_write=may_write
         )
@@ -63,14 +63,14 @@ class Parts:
             **how,
         )
         self.outcomes = OutcomeHandler(
-            *(cache, outcomes, self.reports),
+            *(cache, outcomes, self.gang_events),
             releaser=None,
             lost_nominations=self.lost_nominations,
             naming=naming,
             clock=clock,
         )
         self.loop = Loop(
-            *(cache, self.binder, self.evictor, self.reports, self.outcomes),
+            *(cache, self.binder, self.evictor, self.gang_events, self.outcomes),
             releaser=None,
             lost_nominations=self.lost_nominations,
             profile=PROFILES["binpack"],
@@ -86,9 +86,9 @@ class Parts:
         return (self.outcomes.run, self.binder.run, self.evictor.run, self.loop.run)
 
 
-def reports(cache: Cache, events: Events) -> Reports:
+def gang_events(cache: Cache, events: Events) -> GangEvents:
     """Return reports that name gangs of all namespaces."""
-    return Reports(cache, events, Naming())
+    return GangEvents(cache, events, Naming())
 
 
 def events(api: Api, clock: Callable[[], float] = time.time) -> Events:

@@ -114,7 +114,7 @@ class SchedulerProcess:
         )
         self.lost_nominations = self._parts.lost_nominations
         self.events = self._parts.events
-        self.reports = self._parts.reports
+        self.gang_events = self._parts.gang_events
         self.evictor = self._parts.evictor
         event_handlers = EventHandlers(self.cache)
         self._taken = {

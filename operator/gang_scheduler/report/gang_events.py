@@ -34,7 +34,7 @@ NAMES_SHOWN = 10
 log = structlog.get_logger()
 
 
-class Reports:
+class GangEvents:
     """What a user can read of a decision, beside the statuses."""
 
     def __init__(self, cache: Cache, events: Events, naming: Naming) -> None:
