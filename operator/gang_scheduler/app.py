@@ -24,7 +24,7 @@ from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
-from gang_scheduler.apply.partial_gangs import Releaser
+from gang_scheduler.apply.partial_gangs import PartialGangs
 from gang_scheduler.apply.stuck_victims import StuckVictims
 from gang_scheduler.apply.volume_binder import Claims
 from gang_scheduler.beside import Beside
@@ -174,21 +174,21 @@ class App:
         backpressure = Backpressure(self._binder.is_busy)
         self._events = Events(api, backpressure, self._may_write)
         gang_events = GangEvents(self._cache, self._events, naming)
-        self._releaser = None
+        self._partial_gangs = None
         if settings.on_partial_gang is OnPartialGang.RELEASE:
-            self._releaser = Releaser(api, self._cache, self._may_write)
+            self._partial_gangs = PartialGangs(api, self._cache, self._may_write)
         self._source = self._source_of(
             open_connection, api, EventHandlers(self._cache, gang_events.broken)
         )
         self._outcomes = OutcomeHandler(
             *(self._cache, outcomes, gang_events),
-            releaser=self._releaser,
+            partial_gangs=self._partial_gangs,
             lost_nominations=lost_nominations,
             naming=naming,
         )
         self._loop = Loop(
             *(self._cache, self._binder, self._evictor, gang_events, self._outcomes),
-            releaser=self._releaser,
+            partial_gangs=self._partial_gangs,
             lost_nominations=lost_nominations,
             profile=_profile(settings),
             wake=wake,
@@ -258,8 +258,8 @@ class App:
         """Yield all that works beside the loop and writes."""
         yield from (self._outcomes, self._binder, self._evictor, self._stuck_victims)
         yield from (self._status, self._topologies, self._events)
-        if self._releaser is not None:
-            yield self._releaser
+        if self._partial_gangs is not None:
+            yield self._partial_gangs
 
     async def _stop_when_asked(self, everything: anyio.CancelScope) -> None:
         """Decide nothing more, finish the bindings and evictions that are begun, and end."""

@@ -10,7 +10,7 @@ from gang_scheduler import internal_errors, telemetry
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import LostNominations
-from gang_scheduler.apply.partial_gangs import Releaser
+from gang_scheduler.apply.partial_gangs import PartialGangs
 from gang_scheduler.apply.plan import BinderAndEvictor, take_in
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Plan
@@ -52,7 +52,7 @@ class Loop:
         gang_events: GangEvents,
         outcomes: OutcomeHandler,
         *,
-        releaser: Releaser | None,
+        partial_gangs: PartialGangs | None,
         lost_nominations: LostNominations,
         profile: Profile,
         wake: Wake,
@@ -67,7 +67,7 @@ class Loop:
         self._lost_nominations = lost_nominations
         self._gang_events = gang_events
         self._outcomes = outcomes
-        self._releaser = releaser
+        self._partial_gangs = partial_gangs
         self._profile = profile
         self._wake = wake
         self._batch_seconds = batch_seconds
@@ -130,8 +130,8 @@ class Loop:
             self._cache, plan, now, lost_nominations=self._lost_nominations, writers=self._writers
         )
         self._evictor.settle_leftovers(taken.plan)
-        if self._releaser is not None:
-            self._releaser.consider(taken.plan.refused, now)
+        if self._partial_gangs is not None:
+            self._partial_gangs.consider(taken.plan.refused, now)
         return taken.plan
 
     def _report(self, plan: Plan, now: int, seconds: float) -> None:

@@ -15,7 +15,7 @@ from gang_scheduler.apply.outcomes import (
     WriteOutcome,
     count_binding,
 )
-from gang_scheduler.apply.partial_gangs import Releaser
+from gang_scheduler.apply.partial_gangs import PartialGangs
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Preemption, Refused
@@ -35,7 +35,7 @@ class OutcomeHandler:
         outcomes: Outcomes,
         gang_events: GangEvents,
         *,
-        releaser: Releaser | None,
+        partial_gangs: PartialGangs | None,
         lost_nominations: LostNominations,
         naming: Naming,
         clock: Callable[[], float] = time.time,
@@ -43,7 +43,7 @@ class OutcomeHandler:
         self._cache = cache
         self._outcomes = outcomes
         self._gang_events = gang_events
-        self._releaser = releaser
+        self._partial_gangs = partial_gangs
         self._lost_nominations = lost_nominations
         self._naming = naming
         self._clock = clock
@@ -83,8 +83,8 @@ class OutcomeHandler:
         count_binding(self._cache, binding, now)
         if not binding.failed:
             self._lost_nominations.over(binding.gang.key)
-        elif self._releaser is not None:
-            self._releaser.consider([binding.refusal()], now)
+        elif self._partial_gangs is not None:
+            self._partial_gangs.consider([binding.refusal()], now)
 
     def _evicting(self, preemption: Preemption) -> None:
         """Let victims and their gangs know: all victims are marked."""

@@ -64,14 +64,14 @@ class Parts:
         )
         self.outcomes = OutcomeHandler(
             *(cache, outcomes, self.gang_events),
-            releaser=None,
+            partial_gangs=None,
             lost_nominations=self.lost_nominations,
             naming=naming,
             clock=clock,
         )
         self.loop = Loop(
             *(cache, self.binder, self.evictor, self.gang_events, self.outcomes),
-            releaser=None,
+            partial_gangs=None,
             lost_nominations=self.lost_nominations,
             profile=PROFILES["binpack"],
             wake=wake,

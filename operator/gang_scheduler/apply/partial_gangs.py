@@ -21,7 +21,7 @@ from gang_scheduler.state.cache import Cache
 log = structlog.get_logger()
 
 
-class Releaser:
+class PartialGangs:
     """Deletes the bound members of a gang that stays in part past its schedule timeout."""
 
     def __init__(
