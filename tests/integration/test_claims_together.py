@@ -11,7 +11,7 @@ import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.apply.volume_binder import HOLD_SECONDS
-from gang_scheduler.state.volumes.volume_cache import VolumeBook
+from gang_scheduler.state.volumes.volume_cache import VolumeCache
 from integration.support.waiting_for_claims import held
 from support import api_objects
 from support.volume_harness import NEVER, VolumeHarness
@@ -154,7 +154,7 @@ def counting(called: Callable[..., Any]) -> Iterator[list[int]]:
 @pytest.mark.parametrize("members", [50, 100])
 async def test_the_wait_costs_each_claim_a_few_looks(members: int) -> None:
     async with VolumeHarness(nodes=members // 4 + 1) as harness:
-        with counting(VolumeBook.progress) as looks:
+        with counting(VolumeCache.progress) as looks:
             await held(harness, size=members, **{f"a_{number}": 3 for number in range(members)})
             await asyncio.sleep(5)
 

@@ -52,14 +52,14 @@ class Claims:
     ) -> None:
         self._api = api
         self._cache = cache
-        self._book = cache.volumes
+        self._volumes = cache.volumes
         self._concurrency = concurrency
         self._slots = asyncio.Semaphore(concurrency)
         self._hold_seconds = hold_seconds
         self._may_write = may_write
         self._outcomes = outcomes
         self._holds: dict[str, Hold] = {}
-        self._book.on_progress = self._moved
+        self._volumes.on_progress = self._moved
 
     def begin(self, shares: tuple[Share, ...]) -> Hold:
         """Note at once who is held, so that nobody is planned beside them."""
@@ -93,7 +93,7 @@ class Claims:
         steps: dict[Target, ClaimStep] = {}
         users: dict[Target, list[Share]] = defaultdict(list)
         for uid, share in hold.share_of.items():
-            for step in self._book.steps(uid):
+            for step in self._volumes.steps(uid):
                 # A claim that several members use is given the node of the first.
                 steps.setdefault(target_of(step), step)
                 users[target_of(step)].append(share)
@@ -127,7 +127,7 @@ class Claims:
             else:
                 telemetry.WRITES.labels(what, "written").inc()
                 hold.errors.pop(target_of(step), None)
-                self._book.written(step, version)
+                self._volumes.written(step, version)
                 return
 
     async def _send(self, step: ClaimStep) -> int:
@@ -190,7 +190,7 @@ class Claims:
         return shares
 
     def _look_at(self, hold: Hold, share: Share, pod: Pod) -> None:
-        progress = self._book.progress(pod.uid)
+        progress = self._volumes.progress(pod.uid)
         if progress.stage is Stage.FAILED:
             hold.fail(share, f"claims of pod {pod.key}: {progress.problem}")
         elif progress.stage is Stage.BOUND:
@@ -219,7 +219,7 @@ class Claims:
     def _say(self, hold: Hold) -> None:
         """Let people know what is waited for: in the status at once, in Events if it lasts."""
         uids = (bind.pod.uid for share in hold.open for bind in share.waiting)
-        waiting = [claim for uid in uids for claim in self._book.progress(uid).waiting]
+        waiting = [claim for uid in uids for claim in self._volumes.progress(uid).waiting]
         if not waiting:
             return
         hold.words = next(iter(hold.errors.values()), "") or _words(waiting, hold.size)

@@ -35,7 +35,7 @@ from gang_scheduler.state.nominator import Nominator
 from gang_scheduler.state.pod_affinity.matches import SelectorMatches
 from gang_scheduler.state.topologies import Topologies
 from gang_scheduler.state.victims import Victims
-from gang_scheduler.state.volumes.volume_cache import VolumeBook
+from gang_scheduler.state.volumes.volume_cache import VolumeCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class Cache:
         self.topologies = Topologies()
         self.foreign_members = ForeignMembers()
         self.selector_matches = SelectorMatches()
-        self.volumes = VolumeBook(self.node_usage.table)
+        self.volumes = VolumeCache(self.node_usage.table)
         self._entries: dict[str, _Entry] = {}
         self._assumed: dict[str, str] = {}
         self._nominator = Nominator()
@@ -371,7 +371,7 @@ class Cache:
             return NO_VOLUMES
         waiting = (pod for each in groups for gang in each.gangs for pod in gang.pending)
         asked = any(pod.pod_class.storage is not None for pod in waiting)
-        return self.volumes.state() if asked else NO_VOLUMES
+        return self.volumes.snapshot() if asked else NO_VOLUMES
 
     def _trees_changed(self) -> None:
         self.gang_queue.topologies_changed()

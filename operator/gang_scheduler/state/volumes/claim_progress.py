@@ -8,23 +8,23 @@ from gang_scheduler.model.node_terms import terms
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.state.volumes.assume_cache import ClaimPromises
 from gang_scheduler.state.volumes.claim_steps import ClaimStep, Progress, Stage
-from gang_scheduler.state.volumes.store import VolumeShelves
+from gang_scheduler.state.volumes.store import VolumeStores
 
 BOUND = Progress(Stage.BOUND)
 
 
 def progress_of(
-    step: ClaimStep, shelves: VolumeShelves, promises: ClaimPromises, nodes: NodeTable
+    step: ClaimStep, stores: VolumeStores, promises: ClaimPromises, nodes: NodeTable
 ) -> Progress:
     """Tell whether a claim is bound, or cannot be for a pod on the node of the step."""
-    claim = shelves.claims.get(step.claim.key)
+    claim = stores.claims.get(step.claim.key)
     if claim is None or claim.uid != step.claim.uid:
         return _failed(f'persistentvolumeclaim "{step.claim.name}" not found')
     if claim.deleting:
         return _failed(f'persistentvolumeclaim "{step.claim.name}" is being deleted')
     if claim.volume:
-        return _bound(claim, step, shelves.volumes.get(claim.volume), nodes)
-    return _unbound(claim, step, shelves, promises)
+        return _bound(claim, step, stores.volumes.get(claim.volume), nodes)
+    return _unbound(claim, step, stores, promises)
 
 
 def _bound(
@@ -39,15 +39,15 @@ def _bound(
 
 
 def _unbound(
-    claim: Claim, step: ClaimStep, shelves: VolumeShelves, promises: ClaimPromises
+    claim: Claim, step: ClaimStep, stores: VolumeStores, promises: ClaimPromises
 ) -> Progress:
     if step.volume is not None:
-        volume = shelves.volumes.get(step.volume.name)
+        volume = stores.volumes.get(step.volume.name)
         if volume is None or volume.uid != step.volume.uid:
             return _failed(f'persistentvolume "{step.volume.name}" not found')
         belongs = volume.belongs_to(claim) or promises.stands(step)
         return _waiting(claim) if belongs else _failed(f'ClaimRef got reset for pv "{volume.key}"')
-    made_by = shelves.classes.get(claim.need.storage_class)
+    made_by = stores.classes.get(claim.need.storage_class)
     if made_by is None or not made_by.makes_volumes:
         return _failed(f'nobody makes a volume for persistentvolumeclaim "{step.claim.name}"')
     # It may be made for another member's node: who reaches it is seen once it is there.

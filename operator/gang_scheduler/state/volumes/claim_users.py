@@ -37,13 +37,13 @@ class ClaimUsers:
         """Tell whether several pods use a claim."""
         return len(self.of(claim)) > 1
 
-    def put(self, pod: Pod) -> set[str]:
+    def add(self, pod: Pod) -> set[str]:
         """Note a pod; return the uids of others that share a claim since, or no more."""
         before = self._pods.get(pod.uid)
         self._pods[pod.uid] = pod
         return set(self._move(pod.uid, _keys(before), _keys(pod)))
 
-    def take(self, uid: str) -> set[str]:
+    def remove(self, uid: str) -> set[str]:
         """Forget a pod; return the uids of others that have a claim for themselves since."""
         return set(self._move(uid, _keys(self._pods.pop(uid, None)), frozenset()))
 

@@ -6,26 +6,26 @@ from dataclasses import replace
 from gang_scheduler.decode.volume_objects import PersistentVolume
 from gang_scheduler.model.volumes import Attachment, Pool, Provisioning, Volume, Volumes
 from gang_scheduler.state.volumes.assume_cache import ClaimPromises
-from gang_scheduler.state.volumes.store import VolumeShelves
-from gang_scheduler.state.volumes.usage import VolumeUses
+from gang_scheduler.state.volumes.store import VolumeStores
+from gang_scheduler.state.volumes.usage import VolumeUsage
 
 
-def of(shelves: VolumeShelves, promises: ClaimPromises, uses: VolumeUses) -> Volumes:
+def of(stores: VolumeStores, promises: ClaimPromises, usage: VolumeUsage) -> Volumes:
     """Return the state. Linear in volumes, drivers on nodes and attachments."""
     return Volumes(
-        available=_available(shelves, promises),
-        provisioning=_provisioning(shelves),
-        uses=uses.counts(),
-        lingering=_lingering(shelves, uses),
-        limits=_limits(shelves),
-        installed=_installed(shelves),
+        available=_available(stores, promises),
+        provisioning=_provisioning(stores),
+        uses=usage.counts(),
+        lingering=_lingering(stores, usage),
+        limits=_limits(stores),
+        installed=_installed(stores),
     )
 
 
-def _available(shelves: VolumeShelves, promises: ClaimPromises) -> Mapping[str, tuple[Volume, ...]]:
+def _available(stores: VolumeStores, promises: ClaimPromises) -> Mapping[str, tuple[Volume, ...]]:
     found: dict[str, list[Volume]] = {}
-    for each in shelves.volumes:
-        volume = _offered(each, shelves, promises)
+    for each in stores.volumes:
+        volume = _offered(each, stores, promises)
         if volume is not None:
             found.setdefault(volume.storage_class, []).append(volume)
     return {
@@ -35,7 +35,7 @@ def _available(shelves: VolumeShelves, promises: ClaimPromises) -> Mapping[str, 
 
 
 def _offered(
-    found: PersistentVolume, shelves: VolumeShelves, promises: ClaimPromises
+    found: PersistentVolume, stores: VolumeStores, promises: ClaimPromises
 ) -> Volume | None:
     """Return the volume as it is offered: to anybody, or to the claim that it is kept for."""
     if found.deleting:
@@ -43,18 +43,18 @@ def _offered(
     owner = found.claim.key if found.claim is not None else promises.claim_of(found.key)
     if not owner:
         return found.volume if found.available else None
-    claim = shelves.claims.get(owner)
+    claim = stores.claims.get(owner)
     return None if claim is None or claim.bound else replace(found.volume, kept=True)
 
 
-def _provisioning(shelves: VolumeShelves) -> Mapping[str, Provisioning]:
+def _provisioning(stores: VolumeStores) -> Mapping[str, Provisioning]:
     pools: dict[str, set[Pool]] = {}
-    for each in shelves.capacities:
+    for each in stores.capacities:
         if each.pool is not None:
             pools.setdefault(each.storage_class, set()).add(each.pool)
     found = {}
-    for made_by in shelves.classes:
-        driver = shelves.drivers.get(made_by.provisioner)
+    for made_by in stores.classes:
+        driver = stores.drivers.get(made_by.provisioner)
         tells = driver is not None and driver.tells_capacity
         known = tuple(sorted(pools.get(made_by.key, ()), key=repr)) if tells else None
         if made_by.makes_volumes:
@@ -62,31 +62,31 @@ def _provisioning(shelves: VolumeShelves) -> Mapping[str, Provisioning]:
     return found
 
 
-def _lingering(shelves: VolumeShelves, uses: VolumeUses) -> frozenset[Attachment]:
+def _lingering(stores: VolumeStores, usage: VolumeUsage) -> frozenset[Attachment]:
     """Return the attachments of volumes that no pod on the node uses."""
     found = set()
-    for each in shelves.attachments:
-        volume = shelves.volumes.get(each.volume)
-        if volume is None or volume.csi is None or not shelves.counted(each.driver):
+    for each in stores.attachments:
+        volume = stores.volumes.get(each.volume)
+        if volume is None or volume.csi is None or not stores.counted(each.driver):
             continue
         handle = volume.csi[1]
-        if not uses.has((each.node, each.driver, handle)):
+        if not usage.has((each.node, each.driver, handle)):
             found.add(Attachment(each.node, each.driver, handle))
     return frozenset(found)
 
 
-def _limits(shelves: VolumeShelves) -> Mapping[str, Mapping[str, int]]:
+def _limits(stores: VolumeStores) -> Mapping[str, Mapping[str, int]]:
     limits: dict[str, dict[str, int]] = {}
-    for node in shelves.nodes:
+    for node in stores.nodes:
         for driver, limit in node.drivers:
             if limit is not None:
                 limits.setdefault(driver, {})[node.key] = limit
     return limits
 
 
-def _installed(shelves: VolumeShelves) -> Mapping[str, frozenset[str]]:
-    nodes: dict[str, set[str]] = {each.key: set() for each in shelves.drivers if each.required}
-    for node in shelves.nodes:
+def _installed(stores: VolumeStores) -> Mapping[str, frozenset[str]]:
+    nodes: dict[str, set[str]] = {each.key: set() for each in stores.drivers if each.required}
+    for node in stores.nodes:
         for driver, _ in node.drivers:
             if driver in nodes:
                 nodes[driver].add(node.key)

@@ -42,7 +42,7 @@ T = TypeVar("T", bound=Named)
 K = TypeVar("K", bound=Hashable)
 
 
-class Shelf(Generic[T]):
+class Store(Generic[T]):
     """All objects of one kind. Of one name there is one: a later uid is another object."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Shelf(Generic[T]):
         """Return the object of a name."""
         return self._by_key.get(key)
 
-    def put(self, found: T) -> T | None:
+    def upsert(self, found: T) -> T | None:
         """Add or replace an object; return what had its name before."""
         before = self._by_key.get(found.key)
         if before is not None:
@@ -70,24 +70,24 @@ class Shelf(Generic[T]):
         self._keys[found.uid] = found.key
         return before
 
-    def take(self, uid: str) -> T | None:
+    def delete(self, uid: str) -> T | None:
         """Forget an object; return what it was."""
         key = self._keys.pop(uid, None)
         return None if key is None else self._by_key.pop(key)
 
 
-class VolumeShelves:
+class VolumeStores:
     """All kinds of objects that volumes are about."""
 
     def __init__(self) -> None:
-        self.claims: Shelf[Claim] = Shelf()
-        self.volumes: Shelf[PersistentVolume] = Shelf()
-        self.classes: Shelf[StorageClass] = Shelf()
-        self.nodes: Shelf[CsiNode] = Shelf()
-        self.drivers: Shelf[CsiDriver] = Shelf()
-        self.capacities: Shelf[Capacity] = Shelf()
-        self.attachments: Shelf[VolumeAttachment] = Shelf()
-        self._kinds: Mapping[GVR, Shelf[Any]] = {
+        self.claims: Store[Claim] = Store()
+        self.volumes: Store[PersistentVolume] = Store()
+        self.classes: Store[StorageClass] = Store()
+        self.nodes: Store[CsiNode] = Store()
+        self.drivers: Store[CsiDriver] = Store()
+        self.capacities: Store[Capacity] = Store()
+        self.attachments: Store[VolumeAttachment] = Store()
+        self._kinds: Mapping[GVR, Store[Any]] = {
             PERSISTENT_VOLUME_CLAIMS: self.claims,
             PERSISTENT_VOLUMES: self.volumes,
             STORAGE_CLASSES: self.classes,
@@ -104,15 +104,15 @@ class VolumeShelves:
         """Return the uids of all objects of a kind."""
         return self._kinds[gvr].uids
 
-    def put(self, gvr: GVR, found: VolumeObject) -> VolumeObject | None:
+    def upsert(self, gvr: GVR, found: VolumeObject) -> VolumeObject | None:
         """Add or replace an object; return what had its name before."""
-        before: VolumeObject | None = self._kinds[gvr].put(found)
+        before: VolumeObject | None = self._kinds[gvr].upsert(found)
         self._moved(before, found)
         return before
 
-    def take(self, gvr: GVR, uid: str) -> VolumeObject | None:
+    def delete(self, gvr: GVR, uid: str) -> VolumeObject | None:
         """Forget an object; return what it was."""
-        before: VolumeObject | None = self._kinds[gvr].take(uid)
+        before: VolumeObject | None = self._kinds[gvr].delete(uid)
         self._moved(before, None)
         return before
 

@@ -11,7 +11,7 @@ Handle = tuple[str, str, str]
 K = TypeVar("K", bound=Hashable)
 
 
-class VolumeUses:
+class VolumeUsage:
     """The uses of all pods on nodes, whoever scheduled them."""
 
     def __init__(self) -> None:
@@ -20,16 +20,16 @@ class VolumeUses:
         self._uses: Counter[Use] = Counter()
         self._handles: Counter[Handle] = Counter()
 
-    def put(self, uid: str, node: str, storage: Storage | None, handles: Iterable[Handle]) -> None:
+    def add(self, uid: str, node: str, storage: Storage | None, handles: Iterable[Handle]) -> None:
         """Count a pod on a node, with the real handles of its volumes; "" is no node."""
-        self.take(uid)
+        self.remove(uid)
         if node and storage is not None:
             self._of[uid] = tuple(_uses(node, storage))
             self._handles_of[uid] = tuple(handles)
             self._uses.update(self._of[uid])
             self._handles.update(self._handles_of[uid])
 
-    def take(self, uid: str) -> None:
+    def remove(self, uid: str) -> None:
         """Stop counting a pod."""
         _subtract(self._uses, self._of.pop(uid, ()))
         _subtract(self._handles, self._handles_of.pop(uid, ()))

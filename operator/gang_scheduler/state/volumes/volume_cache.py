@@ -23,11 +23,11 @@ from gang_scheduler.state.volumes.claim_progress import progress_of
 from gang_scheduler.state.volumes.claim_steps import ClaimStep, Progress, Stage
 from gang_scheduler.state.volumes.claim_users import ClaimUsers
 from gang_scheduler.state.volumes.pod_storage import Known
-from gang_scheduler.state.volumes.store import VolumeShelves
-from gang_scheduler.state.volumes.usage import VolumeUses
+from gang_scheduler.state.volumes.store import VolumeStores
+from gang_scheduler.state.volumes.usage import VolumeUsage
 
 
-class VolumeBook:
+class VolumeCache:
     """All that is known of volumes; `nodes` gives the nodes as they are now.
 
     `on_progress` is called with the uid of an assumed pod whose claims may have come further.
@@ -36,19 +36,19 @@ class VolumeBook:
     def __init__(self, nodes: Callable[[], NodeTable]) -> None:
         self.on_progress: Callable[[str], None] = lambda _: None
         self._nodes = nodes
-        self._shelves = VolumeShelves()
+        self._stores = VolumeStores()
         self._promises = ClaimPromises()
-        self._uses = VolumeUses()
+        self._usage = VolumeUsage()
         self._users = ClaimUsers()
         self._stale: set[str] = set()
-        self._state: Volumes | None = None
+        self._snapshot: Volumes | None = None
         self._known = Known(
-            claim=self._shelves.claims.get,
-            volume=self._shelves.volumes.get,
-            storage_class=self._shelves.classes.get,
+            claim=self._stores.claims.get,
+            volume=self._stores.volumes.get,
+            storage_class=self._stores.classes.get,
             shared=self._users.is_shared,
-            same_handle=lambda csi: len(self._shelves.of_handle(csi)) > 1,
-            counted=self._shelves.counted,
+            same_handle=lambda csi: len(self._stores.of_handle(csi)) > 1,
+            counted=self._stores.counted,
             kept=self._kept,
             selected=lambda claim: claim.node or self._promises.node_of(claim.key),
         )
@@ -62,36 +62,36 @@ class VolumeBook:
 
     def uids(self, gvr: GVR) -> Collection[str]:
         """Return the uids of all objects of a kind."""
-        return self._shelves.uids(gvr)
+        return self._stores.uids(gvr)
 
     def seen(self, gvr: GVR, found: VolumeObject) -> bool:
         """Take in an object; tell whether that can matter to any pod."""
-        counted = self._shelves.counted_drivers
-        return self._changed(gvr, self._shelves.put(gvr, found), found, counted)
+        counted = self._stores.counted_drivers
+        return self._changed(gvr, self._stores.upsert(gvr, found), found, counted)
 
     def gone(self, gvr: GVR, uid: str) -> bool:
         """Forget an object; tell whether that can matter to any pod."""
-        counted = self._shelves.counted_drivers
-        return self._changed(gvr, self._shelves.take(gvr, uid), None, counted)
+        counted = self._stores.counted_drivers
+        return self._changed(gvr, self._stores.delete(gvr, uid), None, counted)
 
     def pod_gone(self, uid: str) -> None:
         """Forget a pod. Of one that names no volumes, this costs a look."""
         if uid in self._users:
             self._promises.forget(uid)
-            self._uses.take(uid)
-            self._stale |= self._users.take(uid)
+            self._usage.remove(uid)
+            self._stale |= self._users.remove(uid)
             self._stale.discard(uid)
-            self._state = None
+            self._snapshot = None
 
     def storage_of(self, pod: Pod) -> Storage | None:
         """Note a pod that names volumes, and return what they ask for now; None for nothing."""
-        self._stale |= self._users.put(pod)
+        self._stale |= self._users.add(pod)
         self._stale.discard(pod.uid)
         found = pod_storage.storage_of(pod, self._known)
         node = "" if pod.terminal else pod.node
         handles = pod_storage.handles_of(pod, self._known) if node and found is not None else ()
-        self._uses.put(pod.uid, node, found, [(node, *each) for each in handles])
-        self._state = None
+        self._usage.add(pod.uid, node, found, [(node, *each) for each in handles])
+        self._snapshot = None
         return found
 
     def take_stale(self) -> Collection[str]:
@@ -99,11 +99,11 @@ class VolumeBook:
         stale, self._stale = self._stale, set()
         return stale
 
-    def state(self) -> Volumes:
+    def snapshot(self) -> Volumes:
         """Return what a snapshot needs to know; the same object for as long as nothing changes."""
-        if self._state is None:
-            self._state = volume_state.of(self._shelves, self._promises, self._uses)
-        return self._state
+        if self._snapshot is None:
+            self._snapshot = volume_state.of(self._stores, self._promises, self._usage)
+        return self._snapshot
 
     # For the binder.
 
@@ -136,9 +136,9 @@ class VolumeBook:
     def written(self, step: ClaimStep, version: int) -> None:
         """Note that a step was written: states of the object older than this version are stale."""
         self._promises.written(step, version)
-        found: Claim | PersistentVolume | None = self._shelves.claims.get(step.claim.key)
+        found: Claim | PersistentVolume | None = self._stores.claims.get(step.claim.key)
         if step.volume is not None:
-            found = self._shelves.volumes.get(step.volume.name)
+            found = self._stores.volumes.get(step.volume.name)
         if found is not None:
             self._promises.shown(target_of(step), found.version)
 
@@ -146,7 +146,7 @@ class VolumeBook:
         """Tell whether all claims of an assumed pod are bound, or cannot be on its node."""
         waiting: tuple[str, ...] = ()
         for step in self._promises.steps(uid):
-            found = progress_of(step, self._shelves, self._promises, self._nodes())
+            found = progress_of(step, self._stores, self._promises, self._nodes())
             if found.stage is Stage.FAILED:
                 return found
             waiting += found.waiting
@@ -156,29 +156,29 @@ class VolumeBook:
         """Note that it is promised otherwise now what these steps are for."""
         for step in steps:
             self._stale.update(self._users.of(step.claim.key))
-        self._state = None
+        self._snapshot = None
 
     def _step(self, claim: Claim, node: str, name: str) -> ClaimStep:
-        volume = self._shelves.volumes.get(name) if name else None
+        volume = self._stores.volumes.get(name) if name else None
         return ClaimStep(claim.ref, node, volume.ref if volume is not None else None)
 
     def _is_done(self, step: ClaimStep) -> bool:
-        claim = self._shelves.claims.get(step.claim.key)
+        claim = self._stores.claims.get(step.claim.key)
         if self._promises.is_written(step) or (claim is not None and bool(claim.volume)):
             return True
         if step.volume is None:
             return claim is not None and claim.node == step.node
-        volume = self._shelves.volumes.get(step.volume.name)
+        volume = self._stores.volumes.get(step.volume.name)
         return volume is not None and volume.claim == step.claim
 
     def _kept(self, claim: Claim) -> str:
         """Return the volume that is kept for a claim, or promised to it; "" for none."""
-        for each in self._shelves.kept_for(claim.key):
+        for each in self._stores.kept_for(claim.key):
             of_class = each.volume.storage_class == claim.need.storage_class
             usable = of_class and each.volume.roomy(claim.need) and not each.deleting
             if usable and each.belongs_to(claim):
                 return each.key
-        promised = self._shelves.volumes.get(self._promises.volume_of(claim.key))
+        promised = self._stores.volumes.get(self._promises.volume_of(claim.key))
         return promised.key if promised is not None and promised.claim is None else ""
 
     # What follows from a change.
@@ -191,7 +191,7 @@ class VolumeBook:
         counted: frozenset[str],
     ) -> bool:
         """Note what a change means; tell whether it can matter to any pod."""
-        self._state = None
+        self._snapshot = None
         for target in _targets(gvr, before, after):
             if isinstance(after, Claim | PersistentVolume):
                 self._promises.shown(target, after.version)
@@ -203,7 +203,7 @@ class VolumeBook:
             return False
         for each in (before, after):
             self._stale.update(self._concerned(each))
-        if counted != self._shelves.counted_drivers:
+        if counted != self._stores.counted_drivers:
             self._stale.update(self._users.uids)
         return bool(self._users)
 
@@ -212,11 +212,11 @@ class VolumeBook:
         if isinstance(found, Claim):
             yield from self._users.of(found.key)
         elif isinstance(found, PersistentVolume):
-            for each in (found, *self._shelves.of_handle(found.csi)):
+            for each in (found, *self._stores.of_handle(found.csi)):
                 yield from self._users.of(each.claim.key) if each.claim is not None else ()
         elif isinstance(found, StorageClass):
             for key in self._users.claims:
-                claim = self._shelves.claims.get(key)
+                claim = self._stores.claims.get(key)
                 if claim is not None and claim.need.storage_class == found.key:
                     yield from self._users.of(key)
 

@@ -130,7 +130,7 @@ def test_a_pod_that_is_gone_gives_its_promise_back() -> None:
 
     cache.pod_gone("uid-p")
 
-    offered = cache.volumes.state().available[LOCAL]
+    offered = cache.volumes.snapshot().available[LOCAL]
     assert [("disk", False)] == [(each.name, each.kept) for each in offered]
 
 

@@ -65,7 +65,7 @@ def test_nothing_is_told_where_nobody_asks() -> None:
 def test_nothing_is_read_again_while_nothing_changes() -> None:
     cache = cluster(*WANTED)
 
-    assert cache.volumes.state() is cache.volumes.state()
+    assert cache.volumes.snapshot() is cache.volumes.snapshot()
 
 
 def test_available_volumes_are_offered_smallest_first() -> None:
