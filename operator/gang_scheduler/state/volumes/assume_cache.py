@@ -1,4 +1,4 @@
-"""What we promised to claims, from the decision until the API server shows it."""
+"""What we assume of claims and volumes, from the decision until the API server shows it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,8 +15,8 @@ class Target(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class _Promise:
-    """What was promised: to a volume, the key of the claim; to a claim, the name of the node.
+class _Assumed:
+    """What is assumed: of a volume, the key of the claim; of a claim, the name of the node.
 
     `holders` are the uids of the pods that need it. `version` is that of our write, 0 before it.
     """
@@ -26,26 +26,26 @@ class _Promise:
     version: int = 0
 
 
-class ClaimPromises:
-    """The promises that hold, and the steps of each pod that was assumed on a node."""
+class AssumeCache:
+    """What is assumed, and the steps of each pod that was assumed on a node."""
 
     def __init__(self) -> None:
-        self._promises: dict[Target, _Promise] = {}
+        self._assumed: dict[Target, _Assumed] = {}
         self._steps: dict[str, tuple[ClaimStep, ...]] = {}
         self._pods: dict[Target, set[str]] = {}
         self._volumes: dict[str, str] = {}
 
-    def make(self, uid: str, steps: Iterable[ClaimStep]) -> None:
-        """Promise to a pod what its steps are for."""
+    def assume(self, uid: str, steps: Iterable[ClaimStep]) -> None:
+        """Assume for a pod what its steps are for."""
         self.forget(uid)
         self._steps[uid] = tuple(steps)
         for step in self._steps[uid]:
-            self._promised(step).holders.add(uid)
+            self._assumed_for(step).holders.add(uid)
             for target in _targets(step):
                 self._pods.setdefault(target, set()).add(uid)
 
     def forget(self, uid: str) -> tuple[ClaimStep, ...]:
-        """Take back what was promised to a pod alone and was not written; return its steps."""
+        """Take back what is assumed for a pod alone and was not written; return its steps."""
         steps = self._steps.pop(uid, ())
         for step in steps:
             self._leave(target_of(step), uid)
@@ -65,56 +65,56 @@ class ClaimPromises:
 
     def written(self, step: ClaimStep, version: int) -> None:
         """Note that a step was written, whether or not somebody still needs it."""
-        self._promised(step).version = version
+        self._assumed_for(step).version = version
 
     def is_written(self, step: ClaimStep) -> bool:
         """Tell whether a step was written, and its echo is still on its way."""
-        promise = self._promises.get(target_of(step))
-        return promise is not None and promise.version > 0
+        assumed = self._assumed.get(target_of(step))
+        return assumed is not None and assumed.version > 0
 
     def stands(self, step: ClaimStep) -> bool:
-        """Tell whether a step is promised, and the API server has not shown it yet."""
-        return target_of(step) in self._promises
+        """Tell whether a step is assumed, and the API server has not shown it yet."""
+        return target_of(step) in self._assumed
 
     def shown(self, target: Target, version: int) -> None:
         """Note a version of an object that the API server shows: from ours on, it counts."""
-        promise = self._promises.get(target)
-        if promise is not None and 0 < promise.version <= version:
+        assumed = self._assumed.get(target)
+        if assumed is not None and 0 < assumed.version <= version:
             self.gone(target)
 
     def gone(self, target: Target) -> None:
-        """Note that nothing is promised to an object any more."""
-        promise = self._promises.pop(target, None)
-        if promise is not None and self._volumes.get(promise.value) == target.key:
-            del self._volumes[promise.value]
+        """Note that nothing is assumed of an object any more."""
+        assumed = self._assumed.pop(target, None)
+        if assumed is not None and self._volumes.get(assumed.value) == target.key:
+            del self._volumes[assumed.value]
 
     def claim_of(self, volume: str) -> str:
-        """Return the key of the claim that a volume is promised to; "" for none."""
-        promise = self._promises.get(volume_target(volume))
-        return promise.value if promise is not None else ""
+        """Return the key of the claim that a volume is assumed for; "" for none."""
+        assumed = self._assumed.get(volume_target(volume))
+        return assumed.value if assumed is not None else ""
 
     def node_of(self, claim: str) -> str:
         """Return the node that a claim's volume is to be made for; "" for none."""
-        promise = self._promises.get(claim_target(claim))
-        return promise.value if promise is not None else ""
+        assumed = self._assumed.get(claim_target(claim))
+        return assumed.value if assumed is not None else ""
 
     def volume_of(self, claim: str) -> str:
-        """Return the volume that a claim was promised; "" for none."""
+        """Return the volume that is assumed for a claim; "" for none."""
         return self._volumes.get(claim, "")
 
-    def _promised(self, step: ClaimStep) -> _Promise:
+    def _assumed_for(self, step: ClaimStep) -> _Assumed:
         target = target_of(step)
-        if target not in self._promises:
-            self._promises[target] = _Promise(_value(step))
+        if target not in self._assumed:
+            self._assumed[target] = _Assumed(_value(step))
             if step.volume is not None:
                 self._volumes[step.claim.key] = step.volume.name
-        return self._promises[target]
+        return self._assumed[target]
 
     def _leave(self, target: Target, uid: str) -> None:
-        promise = self._promises.get(target)
-        if promise is not None:
-            promise.holders.discard(uid)
-            if not promise.holders and not promise.version:
+        assumed = self._assumed.get(target)
+        if assumed is not None:
+            assumed.holders.discard(uid)
+            if not assumed.holders and not assumed.version:
                 self.gone(target)
 
 

@@ -5,15 +5,15 @@ from dataclasses import replace
 
 from gang_scheduler.decode.volume_objects import PersistentVolume
 from gang_scheduler.model.volumes import Attachment, Pool, Provisioning, Volume, Volumes
-from gang_scheduler.state.volumes.assume_cache import ClaimPromises
+from gang_scheduler.state.volumes.assume_cache import AssumeCache
 from gang_scheduler.state.volumes.store import VolumeStores
 from gang_scheduler.state.volumes.usage import VolumeUsage
 
 
-def of(stores: VolumeStores, promises: ClaimPromises, usage: VolumeUsage) -> Volumes:
+def of(stores: VolumeStores, assumed: AssumeCache, usage: VolumeUsage) -> Volumes:
     """Return the state. Linear in volumes, drivers on nodes and attachments."""
     return Volumes(
-        available=_available(stores, promises),
+        available=_available(stores, assumed),
         provisioning=_provisioning(stores),
         uses=usage.counts(),
         lingering=_lingering(stores, usage),
@@ -22,10 +22,10 @@ def of(stores: VolumeStores, promises: ClaimPromises, usage: VolumeUsage) -> Vol
     )
 
 
-def _available(stores: VolumeStores, promises: ClaimPromises) -> Mapping[str, tuple[Volume, ...]]:
+def _available(stores: VolumeStores, assumed: AssumeCache) -> Mapping[str, tuple[Volume, ...]]:
     found: dict[str, list[Volume]] = {}
     for each in stores.volumes:
-        volume = _offered(each, stores, promises)
+        volume = _offered(each, stores, assumed)
         if volume is not None:
             found.setdefault(volume.storage_class, []).append(volume)
     return {
@@ -34,13 +34,11 @@ def _available(stores: VolumeStores, promises: ClaimPromises) -> Mapping[str, tu
     }
 
 
-def _offered(
-    found: PersistentVolume, stores: VolumeStores, promises: ClaimPromises
-) -> Volume | None:
+def _offered(found: PersistentVolume, stores: VolumeStores, assumed: AssumeCache) -> Volume | None:
     """Return the volume as it is offered: to anybody, or to the claim that it is kept for."""
     if found.deleting:
         return None
-    owner = found.claim.key if found.claim is not None else promises.claim_of(found.key)
+    owner = found.claim.key if found.claim is not None else assumed.claim_of(found.key)
     if not owner:
         return found.volume if found.available else None
     claim = stores.claims.get(owner)

@@ -1,4 +1,4 @@
-"""Claims and volumes as last seen, and as we know they will be: what we promised counts at once.
+"""Claims and volumes as last seen, and as we know they will be: what we assume counts at once.
 
 Plain synchronous code, a part of the cache.
 """
@@ -13,7 +13,7 @@ from gang_scheduler.model.volumes import Storage, Volumes
 from gang_scheduler.state.volumes import pod_storage
 from gang_scheduler.state.volumes import snapshot as volume_state
 from gang_scheduler.state.volumes.assume_cache import (
-    ClaimPromises,
+    AssumeCache,
     Target,
     claim_target,
     target_of,
@@ -37,7 +37,7 @@ class VolumeCache:
         self.on_progress: Callable[[str], None] = lambda _: None
         self._nodes = nodes
         self._stores = VolumeStores()
-        self._promises = ClaimPromises()
+        self._assumed = AssumeCache()
         self._usage = VolumeUsage()
         self._users = ClaimUsers()
         self._stale: set[str] = set()
@@ -50,7 +50,7 @@ class VolumeCache:
             same_handle=lambda csi: len(self._stores.of_handle(csi)) > 1,
             counted=self._stores.counted,
             kept=self._kept,
-            selected=lambda claim: claim.node or self._promises.node_of(claim.key),
+            selected=lambda claim: claim.node or self._assumed.node_of(claim.key),
         )
 
     # For the cache.
@@ -77,7 +77,7 @@ class VolumeCache:
     def pod_gone(self, uid: str) -> None:
         """Forget a pod. Of one that names no volumes, this costs a look."""
         if uid in self._users:
-            self._promises.forget(uid)
+            self._assumed.forget(uid)
             self._usage.remove(uid)
             self._stale |= self._users.remove(uid)
             self._stale.discard(uid)
@@ -102,13 +102,13 @@ class VolumeCache:
     def snapshot(self) -> Volumes:
         """Return what a snapshot needs to know; the same object for as long as nothing changes."""
         if self._snapshot is None:
-            self._snapshot = volume_state.of(self._stores, self._promises, self._usage)
+            self._snapshot = volume_state.of(self._stores, self._assumed, self._usage)
         return self._snapshot
 
     # For the binder.
 
     def assume(self, pod: Pod, node: str, volumes: tuple[str, ...]) -> None:
-        """Promise volumes to the claims of a pod that goes to a node.
+        """Assume volumes for the claims of a pod that goes to a node.
 
         `volumes` are those of `Bind.volumes`: a name for each of `pod.pod_class.storage.needs`, ""
         for one that is to be made.
@@ -116,44 +116,44 @@ class VolumeCache:
         claims = [claim for _, claim in pod_storage.needs_of(pod, self._known)]
         names = (*volumes, *[""] * len(claims))
         steps = [self._step(each, node, name) for each, name in zip(claims, names, strict=False)]
-        self._promises.make(pod.uid, steps)
-        self._promised(steps)
+        self._assumed.assume(pod.uid, steps)
+        self._assumption_changed(steps)
 
     def forget(self, uid: str) -> None:
-        """Take back what was promised to a pod and not written.
+        """Take back what is assumed for a pod and not written.
 
         What was written stays: whoever needs the claim is then tried on that node alone.
         """
-        self._promised(self._promises.forget(uid))
+        self._assumption_changed(self._assumed.forget(uid))
 
     def steps(self, uid: str) -> tuple[ClaimStep, ...]:
         """Return what must be written before an assumed pod can be bound, without what has been.
 
         Empty for a pod whose claims are bound, or only have to be waited for.
         """
-        return tuple(each for each in self._promises.steps(uid) if not self._is_done(each))
+        return tuple(each for each in self._assumed.steps(uid) if not self._is_done(each))
 
     def written(self, step: ClaimStep, version: int) -> None:
         """Note that a step was written: states of the object older than this version are stale."""
-        self._promises.written(step, version)
+        self._assumed.written(step, version)
         found: Claim | PersistentVolume | None = self._stores.claims.get(step.claim.key)
         if step.volume is not None:
             found = self._stores.volumes.get(step.volume.name)
         if found is not None:
-            self._promises.shown(target_of(step), found.version)
+            self._assumed.shown(target_of(step), found.version)
 
     def progress(self, uid: str) -> Progress:
         """Tell whether all claims of an assumed pod are bound, or cannot be on its node."""
         waiting: tuple[str, ...] = ()
-        for step in self._promises.steps(uid):
-            found = progress_of(step, self._stores, self._promises, self._nodes())
+        for step in self._assumed.steps(uid):
+            found = progress_of(step, self._stores, self._assumed, self._nodes())
             if found.stage is Stage.FAILED:
                 return found
             waiting += found.waiting
         return Progress(Stage.WAITING if waiting else Stage.BOUND, waiting=waiting)
 
-    def _promised(self, steps: Iterable[ClaimStep]) -> None:
-        """Note that it is promised otherwise now what these steps are for."""
+    def _assumption_changed(self, steps: Iterable[ClaimStep]) -> None:
+        """Note that something else is assumed now of what these steps are for."""
         for step in steps:
             self._stale.update(self._users.of(step.claim.key))
         self._snapshot = None
@@ -164,7 +164,7 @@ class VolumeCache:
 
     def _is_done(self, step: ClaimStep) -> bool:
         claim = self._stores.claims.get(step.claim.key)
-        if self._promises.is_written(step) or (claim is not None and bool(claim.volume)):
+        if self._assumed.is_written(step) or (claim is not None and bool(claim.volume)):
             return True
         if step.volume is None:
             return claim is not None and claim.node == step.node
@@ -172,14 +172,14 @@ class VolumeCache:
         return volume is not None and volume.claim == step.claim
 
     def _kept(self, claim: Claim) -> str:
-        """Return the volume that is kept for a claim, or promised to it; "" for none."""
+        """Return the volume that is kept for a claim, or assumed for it; "" for none."""
         for each in self._stores.kept_for(claim.key):
             of_class = each.volume.storage_class == claim.need.storage_class
             usable = of_class and each.volume.roomy(claim.need) and not each.deleting
             if usable and each.belongs_to(claim):
                 return each.key
-        promised = self._stores.volumes.get(self._promises.volume_of(claim.key))
-        return promised.key if promised is not None and promised.claim is None else ""
+        assumed = self._stores.volumes.get(self._assumed.volume_of(claim.key))
+        return assumed.key if assumed is not None and assumed.claim is None else ""
 
     # What follows from a change.
 
@@ -194,10 +194,10 @@ class VolumeCache:
         self._snapshot = None
         for target in _targets(gvr, before, after):
             if isinstance(after, Claim | PersistentVolume):
-                self._promises.shown(target, after.version)
+                self._assumed.shown(target, after.version)
             if after is None or (before is not None and before.uid != after.uid):
-                self._promises.gone(target)
-            for uid in self._promises.pods(target):
+                self._assumed.gone(target)
+            for uid in self._assumed.pods(target):
                 self.on_progress(uid)
         if before == after:
             return False
@@ -222,7 +222,7 @@ class VolumeCache:
 
 
 def _targets(gvr: GVR, before: VolumeObject | None, after: VolumeObject | None) -> set[Target]:
-    """Return what could have been promised to an object."""
+    """Return what could have been assumed of an object."""
     keys = {each.key for each in (before, after) if each is not None}
     if gvr == PERSISTENT_VOLUME_CLAIMS:
         return {claim_target(key) for key in keys}
