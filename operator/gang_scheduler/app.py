@@ -26,7 +26,7 @@ from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.partial_gangs import PartialGangs
 from gang_scheduler.apply.stuck_victims import StuckVictims
-from gang_scheduler.apply.volume_binder import Claims
+from gang_scheduler.apply.volume_binder import VolumeBinder
 from gang_scheduler.beside import Beside
 from gang_scheduler.client import connection
 from gang_scheduler.client.connection import Connection
@@ -147,7 +147,7 @@ class App:
         naming = Naming(settings.hide_foreign_names)
         lost_nominations = LostNominations(self._cache, naming)
         outcomes = Outcomes()
-        claims = Claims(
+        volume_binder = VolumeBinder(
             api,
             self._cache,
             settings.bind_concurrency,
@@ -157,7 +157,7 @@ class App:
         )
         self._binder = Binder(
             *(api, self._cache, settings.bind_concurrency),
-            claims=claims,
+            volume_binder=volume_binder,
             outcomes=outcomes,
             may_write=self._may_write,
         )

@@ -15,7 +15,7 @@ from gang_scheduler.apply.outcomes import (
     WriteOutcome,
     count_binding,
 )
-from gang_scheduler.apply.volume_binder import HOLD_SECONDS, Claims
+from gang_scheduler.apply.volume_binder import HOLD_SECONDS, VolumeBinder
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import Change, FakeCluster
 from gang_scheduler.client.fake.documents import Document
@@ -66,7 +66,7 @@ class BinderHarness:
         self.api = FakeApi(self.cluster)
         self.cache = Cache([builders.SCHEDULER])
         self._outcomes = Outcomes()
-        claims = Claims(
+        volume_binder = VolumeBinder(
             *(self.api, self.cache, concurrency),
             outcomes=self._outcomes,
             hold_seconds=hold_seconds,
@@ -74,7 +74,7 @@ class BinderHarness:
         )
         self.binder = Binder(
             *(self.api, self.cache, concurrency),
-            claims=claims,
+            volume_binder=volume_binder,
             outcomes=self._outcomes,
             may_write=may_write,
         )

@@ -9,7 +9,7 @@ from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
-from gang_scheduler.apply.volume_binder import Claims
+from gang_scheduler.apply.volume_binder import VolumeBinder
 from gang_scheduler.client.port import Api
 from gang_scheduler.loop import Loop, Wake
 from gang_scheduler.outcome_handler import OutcomeHandler
@@ -47,12 +47,17 @@ class Parts:
     ) -> None:
         naming = Naming()
         outcomes = Outcomes()
-        claims = Claims(api, cache, CONCURRENCY, outcomes=outcomes, may_write=may_write)
+        volume_binder = VolumeBinder(
+            api, cache, CONCURRENCY, outcomes=outcomes, may_write=may_write
+        )
         self.lost_nominations = LostNominations(cache, naming)
         self.events = Events(api, backpressure)
         self.gang_events = GangEvents(cache, self.events, naming)
         self.binder = Binder(
-            *(api, cache, CONCURRENCY), claims=claims, outcomes=outcomes, may_write=may_write
+            *(api, cache, CONCURRENCY),
+            volume_binder=volume_binder,
+            outcomes=outcomes,
+            may_write=may_write,
         )
         self.evictor = Evictor(
             *(api, cache, CONCURRENCY),

@@ -12,10 +12,10 @@ planned again.
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
-from gang_scheduler.apply.claim_waits import Hold, Share, needs_claims, shares_of
+from gang_scheduler.apply.claim_waits import ClaimWait, WaitSet, needs_claims, waits_of
 from gang_scheduler.apply.gang_binding import GangBinding, Outcome
 from gang_scheduler.apply.outcomes import Outcomes
-from gang_scheduler.apply.volume_binder import Claims
+from gang_scheduler.apply.volume_binder import VolumeBinder
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.retry import Backoff
@@ -39,7 +39,7 @@ COUNTED = (Outcome.BOUND, Outcome.LOST)
 UNBOUND = (Outcome.REFUSED, Outcome.GAVE_UP)
 """With these, it has none as far as is known."""
 
-Held = tuple[Hold, Mapping[Share, list[GangBinding]]]
+Held = tuple[WaitSet, Mapping[ClaimWait, list[GangBinding]]]
 
 
 class Binder:
@@ -54,7 +54,7 @@ class Binder:
         cache: Cache,
         concurrency: int,
         *,
-        claims: Claims,
+        volume_binder: VolumeBinder,
         outcomes: Outcomes,
         may_write: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -62,7 +62,7 @@ class Binder:
         self._cache = cache
         self._concurrency = concurrency
         self._may_write = may_write
-        self._claims = claims
+        self._volume_binder = volume_binder
         self._outcomes = outcomes
         self._held: asyncio.Queue[Held] = asyncio.Queue()
         self._queue: asyncio.Queue[tuple[GangBinding, Bind]] = asyncio.Queue()
@@ -88,9 +88,9 @@ class Binder:
                 self._enqueue(gang_binding)
             return
         plan_ids = {gang_binding.gang.key: gang_binding.plan_id for gang_binding in together}
-        hold = self._claims.begin(shares_of(placed))
-        bindings = {share: _bindings(share, plan_ids) for share in hold.shares}
-        self._held.put_nowait((hold, bindings))
+        wait_set = self._volume_binder.begin(waits_of(placed))
+        bindings = {wait: _bindings(wait, plan_ids) for wait in wait_set.waits}
+        self._held.put_nowait((wait_set, bindings))
 
     async def run(self) -> None:
         """Bind what is submitted, until cancelled."""
@@ -109,15 +109,17 @@ class Binder:
         """Return when everything that does not wait for claims has its outcome."""
         await self._queue.join()
 
-    async def _after_claims(self, hold: Hold, bindings: Mapping[Share, list[GangBinding]]) -> None:
+    async def _after_claims(
+        self, wait_set: WaitSet, bindings: Mapping[ClaimWait, list[GangBinding]]
+    ) -> None:
         """Bind all of a share once its claims are bound, or nobody of it."""
 
-        def settled(share: Share) -> None:
-            for gang_binding in bindings[share]:
-                self._claims_settled(gang_binding, share.problem)
+        def settled(wait: ClaimWait) -> None:
+            for gang_binding in bindings[wait]:
+                self._claims_settled(gang_binding, wait.problem)
 
         with confined("bind", "claims"):
-            await self._claims.bind(hold, settled)
+            await self._volume_binder.bind(wait_set, settled)
 
     def _claims_settled(self, gang_binding: GangBinding, problem: str) -> None:
         if problem:
@@ -227,5 +229,5 @@ class Binder:
             self._cache.assume(Bind(pod, node))
 
 
-def _bindings(share: Share, plan_ids: Mapping[GangKey, str]) -> list[GangBinding]:
-    return [GangBinding(placed, plan_ids[placed.gang.key], share.joins) for placed in share.placed]
+def _bindings(wait: ClaimWait, plan_ids: Mapping[GangKey, str]) -> list[GangBinding]:
+    return [GangBinding(placed, plan_ids[placed.gang.key], wait.joins) for placed in wait.placed]

@@ -10,7 +10,7 @@ from gang_scheduler.state.volumes.assume_cache import Target
 
 
 @dataclass(slots=True, eq=False)
-class Share:
+class ClaimWait:
     """Members that are bound once the claims of all of them are, or not at all.
 
     `placed` has a gang each, and `joins` tells that it does not need them to be whole. They come
@@ -18,7 +18,7 @@ class Share:
     """
 
     placed: tuple[Placed, ...]
-    after: "Share | None" = None
+    after: "ClaimWait | None" = None
     joins: bool = False
     unbound: set[str] = field(init=False)
     problem: str = ""
@@ -44,29 +44,29 @@ class Share:
 
 
 @dataclass(slots=True, eq=False)
-class Hold:
+class WaitSet:
     """What one plan holds for a group of gangs. The others may wait for the first of the shares.
 
     `open` are those that still wait. `moved` are the uids of members whose claims may have come
-    further, `errors` what keeps claims from being written for now, and `share_of` is by uid, for
+    further, `errors` what keeps claims from being written for now, and `wait_of` is by uid, for
     members that have claims. `began` is the event loop's time.
     """
 
-    shares: tuple[Share, ...]
+    waits: tuple[ClaimWait, ...]
     words: str = ""
     news: asyncio.Event = field(default_factory=asyncio.Event)
     moved: set[str] = field(default_factory=set)
     errors: dict[Target, str] = field(default_factory=dict)
-    open: dict[Share, None] = field(init=False)
-    share_of: dict[str, Share] = field(init=False)
+    open: dict[ClaimWait, None] = field(init=False)
+    wait_of: dict[str, ClaimWait] = field(init=False)
     size: int = field(init=False)
     began: float = field(default_factory=lambda: asyncio.get_running_loop().time())
 
     def __post_init__(self) -> None:
         """Find the members that have claims, and count those."""
-        self.open = dict.fromkeys(self.shares)
-        waiting = [(bind.pod, share) for share in self.shares for bind in share.waiting]
-        self.share_of = {pod.uid: share for pod, share in waiting}
+        self.open = dict.fromkeys(self.waits)
+        waiting = [(bind.pod, wait) for wait in self.waits for bind in wait.waiting]
+        self.wait_of = {pod.uid: wait for pod, wait in waiting}
         storages = (pod.pod_class.storage for pod, _ in waiting)
         self.size = sum(len(storage.needs) for storage in storages if storage is not None)
 
@@ -75,20 +75,20 @@ class Hold:
         self.moved.add(uid)
         self.news.set()
 
-    def fail(self, share: Share, problem: str) -> None:
+    def fail(self, wait: ClaimWait, problem: str) -> None:
         """Give a share up, for the first reason that there is."""
-        if not share.problem:
-            share.problem = problem
-            self.moved |= share.unbound
+        if not wait.problem:
+            wait.problem = problem
+            self.moved |= wait.unbound
             self.news.set()
 
-    def is_ready(self, share: Share) -> bool:
+    def is_ready(self, wait: ClaimWait) -> bool:
         """Tell whether nothing more is waited for: no claims, and nobody who comes before."""
-        return not share.unbound and share.after not in self.open
+        return not wait.unbound and wait.after not in self.open
 
-    def followers(self, share: Share) -> tuple[Share, ...]:
+    def followers(self, wait: ClaimWait) -> tuple[ClaimWait, ...]:
         """Return the shares that wait for this one."""
-        return self.shares[1:] if share is self.shares[0] and self.shares[-1].after else ()
+        return self.waits[1:] if wait is self.waits[0] and self.waits[-1].after else ()
 
 
 def needs_claims(bind: Bind) -> bool:
@@ -97,7 +97,7 @@ def needs_claims(bind: Bind) -> bool:
     return storage is not None and bool(storage.needs)
 
 
-def shares_of(together: Sequence[Placed]) -> tuple[Share, ...]:
+def waits_of(together: Sequence[Placed]) -> tuple[ClaimWait, ...]:
     """Return who waits for whom, of gangs that start together.
 
     Quorums wait for each other, and everybody else who has claims waits for them and for his own.
@@ -105,10 +105,10 @@ def shares_of(together: Sequence[Placed]) -> tuple[Share, ...]:
     """
     quorums = [_quorum(placed, alone=len(together) == 1) for placed in together]
     begin = [_begins(placed, quorum) for placed, quorum in zip(together, quorums, strict=True)]
-    first = Share(tuple(placed for placed in begin if placed.binds), joins=not any(quorums))
+    first = ClaimWait(tuple(placed for placed in begin if placed.binds), joins=not any(quorums))
     after = first if any(quorums) else None
     further = [
-        Share((replace(placed, binds=(bind,)),), after, joins=True)
+        ClaimWait((replace(placed, binds=(bind,)),), after, joins=True)
         for placed, quorum in zip(together, quorums, strict=True)
         for bind in placed.binds[quorum:]
         if needs_claims(bind)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 
 from gang_scheduler import telemetry
-from gang_scheduler.apply.claim_waits import Hold, Share
+from gang_scheduler.apply.claim_waits import ClaimWait, WaitSet
 from gang_scheduler.apply.outcomes import Outcomes, VolumesAwaited
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
@@ -34,7 +34,7 @@ PASSING = frozenset({Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT})
 """What an answer must be for another try: each reads the object anew."""
 
 
-class Claims:
+class VolumeBinder:
     """Binds claims while `may_write()` says that we are the leader, for at most `hold_seconds`.
 
     What a gang waits for goes to `outcomes` when that takes longer than usual.
@@ -58,60 +58,60 @@ class Claims:
         self._hold_seconds = hold_seconds
         self._may_write = may_write
         self._outcomes = outcomes
-        self._holds: dict[str, Hold] = {}
+        self._wait_sets: dict[str, WaitSet] = {}
         self._volumes.on_progress = self._moved
 
-    def begin(self, shares: tuple[Share, ...]) -> Hold:
+    def begin(self, waits: tuple[ClaimWait, ...]) -> WaitSet:
         """Note at once who is held, so that nobody is planned beside them."""
-        hold = Hold(shares)
-        self._holds.update(dict.fromkeys(hold.share_of, hold))
-        for share in shares:
-            for key in share.keys:
-                self._cache.gang_queue.hold(key, joins=share.joins)
-        return hold
+        wait_set = WaitSet(waits)
+        self._wait_sets.update(dict.fromkeys(wait_set.wait_of, wait_set))
+        for wait in waits:
+            for key in wait.keys:
+                self._cache.gang_queue.hold(key, joins=wait.joins)
+        return wait_set
 
-    async def bind(self, hold: Hold, settled: Callable[[Share], None]) -> None:
+    async def bind(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
         """Hand over each share when all of its claims are bound, or why they cannot be."""
         try:
             async with asyncio.timeout(self._hold_seconds), asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._write_all(hold))
-                await self._wait(hold, settled)
+                tasks.create_task(self._write_all(wait_set))
+                await self._wait(wait_set, settled)
         except TimeoutError:
-            for share in hold.open:
-                share.problem = f"given up after {self._hold_seconds:g} s: {hold.words}"
-            self._settle(hold, list(hold.open), settled)
+            for wait in wait_set.open:
+                wait.problem = f"given up after {self._hold_seconds:g} s: {wait_set.words}"
+            self._settle(wait_set, list(wait_set.open), settled)
         finally:
-            for uid in hold.share_of:
+            for uid in wait_set.wait_of:
                 # Given up and planned anew, a member may be in another hold by now.
-                if self._holds.get(uid) is hold:
-                    del self._holds[uid]
+                if self._wait_sets.get(uid) is wait_set:
+                    del self._wait_sets[uid]
 
     # Writing.
 
-    async def _write_all(self, hold: Hold) -> None:
+    async def _write_all(self, wait_set: WaitSet) -> None:
         """Do all steps, some at once. One task a slot, not one a step."""
         steps: dict[Target, ClaimStep] = {}
-        users: dict[Target, list[Share]] = defaultdict(list)
-        for uid, share in hold.share_of.items():
+        users: dict[Target, list[ClaimWait]] = defaultdict(list)
+        for uid, wait in wait_set.wait_of.items():
             for step in self._volumes.steps(uid):
                 # A claim that several members use is given the node of the first.
                 steps.setdefault(target_of(step), step)
-                users[target_of(step)].append(share)
+                users[target_of(step)].append(wait)
         remaining = iter(steps.items())
 
         async def work() -> None:
             for target, step in remaining:
-                await self._write(hold, users[target], step)
+                await self._write(wait_set, users[target], step)
 
         async with asyncio.TaskGroup() as workers:
             for _ in range(min(self._concurrency, len(steps))):
                 workers.create_task(work())
 
-    async def _write(self, hold: Hold, users: list[Share], step: ClaimStep) -> None:
+    async def _write(self, wait_set: WaitSet, users: list[ClaimWait], step: ClaimStep) -> None:
         """Send a request until its answer settles it, or nobody waits for it any more."""
         what = "volume" if step.volume else "claim"
         backoff = Backoff()
-        while self._may_write() and not hold.open.keys().isdisjoint(users):
+        while self._may_write() and not wait_set.open.keys().isdisjoint(users):
             try:
                 async with self._slots:
                     version = await self._send(step)
@@ -119,14 +119,14 @@ class Claims:
                 telemetry.WRITES.labels(what, error.kind.value).inc()
                 problem = f"{_target(step)} cannot be written: {error}"
                 if error.kind not in PASSING:
-                    for share in users:
-                        hold.fail(share, problem)
+                    for wait in users:
+                        wait_set.fail(wait, problem)
                     return
-                hold.errors[target_of(step)] = problem
+                wait_set.errors[target_of(step)] = problem
                 await backoff.after(error)
             else:
                 telemetry.WRITES.labels(what, "written").inc()
-                hold.errors.pop(target_of(step), None)
+                wait_set.errors.pop(target_of(step), None)
                 self._volumes.written(step, version)
                 return
 
@@ -138,103 +138,103 @@ class Claims:
     # Waiting.
 
     def _moved(self, uid: str) -> None:
-        hold = self._holds.get(uid)
-        if hold is not None:
-            hold.move(uid)
+        wait_set = self._wait_sets.get(uid)
+        if wait_set is not None:
+            wait_set.move(uid)
 
-    async def _wait(self, hold: Hold, settled: Callable[[Share], None]) -> None:
+    async def _wait(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
         """Return when all shares are settled. What moves is looked at at once, all in turns."""
         clock = asyncio.get_running_loop().time
         look_at = clock()
-        while hold.open:
-            hold.news.clear()
+        while wait_set.open:
+            wait_set.news.clear()
             if clock() >= look_at:
-                self._look(hold)
-                self._settle(hold, list(hold.open), settled)
-                self._say(hold)
+                self._look(wait_set)
+                self._settle(wait_set, list(wait_set.open), settled)
+                self._say(wait_set)
                 look_at = clock() + LOOK_SECONDS
             else:
-                self._settle(hold, self._look_at_moved(hold), settled)
+                self._settle(wait_set, self._look_at_moved(wait_set), settled)
             with suppress(TimeoutError):
-                await asyncio.wait_for(hold.news.wait(), look_at - clock())
+                await asyncio.wait_for(wait_set.news.wait(), look_at - clock())
 
-    def _look(self, hold: Hold) -> None:
+    def _look(self, wait_set: WaitSet) -> None:
         """See whether there still is what room is held for, and what is bound of it."""
-        hold.moved.clear()
-        for share in hold.open:
-            self._check(hold, share)
-            for bind in share.waiting:
-                self._look_at(hold, share, bind.pod)
+        wait_set.moved.clear()
+        for wait in wait_set.open:
+            self._check(wait_set, wait)
+            for bind in wait.waiting:
+                self._look_at(wait_set, wait, bind.pod)
 
-    def _check(self, hold: Hold, share: Share) -> None:
+    def _check(self, wait_set: WaitSet, wait: ClaimWait) -> None:
         """Fail a share if there is no longer what its room is held for. Linear in members."""
         if not self._may_write():
-            hold.fail(share, "this replica does not lead any more")
+            wait_set.fail(wait, "this replica does not lead any more")
         nodes = self._cache.node_usage.table().rows
-        for bind in share.binds:
+        for bind in wait.binds:
             pod = self._cache.pod(bind.pod.uid)
             if pod is None or not pod.living:
-                hold.fail(share, f"pod {bind.pod.key} is gone, for whom room was held")
+                wait_set.fail(wait, f"pod {bind.pod.key} is gone, for whom room was held")
             elif bind.node not in nodes:
-                hold.fail(share, f"node {bind.node} is gone, where room was held")
+                wait_set.fail(wait, f"node {bind.node} is gone, where room was held")
 
-    def _look_at_moved(self, hold: Hold) -> Iterable[Share]:
+    def _look_at_moved(self, wait_set: WaitSet) -> Iterable[ClaimWait]:
         """See how far those have come that have moved, and return their shares."""
-        moved, hold.moved = hold.moved, set()
-        shares = dict.fromkeys(hold.share_of[uid] for uid in moved)
+        moved, wait_set.moved = wait_set.moved, set()
+        waits = dict.fromkeys(wait_set.wait_of[uid] for uid in moved)
         for uid in moved:
-            share = hold.share_of[uid]
+            wait = wait_set.wait_of[uid]
             pod = self._cache.pod(uid)
-            if pod is not None and uid in share.unbound:
-                self._look_at(hold, share, pod)
-        return shares
+            if pod is not None and uid in wait.unbound:
+                self._look_at(wait_set, wait, pod)
+        return waits
 
-    def _look_at(self, hold: Hold, share: Share, pod: Pod) -> None:
+    def _look_at(self, wait_set: WaitSet, wait: ClaimWait, pod: Pod) -> None:
         progress = self._volumes.progress(pod.uid)
         if progress.stage is Stage.FAILED:
-            hold.fail(share, f"claims of pod {pod.key}: {progress.problem}")
+            wait_set.fail(wait, f"claims of pod {pod.key}: {progress.problem}")
         elif progress.stage is Stage.BOUND:
-            share.unbound.discard(pod.uid)
+            wait.unbound.discard(pod.uid)
         else:
-            share.unbound.add(pod.uid)
+            wait.unbound.add(pod.uid)
 
     def _settle(
-        self, hold: Hold, shares: Iterable[Share], settled: Callable[[Share], None]
+        self, wait_set: WaitSet, waits: Iterable[ClaimWait], settled: Callable[[ClaimWait], None]
     ) -> None:
         """Hand over those of the shares that have nothing more to wait for."""
-        for share in shares:
-            if share.after is not None and share.after.problem:
-                share.problem = share.problem or share.after.problem
-            if share not in hold.open or not (share.problem or hold.is_ready(share)):
+        for wait in waits:
+            if wait.after is not None and wait.after.problem:
+                wait.problem = wait.problem or wait.after.problem
+            if wait not in wait_set.open or not (wait.problem or wait_set.is_ready(wait)):
                 continue
-            self._check(hold, share)
-            del hold.open[share]
-            for key in share.keys:
-                self._cache.gang_queue.let_go(key, joins=share.joins)
-            if not share.problem:
-                telemetry.CLAIMS_SECONDS.observe(asyncio.get_running_loop().time() - hold.began)
-            settled(share)
-            self._settle(hold, hold.followers(share), settled)
+            self._check(wait_set, wait)
+            del wait_set.open[wait]
+            for key in wait.keys:
+                self._cache.gang_queue.let_go(key, joins=wait.joins)
+            if not wait.problem:
+                telemetry.CLAIMS_SECONDS.observe(asyncio.get_running_loop().time() - wait_set.began)
+            settled(wait)
+            self._settle(wait_set, wait_set.followers(wait), settled)
 
-    def _say(self, hold: Hold) -> None:
+    def _say(self, wait_set: WaitSet) -> None:
         """Let people know what is waited for: in the status at once, in Events if it lasts."""
-        uids = (bind.pod.uid for share in hold.open for bind in share.waiting)
+        uids = (bind.pod.uid for wait in wait_set.open for bind in wait.waiting)
         waiting = [claim for uid in uids for claim in self._volumes.progress(uid).waiting]
         if not waiting:
             return
-        hold.words = next(iter(hold.errors.values()), "") or _words(waiting, hold.size)
-        lasts = asyncio.get_running_loop().time() - hold.began >= QUIET_SECONDS
-        for gang, pods in _held(hold.open):
-            refusal = Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, detail=hold.words)
+        wait_set.words = next(iter(wait_set.errors.values()), "") or _words(waiting, wait_set.size)
+        lasts = asyncio.get_running_loop().time() - wait_set.began >= QUIET_SECONDS
+        for gang, pods in _waits(wait_set.open):
+            refusal = Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, detail=wait_set.words)
             self._cache.gang_queue.held(refusal)
             if lasts:
-                self._outcomes.put(VolumesAwaited(gang, hold.words))
+                self._outcomes.put(VolumesAwaited(gang, wait_set.words))
 
 
-def _held(shares: Iterable[Share]) -> Iterator[tuple[Gang, tuple[Pod, ...]]]:
+def _waits(waits: Iterable[ClaimWait]) -> Iterator[tuple[Gang, tuple[Pod, ...]]]:
     """Yield each gang of these shares with its members in them."""
     found: dict[GangKey, tuple[Gang, list[Pod]]] = {}
-    for placed in (placed for share in shares for placed in share.placed):
+    for placed in (placed for wait in waits for placed in wait.placed):
         _, pods = found.setdefault(placed.gang.key, (placed.gang, []))
         pods += (bind.pod for bind in placed.binds)
     return ((gang, tuple(pods)) for gang, pods in found.values())
