@@ -9,7 +9,7 @@ import numpy as np
 from gang_scheduler.model.nodes import IntArray, Node, NodeTable
 from gang_scheduler.model.pod_affinity import AffinityCounts
 from gang_scheduler.model.pods import HostPort, Pod, PodClass
-from gang_scheduler.state.pod_affinity.counts import Headcounts
+from gang_scheduler.state.pod_affinity.counts import SelectorCounts
 
 
 class _Use(NamedTuple):
@@ -35,7 +35,7 @@ class NodeUsage:
         self._table = NodeTable(())
         self._used = np.zeros((0, 0), dtype=np.int64)
         self._ports: dict[str, Counter[HostPort]] = {}
-        self._heads = Headcounts()
+        self._counts = SelectorCounts()
         self._stale = False
 
     def node_seen(self, node: Node) -> bool:
@@ -79,7 +79,7 @@ class NodeUsage:
         """Note for a pod that asks for no more and no less which selectors mean it now."""
         before = self._pods[node][pod.uid]
         after = self._pods[node][pod.uid] = before._replace(pod_class=pod.pod_class)
-        self._heads.meant_anew(node, before.pod_class, after.pod_class)
+        self._counts.meant_anew(node, before.pod_class, after.pod_class)
         self._number(before, -1)
         self._number(after, 1)
 
@@ -111,7 +111,7 @@ class NodeUsage:
 
     def affinity_counts(self, pod_classes: Iterable[PodClass]) -> AffinityCounts:
         """Return how many pods each node has of those that matter to pods of these classes."""
-        return self._heads.of(pod_classes, self.table().rows)
+        return self._counts.of(pod_classes, self.table().rows)
 
     def held(self) -> dict[int, IntArray]:
         """Return what pods of each priority use on all nodes.
@@ -140,7 +140,7 @@ class NodeUsage:
             ports.update(dict.fromkeys(pod_class.host_ports, sign))
             self._ports[node] = +ports
         if pod_class.selected_by or pod_class.pod_affinity is not None:
-            self._heads.count(node, pod_class, sign)
+            self._counts.count(node, pod_class, sign)
 
     def _number(self, use: _Use, sign: int) -> None:
         self._classes[use] += sign

@@ -11,16 +11,16 @@ from gang_scheduler.model.pod_affinity import AffinityCounts, AffinityTerm, PodS
 from gang_scheduler.model.pods import PodClass
 
 K = TypeVar("K", bound=Hashable)
-Heads = Counter[str]
+NodeCounts = Counter[str]
 """Pods by the name of their node."""
 
 
-class Headcounts:
+class SelectorCounts:
     """Counted pod by pod. A look costs what was asked for, and nothing where nobody asks."""
 
     def __init__(self) -> None:
-        self._present: dict[PodSelector, Heads] = {}
-        self._avoiding: dict[PodSelector, dict[AffinityTerm, Heads]] = {}
+        self._present: dict[PodSelector, NodeCounts] = {}
+        self._avoiding: dict[PodSelector, dict[AffinityTerm, NodeCounts]] = {}
 
     def count(self, node: str, pod_class: PodClass, sign: int) -> None:
         """Count a pod on a node, or with the sign -1 no more."""
@@ -56,7 +56,7 @@ class Headcounts:
         )
 
 
-def _add(counted: dict[K, Heads], key: K, node: str, sign: int) -> None:
+def _add(counted: dict[K, NodeCounts], key: K, node: str, sign: int) -> None:
     heads = counted.get(key)
     if heads is None:
         heads = counted[key] = Counter()
@@ -67,7 +67,7 @@ def _add(counted: dict[K, Heads], key: K, node: str, sign: int) -> None:
         del counted[key]
 
 
-def _column(heads: Heads, rows: Mapping[str, int]) -> IntArray:
+def _column(heads: NodeCounts, rows: Mapping[str, int]) -> IntArray:
     column = np.zeros(len(rows), dtype=np.int64)
     for node, number in heads.items():
         if node in rows:

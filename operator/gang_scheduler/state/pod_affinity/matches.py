@@ -9,7 +9,7 @@ from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.pod_affinity import PodAffinity, PodSelector
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.pod_affinity.namespaces import Namespaces
-from gang_scheduler.state.pod_affinity.selector_index import Shelves
+from gang_scheduler.state.pod_affinity.selector_index import SelectorIndex
 
 Selectors = frozenset[PodSelector]
 NO_SELECTORS: Final[Selectors] = frozenset()
@@ -34,7 +34,7 @@ class SelectorMatches:
     def __init__(self) -> None:
         self.namespaces = Namespaces()
         self._pods: dict[str, Pod] = {}
-        self._shelves = Shelves(self._pods)
+        self._index = SelectorIndex(self._pods)
         self._carried: dict[str, _Carried] = {}
         self._carriers: Counter[PodSelector] = Counter()
         self._left_behind: set[PodSelector] = set()
@@ -45,7 +45,7 @@ class SelectorMatches:
 
     def __len__(self) -> int:
         """How many selectors are carried."""
-        return len(self._shelves)
+        return len(self._index)
 
     def seen(self, pod: Pod, gang: GangKey | None) -> None:
         """Add or replace a pod; the gang may be tried again when others arrive."""
@@ -55,10 +55,10 @@ class SelectorMatches:
         before = self._pods.get(pod.uid)
         self._pods[pod.uid] = pod
         pod_affinity = pod.pod_class.pod_affinity
-        if pod_affinity is None and not self._shelves and not self._meant_by:
+        if pod_affinity is None and not self._index and not self._meant_by:
             return
         if before is None or _is_other(before, pod):
-            self._shelves.pod_moved(before, pod)
+            self._index.pod_moved(before, pod)
             self._look_at(pod)
         self._carry(
             pod.uid, _Carried(pod_affinity, None if pod.node else gang) if pod_affinity else None
@@ -68,7 +68,7 @@ class SelectorMatches:
         """Forget a pod."""
         before = self._pods.pop(uid, None)
         if before is not None:
-            self._shelves.pod_moved(before, None)
+            self._index.pod_moved(before, None)
             self._carry(uid, None)
             self._mean(uid, NO_SELECTORS)
             self._stale.discard(uid)
@@ -117,8 +117,8 @@ class SelectorMatches:
         self._hope(carried, 1)
         for each in carried.pod_affinity.selectors:
             self._carriers[each] += 1
-            if each not in self._shelves:
-                self._shelves.put(each)
+            if each not in self._index:
+                self._index.add(each)
                 self._left_behind.discard(each)
                 self._look_for(each)
 
@@ -128,9 +128,9 @@ class SelectorMatches:
             self._carriers[each] -= 1
             if not self._carriers[each]:
                 del self._carriers[each]
-                self._shelves.take(each)
+                self._index.remove(each)
                 self._left_behind.add(each)
-        if len(self._left_behind) > max(MOST_LEFT_BEHIND, len(self._shelves)):
+        if len(self._left_behind) > max(MOST_LEFT_BEHIND, len(self._index)):
             self._clear_away()
 
     def _hope(self, carried: _Carried, sign: int) -> None:
@@ -146,12 +146,12 @@ class SelectorMatches:
 
     def _look_at(self, pod: Pod) -> None:
         """Find the selectors that mean a pod."""
-        found = self._shelves.selectors_for(pod)
+        found = self._index.selectors_for(pod)
         self._mean(pod.uid, frozenset(each for each in found if self._selects(each, pod)))
 
     def _look_for(self, selector: PodSelector) -> None:
         """Find the pods that a new selector means."""
-        for pod in self._shelves.pods_for(selector):
+        for pod in self._index.pods_for(selector):
             meant_by = self.meaning(pod.uid)
             if selector not in meant_by and self._selects(selector, pod):
                 self._mean(pod.uid, meant_by | {selector})
@@ -170,7 +170,7 @@ class SelectorMatches:
             del self._meant_by[uid]
 
     def _relabelled(self, namespaces: Collection[str]) -> bool:
-        if not self._shelves and not self._meant_by:
+        if not self._index and not self._meant_by:
             return False
         for pod in self._pods.values():
             if pod.namespace in namespaces:

@@ -22,7 +22,7 @@ Place = tuple[str, str]
 """A namespace, or ANYWHERE, and the value of a label."""
 
 
-class _Filing(NamedTuple):
+class _Place(NamedTuple):
     """Where a selector is: the label, and the places on its shelf."""
 
     label: str
@@ -30,7 +30,7 @@ class _Filing(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class _Shelf:
+class _Entries:
     """What is filed under one label."""
 
     selectors: dict[Place, dict[PodSelector, None]] = field(default_factory=dict)
@@ -52,85 +52,85 @@ class _Shelf:
         return (uid for (_, v), uids in self.pods.items() if v == value for uid in uids)
 
 
-class Shelves:
+class SelectorIndex:
     """The selectors that were put there, and `pods` by uid, which is somebody else's to keep."""
 
     def __init__(self, pods: Mapping[str, Pod]) -> None:
         self._pods = pods
-        self._shelves: dict[str, _Shelf] = {}
-        self._filings: dict[PodSelector, _Filing] = {}
+        self._entries: dict[str, _Entries] = {}
+        self._filed: dict[PodSelector, _Place] = {}
 
     def __len__(self) -> int:
-        return len(self._filings)
+        return len(self._filed)
 
     def __contains__(self, selector: PodSelector) -> bool:
-        return selector in self._filings
+        return selector in self._filed
 
-    def put(self, selector: PodSelector) -> None:
+    def add(self, selector: PodSelector) -> None:
         """File a selector. Linear in pods where it is the first of its label."""
-        filing = self._filings[selector] = self._filing(selector)
+        filing = self._filed[selector] = self._filing(selector)
         for place in filing.places:
-            shelf = self._shelves.get(filing.label) or self._set_up(filing.label)
-            shelf.selectors.setdefault(place, {})[selector] = None
+            entries = self._entries.get(filing.label) or self._set_up(filing.label)
+            entries.selectors.setdefault(place, {})[selector] = None
 
-    def take(self, selector: PodSelector) -> None:
+    def remove(self, selector: PodSelector) -> None:
         """Take a selector out."""
-        label, places = self._filings.pop(selector)
+        label, places = self._filed.pop(selector)
         for place in places:
-            filed = self._shelves[label].selectors
+            filed = self._entries[label].selectors
             del filed[place][selector]
             if not filed[place]:
                 del filed[place]
             if not filed:
-                del self._shelves[label]
+                del self._entries[label]
 
     def pod_moved(self, before: Pod | None, after: Pod | None) -> None:
         """File a pod as it is now, and no more as it was."""
         if before is not None:
             for label in self._labels_of(before):
-                self._shelves[label].take_out(before, label)
+                self._entries[label].take_out(before, label)
         if after is not None:
             for label in self._labels_of(after):
-                self._shelves[label].file(after, label)
+                self._entries[label].file(after, label)
 
     def selectors_for(self, pod: Pod) -> Iterator[PodSelector]:
         """Yield all selectors that may mean a pod."""
         for label in self._labels_of(pod):
-            filed, value = self._shelves[label].selectors, pod.labels.get(label, "")
+            filed, value = self._entries[label].selectors, pod.labels.get(label, "")
             yield from filed.get((pod.namespace, value), ())
             yield from filed.get((ANYWHERE, value), ())
 
     def pods_for(self, selector: PodSelector) -> Iterator[Pod]:
         """Yield all pods that a selector may mean."""
-        label, places = self._filings[selector]
+        label, places = self._filed[selector]
         for place in places:
-            for uid in self._shelves[label].uids_at(place):
+            for uid in self._entries[label].uids_at(place):
                 yield self._pods[uid]
 
-    def _set_up(self, label: str) -> _Shelf:
-        shelf = self._shelves[label] = _Shelf()
+    def _set_up(self, label: str) -> _Entries:
+        entries = self._entries[label] = _Entries()
         for pod in self._pods.values():
             if label == NO_LABEL or label in pod.labels:
-                shelf.file(pod, label)
-        return shelf
+                entries.file(pod, label)
+        return entries
 
     def _labels_of(self, pod: Pod) -> list[str]:
-        labels = list(self._shelves.keys() & pod.labels.keys())
-        return [NO_LABEL, *labels] if NO_LABEL in self._shelves else labels
+        labels = list(self._entries.keys() & pod.labels.keys())
+        return [NO_LABEL, *labels] if NO_LABEL in self._entries else labels
 
-    def _filing(self, selector: PodSelector) -> _Filing:
+    def _filing(self, selector: PodSelector) -> _Place:
         """Return where a selector is filed: under a label where few others are."""
         named = [each.namespaces for each in selector.clauses if each.of_namespaces is None]
         namespaces = min(named, key=len, default=(ANYWHERE,))
         filings = [
-            _Filing(label, tuple((each, value) for each in namespaces for value in values))
+            _Place(label, tuple((each, value) for each in namespaces for value in values))
             for label, values in _wanted(selector)
         ]
         return min(filings, key=self._crowd)
 
-    def _crowd(self, filing: _Filing) -> int:
-        shelf = self._shelves.get(filing.label, _Shelf())
-        there = sum(len(shelf.selectors.get(place, ())) for place in filing.places)
+    def _crowd(self, filing: _Place) -> int:
+        entries = self._entries.get(filing.label, _Entries())
+        there = sum(len(entries.selectors.get(place, ())) for place in filing.places)
         return there if there >= FEW else 0
 
 

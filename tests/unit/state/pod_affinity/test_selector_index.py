@@ -7,7 +7,7 @@ import pytest
 from gang_scheduler.model.pod_affinity import Clause, PodSelector
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.requirements import Requirement
-from gang_scheduler.state.pod_affinity.selector_index import FEW, Shelves
+from gang_scheduler.state.pod_affinity.selector_index import FEW, SelectorIndex
 from support.builders import pod, requirement
 
 X = frozenset({"x"})
@@ -36,21 +36,21 @@ SELECTORS = [
 ]
 
 
-def known(*pods: Pod) -> tuple[dict[str, Pod], Shelves]:
+def known(*pods: Pod) -> tuple[dict[str, Pod], SelectorIndex]:
     by_uid = {each.uid: each for each in pods}
-    return by_uid, Shelves(by_uid)
+    return by_uid, SelectorIndex(by_uid)
 
 
-def found(shelves: Shelves, selector: PodSelector) -> set[str]:
-    return {each.name for each in shelves.pods_for(selector)}
+def found(index: SelectorIndex, selector: PodSelector) -> set[str]:
+    return {each.name for each in index.pods_for(selector)}
 
 
 def test_a_selector_is_not_looked_for_where_it_means_nobody() -> None:
-    _, shelves = known()
-    shelves.put(selecting(IN_APP))
+    _, index = known()
+    index.add(selecting(IN_APP))
 
     looked_at = [
-        [*shelves.selectors_for(each)]
+        [*index.selectors_for(each)]
         for each in (
             pod("p", namespace="x", labels={"app": "a"}),
             pod("p", namespace="y", labels={"app": "a"}),
@@ -64,41 +64,41 @@ def test_a_selector_is_not_looked_for_where_it_means_nobody() -> None:
 
 def test_pods_are_looked_for_by_a_label_that_few_others_ask_for() -> None:
     pods = [pod(f"p{i}", namespace="x", labels={"app": "a", "n": str(i)}) for i in range(99)]
-    _, shelves = known(*pods)
+    _, index = known(*pods)
     app = requirement("app", "In", "a")
     selectors = [selecting(app, requirement("n", "In", str(i))) for i in range(99)]
     for each in selectors:
-        shelves.put(each)
+        index.add(each)
 
     # The first few do not need it.
-    assert [99, 1] == [len(found(shelves, each)) for each in (selectors[0], selectors[-1])]
-    assert FEW + 1 == len([*shelves.selectors_for(pods[-1])])
+    assert [99, 1] == [len(found(index, each)) for each in (selectors[0], selectors[-1])]
+    assert FEW + 1 == len([*index.selectors_for(pods[-1])])
 
 
 def test_what_is_taken_out_is_found_no_more() -> None:
-    _, shelves = known(pod("p", namespace="x", labels={"app": "a"}))
+    _, index = known(pod("p", namespace="x", labels={"app": "a"}))
     for each in SELECTORS:
-        shelves.put(each)
+        index.add(each)
     for each in SELECTORS[1:]:
-        shelves.take(each)
+        index.remove(each)
 
-    assert (1, True, False) == (len(shelves), SELECTORS[0] in shelves, SELECTORS[1] in shelves)
-    assert [SELECTORS[0]] == [*shelves.selectors_for(pod("p", namespace="x"))]
+    assert (1, True, False) == (len(index), SELECTORS[0] in index, SELECTORS[1] in index)
+    assert [SELECTORS[0]] == [*index.selectors_for(pod("p", namespace="x"))]
 
 
 @pytest.mark.parametrize("seed", range(20))
 def test_all_that_mean_each_other_are_found(seed: int) -> None:
     dice = random.Random(seed)  # noqa: S311 - a reproducible test, no secret.
-    pods, shelves = known()
+    pods, index = known()
     held: list[PodSelector] = []
     for step in range(60):
         selector = dice.choice(SELECTORS)
         if selector not in held:
             held.append(selector)
-            shelves.put(selector)
+            index.add(selector)
         elif dice.random() < 0.5:
             held.remove(selector)
-            shelves.take(selector)
+            index.remove(selector)
         uid = f"uid-p{dice.randrange(12)}"
         labels = {"app": dice.choice("abc"), "tier": dice.choice("123"), "n": str(step)}
         some = dice.sample(sorted(labels), dice.randrange(4))
@@ -108,13 +108,13 @@ def test_all_that_mean_each_other_are_found(seed: int) -> None:
         before = pods.pop(uid, None)
         if dice.random() < 0.8:
             pods[uid] = after
-        shelves.pod_moved(before, pods.get(uid))
+        index.pod_moved(before, pods.get(uid))
 
     for each in held:
         meant = {uid for uid, pod in pods.items() if means(each, pod)}
-        assert meant <= {pod.uid for pod in shelves.pods_for(each)}
+        assert meant <= {pod.uid for pod in index.pods_for(each)}
     for there in pods.values():
-        assert {s for s in held if means(s, there)} <= {*shelves.selectors_for(there)}
+        assert {s for s in held if means(s, there)} <= {*index.selectors_for(there)}
 
 
 def means(selector: PodSelector, each: Pod) -> bool:
