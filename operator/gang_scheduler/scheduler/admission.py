@@ -44,7 +44,7 @@ def _admitted(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
         for_others = _waits_for(blamed, problems[blamed.key])
         refusals = (_refused(gang, problems[gang.key] or for_others) for gang in group.waiting)
         return Verdict(refusals=tuple(refusals))
-    found = units.of(group, snapshot)
+    found = units.units_of(group, snapshot)
     if isinstance(found, Problem):
         return _refused_wholly(group, found)
     return Verdict(found, warnings=tuple(_warnings(found)))

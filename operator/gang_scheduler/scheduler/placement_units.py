@@ -138,7 +138,7 @@ class Unit:
         return replace(self, parts=tuple(_bound(part, nodes) for part in self.parts))
 
 
-def of(group: GangGroup, snapshot: Snapshot) -> tuple[Unit, ...] | Problem:
+def units_of(group: GangGroup, snapshot: Snapshot) -> tuple[Unit, ...] | Problem:
     """Return the units of all members that wait, or what is wrong with what they ask for."""
     required = frozenset(uid for gang in group.waiting for uid in _quorum_of(gang, group))
     found = []

@@ -136,7 +136,7 @@ class _Reading:
     def load(self, scheduler: str) -> tuple[Loaded, ...]:
         """Return what can be read, in order; note what is wrong with the rest."""
         classes = [self._try(each, priorities.read) for each in self._of(kinds.PRIORITY_CLASS)]
-        known = priorities.of(each for each in classes if each is not None)
+        known = priorities.priorities_of(each for each in classes if each is not None)
         storage_classes = (each.body for each in self._of(kinds.STORAGE_CLASS))
         loaders = {**_loaders(scheduler, known), **volumes.loaders(storage_classes)}
         found = []

@@ -71,7 +71,7 @@ def read(body: Mapping[str, Any]) -> PriorityClass:
     return fields.read(body, PriorityClass)
 
 
-def of(classes: Iterable[PriorityClass]) -> Priorities:
+def priorities_of(classes: Iterable[PriorityClass]) -> Priorities:
     """Return the classes of a cluster. Of several global defaults the lowest one counts."""
     every = (*SYSTEM, *classes)
     defaults = (each for each in every if each.global_default)

@@ -67,7 +67,7 @@ def asked_for(snapshot: Snapshot) -> dict[GangKey, Topology]:
     """Return the tree that each gang asks for, of those that ask for one."""
     asked: dict[GangKey, Topology] = {}
     for group in snapshot.groups:
-        found = placement_units.of(group, snapshot)
+        found = placement_units.units_of(group, snapshot)
         for unit in () if isinstance(found, Problem) else found:
             if unit.ground is not None:
                 asked |= {gang.key: unit.ground.tree for gang in unit.gangs}

@@ -36,7 +36,7 @@ _PART_LABELS = ("kueue.x-k8s.io/podset", REPLICATED_JOB_LABEL, "training.kubeflo
 Text = tuple[tuple[str, str], ...]
 
 
-def of(metadata: Metadata) -> PodSet | None:
+def podset_of(metadata: Metadata) -> PodSet | None:
     """Return what a pod asks for; None where it asks for nothing. Pods that ask alike share one."""
     present = metadata.annotations.items()
     own = tuple(sorted((key, text) for key, text in present if key in annotations.PODSET_KEYS))

@@ -7,7 +7,7 @@ from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.pod_volumes import Volume
 
 
-def of(pod: pod_wire.Pod) -> tuple[PodVolume, ...]:
+def volumes_of(pod: pod_wire.Pod) -> tuple[PodVolume, ...]:
     """Return them in the order of the pod; most pods have none."""
     if not pod.spec.volumes:
         return ()

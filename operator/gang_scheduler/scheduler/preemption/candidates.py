@@ -50,7 +50,7 @@ class _Pool(NamedTuple):
     over: BoolArray
 
 
-def of(preemptor: Preemptor, roster: Roster) -> list[Candidate]:
+def candidates_of(preemptor: Preemptor, roster: Roster) -> list[Candidate]:
     """Return the domains that have places enough once all have left who may, the cheapest first."""
     found = _domains(preemptor)
     if found is None:

@@ -28,7 +28,7 @@ class Choice(NamedTuple):
         return self.loss.gang
 
 
-def of(bound_pods: Iterable[BoundPod], tolls: Tolls, most: int) -> list[Choice] | None:
+def choices_of(bound_pods: Iterable[BoundPod], tolls: Tolls, most: int) -> list[Choice] | None:
     """Return the choices that these bound pods are; None if there are more than `most` losses."""
     found: dict[object, Choice] = {}
     elastic: dict[GangKey, None] = {}

@@ -15,7 +15,7 @@ Traits = tuple[object, ...]
 """What counts of one pod: what it uses, and what it costs if its gang goes."""
 
 
-def of(candidate: Candidate, preemptor: Preemptor, roster: Roster) -> Hashable | None:
+def likeness_of(candidate: Candidate, preemptor: Preemptor, roster: Roster) -> Hashable | None:
     """Return what is the same of domains that are alike, node by node in some order.
 
     None where that is not known: where anything but resources counts, or gangs are elastic. It may

@@ -58,14 +58,14 @@ def find(preemptor: Preemptor, roster: Roster) -> Found | None:
     rules = preemptor.profile.preemption
     bound = Cost(highest_priority=ANY_PRIORITY) if rules.within_budgets else None
     judged: set[object] = set()
-    for candidate in candidates.of(preemptor, roster) if effort.may_begin() else ():
+    for candidate in candidates.candidates_of(preemptor, roster) if effort.may_begin() else ():
         if not effort.may_begin():
             break
         if bound is not None and candidate.least > bound:
             break
         if best is not None and not effort.may_go_on():
             break
-        alike = likeness.of(candidate, preemptor, roster)
+        alike = likeness.likeness_of(candidate, preemptor, roster)
         if alike is not None and alike in judged:
             continue
         judged.add(alike)
@@ -151,7 +151,7 @@ class _Domain:
         bound_pods = (
             self._roster.bound_pods[place] for place in np.flatnonzero(self._here).tolist()
         )
-        there = choices.of(bound_pods, self._tolls, MOST_LOSSES)
+        there = choices.choices_of(bound_pods, self._tolls, MOST_LOSSES)
         if there is None:
             return None, False
         there = [each._replace(tied=self._is_tied(each.loss)) for each in there]

@@ -10,7 +10,7 @@ from gang_scheduler.state.volumes.store import VolumeStores
 from gang_scheduler.state.volumes.usage import VolumeUsage
 
 
-def of(stores: VolumeStores, assumed: AssumeCache, usage: VolumeUsage) -> Volumes:
+def snapshot_of(stores: VolumeStores, assumed: AssumeCache, usage: VolumeUsage) -> Volumes:
     """Return the state. Linear in volumes, drivers on nodes and attachments."""
     return Volumes(
         available=_available(stores, assumed),

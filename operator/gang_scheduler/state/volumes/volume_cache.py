@@ -102,7 +102,7 @@ class VolumeCache:
     def snapshot(self) -> Volumes:
         """Return what a snapshot needs to know; the same object for as long as nothing changes."""
         if self._snapshot is None:
-            self._snapshot = volume_state.of(self._stores, self._assumed, self._usage)
+            self._snapshot = volume_state.snapshot_of(self._stores, self._assumed, self._usage)
         return self._snapshot
 
     # For the binder.

@@ -66,7 +66,7 @@ class Nodes:
         return None if losses is None else _names(losses)
 
     def _choices(self, tolls: Tolls) -> list[choices.Choice]:
-        found = choices.of(tolls.evictable, tolls, exhaustive.MOST_LOSSES) or []
+        found = choices.choices_of(tolls.evictable, tolls, exhaustive.MOST_LOSSES) or []
         return [each._replace(tied=bool(_names([each.loss]) & set(self.needed))) for each in found]
 
 
