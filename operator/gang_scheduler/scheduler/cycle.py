@@ -20,7 +20,7 @@ from gang_scheduler.model.plan import (
 )
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import admission
-from gang_scheduler.scheduler.known_misfits import Setbacks
+from gang_scheduler.scheduler.known_misfits import KnownMisfits
 from gang_scheduler.scheduler.placement.anywhere import Placement, give_back, retake
 from gang_scheduler.scheduler.placement_units import Unit
 from gang_scheduler.scheduler.policies import Profile
@@ -70,7 +70,7 @@ class _Cycle:
         self.surplus = Surplus(self.trial, profile)
         self.evaluator = PreemptionEvaluator(snapshot, self.trial, profile)
         self.hopeless: dict[Hashable, PreemptionOutcome] = {}
-        self.setbacks = Setbacks()
+        self.known_misfits = KnownMisfits()
 
     def decide(self, failures: Sequence[Failure]) -> Plan:
         """Return the plan for all groups but those that failed."""
@@ -125,7 +125,7 @@ class _Cycle:
         """Place the quorum of every gang of the group, or of none."""
         kept = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
         units = self.units[group.gangs[0].key]
-        known = None if kept else self.setbacks.known(units)
+        known = None if kept else self.known_misfits.known(units)
         outcome = known or self._anywhere(group, units, kept)
         if isinstance(outcome, dict):
             if kept:
@@ -133,7 +133,7 @@ class _Cycle:
             self._keep(group, outcome)
             return
         if not kept and not known:
-            self.setbacks.note(units, *outcome)
+            self.known_misfits.note(units, *outcome)
         self.evaluator.nominated_room.keep(kept)
         self._refuse(group, *outcome)
 
@@ -164,7 +164,7 @@ class _Cycle:
             outcome = self._attempt(group, units, kept)
             if outcome.waits:
                 # Room that was kept for lower priorities may be free now.
-                self.setbacks.clear()
+                self.known_misfits.clear()
             elif kept:
                 self._give_up_room()
             elif alike:
@@ -183,7 +183,7 @@ class _Cycle:
 
     def _give_up_room(self) -> None:
         """Note that room was kept for a gang, and is not any more: others may fit there."""
-        self.setbacks.clear()
+        self.known_misfits.clear()
         self.hopeless.clear()
 
     def _note_preemption(self, group: GangGroup, outcome: PreemptionOutcome) -> None:
@@ -215,7 +215,7 @@ class _Cycle:
         if not self.moved:
             return [group for group in self.without_room(groups) if self._gains(group)]
         # Shapes that did not fit before may fit now.
-        self.setbacks.clear()
+        self.known_misfits.clear()
         return self.without_room(groups)
 
     def settle(self, groups: Sequence[GangGroup]) -> None:
@@ -229,7 +229,7 @@ class _Cycle:
             for unit, number in self.moved.items():
                 alone = self.surplus.without(unit, whole[unit], number, self.placements)
                 self.placements[unit] = alone
-            self.setbacks.clear()
+            self.known_misfits.clear()
             for group in self.each(waiting):
                 self.place_quorums(group)
             if len(self.without_room(waiting)) == len(waiting):
@@ -292,7 +292,7 @@ class _Cycle:
             return None
         outcome = self.quorums.as_preemptors(units)
         if isinstance(outcome, dict):
-            self.setbacks.clear()
+            self.known_misfits.clear()
             nodes = {bind.node for each in outcome.values() for bind in each.binds}
             self.evaluator.displace(group, released, nodes)
             return outcome

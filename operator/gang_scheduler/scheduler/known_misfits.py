@@ -12,7 +12,7 @@ from gang_scheduler.scheduler.placement_units import Unit
 
 
 @dataclass(frozen=True, slots=True)
-class _Setback:
+class _KnownMisfit:
     """How many of each unit did not fit together, and the place of the one to blame."""
 
     quorums: tuple[int, ...]
@@ -20,17 +20,17 @@ class _Setback:
     misfit: Misfit
 
 
-class Setbacks:
+class KnownMisfits:
     """The shapes that did not fit, each the units of one group."""
 
     def __init__(self) -> None:
-        self._by_shape: dict[Hashable, _Setback] = {}
+        self._by_shape: dict[Hashable, _KnownMisfit] = {}
 
     def note(self, units: Sequence[Unit], blamed: Unit, misfit: Misfit) -> None:
         """Note that units did not fit."""
         if _are_comparable(units):
             quorums = tuple(unit.at_least for unit in units)
-            self._by_shape[_shape(units)] = _Setback(quorums, units.index(blamed), misfit)
+            self._by_shape[_shape(units)] = _KnownMisfit(quorums, units.index(blamed), misfit)
 
     def known(self, units: Sequence[Unit]) -> tuple[Unit, Misfit] | None:
         """Return which of the units does not fit and why, if that is known."""

@@ -10,7 +10,7 @@ from gang_scheduler.model.gangs import Gang, GangGroup, Reason
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler import admission, cycle
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.known_misfits import Setbacks
+from gang_scheduler.scheduler.known_misfits import KnownMisfits
 from gang_scheduler.scheduler.placement.network import gather
 from gang_scheduler.scheduler.preemption import search
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
@@ -34,13 +34,13 @@ STEPS = [
     (PreemptionEvaluator, "without_victims", FITS),
     (admission, "admit", FITS),
     (NominatedRoom, "release", FITS),
-    (Setbacks, "known", FITS),
+    (KnownMisfits, "known", FITS),
     (Quorums, "as_nominated", FITS),
     (Quorums, "in_any_order", FITS),
     (gather, "place", FITS),
     (Surplus, "grow", FITS),
     (cycle, "_in_rank_order", FITS),
-    (Setbacks, "note", TOO_LARGE),
+    (KnownMisfits, "note", TOO_LARGE),
     (PreemptionEvaluator, "attempt", TOO_LARGE),
     (search, "find", TOO_LARGE),
 ]
