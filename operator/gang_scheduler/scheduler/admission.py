@@ -57,9 +57,9 @@ def _refused_wholly(group: GangGroup, problem: Problem) -> Verdict:
 def _warnings(found: tuple[Unit, ...]) -> Iterator[Warned]:
     """Yield what people should know of units that can be tried all the same."""
     for unit in found:
-        if unit.ground is None:
+        if unit.scope is None:
             continue
-        problems = (unit.ground.unknown, replacements.scattered(unit.mates, unit.ground))
+        problems = (unit.scope.unknown, replacements.scattered(unit.mates, unit.scope))
         for problem in problems:
             if problem is not None:
                 yield from (Warned(gang, problem) for gang in unit.gangs)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
 from gang_scheduler.model.network import topology_scope
 from gang_scheduler.model.network.topology_request import Slices, TopologyRequest
-from gang_scheduler.model.network.topology_scope import Ground, Sizes
+from gang_scheduler.model.network.topology_scope import Sizes, TopologyScope
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.model.pods import Pod, PodClass, rank_key
@@ -20,7 +20,7 @@ from gang_scheduler.model.snapshot import Snapshot
 class Part:
     """Members whose ranks are one sequence, in that order; `mates` are those that have a node.
 
-    `sizes` are how they are sliced on the ground of their unit; empty without one.
+    `sizes` are how they are sliced on the scope of their unit; empty without one.
     """
 
     members: tuple[Pod, ...]
@@ -32,14 +32,14 @@ class Part:
 class Unit:
     """Members that are placed together, of one gang or of several.
 
-    `required` are the uids of the quorums of its gangs; the others are surplus. Without a `ground`
+    `required` are the uids of the quorums of its gangs; the others are surplus. Without a `scope`
     they can be anywhere. Only multiples of `step` members are of use.
     """
 
     gangs: tuple[Gang, ...]
     parts: tuple[Part, ...]
     required: frozenset[str]
-    ground: Ground | None = None
+    scope: TopologyScope | None = None
     topology_request: TopologyRequest | None = None
     step: int = 1
 
@@ -218,23 +218,23 @@ def _part(pods: Sequence[Pod]) -> Part:
 
 
 def _sited(unit: Unit, snapshot: Snapshot) -> Unit | Problem:
-    """Return the unit on the ground that it asks for, with the sizes of its slices there."""
+    """Return the unit on the scope that it asks for, with the sizes of its slices there."""
     if unit.topology_request is None:
         return unit
     slices = [_slices(unit, part) for part in unit.parts]
     everything = tuple(each for found in slices for each in found)
     asked = replace(unit.topology_request, slices=everything)
-    ground = topology_scope.resolve(asked, snapshot.tree_specs, snapshot.nodes)
-    if isinstance(ground, Problem):
-        return _named(ground, unit)
+    scope = topology_scope.resolve(asked, snapshot.tree_specs, snapshot.nodes)
+    if isinstance(scope, Problem):
+        return _named(scope, unit)
     parts = []
     for part, found in zip(unit.parts, slices, strict=True):
-        sizes = topology_scope.sizes_of(found, ground)
+        sizes = topology_scope.sizes_of(found, scope)
         if isinstance(sizes, Problem):
             return _named(sizes, unit)
         parts.append(replace(part, sizes=sizes))
     step = math.lcm(1, *(each.size for each in everything if each.whole))
-    return _stepped(replace(unit, parts=tuple(parts), ground=ground, step=step))
+    return _stepped(replace(unit, parts=tuple(parts), scope=scope, step=step))
 
 
 def _slices(unit: Unit, part: Part) -> tuple[Slices, ...]:

@@ -69,8 +69,8 @@ def asked_for(snapshot: Snapshot) -> dict[GangKey, Topology]:
     for group in snapshot.groups:
         found = placement_units.units_of(group, snapshot)
         for unit in () if isinstance(found, Problem) else found:
-            if unit.ground is not None:
-                asked |= {gang.key: unit.ground.tree for gang in unit.gangs}
+            if unit.scope is not None:
+                asked |= {gang.key: unit.scope.tree for gang in unit.gangs}
     return asked
 
 

@@ -12,7 +12,7 @@ from gang_scheduler.model.network import topology, topology_scope
 from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.network.topology import Domain, Topology
 from gang_scheduler.model.network.topology_request import TopologyRequest
-from gang_scheduler.model.network.topology_scope import Ground
+from gang_scheduler.model.network.topology_scope import TopologyScope
 from gang_scheduler.model.nodes import ABSENT, NodeTable
 
 
@@ -85,9 +85,9 @@ class Topologies:
         return None if first is None else first.lowest_of(rows)
 
     def _asked_for(self, asked: TopologyRequest | None, nodes: NodeTable) -> Iterator[Topology]:
-        ground = topology_scope.resolve(asked, self._tree_specs, nodes) if asked else None
-        if isinstance(ground, Ground):
-            yield ground.tree
+        scope = topology_scope.resolve(asked, self._tree_specs, nodes) if asked else None
+        if isinstance(scope, TopologyScope):
+            yield scope.tree
 
     def _rearranged(self) -> bool:
         before = self._tree_specs

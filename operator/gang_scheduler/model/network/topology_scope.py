@@ -25,7 +25,7 @@ Sizes = tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ground:
+class TopologyScope:
     """A request on one tree. Depths are places in the levels of the tree; the cluster is 0.
 
     All members must be in one domain at `must`. `prefer` are the depths to gather at, from the
@@ -40,23 +40,23 @@ class Ground:
 
 def resolve(
     topology_request: TopologyRequest, tree_specs: Sequence[TreeSpec], nodes: NodeTable
-) -> Ground | Problem:
+) -> TopologyScope | Problem:
     """Return where the request can be met, or why that cannot be known. Computed once a table."""
     key = ("ground", topology_request, tuple(tree_specs))
     return nodes.derive(key, functools.partial(_resolve, topology_request, tree_specs, nodes))
 
 
-def sizes_of(slices: Iterable[Slices], ground: Ground) -> Sizes | Problem:
+def sizes_of(slices: Iterable[Slices], scope: TopologyScope) -> Sizes | Problem:
     """Return the sizes by depth. What is a multiple further down is one further up as well."""
-    own = [1] * len(ground.tree.levels)
+    own = [1] * len(scope.tree.levels)
     deepest = -1
     for each in slices:
-        depth = ground.tree.depth_of(each.layer)
+        depth = scope.tree.depth_of(each.layer)
         if depth is None:
-            return _unknown([each.layer], [ground.tree.tree_spec])
+            return _unknown([each.layer], [scope.tree.tree_spec])
         if not each.whole and depth <= deepest:
             return _invalid(each.layer, "must be below the layer of the slices before it")
-        if not each.whole and depth < max(ground.must, *ground.prefer, 0):
+        if not each.whole and depth < max(scope.must, *scope.prefer, 0):
             return _invalid(each.layer, "is above the layer that the members gather in")
         own[depth] = math.lcm(own[depth], each.size)
         deepest = depth
@@ -78,7 +78,7 @@ def inner_sizes(sizes: Sizes) -> Sizes:
 
 def _resolve(
     topology_request: TopologyRequest, tree_specs: Sequence[TreeSpec], nodes: NodeTable
-) -> Ground | Problem:
+) -> TopologyScope | Problem:
     needed = [*topology_request.must, *(each.layer for each in topology_request.slices)]
     wanted = [
         ref for ref in topology_request.prefer if ref.by_label or _known(ref, tree_specs, nodes)
@@ -91,7 +91,7 @@ def _resolve(
     if topology_request.upward:
         prefer = set(range(1, max(prefer, default=0) + 1))
     strange = [ref for ref in topology_request.prefer if ref not in wanted]
-    return Ground(
+    return TopologyScope(
         tree=found,
         must=max((depths[ref] for ref in topology_request.must), default=0),
         prefer=tuple(sorted(prefer)),

@@ -40,12 +40,12 @@ def place(
 
 def _gathers(unit: Unit, binds: Sequence[Bind]) -> bool:
     """Tell whether members on these nodes, and those that are bound, gather as they must."""
-    ground = unit.ground
-    if ground is None:
+    scope = unit.scope
+    if scope is None:
         return True
     together = unit.after(binds)
-    places = positions.places_of(together.mates, ground.tree)
-    domains = np.unique(ground.tree.levels[ground.must].at(places[places != ABSENT]))
-    if ground.must and (len(domains) > 1 or (places == ABSENT).any()):
+    places = positions.places_of(together.mates, scope.tree)
+    domains = np.unique(scope.tree.levels[scope.must].at(places[places != ABSENT]))
+    if scope.must and (len(domains) > 1 or (places == ABSENT).any()):
         return False
-    return all(positions.slices_hold(part, ground.tree) for part in together.parts)
+    return all(positions.slices_hold(part, scope.tree) for part in together.parts)

@@ -69,13 +69,13 @@ def candidates_of(preemptor: Preemptor, roster: Roster) -> list[Candidate]:
 def _domains(preemptor: Preemptor) -> _Domains | None:
     """Return the domains that the preemptor must gather in one of; None if in none."""
     unit = preemptor.units[0]
-    ground = unit.ground
-    if len(preemptor.units) > 1 or ground is None or ground.must == 0:
+    scope = unit.scope
+    if len(preemptor.units) > 1 or scope is None or scope.must == 0:
         return None
-    tree, level = ground.tree, ground.tree.levels[ground.must]
+    tree, level = scope.tree, scope.tree.levels[scope.must]
     of_rows = np.full(len(preemptor.trial.nodes), NOWHERE, dtype=np.int64)
     of_rows[tree.rows] = level.at(np.arange(len(tree.rows)))
-    home = replacements.home_of(unit.mates, ground)
+    home = replacements.home_of(unit.mates, scope)
     if home is not None:
         of_rows[of_rows != home] = NOWHERE
     return _Domains(of_rows, level.ranks)

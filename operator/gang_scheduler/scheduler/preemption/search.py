@@ -108,10 +108,10 @@ def _found(
         # It took more looks to find this place than there are left: no pod goes in vain.
         preemptor.trial.effort.cut()
         return None
-    ground = preemptor.units[0].ground
+    scope = preemptor.units[0].scope
     domain = None
-    if ground is not None and candidate.place is not None:
-        domain = ground.tree.domain(ground.must, candidate.place)
+    if scope is not None and candidate.place is not None:
+        domain = scope.tree.domain(scope.must, candidate.place)
     return Found(victims, placements, tolls.cost(victims), domain)
 
 

@@ -10,7 +10,7 @@ from gang_scheduler.model.network.topology_request import (
     Slices,
     TopologyRequest,
 )
-from gang_scheduler.model.network.topology_scope import Ground, resolve, sizes_of
+from gang_scheduler.model.network.topology_scope import TopologyScope, resolve, sizes_of
 from gang_scheduler.model.nodes import NodeTable
 from support import topology_builders
 from support.builders import node
@@ -28,9 +28,9 @@ def labelled(*keys: str) -> tuple[LayerRef, ...]:
     return tuple(LayerRef(key, by_label=True) for key in keys)
 
 
-def ground(topology_request: TopologyRequest, *tree_specs: TreeSpec) -> Ground:
+def ground(topology_request: TopologyRequest, *tree_specs: TreeSpec) -> TopologyScope:
     found = resolve(topology_request, tree_specs or (TREE_SPEC,), NODES)
-    assert isinstance(found, Ground), found
+    assert isinstance(found, TopologyScope), found
     return found
 
 
@@ -75,7 +75,7 @@ def test_a_label_that_no_tree_has_makes_a_tree() -> None:
 def test_without_any_tree_there_are_nodes() -> None:
     found = resolve(TopologyRequest(must=labelled(HOSTNAME)), (), NODES)
 
-    assert isinstance(found, Ground)
+    assert isinstance(found, TopologyScope)
     assert 1 == found.must
 
 

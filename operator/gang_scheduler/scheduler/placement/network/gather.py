@@ -19,7 +19,7 @@ from dataclasses import replace
 import numpy as np
 
 from gang_scheduler.model.network import topology_scope
-from gang_scheduler.model.network.topology_scope import Ground
+from gang_scheduler.model.network.topology_scope import TopologyScope
 from gang_scheduler.model.plan import Bind, Misfit
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.scheduler.effort import looks
@@ -44,15 +44,15 @@ def place(
     Without a request they may be anywhere. Fewer than all only where all do not fit in one domain
     that they must gather in; `within` names that domain, if it is to be one in particular.
     """
-    ground = unit.ground
-    if ground is None:
+    scope = unit.scope
+    if scope is None:
         return anywhere.place(unit.members, at_least, trial, profile)
-    gathering = _Gathering(unit, ground, trial, profile, within)
+    gathering = _Gathering(unit, scope, trial, profile, within)
     with trial.all_or_nothing() as attempt:
-        seated = gathering.as_many(at_least) if len(ground.tree.rows) else None
+        seated = gathering.as_many(at_least) if len(scope.tree.rows) else None
         if seated is not None:
             attempt.keep()
-            return _placement(unit.members, seated, ground)
+            return _placement(unit.members, seated, scope)
     if gathering.may_be_anywhere:
         return anywhere.place(unit.members, at_least, trial, profile)
     with trial.all_or_nothing():
@@ -62,10 +62,10 @@ def place(
 
 
 class _Gathering:
-    """One unit, and where on its ground the members may go."""
+    """One unit, and where on its scope the members may go."""
 
     def __init__(
-        self, unit: Unit, ground: Ground, trial: Trial, profile: Profile, within: int | None
+        self, unit: Unit, scope: TopologyScope, trial: Trial, profile: Profile, within: int | None
     ) -> None:
         self._unit = unit
         self._trial = trial
@@ -73,17 +73,17 @@ class _Gathering:
         self._packing = Packing(self._seating)
         pod_classes = {pod.pod_class for pod in unit.members}
         self._tied = interdependent.are(pod_classes, trial, profile)
-        tree = ground.tree
-        everywhere = Area(tree, np.ones(len(tree.rows), dtype=np.bool_), ground.must, ground.prefer)
-        self._home = replacements.home_of(unit.mates, ground)
+        tree = scope.tree
+        everywhere = Area(tree, np.ones(len(tree.rows), dtype=np.bool_), scope.must, scope.prefer)
+        self._home = replacements.home_of(unit.mates, scope)
         self.area = everywhere
         confined = self._home if within is None else within
         if confined is not None:
-            self.area = replace(everywhere, open=everywhere.inside(ground.must, confined).open)
+            self.area = replace(everywhere, open=everywhere.inside(scope.must, confined).open)
         # A preference holds nobody up: not where nodes have no labels either.
         self.may_be_anywhere = (
             within is None
-            and ground.must == 0
+            and scope.must == 0
             and len(tree.outside) > 0
             and not any(size > 1 for part in unit.parts for size in part.sizes)
         )
@@ -244,10 +244,10 @@ def _slices_of(part: Part, area: Area) -> Iterator[tuple[list[Part], Area]]:
         yield [Part(members, sizes=sizes)], replace(area, must=depth)
 
 
-def _placement(members: Sequence[Pod], seated: Seated, ground: Ground) -> Placement:
+def _placement(members: Sequence[Pod], seated: Seated, scope: TopologyScope) -> Placement:
     """Return the binds in rank order, and the room that was taken for them."""
-    rows = ground.tree.rows
-    nodes = ground.tree.nodes.nodes
+    rows = scope.tree.rows
+    nodes = scope.tree.nodes.nodes
     placed = [(pod, int(rows[seated[pod.uid]])) for pod in members if pod.uid in seated]
     binds = tuple(Bind(pod, nodes[row].name) for pod, row in placed)
     return Placement(binds, tuple(shares((pod.pod_class, row) for pod, row in placed)))

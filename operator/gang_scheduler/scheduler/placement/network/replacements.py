@@ -13,7 +13,7 @@ import numpy as np
 
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network import topology_scope
-from gang_scheduler.model.network.topology_scope import Ground
+from gang_scheduler.model.network.topology_scope import TopologyScope
 from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.placement import interdependent, positions
@@ -23,30 +23,30 @@ from gang_scheduler.scheduler.placement_units import Part, Unit
 SeatParts = Callable[[Sequence[Part], Area], Seated | None]
 
 
-def home_of(mates: Sequence[Pod], ground: Ground) -> int | None:
+def home_of(mates: Sequence[Pod], scope: TopologyScope) -> int | None:
     """Return the domain that the others must join: of those with bound members, the fullest.
 
     It is a domain of the level that all must gather in; None if nobody is bound in the tree.
     """
-    counts = _mates_by_domain(mates, ground)
+    counts = _mates_by_domain(mates, scope)
     return int(np.argmax(counts)) if counts.any() else None
 
 
-def scattered(mates: Sequence[Pod], ground: Ground) -> Problem | None:
+def scattered(mates: Sequence[Pod], scope: TopologyScope) -> Problem | None:
     """Tell of bound members that are not all in one domain that they should have gathered in."""
-    counts = _mates_by_domain(mates, ground)
+    counts = _mates_by_domain(mates, scope)
     domains = np.flatnonzero(counts)
     if len(domains) < 2:
         return None
-    names = [str(ground.tree.domain(ground.must, place)) for place in domains.tolist()]
-    home = ground.tree.domain(ground.must, int(np.argmax(counts)))
+    names = [str(scope.tree.domain(scope.must, place)) for place in domains.tolist()]
+    home = scope.tree.domain(scope.must, int(np.argmax(counts)))
     words = f"members are bound in {len(names)} domains, {', '.join(names[:3])}"
     return Problem(Reason.SCATTERED, f"{words}: the others join those in {home}")
 
 
-def _mates_by_domain(mates: Sequence[Pod], ground: Ground) -> IntArray:
-    places = positions.places_of(mates, ground.tree)
-    level = ground.tree.levels[ground.must]
+def _mates_by_domain(mates: Sequence[Pod], scope: TopologyScope) -> IntArray:
+    places = positions.places_of(mates, scope.tree)
+    level = scope.tree.levels[scope.must]
     return np.bincount(level.at(places[places != ABSENT]), minlength=len(level))
 
 
