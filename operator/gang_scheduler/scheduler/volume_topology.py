@@ -28,7 +28,7 @@ class Finds:
     at: Mapping[int, tuple[int, ...]]
 
 
-class Reach:
+class VolumeTopology:
     """What needs find on each node, if nobody else were there. Each is looked up once.
 
     Volumes have numbers here: `names` are in their order.

@@ -9,7 +9,7 @@ import numpy as np
 from gang_scheduler.model.nodes import ABSENT, UNLIMITED, BoolArray, IntArray, NodeTable
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.volumes import Need, Volumes
-from gang_scheduler.scheduler.volume_topology import Needs, Reach
+from gang_scheduler.scheduler.volume_topology import Needs, VolumeTopology
 
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
@@ -38,9 +38,9 @@ class Promises:
     """
 
     def __init__(self, volumes: Volumes, nodes: NodeTable) -> None:
-        self.reach = Reach(volumes, nodes)
+        self.volume_topology = VolumeTopology(volumes, nodes)
         self._nodes = nodes
-        self._taken = np.zeros(len(self.reach.names), dtype=np.int64)
+        self._taken = np.zeros(len(self.volume_topology.names), dtype=np.int64)
         self._decided: dict[str, tuple[Decision, ...]] = {}
         self._had: dict[tuple[Needs, int], tuple[Decisions, ...]] = {}
         self._history: list[tuple[Step, list[Move]]] = []
@@ -49,7 +49,7 @@ class Promises:
     def copy(self) -> "Promises":
         """Return other promises of the same state."""
         other = object.__new__(Promises)
-        other.reach, other._nodes = self.reach, self._nodes
+        other.volume_topology, other._nodes = self.volume_topology, self._nodes
         other._taken, other._decided = self._taken.copy(), dict(self._decided)
         other._had, other._history = dict(self._had), list(self._history)
         other._rooms = dict(self._rooms)
@@ -63,7 +63,7 @@ class Promises:
 
     def overlap(self, needs: Needs) -> bool:
         """Tell whether a node cannot do without volumes that other nodes may take."""
-        return bool((self._taken[self.reach.shared(needs)] == 0).any())
+        return bool((self._taken[self.volume_topology.shared(needs)] == 0).any())
 
     def decide(self, needs: Needs, row: int) -> Decisions | None:
         """Return what the claims of one more pod get on a node; None if one of them gets nothing.
@@ -76,7 +76,7 @@ class Promises:
         """Tell whether the first need that is not met on a node would be, if there were space."""
         unmet = (i for i in range(len(needs)) if self.decide(needs[: i + 1], row) is None)
         need = needs[next(unmet)]
-        return need.claim not in self._decided and bool(self.reach.places(need)[row])
+        return need.claim not in self._decided and bool(self.volume_topology.places(need)[row])
 
     def apply(self, needs: Needs, rows: IntArray, counts: IntArray) -> None:
         """Promise volumes to so many pods on these rows; negative numbers leave."""
@@ -104,7 +104,7 @@ class Promises:
         decisions = left.get((needs, self._nodes.rows[bind.node])) if needs else None
         if not decisions:
             return bind
-        names = (*self.reach.names, "")
+        names = (*self.volume_topology.names, "")
         return replace(bind, volumes=tuple(names[each.volume] for each in decisions.pop()))
 
     def _one(self, needs: Needs, row: int, sign: int) -> Move:
@@ -128,7 +128,7 @@ class Promises:
     def _room(self, needs: Needs) -> IntArray:
         anywhere = self._anywhere(needs)
         if len(needs) == 1 and not needs[0].claim:
-            finds = self.reach.finds(needs[0])
+            finds = self.volume_topology.finds(needs[0])
             left = finds.rows[self._taken[finds.volumes] == 0]
             return np.where(anywhere, UNLIMITED, np.bincount(left, minlength=len(anywhere)))
         room: IntArray = np.where(anywhere, UNLIMITED, 0)
@@ -139,8 +139,12 @@ class Promises:
 
     def _alike(self, needs: Needs) -> list[IntArray]:
         if any(need.claim in self._decided for need in needs):
-            return [rows[i : i + 1] for rows in self.reach.alike(needs) for i in range(len(rows))]
-        return self.reach.alike(needs)
+            return [
+                rows[i : i + 1]
+                for rows in self.volume_topology.alike(needs)
+                for i in range(len(rows))
+            ]
+        return self.volume_topology.alike(needs)
 
     def _anywhere(self, needs: Needs) -> BoolArray:
         """Return the nodes where any number of pods can do without the volumes that are left."""
@@ -149,7 +153,7 @@ class Promises:
 
     def _makeable(self, need: Need) -> BoolArray:
         decided = self._decided.get(need.claim)
-        return self._where(need, decided[-1]) if decided else self.reach.makeable(need)
+        return self._where(need, decided[-1]) if decided else self.volume_topology.makeable(need)
 
     def _pods_at(self, needs: Needs, row: int) -> int:
         """Count how many pods find their volumes on one node, one after the other."""
@@ -181,21 +185,21 @@ class Promises:
         return tuple(found)
 
     def _found(self, need: Need, row: int, chosen: Collection[int]) -> Decision | None:
-        for volume in self.reach.finds(need).at.get(row, ()):
+        for volume in self.volume_topology.finds(need).at.get(row, ()):
             if volume not in chosen and not self._taken[volume]:
                 return Decision(volume)
-        can_be_made = self.reach.makeable(need)[row]
+        can_be_made = self.volume_topology.makeable(need)[row]
         return Decision(node=self._nodes.nodes[row].name) if can_be_made else None
 
     def _where(self, need: Need, decided: Decision) -> BoolArray:
         """Return the nodes that reach what was decided for a claim that several pods use."""
         if decided.node and need.for_many_nodes:
             # Where its volume can be reached from is known when it is there: it is looked at then.
-            return self.reach.makeable(need)
+            return self.volume_topology.makeable(need)
         if decided.node:
             here: BoolArray = np.arange(len(self._nodes)) == self._nodes.rows[decided.node]
             return here
-        finds = self.reach.finds(need)
+        finds = self.volume_topology.finds(need)
         reached = np.zeros(len(self._nodes), dtype=np.bool_)
         reached[finds.rows[finds.volumes == decided.volume]] = True
         return reached
