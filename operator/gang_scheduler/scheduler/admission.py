@@ -11,7 +11,7 @@ from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import placement_units as units
 from gang_scheduler.scheduler.placement.network import replacements
-from gang_scheduler.scheduler.placement_units import Unit
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.trial import Trial
 
 
@@ -19,7 +19,7 @@ from gang_scheduler.scheduler.trial import Trial
 class Verdict:
     """The units of a group that can be tried; or a refusal for each of its waiting gangs."""
 
-    units: tuple[Unit, ...] = ()
+    units: tuple[PlacementUnit, ...] = ()
     refusals: tuple[Refused, ...] = ()
     warnings: tuple[Warned, ...] = ()
 
@@ -54,7 +54,7 @@ def _refused_wholly(group: GangGroup, problem: Problem) -> Verdict:
     return Verdict(refusals=tuple(_refused(gang, problem) for gang in group.waiting))
 
 
-def _warnings(found: tuple[Unit, ...]) -> Iterator[Warned]:
+def _warnings(found: tuple[PlacementUnit, ...]) -> Iterator[Warned]:
     """Yield what people should know of units that can be tried all the same."""
     for unit in found:
         if unit.scope is None:

@@ -22,7 +22,7 @@ from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.known_misfits import KnownMisfits
 from gang_scheduler.scheduler.placement.anywhere import Placement, give_back, retake
-from gang_scheduler.scheduler.placement_units import Unit
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.quorums import NOTHING, Outcome, Quorums
@@ -59,13 +59,13 @@ class _Cycle:
         self.profile = profile
         self.deciding: GangGroup | None = None
         self.groups: dict[GangKey, GangGroup] = {}
-        self.units: dict[GangKey, tuple[Unit, ...]] = {}
+        self.units: dict[GangKey, tuple[PlacementUnit, ...]] = {}
         self.gangs: dict[GangKey, Gang] = {}
-        self.placements: dict[Unit, Placement] = {}
+        self.placements: dict[PlacementUnit, Placement] = {}
         self.refused: dict[GangKey, Refused] = {}
         self.warned: list[Warned] = []
         self.in_part: set[GangKey] = set()
-        self.moved: dict[Unit, int] = {}
+        self.moved: dict[PlacementUnit, int] = {}
         self.quorums = Quorums(self.trial, profile)
         self.surplus = Surplus(self.trial, profile)
         self.evaluator = PreemptionEvaluator(snapshot, self.trial, profile)
@@ -173,7 +173,7 @@ class _Cycle:
             self._note_preemption(group, outcome)
 
     def _attempt(
-        self, group: GangGroup, units: Sequence[Unit], kept: Sequence[Nominated]
+        self, group: GangGroup, units: Sequence[PlacementUnit], kept: Sequence[Nominated]
     ) -> PreemptionOutcome:
         """Make room for all that the group lacks; of gangs of one for each, if that fails."""
         outcome = self.evaluator.attempt(group, units, kept)
@@ -270,7 +270,7 @@ class _Cycle:
             yield from placement.binds
 
     def _anywhere(
-        self, group: GangGroup, units: Sequence[Unit], kept: Sequence[Nominated]
+        self, group: GangGroup, units: Sequence[PlacementUnit], kept: Sequence[Nominated]
     ) -> Outcome:
         """Place the quorums where they are nominated, in free room, or in that of lower ranks."""
         outcome = self.quorums.as_nominated(units, kept) or self.quorums.in_any_order(units)
@@ -278,7 +278,9 @@ class _Cycle:
             return self._in_room_kept_for_others(group, units) or outcome
         return outcome
 
-    def _in_room_kept_for_others(self, group: GangGroup, units: Sequence[Unit]) -> Outcome | None:
+    def _in_room_kept_for_others(
+        self, group: GangGroup, units: Sequence[PlacementUnit]
+    ) -> Outcome | None:
         """Place the group in room that is kept for gangs of lower priority; those plan again.
 
         Only a group that could evict them may, and only for just those members that it would evict
@@ -299,7 +301,7 @@ class _Cycle:
         nominated_room.keep(released)
         return None
 
-    def _keep(self, group: GangGroup, placements: Mapping[Unit, Placement]) -> None:
+    def _keep(self, group: GangGroup, placements: Mapping[PlacementUnit, Placement]) -> None:
         """Note where the quorums are. Units that have none come with the surplus."""
         for unit in self.units[group.gangs[0].key]:
             self.placements[unit] = placements.get(unit, NOTHING)
@@ -311,7 +313,7 @@ class _Cycle:
         """Tell whether others that were placed since may have made room for the group."""
         return bool(self.placements) and any(unit.gains for unit in self.units[group.gangs[0].key])
 
-    def _refuse(self, group: GangGroup, unit: Unit, misfit: Misfit) -> None:
+    def _refuse(self, group: GangGroup, unit: PlacementUnit, misfit: Misfit) -> None:
         blamed = unit.gangs[0]
         why = Refused(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit)
         rejection = _rejection(group, why, misfit) if len(group.waiting) > 1 else None
@@ -319,7 +321,7 @@ class _Cycle:
             others = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, with_group=rejection)
             self.refused[gang.key] = why if gang is blamed else others
 
-    def _report_left_over(self, unit: Unit, placement: Placement, misfit: Misfit) -> None:
+    def _report_left_over(self, unit: PlacementUnit, placement: Placement, misfit: Misfit) -> None:
         left = {pod.uid for pod in unit.after(placement.binds).members}
         for gang in unit.gangs:
             pods = tuple(pod for pod in gang.pending if pod.uid in left)
@@ -340,7 +342,9 @@ class _Cycle:
         self.refused[refused.gang.key] = refused
 
 
-def _rests(units: Iterable[Unit], placements: Mapping[Unit, Placement]) -> Iterator[Unit]:
+def _rests(
+    units: Iterable[PlacementUnit], placements: Mapping[PlacementUnit, Placement]
+) -> Iterator[PlacementUnit]:
     """Yield what is missing of quorums that have a place in part."""
     for unit in units:
         binds = placements[unit].binds
@@ -379,7 +383,9 @@ def _in_rank_order(gang: Gang, binds: Iterable[Bind]) -> tuple[Bind, ...]:
     return tuple(by_pod[pod.uid] for pod in gang.pending if pod.uid in by_pod)
 
 
-def _prospects(group: GangGroup, units: Sequence[Unit], own: frozenset[GangKey]) -> Hashable | None:
+def _prospects(
+    group: GangGroup, units: Sequence[PlacementUnit], own: frozenset[GangKey]
+) -> Hashable | None:
     """Return what it depends on which pods a group may evict; None where that is itself alone."""
     if any(unit.mates for unit in units) or any(gang.bound for gang in group.waiting):
         return None

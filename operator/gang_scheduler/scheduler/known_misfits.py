@@ -8,7 +8,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from gang_scheduler.model.plan import Misfit
-from gang_scheduler.scheduler.placement_units import Unit
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,13 +26,13 @@ class KnownMisfits:
     def __init__(self) -> None:
         self._by_shape: dict[Hashable, _KnownMisfit] = {}
 
-    def note(self, units: Sequence[Unit], blamed: Unit, misfit: Misfit) -> None:
+    def note(self, units: Sequence[PlacementUnit], blamed: PlacementUnit, misfit: Misfit) -> None:
         """Note that units did not fit."""
         if _are_comparable(units):
             quorums = tuple(unit.at_least for unit in units)
             self._by_shape[_shape(units)] = _KnownMisfit(quorums, units.index(blamed), misfit)
 
-    def known(self, units: Sequence[Unit]) -> tuple[Unit, Misfit] | None:
+    def known(self, units: Sequence[PlacementUnit]) -> tuple[PlacementUnit, Misfit] | None:
         """Return which of the units does not fit and why, if that is known."""
         if not self._by_shape or not _are_comparable(units):
             return None
@@ -49,10 +49,10 @@ class KnownMisfits:
         self._by_shape.clear()
 
 
-def _are_comparable(units: Sequence[Unit]) -> bool:
+def _are_comparable(units: Sequence[PlacementUnit]) -> bool:
     """Tell whether it depends on the shapes alone who fits, and others can only take room."""
     return not any(unit.mates or unit.gains for unit in units)
 
 
-def _shape(units: Sequence[Unit]) -> Hashable:
+def _shape(units: Sequence[PlacementUnit]) -> Hashable:
     return tuple(unit.shape for unit in units)

@@ -17,7 +17,7 @@ from gang_scheduler.model.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class RankedMembers:
     """Members whose ranks are one sequence, in that order; `mates` are those that have a node.
 
     `sizes` are how they are sliced on the scope of their unit; empty without one.
@@ -29,7 +29,7 @@ class Part:
 
 
 @dataclass(frozen=True, eq=False)
-class Unit:
+class PlacementUnit:
     """Members that are placed together, of one gang or of several.
 
     `required` are the uids of the quorums of its gangs; the others are surplus. Without a `scope`
@@ -37,7 +37,7 @@ class Unit:
     """
 
     gangs: tuple[Gang, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[RankedMembers, ...]
     required: frozenset[str]
     scope: TopologyScope | None = None
     topology_request: TopologyRequest | None = None
@@ -122,7 +122,7 @@ class Unit:
         first = Counter(pod.pod_class for pod in self.members if pod.uid in self.required)
         return frozenset(self.classes.items()), frozenset(first.items()), asked
 
-    def only(self, uids: Collection[str]) -> "Unit":
+    def only(self, uids: Collection[str]) -> "PlacementUnit":
         """Return the unit without the other waiting members."""
         if all(pod.uid in uids for pod in self.members):
             return self
@@ -132,13 +132,13 @@ class Unit:
         )
         return replace(self, parts=tuple(parts))
 
-    def after(self, binds: Iterable[Bind]) -> "Unit":
+    def after(self, binds: Iterable[Bind]) -> "PlacementUnit":
         """Return what still waits once these members have their nodes."""
         nodes = {bind.pod.uid: bind.node for bind in binds}
         return replace(self, parts=tuple(_bound(part, nodes) for part in self.parts))
 
 
-def units_of(group: GangGroup, snapshot: Snapshot) -> tuple[Unit, ...] | Problem:
+def units_of(group: GangGroup, snapshot: Snapshot) -> tuple[PlacementUnit, ...] | Problem:
     """Return the units of all members that wait, or what is wrong with what they ask for."""
     required = frozenset(uid for gang in group.waiting for uid in _quorum_of(gang, group))
     found = []
@@ -156,13 +156,13 @@ def _quorum_of(gang: Gang, group: GangGroup) -> frozenset[str]:
     return _uids(gang.pending[:number])
 
 
-def _split(group: GangGroup, required: frozenset[str]) -> Iterator[Unit]:
+def _split(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUnit]:
     if group.topology_request is not None:
         members = _in_order(pod for gang in group.waiting for pod in gang.pending)
         mates = _in_order([*group.started, *(pod for gang in group.gangs for pod in gang.mates)])
-        yield Unit(
+        yield PlacementUnit(
             group.waiting,
-            (Part(members, mates),),
+            (RankedMembers(members, mates),),
             required,
             topology_request=group.topology_request,
         )
@@ -170,12 +170,12 @@ def _split(group: GangGroup, required: frozenset[str]) -> Iterator[Unit]:
     if not any(pod.podset for gang in group.waiting for pod in gang.pending):
         for gang in group.waiting:
             own = required if len(group.waiting) == 1 else required & _uids(gang.pending)
-            yield Unit((gang,), (Part(gang.pending),), own)
+            yield PlacementUnit((gang,), (RankedMembers(gang.pending),), own)
         return
     yield from _podsets(group, required)
 
 
-def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[Unit]:
+def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUnit]:
     """Yield a unit for each podset, for each named group of them, and for each gang's others."""
     parts: dict[Hashable, dict[Hashable, list[Pod]]] = {}
     gangs: dict[Hashable, dict[GangKey, Gang]] = {}
@@ -193,7 +193,7 @@ def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[Unit]:
         waiting = [pod for pod in pods if not pod.node]
         if waiting:
             podset = waiting[0].podset
-            yield Unit(
+            yield PlacementUnit(
                 gangs=tuple(gang for gang in gangs[unit].values() if gang.pending),
                 parts=tuple(_part(part) for part in found.values()),
                 required=required & _uids(waiting),
@@ -210,14 +210,14 @@ def _podset_of(pod: Pod, gang: GangKey | None) -> tuple[Hashable, Hashable]:
     return ("group", podset.group) if podset and podset.group else part, part
 
 
-def _part(pods: Sequence[Pod]) -> Part:
-    return Part(
+def _part(pods: Sequence[Pod]) -> RankedMembers:
+    return RankedMembers(
         members=tuple(pod for pod in pods if not pod.node),
         mates=tuple(pod for pod in pods if pod.node),
     )
 
 
-def _sited(unit: Unit, snapshot: Snapshot) -> Unit | Problem:
+def _sited(unit: PlacementUnit, snapshot: Snapshot) -> PlacementUnit | Problem:
     """Return the unit on the scope that it asks for, with the sizes of its slices there."""
     if unit.topology_request is None:
         return unit
@@ -237,14 +237,14 @@ def _sited(unit: Unit, snapshot: Snapshot) -> Unit | Problem:
     return _stepped(replace(unit, parts=tuple(parts), scope=scope, step=step))
 
 
-def _slices(unit: Unit, part: Part) -> tuple[Slices, ...]:
+def _slices(unit: PlacementUnit, part: RankedMembers) -> tuple[Slices, ...]:
     """Return how a part is sliced: as the whole unit is, or as its own podset says."""
     podset = next((pod.podset for pod in (*part.members, *part.mates) if pod.podset), None)
     own = podset.topology_request.slices if podset is not None else ()
     return own or (unit.topology_request.slices if unit.topology_request else ())
 
 
-def _stepped(unit: Unit) -> Unit | Problem:
+def _stepped(unit: PlacementUnit) -> PlacementUnit | Problem:
     """Return the unit with a quorum that is a multiple of what its slices need."""
     if unit.step == 1 or unit.mates:
         return unit
@@ -261,7 +261,7 @@ def _stepped(unit: Unit) -> Unit | Problem:
     return replace(unit, required=unit.required | more)
 
 
-def _named(problem: Problem, unit: Unit) -> Problem:
+def _named(problem: Problem, unit: PlacementUnit) -> Problem:
     """Return the problem with the field that asks for what it is about."""
     where = unit.topology_request.where if unit.topology_request else ""
     return replace(problem, message=f"{where}: {problem.message}") if where else problem
@@ -276,7 +276,7 @@ def _in_order(pods: Iterable[Pod]) -> tuple[Pod, ...]:
     return tuple(sorted(listed, key=rank_key))
 
 
-def _bound(part: Part, nodes: Mapping[str, str]) -> Part:
+def _bound(part: RankedMembers, nodes: Mapping[str, str]) -> RankedMembers:
     placed = (replace(pod, node=nodes[pod.uid]) for pod in part.members if pod.uid in nodes)
     waiting = tuple(pod for pod in part.members if pod.uid not in nodes)
     return replace(part, members=waiting, mates=(*part.mates, *placed))

@@ -18,11 +18,11 @@ from gang_scheduler.scheduler.placement import nominated
 from gang_scheduler.scheduler.placement.anywhere import Placement, give_back, retake
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.placement.network import gather
-from gang_scheduler.scheduler.placement_units import Unit
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
 
-Outcome = dict[Unit, Placement] | tuple[Unit, Misfit]
+Outcome = dict[PlacementUnit, Placement] | tuple[PlacementUnit, Misfit]
 """Where the units of a group are, or which one did not fit."""
 
 NOTHING = Placement((), ())
@@ -40,11 +40,13 @@ class Quorums:
         self._trial = trial
         self._profile = profile
 
-    def as_nominated(self, units: Sequence[Unit], kept: Sequence[Nominated]) -> Outcome | None:
+    def as_nominated(
+        self, units: Sequence[PlacementUnit], kept: Sequence[Nominated]
+    ) -> Outcome | None:
         """Place the members on the nodes that they are nominated to, if all their room is free."""
         return nominated.place(_asked(units), kept, self._trial, self._profile)
 
-    def in_any_order(self, units: Sequence[Unit]) -> Outcome:
+    def in_any_order(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place the quorums of all units, those first that found no place beside the others."""
         asked = _asked(units)
         if all(unit.singly for unit in asked):
@@ -54,7 +56,7 @@ class Quorums:
             return self._with_other_members(units) or outcome
         return outcome
 
-    def as_preemptors(self, units: Sequence[Unit]) -> Outcome:
+    def as_preemptors(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place just those that the group would evict others for: all of them, or none."""
         whole = {unit.only(unit.required): unit for unit in _asked(units)}
         outcome = self._all_in_any_order(tuple(whole))
@@ -62,7 +64,7 @@ class Quorums:
             return {whole[each]: placement for each, placement in outcome.items()}
         return whole[outcome[0]], outcome[1]
 
-    def _all_in_any_order(self, units: Sequence[Unit]) -> Outcome:
+    def _all_in_any_order(self, units: Sequence[PlacementUnit]) -> Outcome:
         blamed = None
         for _ in units:
             outcome = self._all(units)
@@ -72,7 +74,7 @@ class Quorums:
             units = (outcome[0], *(unit for unit in units if unit is not outcome[0]))
         return blamed or {}
 
-    def _all(self, units: Sequence[Unit]) -> Outcome:
+    def _all(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place the quorums of all units; or of none, and tell which one did not fit."""
         placements = {}
         with self._trial.all_or_nothing() as attempt:
@@ -84,7 +86,7 @@ class Quorums:
             attempt.keep()
         return placements
 
-    def _each_for_itself(self, units: Sequence[Unit]) -> Outcome:
+    def _each_for_itself(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place the units that fit, of a gang that has started; or tell why none does."""
         outcomes = {unit: self._quorum(unit, unit.at_least) for unit in units}
         misfits = [(unit, each) for unit, each in outcomes.items() if isinstance(each, Misfit)]
@@ -94,14 +96,14 @@ class Quorums:
             unit: NOTHING if isinstance(each, Misfit) else each for unit, each in outcomes.items()
         }
 
-    def _quorum(self, unit: Unit, at_least: int) -> Placement | Misfit:
+    def _quorum(self, unit: PlacementUnit, at_least: int) -> Placement | Misfit:
         """Place the first members in rank, else any that fit."""
         outcome = self._place(unit.only(unit.required), at_least)
         if isinstance(outcome, Misfit) and unit.elastic:
             return self._any_quorum(unit, at_least, outcome)
         return outcome
 
-    def _any_quorum(self, unit: Unit, at_least: int, misfit: Misfit) -> Placement | Misfit:
+    def _any_quorum(self, unit: PlacementUnit, at_least: int, misfit: Misfit) -> Placement | Misfit:
         """Place as many of any members as the quorum has: surplus waits for others' quorums."""
         if len(unit.gangs) > 1:
             return misfit  # Of each gang just so many: `_with_other_members` finds those.
@@ -119,7 +121,9 @@ class Quorums:
             return everyone
         return quorum
 
-    def _with_other_members(self, units: Sequence[Unit]) -> dict[Unit, Placement] | None:
+    def _with_other_members(
+        self, units: Sequence[PlacementUnit]
+    ) -> dict[PlacementUnit, Placement] | None:
         """Place other members than the first in rank, as many of each gang as its quorum has."""
         nodes, classes = len(self._trial.nodes), sum(len(unit.classes) for unit in units)
         for chosen in itertools.islice(self._selections(units), MOST_SELECTIONS):
@@ -135,7 +139,7 @@ class Quorums:
                 return {whole[each]: placement for each, placement in outcome.items()}
         return None
 
-    def _selections(self, units: Sequence[Unit]) -> Iterator[frozenset[str]]:
+    def _selections(self, units: Sequence[PlacementUnit]) -> Iterator[frozenset[str]]:
         """Yield the uids of quorums that differ in what they ask for, those of first ranks first.
 
         Members that fit nowhere, whatever else is decided, are in none.
@@ -159,29 +163,29 @@ class Quorums:
         for some in itertools.product(*choices):
             yield frozenset(uid for uids in some for uid in uids)
 
-    def _place(self, unit: Unit, at_least: int) -> Placement | Misfit:
+    def _place(self, unit: PlacementUnit, at_least: int) -> Placement | Misfit:
         self._trial.effort.begin(unit.gangs[0].key)
         return gather.place(unit, at_least, self._trial, self._profile)
 
 
-def _asked(units: Sequence[Unit]) -> tuple[Unit, ...]:
+def _asked(units: Sequence[PlacementUnit]) -> tuple[PlacementUnit, ...]:
     """Return the units that have members of a quorum."""
     return tuple(unit for unit in units if unit.quorum)
 
 
-def _may_differ(units: Sequence[Unit]) -> bool:
+def _may_differ(units: Sequence[PlacementUnit]) -> bool:
     """Tell whether other members could be the quorum: not of one gang in one unit, tried before."""
     one = len(units) == 1 and len(units[0].gangs) == 1
     return not one and any(unit.elastic for unit in units)
 
 
-def _just(unit: Unit, uids: frozenset[str]) -> Unit:
+def _just(unit: PlacementUnit, uids: frozenset[str]) -> PlacementUnit:
     """Return the unit with these members alone, all of them required."""
     only = unit.only(uids)
     return replace(only, required=frozenset(pod.uid for pod in only.members))
 
 
-def _has_any(unit: Unit, uids: frozenset[str]) -> bool:
+def _has_any(unit: PlacementUnit, uids: frozenset[str]) -> bool:
     return any(pod.uid in uids for pod in unit.members)
 
 

@@ -12,7 +12,7 @@ from gang_scheduler.scheduler.placement.anywhere import (
     retake,
 )
 from gang_scheduler.scheduler.placement.network import gather
-from gang_scheduler.scheduler.placement_units import Unit
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
 
@@ -36,7 +36,14 @@ class Surplus:
         self._trial = trial
         self._profile = profile
 
-    def grow(self, unit: Unit, placed: Placement, others: Iterable[Unit], *, moving: bool) -> Grown:
+    def grow(
+        self,
+        unit: PlacementUnit,
+        placed: Placement,
+        others: Iterable[PlacementUnit],
+        *,
+        moving: bool,
+    ) -> Grown:
         """Place a unit anew with all its members; where they do not all fit, as many as do.
 
         `others` are the other units that have a place: where one of them is there because of where
@@ -49,7 +56,7 @@ class Surplus:
         return Grown(placement, misfit, moved=everyone is not None)
 
     def without(
-        self, unit: Unit, whole: Placement, number: int, others: Iterable[Unit]
+        self, unit: PlacementUnit, whole: Placement, number: int, others: Iterable[PlacementUnit]
     ) -> Placement:
         """Free the room of the surplus of a unit; return the quorum, of so many members.
 
@@ -65,7 +72,7 @@ class Surplus:
             retake(whole, self._trial)
         return quorum or whole
 
-    def _anew(self, unit: Unit, quorum: Placement) -> Placement | None:
+    def _anew(self, unit: PlacementUnit, quorum: Placement) -> Placement | None:
         """Place the members all at once, if no fewer of each gang have a place then."""
         give_back(quorum, self._trial)
         everyone = self._place(unit, len(quorum.binds))
@@ -77,7 +84,7 @@ class Surplus:
         retake(quorum, self._trial)
         return None
 
-    def _with_more(self, unit: Unit, placed: Placement) -> tuple[Placement, Misfit | None]:
+    def _with_more(self, unit: PlacementUnit, placed: Placement) -> tuple[Placement, Misfit | None]:
         """Add members for as long as any fits."""
         while (rest := unit.after(placed.binds)).members:
             more = self._place(rest, rest.step)
@@ -86,19 +93,19 @@ class Surplus:
             placed = joined(unit.members, placed, more)
         return placed, None
 
-    def _place(self, unit: Unit, at_least: int) -> Placement | Misfit:
+    def _place(self, unit: PlacementUnit, at_least: int) -> Placement | Misfit:
         self._trial.effort.begin(unit.gangs[0].key)
         return gather.place(unit, at_least, self._trial, self._profile)
 
 
-def _is_leant_on(unit: Unit, others: Iterable[Unit]) -> bool:
+def _is_leant_on(unit: PlacementUnit, others: Iterable[PlacementUnit]) -> bool:
     """Tell whether others have their places because of where the quorum of this unit is."""
     meant = {selector for pod in unit.members for selector in pod.pod_class.selected_by}
     concerned = (other for other in others if meant and other is not unit)
     return any(not meant.isdisjoint(other.approached) for other in concerned)
 
 
-def _has_all(everyone: Placement, quorum: Placement, unit: Unit) -> bool:
+def _has_all(everyone: Placement, quorum: Placement, unit: PlacementUnit) -> bool:
     """Tell whether no member of the quorum was left out that other gangs of the unit need."""
     if len(unit.gangs) == 1:
         return True

@@ -9,14 +9,14 @@ from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.placement import positions
 from gang_scheduler.scheduler.placement.anywhere import Placement, place_on
-from gang_scheduler.scheduler.placement_units import Unit
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
 
 
 def place(
-    units: Sequence[Unit], kept: Sequence[Nominated], trial: Trial, profile: Profile
-) -> dict[Unit, Placement] | None:
+    units: Sequence[PlacementUnit], kept: Sequence[Nominated], trial: Trial, profile: Profile
+) -> dict[PlacementUnit, Placement] | None:
     """Take room for the quorums on the nodes that they are nominated to, if all of it is free.
 
     Labels may have changed since, or mates come back elsewhere: what the units ask of the network
@@ -38,7 +38,7 @@ def place(
     return placements
 
 
-def _gathers(unit: Unit, binds: Sequence[Bind]) -> bool:
+def _gathers(unit: PlacementUnit, binds: Sequence[Bind]) -> bool:
     """Tell whether members on these nodes, and those that are bound, gather as they must."""
     scope = unit.scope
     if scope is None:

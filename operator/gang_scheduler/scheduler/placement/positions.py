@@ -8,15 +8,15 @@ from gang_scheduler.model.network import topology_scope
 from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.nodes import ABSENT, IntArray
 from gang_scheduler.model.pods import Pod, rank_key
-from gang_scheduler.scheduler.placement_units import Part
+from gang_scheduler.scheduler.placement_units import RankedMembers
 
 
-def in_line(part: Part) -> list[Pod]:
+def in_line(part: RankedMembers) -> list[Pod]:
     """Return the members that wait and those that have a node, in rank order."""
     return sorted((*part.members, *part.mates), key=rank_key)
 
 
-def as_first_placed(part: Part, tree: Topology, *, complete: bool) -> Sequence[int]:
+def as_first_placed(part: RankedMembers, tree: Topology, *, complete: bool) -> Sequence[int]:
     """Return the position of each member in the rank order of the gang as it was placed first.
 
     Members may be missing now. So of the ways to count, the first is taken by which no slice is in
@@ -28,7 +28,7 @@ def as_first_placed(part: Part, tree: Topology, *, complete: bool) -> Sequence[i
     return next((way for way in ways if _agree(way, places, part, tree)), range(len(line)))
 
 
-def slices_hold(part: Part, tree: Topology) -> bool:
+def slices_hold(part: RankedMembers, tree: Topology) -> bool:
     """Tell whether there is a way to count the bound members by which no slice is broken."""
     if max(part.sizes) == 1:
         return True
@@ -54,7 +54,7 @@ def _ways_to_count(line: Sequence[Pod], size: int, *, complete: bool) -> Iterato
     yield range(len(line))
 
 
-def _agree(numbers: Sequence[int], places: IntArray, part: Part, tree: Topology) -> bool:
+def _agree(numbers: Sequence[int], places: IntArray, part: RankedMembers, tree: Topology) -> bool:
     """Tell whether all bound members are with the others of their slices."""
     bound = np.flatnonzero(places != ABSENT)
     domains = domains_by_level(tree)

@@ -10,7 +10,7 @@ from gang_scheduler.model.plan import Bind, Offers, Preemption, PreemptionOutcom
 from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.snapshot import Nominated, Snapshot
-from gang_scheduler.scheduler.placement_units import Unit
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption import search
 from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom
@@ -49,7 +49,7 @@ class PreemptionEvaluator:
         self.preemptions: list[Preemption] = []
 
     def attempt(
-        self, group: GangGroup, units: Sequence[Unit], kept: Sequence[Nominated]
+        self, group: GangGroup, units: Sequence[PlacementUnit], kept: Sequence[Nominated]
     ) -> PreemptionOutcome:
         """Make room for a group that does not fit; return what came of that.
 
@@ -76,7 +76,7 @@ class PreemptionEvaluator:
         return self._evict(group, units, kept)
 
     def attempt_each(
-        self, group: GangGroup, unit: Unit, kept: Sequence[Nominated]
+        self, group: GangGroup, unit: PlacementUnit, kept: Sequence[Nominated]
     ) -> PreemptionOutcome:
         """Make room for members that are gangs of one, each for itself, in one preemption."""
         before = len(self.preemptions)
@@ -136,7 +136,7 @@ class PreemptionEvaluator:
     def _wait_for_leaving(
         self,
         group: GangGroup,
-        units: Sequence[Unit],
+        units: Sequence[PlacementUnit],
         kept: Sequence[Nominated],
         *,
         displacing: bool,
@@ -167,7 +167,7 @@ class PreemptionEvaluator:
     def _evict(
         self,
         group: GangGroup,
-        units: Sequence[Unit],
+        units: Sequence[PlacementUnit],
         kept: Sequence[Nominated],
     ) -> PreemptionOutcome:
         roster = self._roster(group)
@@ -188,7 +188,7 @@ class PreemptionEvaluator:
         return _evicting(len(found.victims), cut_off=self._trial.effort.cut_off)
 
     def _resumed(
-        self, units: Sequence[Unit], roster: Roster, kept: Sequence[Nominated]
+        self, units: Sequence[PlacementUnit], roster: Roster, kept: Sequence[Nominated]
     ) -> Found | None:
         """Return the victims where the group is nominated, if some of them are marked already.
 
@@ -205,7 +205,7 @@ class PreemptionEvaluator:
         return search.find(nominee, roster) if fits else None
 
     def _cheapest(
-        self, group: GangGroup, units: Sequence[Unit], roster: Roster
+        self, group: GangGroup, units: Sequence[PlacementUnit], roster: Roster
     ) -> tuple[Found | None, list[Nominated]]:
         """Return the cheapest victims, and the room kept for others that was released for that.
 
@@ -221,19 +221,19 @@ class PreemptionEvaluator:
             return found, []
         return taking, released
 
-    def _none_found(self, units: Sequence[Unit], roster: Roster) -> PreemptionOutcome:
+    def _none_found(self, units: Sequence[PlacementUnit], roster: Roster) -> PreemptionOutcome:
         """Return why there are no victims; asked before the offers are, which may be cut off."""
         is_cut_off = self._trial.effort.cut_off
         verdict = PreemptionVerdict.NONE_FOUND if is_cut_off else PreemptionVerdict.NOT_HELPFUL
         return PreemptionOutcome(verdict, offers=self._potential(units, roster))
 
-    def _potential(self, units: Sequence[Unit], roster: Roster) -> Offers | None:
+    def _potential(self, units: Sequence[PlacementUnit], roster: Roster) -> Offers | None:
         """Return what the domains would offer at best, if the group must gather in one."""
         preemptor = self._preemptor(units)
         preemptor.free(roster.shares(roster.there))
         return preemptor.offers()
 
-    def _preemptor(self, units: Sequence[Unit]) -> Preemptor:
+    def _preemptor(self, units: Sequence[PlacementUnit]) -> Preemptor:
         """Return the group, and the room that there is once everybody has left who is leaving."""
         preemptor = Preemptor(units, self._trial.copy(), self._profile)
         preemptor.free(self._left)

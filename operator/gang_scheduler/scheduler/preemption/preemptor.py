@@ -19,20 +19,20 @@ from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.placement.counting import Floors
 from gang_scheduler.scheduler.placement.feasible_slots import fit_if_empty
 from gang_scheduler.scheduler.placement.network import gather
-from gang_scheduler.scheduler.placement_units import Unit
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, shares
 
 VICTIMS: Final = "victims"
 """What is searched for, in what is counted of a cycle's searches."""
 
-Placements = dict[Unit, Placement]
+Placements = dict[PlacementUnit, Placement]
 
 
 class Preemptor:
     """The quorums of a group's units, and the room that is there once those leaving have left."""
 
-    def __init__(self, units: Sequence[Unit], trial: Trial, profile: Profile) -> None:
+    def __init__(self, units: Sequence[PlacementUnit], trial: Trial, profile: Profile) -> None:
         self.units = units
         self.trial = trial
         self.profile = profile
@@ -103,12 +103,14 @@ class Preemptor:
         units = self.units
         for _ in self.units:
             found = self._place_in_order(units, within)
-            if not isinstance(found, Unit):
+            if not isinstance(found, PlacementUnit):
                 return {unit: found[unit] for unit in self.units}
             units = [found, *(unit for unit in units if unit is not found)]
         return None
 
-    def _place_in_order(self, units: Sequence[Unit], within: int | None) -> Placements | Unit:
+    def _place_in_order(
+        self, units: Sequence[PlacementUnit], within: int | None
+    ) -> Placements | PlacementUnit:
         """Take room for all, or for none and tell which unit has no place."""
         self.trial.effort.spend(looks(len(self.trial.nodes), len(self.classes)))
         placements = {}
@@ -143,7 +145,7 @@ class Preemptor:
         misfits = (each for each in outcomes if isinstance(each, Misfit))
         return next((each.offers for each in misfits if each.offers is not None), None)
 
-    def _place(self, unit: Unit, within: int | None) -> Placement | Misfit:
+    def _place(self, unit: PlacementUnit, within: int | None) -> Placement | Misfit:
         needed = unit.only(unit.required)
         return gather.place(needed, unit.quorum, self.trial, self.profile, within=within)
 
@@ -153,7 +155,7 @@ class Nominee(Preemptor):
 
     def __init__(
         self,
-        units: Sequence[Unit],
+        units: Sequence[PlacementUnit],
         trial: Trial,
         profile: Profile,
         nominated: Sequence[Nominated],

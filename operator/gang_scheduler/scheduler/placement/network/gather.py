@@ -28,7 +28,7 @@ from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.placement.network import domain_offers, replacements
 from gang_scheduler.scheduler.placement.network.class_seating import Area, Crowd, Seated, Seating
 from gang_scheduler.scheduler.placement.network.packing import MOST_ORDERS, MOST_PACKED, Packing
-from gang_scheduler.scheduler.placement_units import Part, Unit
+from gang_scheduler.scheduler.placement_units import PlacementUnit, RankedMembers
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial, shares
 
@@ -37,7 +37,7 @@ Pack = Callable[[Area], Seated]
 
 
 def place(
-    unit: Unit, at_least: int, trial: Trial, profile: Profile, *, within: int | None = None
+    unit: PlacementUnit, at_least: int, trial: Trial, profile: Profile, *, within: int | None = None
 ) -> Placement | Misfit:
     """Take room for as many members as the request allows, if those are `at_least`; else none.
 
@@ -65,7 +65,12 @@ class _Gathering:
     """One unit, and where on its scope the members may go."""
 
     def __init__(
-        self, unit: Unit, scope: TopologyScope, trial: Trial, profile: Profile, within: int | None
+        self,
+        unit: PlacementUnit,
+        scope: TopologyScope,
+        trial: Trial,
+        profile: Profile,
+        within: int | None,
     ) -> None:
         self._unit = unit
         self._trial = trial
@@ -105,7 +110,7 @@ class _Gathering:
         others = self._any(max(at_least, number + 1))
         return others or (self._seat(everyone[:number]) if number else None)
 
-    def crowds_of(self, parts: Sequence[Part]) -> list[Crowd]:
+    def crowds_of(self, parts: Sequence[RankedMembers]) -> list[Crowd]:
         """Return the members of parts by what they ask for and how they are sliced."""
         found: dict[tuple[PodClass, int], list[Pod]] = {}
         for number, part in enumerate(parts):
@@ -129,18 +134,18 @@ class _Gathering:
     def _seat(self, members: Iterable[Pod]) -> Seated | None:
         return self._seat_parts(self._unit.only({pod.uid for pod in members}).parts, self.area)
 
-    def _seat_parts(self, parts: Sequence[Part], area: Area) -> Seated | None:
+    def _seat_parts(self, parts: Sequence[RankedMembers], area: Area) -> Seated | None:
         waiting = [part for part in parts if part.members]
         if any(self._is_rough(part) for part in waiting):
             return self._seat_rough(waiting, area)
         return self._packing.seat(self.crowds_of(waiting), area)
 
-    def _is_rough(self, part: Part) -> bool:
+    def _is_rough(self, part: RankedMembers) -> bool:
         """Tell whether members are sliced that are no crowd: they differ, or see each other."""
         pod_classes = {pod.pod_class for pod in part.members}
         return part.sizes[0] > 1 and (len(pod_classes) > 1 or self._tied)
 
-    def _seat_rough(self, parts: Sequence[Part], area: Area) -> Seated | None:
+    def _seat_rough(self, parts: Sequence[RankedMembers], area: Area) -> Seated | None:
         """Seat slices whose members differ: one after the other, each like a gang of its own."""
         crowds = self.crowds_of(parts)
         for depth in range(len(area.tree.levels) - 1, area.must - 1, -1):
@@ -155,7 +160,7 @@ class _Gathering:
                         return seated
         return None
 
-    def _seat_slices(self, parts: Sequence[Part], area: Area) -> Seated | None:
+    def _seat_slices(self, parts: Sequence[RankedMembers], area: Area) -> Seated | None:
         smooth = [part for part in parts if not self._is_rough(part)]
         others = [(smooth, area)] if smooth else []
         rough = (part for part in parts if self._is_rough(part))
@@ -236,12 +241,12 @@ class _Gathering:
         return seated
 
 
-def _slices_of(part: Part, area: Area) -> Iterator[tuple[list[Part], Area]]:
+def _slices_of(part: RankedMembers, area: Area) -> Iterator[tuple[list[RankedMembers], Area]]:
     """Yield each largest slice of a part, like a gang of its own, and where it must gather."""
     depth, sizes = topology_scope.sliced_at(part.sizes)[0], topology_scope.inner_sizes(part.sizes)
     for start in range(0, len(part.members), part.sizes[0]):
         members = part.members[start : start + part.sizes[0]]
-        yield [Part(members, sizes=sizes)], replace(area, must=depth)
+        yield [RankedMembers(members, sizes=sizes)], replace(area, must=depth)
 
 
 def _placement(members: Sequence[Pod], seated: Seated, scope: TopologyScope) -> Placement:

@@ -18,9 +18,9 @@ from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.placement import interdependent, positions
 from gang_scheduler.scheduler.placement.network.class_seating import Area, Crowd, Seated, Seating
-from gang_scheduler.scheduler.placement_units import Part, Unit
+from gang_scheduler.scheduler.placement_units import PlacementUnit, RankedMembers
 
-SeatParts = Callable[[Sequence[Part], Area], Seated | None]
+SeatParts = Callable[[Sequence[RankedMembers], Area], Seated | None]
 
 
 def home_of(mates: Sequence[Pod], scope: TopologyScope) -> int | None:
@@ -50,7 +50,7 @@ def _mates_by_domain(mates: Sequence[Pod], scope: TopologyScope) -> IntArray:
     return np.bincount(level.at(places[places != ABSENT]), minlength=len(level))
 
 
-def seat(unit: Unit, area: Area, seating: Seating, seat_parts: SeatParts) -> Seated:
+def seat(unit: PlacementUnit, area: Area, seating: Seating, seat_parts: SeatParts) -> Seated:
     """Take room for as many members as have a slot that their bound mates allow.
 
     `seat_parts` seats slices of which nobody is bound.
@@ -69,7 +69,7 @@ class _Ranks:
 
     def __init__(
         self,
-        part: Part,
+        part: RankedMembers,
         numbers: Sequence[int],
         area: Area,
         seating: Seating,
@@ -152,7 +152,7 @@ class _Ranks:
             return {}
         depth = topology_scope.sliced_at(self._sizes)[0]
         sizes = topology_scope.inner_sizes(self._sizes)
-        part = Part(tuple(self._line[position] for position in run), sizes=sizes)
+        part = RankedMembers(tuple(self._line[position] for position in run), sizes=sizes)
         return self._seat_parts([part], replace(self._area, must=depth)) or {}
 
     def _seat_beside(self, start: int, end: int) -> Seated:
