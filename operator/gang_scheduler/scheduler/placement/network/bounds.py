@@ -1,4 +1,4 @@
-"""What an area can take of several crowds at most, by plain counting (`counting`)."""
+"""What an area can take of several classes at most, by plain counting (`counting`)."""
 
 from collections.abc import Sequence
 
@@ -6,24 +6,28 @@ import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.scheduler.placement.counting import Floors
-from gang_scheduler.scheduler.placement.network.class_seating import Area, Crowd, Seating
+from gang_scheduler.scheduler.placement.network.class_seating import (
+    Area,
+    ClassMembers,
+    ClassSeating,
+)
 
 
 class Bounds:
-    """Places for the floors of some crowds, in every domain of an area.
+    """Places for the floors of some classes, in every domain of an area.
 
-    `offered` is what each place in the tree offers to each crowd, crowds by places.
+    `offered` is what each place in the tree offers to each class, classes by places.
     """
 
     def __init__(
-        self, crowds: Sequence[Crowd], area: Area, offered: IntArray, seating: Seating
+        self, by_class: Sequence[ClassMembers], area: Area, offered: IntArray, seating: ClassSeating
     ) -> None:
         self._tree = area.tree
         self._free = seating.trial.free[area.tree.rows]
         self._offered = offered
-        requests = np.array([seating.request(crowd) for crowd in crowds])
+        requests = np.array([seating.request(class_members) for class_members in by_class])
         self._asked = requests.any(axis=0)
-        self._floors = Floors(requests, [len(crowd) for crowd in crowds])
+        self._floors = Floors(requests, [len(class_members) for class_members in by_class])
         self._places: IntArray = np.zeros((len(self._floors.needed), len(area.open)), np.int64)
         there = np.flatnonzero(area.open)
         self._places[:, there] = self._floors.places(self._free[there], offered[:, there])

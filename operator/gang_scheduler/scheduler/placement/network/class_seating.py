@@ -1,6 +1,6 @@
 """Members of one class that gather: the domain for all of them, and seats inside it.
 
-Members that ask for the same thing form a crowd. A crowd is seated exactly, down to the level where
+Members that ask for the same thing form a class. A class is seated exactly, down to the level where
 it is first split.
 """
 
@@ -28,7 +28,7 @@ Found = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Crowd:
+class ClassMembers:
     """Members that ask for the same thing, in rank order, and how they are sliced."""
 
     pod_class: PodClass
@@ -65,48 +65,50 @@ class Area:
         return replace(self, open=self.open & np.repeat(chosen, level.sizes), must=0)
 
 
-class Seating:
-    """Seats crowds in areas of one tree, on one trial."""
+class ClassSeating:
+    """Seats classes in areas of one tree, on one trial."""
 
     def __init__(self, trial: Trial, profile: Profile) -> None:
         self.trial = trial
         self.profile = profile
 
-    def slots(self, crowd: Crowd, area: Area) -> IntArray:
-        """Return what each place in the tree offers to the crowd; nothing outside the area."""
-        return self._in(area, offer_slots(crowd.pod_class, self.trial, self.profile))
+    def slots(self, class_members: ClassMembers, area: Area) -> IntArray:
+        """Return what each place in the tree offers to the class; nothing outside the area."""
+        return self._in(area, offer_slots(class_members.pod_class, self.trial, self.profile))
 
-    def rolled(self, crowd: Crowd, area: Area) -> tuple[Capacity, ...]:
-        """Return what every domain offers to the crowd, from the cluster down."""
-        return capacity.roll_up(self.slots(crowd, area), len(crowd), crowd.sizes, area.tree)
+    def rolled(self, class_members: ClassMembers, area: Area) -> tuple[Capacity, ...]:
+        """Return what every domain offers to the class, from the cluster down."""
+        return capacity.roll_up(
+            self.slots(class_members, area), len(class_members), class_members.sizes, area.tree
+        )
 
-    def rolled_at_best(self, crowd: Crowd, area: Area) -> tuple[Capacity, ...]:
-        """Return a bound on that, whichever members that the crowd depends on were placed."""
-        slots = self.slots_at_best(crowd, area)
-        return capacity.roll_up(slots, len(crowd), crowd.sizes, area.tree)
+    def rolled_at_best(self, class_members: ClassMembers, area: Area) -> tuple[Capacity, ...]:
+        """Return a bound on that, whichever members that the class depends on were placed."""
+        slots = self.slots_at_best(class_members, area)
+        return capacity.roll_up(slots, len(class_members), class_members.sizes, area.tree)
 
-    def slots_at_best(self, crowd: Crowd, area: Area) -> IntArray:
-        """Return a bound on the slots, whichever members that the crowd depends on were placed."""
-        return self._in(area, prospects(crowd.pod_class, self.trial, self.profile))
+    def slots_at_best(self, class_members: ClassMembers, area: Area) -> IntArray:
+        """Return a bound on the slots, whichever members that the class depends on were placed."""
+        return self._in(area, prospects(class_members.pod_class, self.trial, self.profile))
 
-    def seat(self, crowd: Crowd, area: Area) -> Seated | None:
-        """Take room for the whole crowd in one domain at `area.must` or lower, else for none."""
+    def seat(self, class_members: ClassMembers, area: Area) -> Seated | None:
+        """Take room for the whole class in one domain at `area.must` or lower, else for none."""
         if not area.open.any():
             return None
-        rolled = self.rolled(crowd, area)
-        found = tightest(rolled, crowd, area)
+        rolled = self.rolled(class_members, area)
+        found = tightest(rolled, class_members, area)
         if found is None:
             return None
-        area, rolled, found = self._as_preferred(crowd, area, rolled, found)
+        area, rolled, found = self._as_preferred(class_members, area, rolled, found)
         depth, place = found
-        descent = Descent(area.tree, rolled, crowd.sizes, area.prefer)
-        seats = descent.seats(depth, np.array([place]), len(crowd))
-        return self.take(crowd, area.tree, seats)
+        descent = Descent(area.tree, rolled, class_members.sizes, area.prefer)
+        seats = descent.seats(depth, np.array([place]), len(class_members))
+        return self.take(class_members, area.tree, seats)
 
-    def seat_one_by_one(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
-        """Take room for all of several crowds whose members depend on each other, else for none."""
-        everyone = sum(len(crowd) for crowd in crowds)
-        found = self.take_one_by_one(crowds, area, at_least=everyone)
+    def seat_one_by_one(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
+        """Take room for all of several classes whose members see each other, else for none."""
+        everyone = sum(len(class_members) for class_members in by_class)
+        found = self.take_one_by_one(by_class, area, at_least=everyone)
         if number_in(found) < everyone:
             return None
         seats = {
@@ -115,22 +117,26 @@ class Seating:
         }
         return {
             pod.uid: place
-            for crowd in crowds
-            for pod, place in zip(crowd.members, seats[crowd.pod_class], strict=True)
+            for class_members in by_class
+            for pod, place in zip(
+                class_members.members, seats[class_members.pod_class], strict=True
+            )
         }
 
-    def take_one_by_one(self, crowds: Sequence[Crowd], area: Area, *, at_least: int) -> list[Share]:
+    def take_one_by_one(
+        self, by_class: Sequence[ClassMembers], area: Area, *, at_least: int
+    ) -> list[Share]:
         """Take room for as many as can be, one by one, if those are `at_least`."""
         rows = np.zeros(len(self.trial.nodes), dtype=np.bool_)
         rows[area.tree.rows[area.open]] = True
-        sizes = {crowd.pod_class: len(crowd) for crowd in crowds}
+        sizes = {class_members.pod_class: len(class_members) for class_members in by_class}
         return interdependent.take(sizes, at_least, rows, self.trial, self.profile)
 
-    def take(self, crowd: Crowd, tree: Topology, seats: IntArray) -> Seated:
-        """Take room for the members of a crowd at these places in the tree, in rank order."""
+    def take(self, class_members: ClassMembers, tree: Topology, seats: IntArray) -> Seated:
+        """Take room for the members of a class at these places in the tree, in rank order."""
         places, counts = np.unique(seats, return_counts=True)
-        self.trial.take(Share(crowd.pod_class, tree.rows[places], counts))
-        return dict(zip((pod.uid for pod in crowd.members), seats.tolist(), strict=True))
+        self.trial.take(Share(class_members.pod_class, tree.rows[places], counts))
+        return dict(zip((pod.uid for pod in class_members.members), seats.tolist(), strict=True))
 
     def _in(self, area: Area, slots: IntArray) -> IntArray:
         """Return slots by place in the tree instead of by node row; none outside the area."""
@@ -138,38 +144,40 @@ class Seating:
         return np.where(area.open, offered, 0)
 
     def _as_preferred(
-        self, crowd: Crowd, area: Area, rolled: tuple[Capacity, ...], found: Found
+        self, class_members: ClassMembers, area: Area, rolled: tuple[Capacity, ...], found: Found
     ) -> tuple[Area, tuple[Capacity, ...], Found]:
-        """Return the same on preferred nodes alone, where the crowd is as close together there."""
-        if not scoring.matters(crowd.pod_class, self.trial, self.profile):
+        """Return the same on preferred nodes alone, where the class is as close together there."""
+        if not scoring.matters(class_members.pod_class, self.trial, self.profile):
             return area, rolled, found
-        slots = offer_slots(crowd.pod_class, self.trial, self.profile)
-        scores = scoring.scores(crowd.pod_class, slots, self.trial, self.profile)
+        slots = offer_slots(class_members.pod_class, self.trial, self.profile)
+        scores = scoring.scores(class_members.pod_class, slots, self.trial, self.profile)
         if scores is None:
             return area, rolled, found
         on_tree = scores[area.tree.rows]
         best = area.open & (slots[area.tree.rows] > 0)
         best &= on_tree == on_tree[best].max()
         liked = replace(area, open=area.open & best)
-        rolled_there = self.rolled(crowd, liked)
-        there = tightest(rolled_there, crowd, liked)
+        rolled_there = self.rolled(class_members, liked)
+        there = tightest(rolled_there, class_members, liked)
         if there is None or there[0] < found[0]:
             return area, rolled, found
         return liked, rolled_there, there
 
-    def request(self, crowd: Crowd) -> IntArray:
+    def request(self, class_members: ClassMembers) -> IntArray:
         """Return what one member asks for, along the resource axis."""
-        return self.trial.nodes.vector(crowd.pod_class.requests)
+        return self.trial.nodes.vector(class_members.pod_class.requests)
 
 
-def tightest(rolled: Sequence[Capacity], crowd: Crowd, area: Area) -> Found | None:
+def tightest(rolled: Sequence[Capacity], class_members: ClassMembers, area: Area) -> Found | None:
     """Return the domain to gather in, as its depth and its place in that level.
 
     Of the lowest level where one holds all: the one with the least left over, then in its parent,
     and so on up; then the first by name.
     """
     for depth in range(len(rolled) - 1, area.must - 1, -1):
-        domains = np.flatnonzero(rolled[depth].holds(len(crowd), crowd.sizes[depth]))
+        domains = np.flatnonzero(
+            rolled[depth].holds(len(class_members), class_members.sizes[depth])
+        )
         if len(domains):
             return depth, _least_left_over(rolled, area.tree, depth, domains)
     return None

@@ -11,7 +11,11 @@ from gang_scheduler.model.plan import Misfit, Offers
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
-from gang_scheduler.scheduler.placement.network.class_seating import Area, Crowd, Seating
+from gang_scheduler.scheduler.placement.network.class_seating import (
+    Area,
+    ClassMembers,
+    ClassSeating,
+)
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial
 
@@ -20,25 +24,35 @@ ELSEWHERE: Final = "node(s) were not in a domain that could hold the gang"
 
 
 def explain(
-    crowds: Sequence[Crowd], area: Area, needs: int, trial: Trial, profile: Profile
+    by_class: Sequence[ClassMembers], area: Area, needs: int, trial: Trial, profile: Profile
 ) -> Misfit:
     """Return why no domain of the area could take `needs` members. Fills the trial up."""
     if not len(area.tree.rows):
         return Misfit(len(trial.nodes), 0, needs, ((ELSEWHERE, len(trial.nodes)),))
-    seats = Seating(trial, profile)
-    see_each_other = interdependent.are([crowd.pod_class for crowd in crowds], trial, profile)
+    seats = ClassSeating(trial, profile)
+    see_each_other = interdependent.are(
+        [class_members.pod_class for class_members in by_class], trial, profile
+    )
     rolled = seats.rolled_at_best if see_each_other else seats.rolled
     offered = np.array(
-        [rolled(crowd, area)[area.must].whole.clip(max=len(crowd)) for crowd in crowds]
+        [
+            rolled(class_members, area)[area.must].whole.clip(max=len(class_members))
+            for class_members in by_class
+        ]
     )
     # The class of which the smallest part has room.
-    room = offered.max(axis=1, initial=0) / [len(crowd) for crowd in crowds]
-    shortest = crowds[int(np.argmin(room))]
+    room = offered.max(axis=1, initial=0) / [len(class_members) for class_members in by_class]
+    shortest = by_class[int(np.argmin(room))]
     if see_each_other:
-        seats.take_one_by_one(crowds, area, at_least=0)
+        seats.take_one_by_one(by_class, area, at_least=0)
     else:
-        for crowd in crowds:
-            _fill(crowd, seats.slots(crowd, area).clip(max=len(crowd)), area, trial)
+        for class_members in by_class:
+            _fill(
+                class_members,
+                seats.slots(class_members, area).clip(max=len(class_members)),
+                area,
+                trial,
+            )
     rejections = diagnosis.diagnose(shortest.pod_class, trial, profile)
     elsewhere = int((offer_slots(shortest.pod_class, trial, profile) > 0).sum())
     if elsewhere:
@@ -49,24 +63,24 @@ def explain(
         fits=int(together.max(initial=0)),
         needs=needs,
         rejections=rejections,
-        offers=_offers(crowds, area, together),
+        offers=_offers(by_class, area, together),
         cut_off=trial.effort.cut_off,
     )
 
 
-def _fill(crowd: Crowd, slots: IntArray, area: Area, trial: Trial) -> None:
+def _fill(class_members: ClassMembers, slots: IntArray, area: Area, trial: Trial) -> None:
     places = np.flatnonzero(slots)
-    trial.take(Share(crowd.pod_class, area.tree.rows[places], slots[places]))
+    trial.take(Share(class_members.pod_class, area.tree.rows[places], slots[places]))
 
 
-def _offers(crowds: Sequence[Crowd], area: Area, together: IntArray) -> Offers | None:
+def _offers(by_class: Sequence[ClassMembers], area: Area, together: IntArray) -> Offers | None:
     """Return what the domains offer, where it matters in which of them the members are."""
     tree = area.tree
     layers = [level.layer for level in tree.levels]
     multiples = {
-        layers[depth]: crowd.sizes[depth]
-        for crowd in crowds
-        for depth in topology_scope.sliced_at(crowd.sizes)
+        layers[depth]: class_members.sizes[depth]
+        for class_members in by_class
+        for depth in topology_scope.sliced_at(class_members.sizes)
     }
     if not area.must and not multiples:
         return None

@@ -1,6 +1,6 @@
 """Where members go that ask something of the network: close together, and as they are sliced.
 
-1. Members that ask for the same thing form a crowd; the nodes offer slots to it.
+1. Members that ask for the same thing form a class; the nodes offer slots to it.
 2. What they offer is rolled up to every domain (`capacity`).
 3. Only domains of the layer that the members must gather in, or lower, are candidates.
 4. The lowest layer is taken that has a domain with room for all.
@@ -26,7 +26,12 @@ from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import anywhere, interdependent
 from gang_scheduler.scheduler.placement.anywhere import Placement
 from gang_scheduler.scheduler.placement.network import domain_offers, replacements
-from gang_scheduler.scheduler.placement.network.class_seating import Area, Crowd, Seated, Seating
+from gang_scheduler.scheduler.placement.network.class_seating import (
+    Area,
+    ClassMembers,
+    ClassSeating,
+    Seated,
+)
 from gang_scheduler.scheduler.placement.network.packing import MOST_ORDERS, MOST_PACKED, Packing
 from gang_scheduler.scheduler.placement_units import PlacementUnit, RankedMembers
 from gang_scheduler.scheduler.policies import Profile
@@ -57,7 +62,7 @@ def place(
         return anywhere.place(unit.members, at_least, trial, profile)
     with trial.all_or_nothing():
         return domain_offers.explain(
-            gathering.crowds_of(unit.parts), gathering.area, at_least, trial, profile
+            gathering.by_class(unit.parts), gathering.area, at_least, trial, profile
         )
 
 
@@ -74,7 +79,7 @@ class _Gathering:
     ) -> None:
         self._unit = unit
         self._trial = trial
-        self._seating = Seating(trial, profile)
+        self._seating = ClassSeating(trial, profile)
         self._packing = Packing(self._seating)
         pod_classes = {pod.pod_class for pod in unit.members}
         self._tied = interdependent.are(pod_classes, trial, profile)
@@ -110,7 +115,7 @@ class _Gathering:
         others = self._any(max(at_least, number + 1))
         return others or (self._seat(everyone[:number]) if number else None)
 
-    def crowds_of(self, parts: Sequence[RankedMembers]) -> list[Crowd]:
+    def by_class(self, parts: Sequence[RankedMembers]) -> list[ClassMembers]:
         """Return the members of parts by what they ask for and how they are sliced."""
         found: dict[tuple[PodClass, int], list[Pod]] = {}
         for number, part in enumerate(parts):
@@ -119,7 +124,7 @@ class _Gathering:
                 found.setdefault((pod.pod_class, number if sliced else -1), []).append(pod)
         unsliced = (1,) * len(self.area.tree.levels)
         return [
-            Crowd(pod_class, tuple(pods), unsliced if number < 0 else parts[number].sizes)
+            ClassMembers(pod_class, tuple(pods), unsliced if number < 0 else parts[number].sizes)
             for (pod_class, number), pods in found.items()
         ]
 
@@ -138,18 +143,18 @@ class _Gathering:
         waiting = [part for part in parts if part.members]
         if any(self._is_rough(part) for part in waiting):
             return self._seat_rough(waiting, area)
-        return self._packing.seat(self.crowds_of(waiting), area)
+        return self._packing.seat(self.by_class(waiting), area)
 
     def _is_rough(self, part: RankedMembers) -> bool:
-        """Tell whether members are sliced that are no crowd: they differ, or see each other."""
+        """Tell whether sliced members are of no one class: they differ, or see each other."""
         pod_classes = {pod.pod_class for pod in part.members}
         return part.sizes[0] > 1 and (len(pod_classes) > 1 or self._tied)
 
     def _seat_rough(self, parts: Sequence[RankedMembers], area: Area) -> Seated | None:
         """Seat slices whose members differ: one after the other, each like a gang of its own."""
-        crowds = self.crowds_of(parts)
+        by_class = self.by_class(parts)
         for depth in range(len(area.tree.levels) - 1, area.must - 1, -1):
-            holds = self._packing.holds_requests(crowds, area, depth)
+            holds = self._packing.holds_requests(by_class, area, depth)
             for domain in np.flatnonzero(holds).tolist():
                 if not self._trial.effort.may_go_on():
                     return None
@@ -198,15 +203,15 @@ class _Gathering:
 
     def _any(self, at_least: int) -> Seated | None:
         """Take room for the most members of several classes, whoever they are."""
-        crowds = self.crowds_of(self._unit.parts)
-        if len(crowds) == 1 or self._unit.step > 1 or len(self._unit.gangs) > 1:
+        by_class = self.by_class(self._unit.parts)
+        if len(by_class) == 1 or self._unit.step > 1 or len(self._unit.gangs) > 1:
             return None
         if self._tied:
             return None
         depth = self.area.must
         offers = [
             self._seating.rolled(each, self.area)[depth].whole.clip(max=len(each))
-            for each in crowds
+            for each in by_class
         ]
         together = np.sum(offers, axis=0)
         best, most = None, at_least - 1
@@ -214,29 +219,31 @@ class _Gathering:
             if int(together[domain]) <= most or not self._trial.effort.may_go_on():
                 break
             area = self.area.inside(depth, domain)
-            for pack in self._ways_to_pack(crowds, most + 1):
+            for pack in self._ways_to_pack(by_class, most + 1):
                 number = self._try(pack, area)
                 if number > most:
                     best, most = (pack, area), number
         return None if best is None else best[0](best[1])
 
-    def _ways_to_pack(self, crowds: Sequence[Crowd], at_least: int) -> Iterator[Pack]:
+    def _ways_to_pack(self, by_class: Sequence[ClassMembers], at_least: int) -> Iterator[Pack]:
         """Yield ways to seat as many as can be: in several orders, and by the exact search."""
-        for order in itertools.islice(itertools.permutations(crowds), MOST_ORDERS):
+        for order in itertools.islice(itertools.permutations(by_class), MOST_ORDERS):
             yield functools.partial(self._most_of_each, order)
-        yield lambda area: self._packing.seat_exactly(crowds, area, at_least) or {}
+        yield lambda area: self._packing.seat_exactly(by_class, area, at_least) or {}
 
     def _try(self, pack: Pack, area: Area) -> int:
         with self._trial.all_or_nothing():
             return len(pack(area))
 
-    def _most_of_each(self, crowds: Sequence[Crowd], area: Area) -> Seated:
+    def _most_of_each(self, by_class: Sequence[ClassMembers], area: Area) -> Seated:
         seated: Seated = {}
-        for crowd in crowds:
+        for class_members in by_class:
             self._trial.effort.spend(looks(len(self._trial.nodes)))
-            number = min(len(crowd), int(self._seating.rolled(crowd, area)[0].whole[0]))
+            number = min(
+                len(class_members), int(self._seating.rolled(class_members, area)[0].whole[0])
+            )
             if number:
-                some = replace(crowd, members=crowd.members[:number])
+                some = replace(class_members, members=class_members.members[:number])
                 seated |= self._seating.seat(some, area) or {}
         return seated
 

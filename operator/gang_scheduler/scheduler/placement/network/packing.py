@@ -18,7 +18,12 @@ from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import arrangements, interdependent
 from gang_scheduler.scheduler.placement.network.bounds import Bounds
 from gang_scheduler.scheduler.placement.network.capacity import Capacity
-from gang_scheduler.scheduler.placement.network.class_seating import Area, Crowd, Seated, Seating
+from gang_scheduler.scheduler.placement.network.class_seating import (
+    Area,
+    ClassMembers,
+    ClassSeating,
+    Seated,
+)
 
 MOST_ORDERS: Final = 6
 """In how many orders classes are packed before a domain is given up."""
@@ -31,50 +36,54 @@ MOST_SUBSETS: Final = 256
 
 
 class Packing:
-    """Seats several crowds in one area, all or none."""
+    """Seats several classes in one area, all or none."""
 
-    def __init__(self, seating: Seating) -> None:
+    def __init__(self, seating: ClassSeating) -> None:
         self.seating = seating
         self._trial = seating.trial
         self._packed: Seated = {}
 
-    def seat(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
+    def seat(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
         """Take room for all members in one domain at `area.must` or lower, else for none."""
-        if not crowds:
+        if not by_class:
             return {}  # A podset all of whose members are surplus needs no room at first.
         if not area.open.any():
             return None
         if interdependent.are(
-            [crowd.pod_class for crowd in crowds], self._trial, self.seating.profile
+            [class_members.pod_class for class_members in by_class],
+            self._trial,
+            self.seating.profile,
         ):
-            return self._seat_one_by_one(crowds, area)
-        if len(crowds) == 1:
-            return self.seating.seat(crowds[0], area)
-        return self._seat_together(crowds, area) if self._trial.effort.may_begin() else None
+            return self._seat_one_by_one(by_class, area)
+        if len(by_class) == 1:
+            return self.seating.seat(by_class[0], area)
+        return self._seat_together(by_class, area) if self._trial.effort.may_begin() else None
 
-    def _seat_one_by_one(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
+    def _seat_one_by_one(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
         """Seat members that see each other, in the lowest and tightest domain where that works."""
-        rolled = [self.seating.rolled_at_best(crowd, area) for crowd in crowds]
-        offered = np.array([self.seating.slots_at_best(crowd, area) for crowd in crowds])
-        bounds = Bounds(crowds, area, offered, self.seating)
-        for depth, place in self._domains(crowds, rolled, area, bounds):
-            seated = self.seating.seat_one_by_one(crowds, area.inside(depth, place))
+        rolled = [self.seating.rolled_at_best(class_members, area) for class_members in by_class]
+        offered = np.array(
+            [self.seating.slots_at_best(class_members, area) for class_members in by_class]
+        )
+        bounds = Bounds(by_class, area, offered, self.seating)
+        for depth, place in self._domains(by_class, rolled, area, bounds):
+            seated = self.seating.seat_one_by_one(by_class, area.inside(depth, place))
             if seated is not None:
                 return seated
         return None
 
-    def _seat_together(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
-        """Pack the crowds together in the lowest and tightest domain where that works."""
-        rolled = [self.seating.rolled(crowd, area) for crowd in crowds]
-        offered = np.array([self.seating.slots(crowd, area) for crowd in crowds])
-        bounds = Bounds(crowds, area, offered, self.seating)
+    def _seat_together(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
+        """Pack the classes together in the lowest and tightest domain where that works."""
+        rolled = [self.seating.rolled(class_members, area) for class_members in by_class]
+        offered = np.array([self.seating.slots(class_members, area) for class_members in by_class])
+        bounds = Bounds(by_class, area, offered, self.seating)
         failed: set[bytes] = set()
-        for depth, place in self._domains(crowds, rolled, area, bounds):
+        for depth, place in self._domains(by_class, rolled, area, bounds):
             inside = area.inside(depth, place)
-            likeness = bounds.likeness(inside) if _depend_on_room_alone(crowds) else b""
+            likeness = bounds.likeness(inside) if _depend_on_room_alone(by_class) else b""
             if likeness in failed:
                 continue
-            seated = self._pack(crowds, inside, depth, bounds)
+            seated = self._pack(by_class, inside, depth, bounds)
             if seated is not None:
                 return seated
             failed |= {likeness} - {b""}
@@ -82,7 +91,7 @@ class Packing:
 
     def _domains(
         self,
-        crowds: Sequence[Crowd],
+        by_class: Sequence[ClassMembers],
         rolled: Sequence[Sequence[Capacity]],
         area: Area,
         bounds: Bounds,
@@ -95,10 +104,10 @@ class Packing:
         for depth in range(len(area.tree.levels) - 1, area.must - 1, -1):
             level = [each[depth] for each in rolled]
             verdicts = [
-                each.holds(len(crowd), crowd.sizes[depth])
-                for each, crowd in zip(level, crowds, strict=True)
+                each.holds(len(class_members), class_members.sizes[depth])
+                for each, class_members in zip(level, by_class, strict=True)
             ]
-            verdicts += self.holds_requests(crowds, area, depth), bounds.holding(depth)
+            verdicts += self.holds_requests(by_class, area, depth), bounds.holding(depth)
             domains = np.flatnonzero(np.array(verdicts).all(axis=0))
             for place in _worth_trying(level, area, depth, domains):
                 if number and not effort.may_go_on():
@@ -106,45 +115,52 @@ class Packing:
                 number += 1
                 yield depth, place
 
-    def holds_requests(self, crowds: Sequence[Crowd], area: Area, depth: int) -> BoolArray:
-        """Return the domains that have enough of every resource for all the crowds at once."""
-        needed = sum(len(crowd) * self.seating.request(crowd) for crowd in crowds)
+    def holds_requests(self, by_class: Sequence[ClassMembers], area: Area, depth: int) -> BoolArray:
+        """Return the domains that have enough of every resource for all the classes at once."""
+        needed = sum(
+            len(class_members) * self.seating.request(class_members) for class_members in by_class
+        )
         free = np.where(area.open[:, np.newaxis], self._trial.free[area.tree.rows].clip(min=0), 0)
         room = np.add.reduceat(free, area.tree.levels[depth].starts, axis=0)
         holds: BoolArray = np.all(room >= needed, axis=1)
         return holds
 
     def _pack(
-        self, crowds: Sequence[Crowd], area: Area, depth: int, bounds: Bounds
+        self, by_class: Sequence[ClassMembers], area: Area, depth: int, bounds: Bounds
     ) -> Seated | None:
-        """Pack the crowds inside an area, on the fewest domains of each level below `depth`."""
-        if not self._could_pack(crowds, area, bounds):
+        """Pack the classes inside an area, on the fewest domains of each level below `depth`."""
+        if not self._could_pack(by_class, area, bounds):
             return None
         first = next((each for each in area.prefer if each > depth), depth + 1)
         for below in range(first, len(area.tree.levels)):
             if below < len(area.tree.levels) - 1 or area.open.sum() <= MOST_NARROWED:
-                area = self._narrowed(crowds, area, below, bounds)
-        return self._as_packed(crowds, area)
+                area = self._narrowed(by_class, area, below, bounds)
+        return self._as_packed(by_class, area)
 
-    def _could_pack(self, crowds: Sequence[Crowd], area: Area, bounds: Bounds) -> bool:
+    def _could_pack(self, by_class: Sequence[ClassMembers], area: Area, bounds: Bounds) -> bool:
         if not bounds.allow(area):
             return False
         with self._trial.all_or_nothing():
-            packed = self._seat_each(crowds, area)
+            packed = self._seat_each(by_class, area)
         self._packed = packed or self._packed
         return packed is not None
 
-    def _as_packed(self, crowds: Sequence[Crowd], area: Area) -> Seated:
+    def _as_packed(self, by_class: Sequence[ClassMembers], area: Area) -> Seated:
         """Take room as when they last could be packed: in the area that was narrowed to."""
-        for crowd in crowds:
-            seats = np.array([self._packed[pod.uid] for pod in crowd.members])
-            self.seating.take(crowd, area.tree, seats)
+        for class_members in by_class:
+            seats = np.array([self._packed[pod.uid] for pod in class_members.members])
+            self.seating.take(class_members, area.tree, seats)
         return self._packed
 
-    def _narrowed(self, crowds: Sequence[Crowd], area: Area, depth: int, bounds: Bounds) -> Area:
+    def _narrowed(
+        self, by_class: Sequence[ClassMembers], area: Area, depth: int, bounds: Bounds
+    ) -> Area:
         """Return the part of the area in the fewest domains of a level that still do."""
         offered = np.array(
-            [self.seating.rolled(crowd, area)[depth].whole.clip(max=len(crowd)) for crowd in crowds]
+            [
+                self.seating.rolled(class_members, area)[depth].whole.clip(max=len(class_members))
+                for class_members in by_class
+            ]
         )
         together = offered.sum(axis=0)
         # The largest first; as many of them as it takes.
@@ -155,22 +171,22 @@ class Packing:
             x=True,
             lo=least - 1,
             key=lambda last: self._could_pack(
-                crowds, area.within(depth, domains[: last + 1]), bounds
+                by_class, area.within(depth, domains[: last + 1]), bounds
             ),
         )
         chosen = domains[: fewest + 1]
-        for fewer in self._fewer(domains, range(least, fewest + 1), offered, crowds):
+        for fewer in self._fewer(domains, range(least, fewest + 1), offered, by_class):
             if not self._trial.effort.may_go_on():
                 break
-            if self._could_pack(crowds, area.within(depth, fewer), bounds):
+            if self._could_pack(by_class, area.within(depth, fewer), bounds):
                 return area.within(depth, fewer)
         return area.within(depth, chosen)
 
     def _fewer(
-        self, domains: IntArray, numbers: range, offered: IntArray, crowds: Sequence[Crowd]
+        self, domains: IntArray, numbers: range, offered: IntArray, by_class: Sequence[ClassMembers]
     ) -> Iterator[IntArray]:
-        """Yield some sets of so many domains that offer each crowd enough, the smallest first."""
-        needed = np.array([len(crowd) for crowd in crowds])
+        """Yield some sets of so many domains that offer each class enough, the smallest first."""
+        needed = np.array([len(class_members) for class_members in by_class])
         sets = itertools.chain.from_iterable(
             itertools.combinations(domains.tolist(), size) for size in numbers
         )
@@ -179,9 +195,9 @@ class Packing:
             if (offered[:, chosen].sum(axis=1) >= needed).all():
                 yield chosen
 
-    def _seat_each(self, crowds: Sequence[Crowd], area: Area) -> Seated | None:
-        """Seat one crowd after the other, in several orders; on few nodes by an exact search."""
-        orders = itertools.permutations(self._hardest_first(crowds, area))
+    def _seat_each(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
+        """Seat one class after the other, in several orders; on few nodes by an exact search."""
+        orders = itertools.permutations(self._hardest_first(by_class, area))
         for number, order in enumerate(itertools.islice(orders, MOST_ORDERS)):
             if number and not self._trial.effort.may_go_on():
                 return None
@@ -190,51 +206,56 @@ class Packing:
                 if seated is not None:
                     attempt.keep()
                     return seated
-        return self.seat_exactly(crowds, area, sum(map(len, crowds)))
+        return self.seat_exactly(by_class, area, sum(map(len, by_class)))
 
-    def _seat_in_order(self, crowds: Iterable[Crowd], area: Area) -> Seated | None:
+    def _seat_in_order(self, by_class: Iterable[ClassMembers], area: Area) -> Seated | None:
         seated: Seated = {}
-        for crowd in crowds:
+        for class_members in by_class:
             self._trial.effort.spend(looks(len(self._trial.nodes)))
-            found = self.seating.seat(crowd, area)
+            found = self.seating.seat(class_members, area)
             if found is None:
                 return None
             seated |= found
         return seated
 
-    def _hardest_first(self, crowds: Sequence[Crowd], area: Area) -> list[Crowd]:
-        """Order crowds by how often they would fit: the fewest times is the least choice.
+    def _hardest_first(self, by_class: Sequence[ClassMembers], area: Area) -> list[ClassMembers]:
+        """Order classes by how often they would fit: the fewest times is the least choice.
 
-        Crowds that are equal in that are in the order of their first members.
+        Classes that are equal in that are in the order of their first members.
         """
 
-        def room(crowd: Crowd) -> tuple[float, tuple[tuple[str, int], ...]]:
-            times = int(self.seating.slots(crowd, area).sum()) / len(crowd)
-            return times, crowd.pod_class.requests
+        def room(class_members: ClassMembers) -> tuple[float, tuple[tuple[str, int], ...]]:
+            times = int(self.seating.slots(class_members, area).sum()) / len(class_members)
+            return times, class_members.pod_class.requests
 
-        return sorted(crowds, key=room)
+        return sorted(by_class, key=room)
 
-    def seat_exactly(self, crowds: Sequence[Crowd], area: Area, at_least: int) -> Seated | None:
-        """Seat `at_least` members on few nodes, of whichever crowds, if there is a way."""
-        if any(crowd.sizes[0] > 1 for crowd in crowds):
+    def seat_exactly(
+        self, by_class: Sequence[ClassMembers], area: Area, at_least: int
+    ) -> Seated | None:
+        """Seat `at_least` members on few nodes, of whichever classes, if there is a way."""
+        if any(class_members.sizes[0] > 1 for class_members in by_class):
             return None
-        sizes = {crowd.pod_class: len(crowd) for crowd in crowds}
+        sizes = {class_members.pod_class: len(class_members) for class_members in by_class}
         rows = area.tree.rows[area.open]
         shares = arrangements.take(sizes, rows, at_least, self._trial, self.seating.profile)
         if shares is None:
             return None
         seated: Seated = {}
-        for crowd, share in zip(crowds, shares, strict=True):
+        for class_members, share in zip(by_class, shares, strict=True):
             places = np.sort(np.repeat(area.tree.places[share.rows], share.counts))
-            uids = (pod.uid for pod in crowd.members)
-            # A part of a crowd may be seated: the first in rank.
+            uids = (pod.uid for pod in class_members.members)
+            # A part of a class may be seated: the first in rank.
             seated |= dict(zip(uids, places.tolist(), strict=False))
         return seated
 
 
-def _depend_on_room_alone(crowds: Sequence[Crowd]) -> bool:
+def _depend_on_room_alone(by_class: Sequence[ClassMembers]) -> bool:
     """Tell whether it makes no difference how nodes are called, and which are near each other."""
-    return all(crowd.sizes[0] == 1 and crowd.pod_class.storage is None for crowd in crowds)
+    return all(
+        class_members.sizes[0] == 1 and class_members.pod_class.storage is None
+        for class_members in by_class
+    )
 
 
 def _worth_trying(

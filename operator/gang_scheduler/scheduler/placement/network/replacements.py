@@ -17,7 +17,12 @@ from gang_scheduler.model.network.topology_scope import TopologyScope
 from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.placement import interdependent, positions
-from gang_scheduler.scheduler.placement.network.class_seating import Area, Crowd, Seated, Seating
+from gang_scheduler.scheduler.placement.network.class_seating import (
+    Area,
+    ClassMembers,
+    ClassSeating,
+    Seated,
+)
 from gang_scheduler.scheduler.placement_units import PlacementUnit, RankedMembers
 
 SeatParts = Callable[[Sequence[RankedMembers], Area], Seated | None]
@@ -50,7 +55,7 @@ def _mates_by_domain(mates: Sequence[Pod], scope: TopologyScope) -> IntArray:
     return np.bincount(level.at(places[places != ABSENT]), minlength=len(level))
 
 
-def seat(unit: PlacementUnit, area: Area, seating: Seating, seat_parts: SeatParts) -> Seated:
+def seat(unit: PlacementUnit, area: Area, seating: ClassSeating, seat_parts: SeatParts) -> Seated:
     """Take room for as many members as have a slot that their bound mates allow.
 
     `seat_parts` seats slices of which nobody is bound.
@@ -72,7 +77,7 @@ class _Ranks:
         part: RankedMembers,
         numbers: Sequence[int],
         area: Area,
-        seating: Seating,
+        seating: ClassSeating,
         seat_parts: SeatParts,
         *,
         whole: bool,
@@ -159,14 +164,14 @@ class _Ranks:
         """Seat as many of a stretch as have a slot, in those that are nearest to its neighbours."""
         unsliced = (1,) * len(self._sizes)
         members = tuple(self._line[start:end])
-        crowd = Crowd(members[0].pod_class, members, unsliced)
-        slots = self._seating.slots(crowd, self._area)
+        class_members = ClassMembers(members[0].pod_class, members, unsliced)
+        slots = self._seating.slots(class_members, self._area)
         slots = np.where(self._where_their_slices_are(start), slots, 0)
         nearest = self._nearest_first(start, end, slots)
         before = np.cumsum(slots[nearest].clip(max=len(members)))
         used = nearest[: int(np.searchsorted(before, len(members))) + 1]
         seats = np.repeat(used, slots[used].clip(max=len(members)))[: len(members)]
-        some = replace(crowd, members=members[: len(seats)])
+        some = replace(class_members, members=members[: len(seats)])
         return self._seating.take(some, self._area.tree, np.sort(seats))
 
     def _where_their_slices_are(self, position: int) -> BoolArray:
