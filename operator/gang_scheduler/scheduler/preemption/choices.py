@@ -7,7 +7,7 @@ from typing import NamedTuple
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.scheduler.preemption.eviction_units import Loss
-from gang_scheduler.scheduler.preemption.victim_costs import Tolls
+from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 
 
 class Choice(NamedTuple):
@@ -28,21 +28,23 @@ class Choice(NamedTuple):
         return self.loss.gang
 
 
-def choices_of(bound_pods: Iterable[BoundPod], tolls: Tolls, most: int) -> list[Choice] | None:
+def choices_of(
+    bound_pods: Iterable[BoundPod], costs: VictimCosts, most: int
+) -> list[Choice] | None:
     """Return the choices that these bound pods are; None if there are more than `most` losses."""
     found: dict[object, Choice] = {}
     elastic: dict[GangKey, None] = {}
     for each in bound_pods:
-        single = tolls.surplus(each.gang) > 0
+        single = costs.surplus(each.gang) > 0
         key = each.pod.uid if single else each.gang
-        if key in found or not (single or tolls.may_break(each.gang)):
+        if key in found or not (single or costs.may_break(each.gang)):
             continue
-        found[key] = Choice(tolls.loss_of(each), single=single)
+        found[key] = Choice(costs.loss_of(each), single=single)
         if single:
             elastic[each.gang] = None
         if len(found) > most:
             return None
-    broken = (tolls.loss(tolls.members(gang)) for gang in elastic if tolls.may_break(gang))
+    broken = (costs.loss(costs.members(gang)) for gang in elastic if costs.may_break(gang))
     both = [*found.values(), *(Choice(loss, whole=True) for loss in broken)]
     # Of sets that cost the same one is taken, whatever order the pods come in.
     return sorted(both, key=lambda each: (each.whole, min(each.loss.uids)))

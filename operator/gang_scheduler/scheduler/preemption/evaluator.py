@@ -17,7 +17,7 @@ from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom
 from gang_scheduler.scheduler.preemption.potential_victims import Roster
 from gang_scheduler.scheduler.preemption.preemptor import Nominee, Placements, Preemptor, usage_of
 from gang_scheduler.scheduler.preemption.search import Found
-from gang_scheduler.scheduler.preemption.victim_costs import Tolls
+from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 from gang_scheduler.scheduler.trial import Trial, merged
 
 NO_VICTIMS = PreemptionOutcome(PreemptionVerdict.NO_VICTIMS)
@@ -248,7 +248,7 @@ class PreemptionEvaluator:
             # Priorities only fall from one group to the next.
             self._rosters = {key: each for key, each in self._rosters.items() if key[0] == below}
             spared = _sparing(own, self._leant_on, self._bound_pods)
-            roster = Roster(Tolls(spared, below, self._snapshot.taken_at), self._trial.nodes)
+            roster = Roster(VictimCosts(spared, below, self._snapshot.taken_at), self._trial.nodes)
             self._rosters[key] = roster
             roster.leave(self._victims)
         return self._rosters[key]

@@ -33,7 +33,7 @@ class Closures:
         `among` has all who are on a node, or none of them.
         """
         self._roster = roster
-        self._tolls = roster.tolls
+        self._costs = roster.costs
         self._slots = slots
         self._effort = slots.effort
         self._weighings = 0
@@ -41,7 +41,7 @@ class Closures:
         # Where not even all of them leave one more slot, there is nothing to weigh.
         most = slots.without(roster.shares(roster.may_leave_with(pool, among)))
         self._version = dict.fromkeys(np.flatnonzero(most > slots.slots).tolist(), 0)
-        self._tally = self._tolls.tally()
+        self._tally = self._costs.tally()
         self._heap: list[tuple[Key, int, int]] = []
         self._alike: dict[tuple[Loss, ...], Weighed] = {}
         self.victims: Victims = {}
@@ -73,7 +73,7 @@ class Closures:
         self._tally.add(closure)
         self._alike.clear()
         self.victims.update((each.pod.uid, each) for loss in closure for each in loss.bound_pods)
-        members = (each for loss in closure for each in self._tolls.members(loss.gang))
+        members = (each for loss in closure for each in self._costs.members(loss.gang))
         rows = {self._slots.nodes.rows.get(each.pod.node, NOWHERE) for each in members}
         for row in rows & self._version.keys():
             self._version[row] += 1
@@ -128,22 +128,22 @@ class Closures:
         self, bound_pod: BoundPod, taken: Sequence[Loss], uids: AbstractSet[str]
     ) -> Loss | None:
         """Return who goes with a bound pod: nobody else while its gang has members to spare."""
-        gang, surplus = bound_pod.gang, self._tolls.surplus(bound_pod.gang)
+        gang, surplus = bound_pod.gang, self._costs.surplus(bound_pod.gang)
         if not surplus:
-            return self._tolls.loss_of(bound_pod) if self._tolls.may_break(gang) else None
+            return self._costs.loss_of(bound_pod) if self._costs.may_break(gang) else None
         number = self._tally.numbers[gang] + sum(len(e) for e in taken if e.gang == gang)
         if number < surplus:
-            return self._tolls.loss_of(bound_pod)
-        if not self._tolls.may_break(gang):
+            return self._costs.loss_of(bound_pod)
+        if not self._costs.may_break(gang):
             return None
         gone = uids | self.victims.keys()
-        return self._tolls.loss([e for e in self._tolls.members(gang) if e.pod.uid not in gone])
+        return self._costs.loss([e for e in self._costs.members(gang) if e.pod.uid not in gone])
 
     def _spared(self, row: int, taken: list[Loss], freed: IntArray) -> list[Loss]:
         """Put back whom it does not take after all."""
         if len(taken) == 1:
             return taken
-        apart = self._tolls.most_valuable_first(taken, self._tally.numbers)
+        apart = self._costs.most_valuable_first(taken, self._tally.numbers)
         left = list(apart)
         for loss in apart:
             less = freed - self._freed_on(row, loss)

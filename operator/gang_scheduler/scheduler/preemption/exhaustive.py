@@ -25,7 +25,7 @@ from gang_scheduler.scheduler.preemption.needs import (
     cheapest_share,
     lowest_that_suffice,
 )
-from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tally, Tolls
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tally, VictimCosts
 
 MOST_LOSSES: Final = 16
 LOOKS: Final = 3
@@ -47,7 +47,7 @@ class Problem(NamedTuple):
     choices: Sequence[Choice]
     needs: Needs
     nodes: NodeTable
-    tolls: Tolls
+    costs: VictimCosts
     fits: Fits
     bound: Cost | None = None
     counts: bool = False
@@ -86,7 +86,7 @@ class _Search:
         self._problem = problem
         self._effort = effort
         self._choices = problem.choices
-        self._tolls = problem.tolls
+        self._costs = problem.costs
         self._needs = problem.needs
         self._fit: dict[frozenset[int], bool] = {}
         self._better = choices.better(problem.choices)
@@ -220,7 +220,7 @@ class _Search:
         if not one.single and not one.whole:
             return others
         number = 1 + sum(self._choices[each].gang == one.gang for each in chosen)
-        more = one.single and number < self._tolls.surplus(one.gang)
+        more = one.single and number < self._costs.surplus(one.gang)
         return tuple(
             each
             for each in others
@@ -228,7 +228,7 @@ class _Search:
         )
 
     def _tally(self, chosen: Places) -> Tally:
-        tally = self._tolls.tally()
+        tally = self._costs.tally()
         tally.add([self._choices[each].loss for each in chosen])
         return tally
 

@@ -9,7 +9,7 @@ from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.scheduler.preemption.candidates import Candidate
 from gang_scheduler.scheduler.preemption.potential_victims import Roster
 from gang_scheduler.scheduler.preemption.preemptor import Preemptor
-from gang_scheduler.scheduler.preemption.victim_costs import Tolls
+from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 
 Traits = tuple[object, ...]
 """What counts of one pod: what it uses, and what it costs if its gang goes."""
@@ -29,7 +29,7 @@ def likeness_of(candidate: Candidate, preemptor: Preemptor, roster: Roster) -> H
     }
     for place in places.tolist():
         each = roster.bound_pods[place]
-        there[int(roster.rows[place])].append((_traits(each, roster.tolls), each))
+        there[int(roster.rows[place])].append((_traits(each, roster.costs), each))
     nodes = []
     for row, held in there.items():
         room = preemptor.trial.free[row].tobytes(), preemptor.open_to[:, row].tobytes()
@@ -40,8 +40,8 @@ def likeness_of(candidate: Candidate, preemptor: Preemptor, roster: Roster) -> H
     return tuple(traits for traits, _ in nodes), gangs
 
 
-def _traits(bound_pod: BoundPod, tolls: Tolls) -> Traits:
-    whole = tolls.loss_of(bound_pod)
+def _traits(bound_pod: BoundPod, costs: VictimCosts) -> Traits:
+    whole = costs.loss_of(bound_pod)
     cost = whole.going, whole.highest_priority, whole.lost_work
     guards = tuple(sorted(whole.covered.items())), whole.overlapping
     return bound_pod.pod.pod_class.requests, len(whole), cost, guards

@@ -14,7 +14,7 @@ from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls, Victims
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
 from gang_scheduler.scheduler.trial import Share
 
 NOWHERE: Final = -1
@@ -44,7 +44,7 @@ class Weighed(NamedTuple):
 
 
 class Roster:
-    """Those whom `tolls` let go, in natural order of their names.
+    """Those whom `costs` let go, in natural order of their names.
 
     `rows` are those of their nodes, `prices` the priorities that go with them, `gangs` the numbers
     of their gangs, `used` what they use along the resource axis, and `work` what is lost with each
@@ -52,19 +52,19 @@ class Roster:
     gang that could spare some, and `there` are those who have not left.
     """
 
-    def __init__(self, tolls: Tolls, nodes: NodeTable) -> None:
-        self.tolls = tolls
+    def __init__(self, costs: VictimCosts, nodes: NodeTable) -> None:
+        self.costs = costs
         self.nodes = nodes
-        self.bound_pods = tolls.evictable
+        self.bound_pods = costs.evictable
         rows = [nodes.rows.get(each.pod.node, NOWHERE) for each in self.bound_pods]
         self.rows: IntArray = np.array(rows, dtype=np.int64)
         self.prices: IntArray = np.array(
-            [tolls.priority(e) for e in self.bound_pods], dtype=np.int64
+            [costs.priority(e) for e in self.bound_pods], dtype=np.int64
         )
         self.guarded: BoolArray = np.array(
             [bool(e.budgets) for e in self.bound_pods], dtype=np.bool_
         )
-        elastic = [tolls.surplus(each.gang) > 0 for each in self.bound_pods]
+        elastic = [costs.surplus(each.gang) > 0 for each in self.bound_pods]
         self.elastic: BoolArray = np.array(elastic, dtype=np.bool_)
         self.marked: BoolArray = np.array([e.pod.marked for e in self.bound_pods], dtype=np.bool_)
         self.there: BoolArray = np.ones(len(rows), dtype=np.bool_)
@@ -79,7 +79,7 @@ class Roster:
         codes = [gangs.setdefault(each.gang, len(gangs)) for each in self.bound_pods]
         self.gangs: IntArray = np.array(codes, dtype=np.int64)
         self.work: IntArray = np.array(
-            [tolls.work(each) for each in self.bound_pods], dtype=np.int64
+            [costs.work(each) for each in self.bound_pods], dtype=np.int64
         )
         self._by_row: IntArray = np.argsort(self.rows, kind="stable")
         self._by_gang: dict[GangKey, list[int]] = {}
@@ -91,14 +91,14 @@ class Roster:
     def leave(self, victims: Collection[BoundPod]) -> None:
         """Cross those out who have left, and who can go no more without them."""
         gangs = {each.gang for each in victims}
-        members = (each for gang in gangs for each in self.tolls.members(gang))
+        members = (each for gang in gangs for each in self.costs.members(gang))
         concerned = {self.nodes.rows.get(each.pod.node, NOWHERE) for each in members}
-        self.tolls.leave(victims)
+        self.costs.leave(victims)
         gone = {each.pod.uid for each in victims}
         for place in (place for gang in gangs for place in self._by_gang.get(gang, ())):
             each = self.bound_pods[place]
-            self.there[place] &= each.pod.uid not in gone and self.tolls.may_go(each)
-            self.prices[place] = self.tolls.priority(each)
+            self.there[place] &= each.pod.uid not in gone and self.costs.may_go(each)
+            self.prices[place] = self.costs.priority(each)
         if any(each.budgets for each in victims):
             # It costs something else now to evict others under the same budgets.
             self._on_row.clear()
@@ -135,7 +135,7 @@ class Roster:
         """Return those who cannot go without more going than a budget allows."""
         found: BoolArray = np.zeros_like(self.guarded)
         for place in np.flatnonzero(self.guarded & self.there).tolist():
-            found[place] = self.tolls.is_beyond(self.bound_pods[place])
+            found[place] = self.costs.is_beyond(self.bound_pods[place])
         return found
 
     def freed(self, chosen: BoolArray) -> IntArray:
@@ -192,7 +192,7 @@ class Roster:
         if pool.staying:
             chosen &= ~self._meant_by(pool.staying)[places]
         found = [self.bound_pods[place] for place in places[chosen].tolist()]
-        return sorted(found, key=lambda each: (self.tolls.cost_of(each), each.pod.uid))
+        return sorted(found, key=lambda each: (self.costs.cost_of(each), each.pod.uid))
 
     def _forget(self, rows: set[int]) -> None:
         """Forget what was known of nodes on which somebody else is now."""

@@ -31,7 +31,7 @@ from gang_scheduler.scheduler.preemption.needs import Needs
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, Roster
 from gang_scheduler.scheduler.preemption.preemptor import Placements, Preemptor, usage_of
 from gang_scheduler.scheduler.preemption.slots import Slots
-from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls, Victims
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
 
 ANY_PRIORITY: Final = 2**31
 NO_SELECTORS: Final[frozenset[PodSelector]] = frozenset()
@@ -73,13 +73,13 @@ def find(preemptor: Preemptor, roster: Roster) -> Found | None:
         victims = domain.cheapest(bound)
         if victims is None:
             continue
-        found = _Best(roster.tolls.cost(victims), domain, victims)
+        found = _Best(roster.costs.cost(victims), domain, victims)
         if bound is None or found.cost <= bound:
             best = found if best is None else best.or_cheaper(found)
             bound = best.cost
     if best is None:
         return None
-    return _found(preemptor, roster.tolls, best.domain.candidate, best.victims)
+    return _found(preemptor, roster.costs, best.domain.candidate, best.victims)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,7 +98,7 @@ class _Best:
 
 
 def _found(
-    preemptor: Preemptor, tolls: Tolls, candidate: Candidate, victims: Victims
+    preemptor: Preemptor, costs: VictimCosts, candidate: Candidate, victims: Victims
 ) -> Found | None:
     preemptor.trial.effort.extend()
     with preemptor.trial.all_or_nothing():
@@ -112,7 +112,7 @@ def _found(
     domain = None
     if scope is not None and candidate.place is not None:
         domain = scope.tree.domain(scope.must, candidate.place)
-    return Found(victims, placements, tolls.cost(victims), domain)
+    return Found(victims, placements, costs.cost(victims), domain)
 
 
 class _Domain:
@@ -121,7 +121,7 @@ class _Domain:
     def __init__(self, preemptor: Preemptor, roster: Roster, candidate: Candidate) -> None:
         self._preemptor = preemptor
         self._roster = roster
-        self._tolls = roster.tolls
+        self._costs = roster.costs
         self._nodes = preemptor.trial.nodes
         self.candidate = candidate
         self._here = roster.on_nodes(candidate.rows)
@@ -138,7 +138,7 @@ class _Domain:
             return found
         greedy = self._by_closures()
         known = (each for each in (found, greedy) if each is not None)
-        return min(known, key=self._tolls.cost, default=None)
+        return min(known, key=self._costs.cost, default=None)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -151,13 +151,13 @@ class _Domain:
         bound_pods = (
             self._roster.bound_pods[place] for place in np.flatnonzero(self._here).tolist()
         )
-        there = choices.choices_of(bound_pods, self._tolls, MOST_LOSSES)
+        there = choices.choices_of(bound_pods, self._costs, MOST_LOSSES)
         if there is None:
             return None, False
         there = [each._replace(tied=self._is_tied(each.loss)) for each in there]
         preemptor, needs = self._preemptor, self._needs(there)
         problem = Problem(
-            *(there, needs, self._nodes, self._tolls, self._fits_without, bound),
+            *(there, needs, self._nodes, self._costs, self._fits_without, bound),
             counts=preemptor.is_plain,
         )
         losses, cut_off = exhaustive.cheapest(problem, preemptor.trial.effort)
@@ -243,7 +243,7 @@ class _Domain:
             if self._fits(closures.victims):
                 return closures.victims
             needed = slots.total + 1
-        everyone = self._tolls.with_gangs(self._roster.victims(self._roster.of(pool, self._here)))
+        everyone = self._costs.with_gangs(self._roster.victims(self._roster.of(pool, self._here)))
         return everyone if everyone is not None and self._fits(everyone) else None
 
     def _reprieved(self, victims: Victims) -> Victims:
@@ -257,11 +257,11 @@ class _Domain:
 
     def _once_reprieved(self, victims: Victims) -> Victims:
         slots = self._slots()
-        losses = self._tolls.losses(victims)
+        losses = self._costs.losses(victims)
         slots.evict(losses)
         _, needed = self._preemptor.largest_class
         effort = self._preemptor.trial.effort
-        for loss in self._tolls.most_valuable_first(losses):
+        for loss in self._costs.most_valuable_first(losses):
             effort.spend(LOOKS)
             # Without slots enough for the largest class there is no need to look closer.
             if slots.total_with([loss]) < needed:

@@ -41,7 +41,7 @@ class Cost(NamedTuple):
     pods: int = 0
 
 
-class Tolls:
+class VictimCosts:
     """Whom preemptors of a certain priority may evict, and at what cost.
 
     Kept for all of a cycle: those that one preemptor takes have left for the next one.

@@ -8,7 +8,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.preemption.eviction_sets import Closures
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, Roster
 from gang_scheduler.scheduler.preemption.slots import Slots
-from gang_scheduler.scheduler.preemption.victim_costs import Tolls
+from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
 from support.builders import bound_pod, bound_pods, gang, gang_key, node, snapshot
@@ -63,7 +63,7 @@ def _closures(*those: BoundPod, cpu: int, surplus: dict[str, int] | None = None)
     nodes = [node("n1", cpu=4), node("n2", cpu=4)]
     held = bound_pods(*those, surplus=surplus)
     trial = Trial(snapshot(nodes, bound_pods=held))
-    roster = Roster(Tolls(held, below=9, now=0), trial.nodes)
+    roster = Roster(VictimCosts(held, below=9, now=0), trial.nodes)
     everywhere = np.ones(2, dtype=np.bool_)
     slots = Slots(asks(cpu=cpu), everywhere, trial)
     return Closures(roster, slots, Pool(highest=9), roster.on_nodes(everywhere))

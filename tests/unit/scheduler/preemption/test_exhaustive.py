@@ -14,7 +14,7 @@ from gang_scheduler.scheduler.preemption import choices, exhaustive
 from gang_scheduler.scheduler.preemption.eviction_units import Loss
 from gang_scheduler.scheduler.preemption.exhaustive import LOOKS, Answer, Problem
 from gang_scheduler.scheduler.preemption.needs import Needs
-from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts
 from support.builders import amounts, bound_pod, bound_pods, gang_key, node, snapshot
 
 NOW = 1000
@@ -37,15 +37,15 @@ class Nodes:
         """Return the answer, and keep what it cost in `spent`."""
         full = bound_pods(*self.held, surplus={"elastic": self.surplus})
         nodes = snapshot([node(name, cpu=64) for name in self.names], bound_pods=full).nodes
-        tolls, there = Tolls(full, below=9, now=NOW), np.arange(len(nodes))
+        costs, there = VictimCosts(full, below=9, now=NOW), np.arange(len(nodes))
         everywhere = np.ones(len(nodes), dtype=np.bool_)
         floors = Floors(np.array([nodes.vector(amounts(cpu=self.cpu))]), [self.members])
         free = np.array([nodes.vector(amounts(pods=110))] * len(nodes))
         problem = Problem(
-            choices=self._choices(tolls),
+            choices=self._choices(costs),
             needs=Needs(floors, everywhere[np.newaxis], free, everywhere, there),
             nodes=nodes,
-            tolls=tolls,
+            costs=costs,
             fits=lambda losses: self.fits(_names(losses)),
             bound=self.bound,
         )
@@ -65,8 +65,8 @@ class Nodes:
         losses = self.answer().losses
         return None if losses is None else _names(losses)
 
-    def _choices(self, tolls: Tolls) -> list[choices.Choice]:
-        found = choices.choices_of(tolls.evictable, tolls, exhaustive.MOST_LOSSES) or []
+    def _choices(self, costs: VictimCosts) -> list[choices.Choice]:
+        found = choices.choices_of(costs.evictable, costs, exhaustive.MOST_LOSSES) or []
         return [each._replace(tied=bool(_names([each.loss]) & set(self.needed))) for each in found]
 
 

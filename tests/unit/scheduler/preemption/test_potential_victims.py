@@ -7,7 +7,7 @@ import numpy as np
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, Roster, Weighed
-from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts
 from support.builders import bound_pod, bound_pods, node, pod_class, snapshot
 
 EVERYWHERE = np.ones(2, dtype=np.bool_)
@@ -24,7 +24,7 @@ def table() -> NodeTable:
 
 def roster(*those: BoundPod, surplus: dict[str, int] | None = None) -> Roster:
     held = bound_pods(*those, surplus=surplus, allowed={"b": 5})
-    return Roster(Tolls(held, below=9, now=0), table())
+    return Roster(VictimCosts(held, below=9, now=0), table())
 
 
 def names(those: Iterable[BoundPod]) -> list[str]:

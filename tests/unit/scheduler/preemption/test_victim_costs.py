@@ -5,7 +5,7 @@ from typing import Any
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.scheduler.preemption.eviction_units import NOBODY
-from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tolls, Victims
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
 from support.builders import bound_pod, bound_pods, gang_key
 
 NOW = 1000
@@ -28,8 +28,8 @@ def tolls(
     below: int = 9,
     surplus: dict[str, int] | None = None,
     allowed: dict[str, int] | None = None,
-) -> Tolls:
-    return Tolls(bound_pods(*those, surplus=surplus, allowed=allowed), below, NOW)
+) -> VictimCosts:
+    return VictimCosts(bound_pods(*those, surplus=surplus, allowed=allowed), below, NOW)
 
 
 # Who may go.
@@ -192,7 +192,7 @@ def test_the_running_cost_is_that_of_the_whole() -> None:
 # Reprieve.
 
 
-def apart(found: Tolls, those: Iterable[BoundPod]) -> list[list[str]]:
+def apart(found: VictimCosts, those: Iterable[BoundPod]) -> list[list[str]]:
     """Return who can be spared, each with those that come along, the most valuable first."""
     losses = found.most_valuable_first(found.losses(victims(those)))
     return [names(each.bound_pods) for each in losses]
