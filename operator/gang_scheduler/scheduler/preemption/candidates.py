@@ -13,7 +13,7 @@ from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.scheduler.placement.network import replacements
 from gang_scheduler.scheduler.preemption.eviction_units import NOBODY
 from gang_scheduler.scheduler.preemption.needs import NONE, Shares, places
-from gang_scheduler.scheduler.preemption.potential_victims import NOWHERE, Roster
+from gang_scheduler.scheduler.preemption.potential_victims import NOWHERE, PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import Preemptor
 from gang_scheduler.scheduler.preemption.victim_costs import Cost
 
@@ -50,15 +50,15 @@ class _Pool(NamedTuple):
     over: BoolArray
 
 
-def candidates_of(preemptor: Preemptor, roster: Roster) -> list[Candidate]:
+def candidates_of(preemptor: Preemptor, potential: PotentialVictims) -> list[Candidate]:
     """Return the domains that have places enough once all have left who may, the cheapest first."""
     found = _domains(preemptor)
     if found is None:
         rows = np.ones(len(preemptor.trial.nodes), dtype=np.bool_)
-        everyone = preemptor.free_without(roster.freed(roster.there))
+        everyone = preemptor.free_without(potential.freed(potential.remaining))
         there = places(preemptor.floors.least, everyone, preemptor.open_to).sum(axis=1)
         return [Candidate(None, rows)] if (there >= preemptor.floors.needed).all() else []
-    least = _Least(preemptor, roster, found)
+    least = _Least(preemptor, potential, found)
     candidates = [
         Candidate(place, found.of_rows == place, int(found.ranks[place]), cost)
         for place, cost in least.costs()
@@ -84,14 +84,16 @@ def _domains(preemptor: Preemptor) -> _Domains | None:
 class _Least:
     """What each domain costs at least."""
 
-    def __init__(self, preemptor: Preemptor, roster: Roster, domains: _Domains) -> None:
+    def __init__(
+        self, preemptor: Preemptor, potential: PotentialVictims, domains: _Domains
+    ) -> None:
         self._preemptor = preemptor
-        self._roster = roster
+        self._potential = potential
         self._floors = preemptor.floors
         self._number = len(domains.ranks)
         self._of_rows = domains.of_rows
-        on_nodes = roster.there & (roster.rows != NOWHERE)
-        self._of_bound_pods = np.where(on_nodes, domains.of_rows[roster.rows], NOWHERE)
+        on_nodes = potential.remaining & (potential.rows != NOWHERE)
+        self._of_bound_pods = np.where(on_nodes, domains.of_rows[potential.rows], NOWHERE)
         self._here = self._of_bound_pods != NOWHERE
 
     def costs(self) -> list[tuple[int, Cost]]:
@@ -116,9 +118,9 @@ class _Least:
 
     def _pool(self) -> _Pool:
         """Return who goes in each domain if no more than necessary is thought of."""
-        beyond = self._roster.beyond()
+        beyond = self._potential.beyond()
         within = self._here & ~beyond
-        highest = np.array([NOBODY, *self._roster.prices_of(self._here)], dtype=np.int64)
+        highest = np.array([NOBODY, *self._potential.priorities_of(self._here)], dtype=np.int64)
         everything = np.full(self._number, highest[-1])
         over = np.zeros(self._number, dtype=np.bool_)
         if beyond.any():
@@ -126,22 +128,22 @@ class _Least:
         pool = _Pool(within | (self._here & over[self._of_bound_pods]), everything, over)
         return pool._replace(highest=self._lowest(pool, highest))
 
-    def _lowest(self, pool: _Pool, prices: IntArray) -> IntArray:
+    def _lowest(self, pool: _Pool, priorities: IntArray) -> IntArray:
         """Return the lowest priority that suffices in each domain: all bisected at once."""
         low = np.zeros(self._number, dtype=np.int64)
-        high = np.full(self._number, len(prices) - 1)
+        high = np.full(self._number, len(priorities) - 1)
         while (low < high).any():
             middle = (low + high) // 2
-            enough = self._suffice(self._up_to(pool, prices[middle]))
+            enough = self._suffice(self._up_to(pool, priorities[middle]))
             high = np.where(enough, middle, high)
             low = np.where(enough, low, np.minimum(middle + 1, high))
         # Beyond a budget counts more than any priority: then nothing is known of that.
-        return np.where(pool.over, NOBODY, prices[low])
+        return np.where(pool.over, NOBODY, priorities[low])
 
     def _up_to(self, pool: _Pool, highest: IntArray) -> BoolArray:
         """Return those thought of, in each domain up to a priority."""
-        limits = np.where(pool.over, self._roster.prices.max(initial=NOBODY), highest)
-        found: BoolArray = pool.chosen & (self._roster.prices <= limits[self._of_bound_pods])
+        limits = np.where(pool.over, self._potential.priorities.max(initial=NOBODY), highest)
+        found: BoolArray = pool.chosen & (self._potential.priorities <= limits[self._of_bound_pods])
         return found
 
     def _suffice(self, leaving: BoolArray) -> BoolArray:
@@ -155,7 +157,7 @@ class _Least:
         return enough
 
     def _places(self, leaving: BoolArray) -> IntArray:
-        free = self._preemptor.free_without(self._roster.freed(leaving))
+        free = self._preemptor.free_without(self._potential.freed(leaving))
         return places(self._floors.least, free, self._preemptor.open_to)
 
     def _by_domain(self, by_row: IntArray) -> IntArray:
@@ -185,18 +187,18 @@ class _Least:
 
         It goes with all who are in the domain: each of those is charged with the same part.
         """
-        roster = self._roster
-        gangs = roster.gangs[who]
-        rigid = ~roster.elastic[who]
-        work = np.bincount(roster.gangs, np.where(roster.there, roster.work, 0))
-        pods = np.bincount(roster.gangs, roster.there & ~roster.marked)
-        both = self._of_bound_pods[who] * (1 + roster.gangs.max(initial=0)) + gangs
+        potential = self._potential
+        gangs = potential.gangs[who]
+        rigid = ~potential.elastic[who]
+        work = np.bincount(potential.gangs, np.where(potential.remaining, potential.work, 0))
+        pods = np.bincount(potential.gangs, potential.remaining & ~potential.marked)
+        both = self._of_bound_pods[who] * (1 + potential.gangs.max(initial=0)) + gangs
         _, inverse, sizes = np.unique(both, return_inverse=True, return_counts=True)
         parts = sizes[inverse]
-        alone = (~roster.marked[who]).astype(np.float64)
+        alone = (~potential.marked[who]).astype(np.float64)
         return (
             np.where(rigid & (pods[gangs] > 0), 1 / parts, 0.0),
-            np.where(rigid, work[gangs] / parts, roster.work[who]),
+            np.where(rigid, work[gangs] / parts, potential.work[who]),
             np.where(rigid, pods[gangs] / parts, alone),
         )
 
@@ -206,12 +208,12 @@ class _Least:
         asked = np.flatnonzero(request)
         if not len(asked):
             return np.zeros(len(who))
-        rows = self._roster.rows[who]
+        rows = self._potential.rows[who]
         parts = self._preemptor.trial.free[rows][:, asked] / request[asked]
         shortest = parts.argmin(axis=1)
         lines = np.arange(len(who))
         begun = (parts[lines, shortest] - now[rows]).clip(min=0)
-        left = self._roster.used[who, asked[shortest]] / request[asked[shortest]]
+        left = self._potential.used[who, asked[shortest]] / request[asked[shortest]]
         gains: Shares = np.where(left > 0, np.minimum(begun + left, (at_best - now)[rows]), 0)
         return gains
 

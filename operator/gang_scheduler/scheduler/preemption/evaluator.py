@@ -14,7 +14,7 @@ from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption import search
 from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom
-from gang_scheduler.scheduler.preemption.potential_victims import Roster
+from gang_scheduler.scheduler.preemption.potential_victims import PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import Nominee, Placements, Preemptor, usage_of
 from gang_scheduler.scheduler.preemption.search import Found
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
@@ -40,7 +40,7 @@ class PreemptionEvaluator:
         self._victims: list[BoundPod] = []
         self._gone = [each for each in self._bound_pods.leaving if each.pod.living]
         self._numbers = Counter(each.gang for each in self._gone)
-        self._rosters: dict[_RosterKey, Roster] = {}
+        self._by_priority: dict[_RosterKey, PotentialVictims] = {}
         self._leant_on: frozenset[PodSelector] = frozenset()
         self._bound = frozenset(each.gang for each in self._bound_pods.pods)
         evictable = (each.priority for each in self._bound_pods.pods if each.evictable)
@@ -170,14 +170,14 @@ class PreemptionEvaluator:
         units: Sequence[PlacementUnit],
         kept: Sequence[Nominated],
     ) -> PreemptionOutcome:
-        roster = self._roster(group)
-        resumed = self._resumed(units, roster, kept)
-        found, released = (resumed, []) if resumed else self._cheapest(group, units, roster)
+        potential = self._potential_victims(group)
+        resumed = self._resumed(units, potential, kept)
+        found, released = (resumed, []) if resumed else self._cheapest(group, units, potential)
         limit = self._profile.preemption.most_victims
         if found is None or (limit and len(found.victims) > limit):
             self.nominated_room.keep(released)
             if found is None:
-                return self._none_found(units, roster)
+                return self._none_found(units, potential)
             too_many = PreemptionVerdict.TOO_MANY_VICTIMS
             return PreemptionOutcome(too_many, victims=len(found.victims), limit=limit)
         binds = _binds(found.placements)
@@ -188,7 +188,7 @@ class PreemptionEvaluator:
         return _evicting(len(found.victims), cut_off=self._trial.effort.cut_off)
 
     def _resumed(
-        self, units: Sequence[PlacementUnit], roster: Roster, kept: Sequence[Nominated]
+        self, units: Sequence[PlacementUnit], potential: PotentialVictims, kept: Sequence[Nominated]
     ) -> Found | None:
         """Return the victims where the group is nominated, if some of them are marked already.
 
@@ -201,36 +201,40 @@ class PreemptionEvaluator:
         nominee = Nominee(units, self._trial.copy(), self._profile, kept)
         nominee.free(self._left)
         # What must stay there may not leave enough: then no choice of victims need be tried.
-        fits = nominee.fits(roster.shares(roster.there), None)
-        return search.find(nominee, roster) if fits else None
+        fits = nominee.fits(potential.shares(potential.remaining), None)
+        return search.find(nominee, potential) if fits else None
 
     def _cheapest(
-        self, group: GangGroup, units: Sequence[PlacementUnit], roster: Roster
+        self, group: GangGroup, units: Sequence[PlacementUnit], potential: PotentialVictims
     ) -> tuple[Found | None, list[Nominated]]:
         """Return the cheapest victims, and the room kept for others that was released for that.
 
         It is taken only where that saves anything.
         """
-        found = search.find(self._preemptor(units), roster)
+        found = search.find(self._preemptor(units), potential)
         released = self.nominated_room.release(self.nominated_room.below(group.priority))
         if not released:
             return found, []
-        taking = search.find(self._preemptor(units), roster)
+        taking = search.find(self._preemptor(units), potential)
         if taking is None or (found is not None and found.cost <= taking.cost):
             self.nominated_room.keep(released)
             return found, []
         return taking, released
 
-    def _none_found(self, units: Sequence[PlacementUnit], roster: Roster) -> PreemptionOutcome:
+    def _none_found(
+        self, units: Sequence[PlacementUnit], potential: PotentialVictims
+    ) -> PreemptionOutcome:
         """Return why there are no victims; asked before the offers are, which may be cut off."""
         is_cut_off = self._trial.effort.cut_off
         verdict = PreemptionVerdict.NONE_FOUND if is_cut_off else PreemptionVerdict.NOT_HELPFUL
-        return PreemptionOutcome(verdict, offers=self._potential(units, roster))
+        return PreemptionOutcome(verdict, offers=self._potential(units, potential))
 
-    def _potential(self, units: Sequence[PlacementUnit], roster: Roster) -> Offers | None:
+    def _potential(
+        self, units: Sequence[PlacementUnit], potential: PotentialVictims
+    ) -> Offers | None:
         """Return what the domains would offer at best, if the group must gather in one."""
         preemptor = self._preemptor(units)
-        preemptor.free(roster.shares(roster.there))
+        preemptor.free(potential.shares(potential.remaining))
         return preemptor.offers()
 
     def _preemptor(self, units: Sequence[PlacementUnit]) -> Preemptor:
@@ -239,19 +243,23 @@ class PreemptionEvaluator:
         preemptor.free(self._left)
         return preemptor
 
-    def _roster(self, group: GangGroup) -> Roster:
+    def _potential_victims(self, group: GangGroup) -> PotentialVictims:
         """Return those that the group may evict and the victims of earlier gangs have left."""
         below = group.priority - self._profile.preemption.min_difference
         own = self.own(group)
         key = below, own, self._leant_on
-        if key not in self._rosters:
+        if key not in self._by_priority:
             # Priorities only fall from one group to the next.
-            self._rosters = {key: each for key, each in self._rosters.items() if key[0] == below}
+            self._by_priority = {
+                key: each for key, each in self._by_priority.items() if key[0] == below
+            }
             spared = _sparing(own, self._leant_on, self._bound_pods)
-            roster = Roster(VictimCosts(spared, below, self._snapshot.taken_at), self._trial.nodes)
-            self._rosters[key] = roster
-            roster.leave(self._victims)
-        return self._rosters[key]
+            potential = PotentialVictims(
+                VictimCosts(spared, below, self._snapshot.taken_at), self._trial.nodes
+            )
+            self._by_priority[key] = potential
+            potential.leave(self._victims)
+        return self._by_priority[key]
 
     def _carry_out(
         self, group: GangGroup, preemption: Preemption, kept: Sequence[Nominated]
@@ -270,8 +278,8 @@ class PreemptionEvaluator:
         self._gone += victims
         self._numbers.update(each.gang for each in victims)
         self._left = merged([*self._left, *usage_of(victims, self._trial.nodes)])
-        for roster in self._rosters.values():
-            roster.leave(victims)
+        for potential in self._by_priority.values():
+            potential.leave(victims)
 
 
 def _joined(preemptions: Sequence[Preemption]) -> Preemption:

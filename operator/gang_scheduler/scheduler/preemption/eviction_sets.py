@@ -15,7 +15,12 @@ import numpy as np
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.scheduler.preemption.eviction_units import Loss
-from gang_scheduler.scheduler.preemption.potential_victims import NOWHERE, Pool, Roster, Weighed
+from gang_scheduler.scheduler.preemption.potential_victims import (
+    NOWHERE,
+    Pool,
+    PotentialVictims,
+    Weighed,
+)
 from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, Victims
 
@@ -27,19 +32,21 @@ Key = tuple[int, ...]
 class Closures:
     """Takes closures until there are slots enough, the one that costs least a slot first."""
 
-    def __init__(self, roster: Roster, slots: Slots, pool: Pool, among: BoolArray) -> None:
+    def __init__(
+        self, potential: PotentialVictims, slots: Slots, pool: Pool, among: BoolArray
+    ) -> None:
         """Only bound pods of the pool are taken, `among` these, and the gangs that they take along.
 
         `among` has all who are on a node, or none of them.
         """
-        self._roster = roster
-        self._costs = roster.costs
+        self._potential = potential
+        self._costs = potential.costs
         self._slots = slots
         self._effort = slots.effort
         self._weighings = 0
         self._pool = pool
         # Where not even all of them leave one more slot, there is nothing to weigh.
-        most = slots.without(roster.shares(roster.may_leave_with(pool, among)))
+        most = slots.without(potential.shares(potential.may_leave_with(pool, among)))
         self._version = dict.fromkeys(np.flatnonzero(most > slots.slots).tolist(), 0)
         self._tally = self._costs.tally()
         self._heap: list[tuple[Key, int, int]] = []
@@ -49,10 +56,11 @@ class Closures:
     def take(self, needed: int, question: Hashable = None) -> bool:
         """Let closures go until there are so many slots; False if there never are.
 
-        What is weighed before anybody goes is kept in the roster as an answer to the `question`.
+        What is weighed before anybody goes is kept in the potential victims as an answer to the
+        `question`.
         """
         if not self._heap:
-            known = {} if self.victims else self._roster.weighed(question, self._slots.free)
+            known = {} if self.victims else self._potential.weighed(question, self._slots.free)
             for row in self._version:
                 if row not in known:
                     known[row] = self._weighed(row)
@@ -108,7 +116,7 @@ class Closures:
         taken: list[Loss] = []
         uids: set[str] = set()
         freed = self._slots.nothing
-        for each in self._roster.on_row(row, self._pool):
+        for each in self._potential.on_row(row, self._pool):
             if each.pod.uid in self.victims or each.pod.uid in uids:
                 continue
             loss = self._taken_along(each, taken, uids)

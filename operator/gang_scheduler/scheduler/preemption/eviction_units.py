@@ -50,11 +50,11 @@ class Loss:
         priorities = (each.priority for each in bound_pods if not each.pod.marked)
         self.highest_priority = max(priorities, default=NOBODY)
         self.lost_work = sum([work_of(pod, now) for pod in pods])
-        guarded = [each for each in bound_pods if each.budgets and not each.pod.marked]
-        self.covered = Counter(each.budgets[0] for each in guarded if len(each.budgets) == 1)
+        under_budget = [each for each in bound_pods if each.budgets and not each.pod.marked]
+        self.covered = Counter(each.budgets[0] for each in under_budget if len(each.budgets) == 1)
         self.overlapping = tuple(
             Overlap(len(each.budgets), each.pod.uid, each.budgets)
-            for each in guarded
+            for each in under_budget
             if len(each.budgets) > 1
         )
         self._usage: Usage | None = None

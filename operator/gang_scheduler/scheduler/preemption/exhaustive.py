@@ -93,13 +93,13 @@ class _Search:
         losses = [each.loss for each in problem.choices]
         self._used = _used(losses, problem.needs, problem.nodes)
         self._parts = problem.needs.parts(self._used)
-        self._prices = [each.highest_priority for each in losses]
+        self._priorities = [each.highest_priority for each in losses]
         self._breaks = [int(each.loss.going > 0 and not each.single) for each in problem.choices]
         self._work = [each.lost_work for each in losses]
         self._pods = [each.going for each in losses]
-        self._guarded = any(each.covered or each.overlapping for each in losses)
+        self._under_budget = any(each.covered or each.overlapping for each in losses)
         # Where budgets overlap, what one more costs can also fall: then nothing is foreseen.
-        self._foreseen = self._guarded and not any(each.overlapping for each in losses)
+        self._foreseen = self._under_budget and not any(each.overlapping for each in losses)
 
     def run(self) -> Answer:
         """Look at every set that could be the cheapest."""
@@ -182,7 +182,7 @@ class _Search:
     def _at_least(self, tally: Tally, left: Places, gains: Sequence[float], lacking: int) -> Cost:
         """Return what the set costs at least once it has grown by what is lacking."""
         now = tally.cost
-        price = lowest_that_suffice([self._prices[each] for each in left], gains, lacking)
+        price = lowest_that_suffice([self._priorities[each] for each in left], gains, lacking)
         breaks = cheapest_share([self._breaks[each] for each in left], gains, lacking)
         over = cheapest_share(self._over(tally, left), gains, lacking) if self._foreseen else 0
         return Cost(
@@ -197,12 +197,12 @@ class _Search:
 
     def _keys(self, tally: Tally, left: Places, gains: Sequence[float]) -> Iterator[Key]:
         """Yield an order in which good sets are found soon: the cheapest for what they make."""
-        over = self._over(tally, left) if self._guarded else [0] * len(left)
+        over = self._over(tally, left) if self._under_budget else [0] * len(left)
         for each, beyond, gain in zip(left, over, gains, strict=True):
             made = max(gain, NONE)
             yield (
                 beyond,
-                self._prices[each],
+                self._priorities[each],
                 self._breaks[each] / made,
                 self._work[each] / made,
                 self._pods[each] / made,

@@ -7,7 +7,7 @@ import numpy as np
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.scheduler.preemption.candidates import Candidate
-from gang_scheduler.scheduler.preemption.potential_victims import Roster
+from gang_scheduler.scheduler.preemption.potential_victims import PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import Preemptor
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 
@@ -15,21 +15,23 @@ Traits = tuple[object, ...]
 """What counts of one pod: what it uses, and what it costs if its gang goes."""
 
 
-def likeness_of(candidate: Candidate, preemptor: Preemptor, roster: Roster) -> Hashable | None:
+def likeness_of(
+    candidate: Candidate, preemptor: Preemptor, potential: PotentialVictims
+) -> Hashable | None:
     """Return what is the same of domains that are alike, node by node in some order.
 
     None where that is not known: where anything but resources counts, or gangs are elastic. It may
     differ for domains that are alike, if their pods are called so that it is hard to see.
     """
-    places = np.flatnonzero(roster.on_nodes(candidate.rows))
-    if candidate.place is None or not preemptor.is_plain or roster.elastic[places].any():
+    places = np.flatnonzero(potential.on_nodes(candidate.rows))
+    if candidate.place is None or not preemptor.is_plain or potential.elastic[places].any():
         return None
     there: dict[int, list[tuple[Traits, BoundPod]]] = {
         row: [] for row in np.flatnonzero(candidate.rows).tolist()
     }
     for place in places.tolist():
-        each = roster.bound_pods[place]
-        there[int(roster.rows[place])].append((_traits(each, roster.costs), each))
+        each = potential.bound_pods[place]
+        there[int(potential.rows[place])].append((_traits(each, potential.costs), each))
     nodes = []
     for row, held in there.items():
         room = preemptor.trial.free[row].tobytes(), preemptor.open_to[:, row].tobytes()

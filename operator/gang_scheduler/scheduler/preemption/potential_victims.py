@@ -22,13 +22,13 @@ NOWHERE: Final = -1
 
 
 class Pool(NamedTuple):
-    """Who is thought of: those up to a price, perhaps without those under a budget.
+    """What is considered: pods up to a priority, perhaps without those under a budget.
 
     Those stay that any selector of `staying` means.
     """
 
     highest: int
-    unguarded: bool = False
+    outside_budgets: bool = False
     staying: frozenset[PodSelector] = frozenset()
 
 
@@ -43,13 +43,13 @@ class Weighed(NamedTuple):
     rows: frozenset[int]
 
 
-class Roster:
+class PotentialVictims:
     """Those whom `costs` let go, in natural order of their names.
 
-    `rows` are those of their nodes, `prices` the priorities that go with them, `gangs` the numbers
-    of their gangs, `used` what they use along the resource axis, and `work` what is lost with each
-    in pod-seconds. `guarded` are under a budget, `marked` are victims already, `elastic` were of a
-    gang that could spare some, and `there` are those who have not left.
+    `rows` are those of their nodes, `priorities` the priorities that go with them, `gangs` the
+    numbers of their gangs, `used` what they use along the resource axis, and `work` what is lost
+    with each in pod-seconds. `under_budget` are under a budget, `marked` are victims already,
+    `elastic` were of a gang that could spare some, and `remaining` are those who have not left.
     """
 
     def __init__(self, costs: VictimCosts, nodes: NodeTable) -> None:
@@ -58,16 +58,16 @@ class Roster:
         self.bound_pods = costs.evictable
         rows = [nodes.rows.get(each.pod.node, NOWHERE) for each in self.bound_pods]
         self.rows: IntArray = np.array(rows, dtype=np.int64)
-        self.prices: IntArray = np.array(
+        self.priorities: IntArray = np.array(
             [costs.priority(e) for e in self.bound_pods], dtype=np.int64
         )
-        self.guarded: BoolArray = np.array(
+        self.under_budget: BoolArray = np.array(
             [bool(e.budgets) for e in self.bound_pods], dtype=np.bool_
         )
         elastic = [costs.surplus(each.gang) > 0 for each in self.bound_pods]
         self.elastic: BoolArray = np.array(elastic, dtype=np.bool_)
         self.marked: BoolArray = np.array([e.pod.marked for e in self.bound_pods], dtype=np.bool_)
-        self.there: BoolArray = np.ones(len(rows), dtype=np.bool_)
+        self.remaining: BoolArray = np.ones(len(rows), dtype=np.bool_)
         classes: dict[PodClass, int] = {}
         codes = [classes.setdefault(each.pod.pod_class, len(classes)) for each in self.bound_pods]
         self._codes: IntArray = np.array(codes, dtype=np.int64)
@@ -97,8 +97,8 @@ class Roster:
         gone = {each.pod.uid for each in victims}
         for place in (place for gang in gangs for place in self._by_gang.get(gang, ())):
             each = self.bound_pods[place]
-            self.there[place] &= each.pod.uid not in gone and self.costs.may_go(each)
-            self.prices[place] = self.costs.priority(each)
+            self.remaining[place] &= each.pod.uid not in gone and self.costs.may_go(each)
+            self.priorities[place] = self.costs.priority(each)
         if any(each.budgets for each in victims):
             # It costs something else now to evict others under the same budgets.
             self._on_row.clear()
@@ -107,34 +107,34 @@ class Roster:
 
     def on_nodes(self, nodes: BoolArray) -> BoolArray:
         """Return which of those there are on some nodes, given as rows."""
-        found: BoolArray = self.there & (self.rows != NOWHERE)
+        found: BoolArray = self.remaining & (self.rows != NOWHERE)
         found[found] = nodes[self.rows[found]]
         return found
 
-    def prices_of(self, chosen: BoolArray) -> list[int]:
-        """Return the prices of these, ascending."""
-        prices: list[int] = np.unique(self.prices[chosen]).tolist()
-        return prices
+    def priorities_of(self, chosen: BoolArray) -> list[int]:
+        """Return the priorities of these, ascending."""
+        priorities: list[int] = np.unique(self.priorities[chosen]).tolist()
+        return priorities
 
     def of(self, pool: Pool, among: BoolArray) -> BoolArray:
         """Return which of these are thought of."""
-        found: BoolArray = among & (self.prices <= pool.highest)
+        found: BoolArray = among & (self.priorities <= pool.highest)
         if pool.staying:
             found = found & ~self._meant_by(pool.staying)
-        return found & ~self.guarded if pool.unguarded else found
+        return found & ~self.under_budget if pool.outside_budgets else found
 
     def may_leave_with(self, pool: Pool, among: BoolArray) -> BoolArray:
         """Return which of these may leave if only those are taken who are thought of.
 
-        Who costs more may go along with an elastic gang, and who is guarded with any.
+        One of a higher priority may go along with an elastic gang, one under a budget with any.
         """
-        found: BoolArray = among & (self.elastic | (self.prices <= pool.highest))
+        found: BoolArray = among & (self.elastic | (self.priorities <= pool.highest))
         return found
 
     def beyond(self) -> BoolArray:
         """Return those who cannot go without more going than a budget allows."""
-        found: BoolArray = np.zeros_like(self.guarded)
-        for place in np.flatnonzero(self.guarded & self.there).tolist():
+        found: BoolArray = np.zeros_like(self.under_budget)
+        for place in np.flatnonzero(self.under_budget & self.remaining).tolist():
             found[place] = self.costs.is_beyond(self.bound_pods[place])
         return found
 
@@ -186,9 +186,9 @@ class Roster:
     def _cheapest_on(self, row: int, pool: Pool) -> list[BoundPod]:
         first, end = np.searchsorted(self.rows, (row, row + 1), sorter=self._by_row).tolist()
         places = self._by_row[first:end]
-        chosen = self.there[places] & (self.prices[places] <= pool.highest)
-        if pool.unguarded:
-            chosen &= ~self.guarded[places]
+        chosen = self.remaining[places] & (self.priorities[places] <= pool.highest)
+        if pool.outside_budgets:
+            chosen &= ~self.under_budget[places]
         if pool.staying:
             chosen &= ~self._meant_by(pool.staying)[places]
         found = [self.bound_pods[place] for place in places[chosen].tolist()]

@@ -28,7 +28,7 @@ from gang_scheduler.scheduler.preemption.eviction_sets import Closures
 from gang_scheduler.scheduler.preemption.eviction_units import Loss
 from gang_scheduler.scheduler.preemption.exhaustive import LOOKS, MOST_LOSSES, Problem
 from gang_scheduler.scheduler.preemption.needs import Needs
-from gang_scheduler.scheduler.preemption.potential_victims import Pool, Roster
+from gang_scheduler.scheduler.preemption.potential_victims import Pool, PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import Placements, Preemptor, usage_of
 from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
@@ -47,7 +47,7 @@ class Found:
     domain: Domain | None = None
 
 
-def find(preemptor: Preemptor, roster: Roster) -> Found | None:
+def find(preemptor: Preemptor, potential: PotentialVictims) -> Found | None:
     """Return the cheapest victims and where the preemptor is then; None if none suffice.
 
     Nothing is changed in the trial. Whether the search was cut off is in the `effort` of that.
@@ -58,28 +58,28 @@ def find(preemptor: Preemptor, roster: Roster) -> Found | None:
     rules = preemptor.profile.preemption
     bound = Cost(highest_priority=ANY_PRIORITY) if rules.within_budgets else None
     judged: set[object] = set()
-    for candidate in candidates.candidates_of(preemptor, roster) if effort.may_begin() else ():
+    for candidate in candidates.candidates_of(preemptor, potential) if effort.may_begin() else ():
         if not effort.may_begin():
             break
         if bound is not None and candidate.least > bound:
             break
         if best is not None and not effort.may_go_on():
             break
-        alike = likeness.likeness_of(candidate, preemptor, roster)
+        alike = likeness.likeness_of(candidate, preemptor, potential)
         if alike is not None and alike in judged:
             continue
         judged.add(alike)
-        domain = _Domain(preemptor, roster, candidate)
+        domain = _Domain(preemptor, potential, candidate)
         victims = domain.cheapest(bound)
         if victims is None:
             continue
-        found = _Best(roster.costs.cost(victims), domain, victims)
+        found = _Best(potential.costs.cost(victims), domain, victims)
         if bound is None or found.cost <= bound:
             best = found if best is None else best.or_cheaper(found)
             bound = best.cost
     if best is None:
         return None
-    return _found(preemptor, roster.costs, best.domain.candidate, best.victims)
+    return _found(preemptor, potential.costs, best.domain.candidate, best.victims)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,13 +118,15 @@ def _found(
 class _Domain:
     """The search in one candidate."""
 
-    def __init__(self, preemptor: Preemptor, roster: Roster, candidate: Candidate) -> None:
+    def __init__(
+        self, preemptor: Preemptor, potential: PotentialVictims, candidate: Candidate
+    ) -> None:
         self._preemptor = preemptor
-        self._roster = roster
-        self._costs = roster.costs
+        self._potential = potential
+        self._costs = potential.costs
         self._nodes = preemptor.trial.nodes
         self.candidate = candidate
-        self._here = roster.on_nodes(candidate.rows)
+        self._here = potential.on_nodes(candidate.rows)
 
     def cheapest(self, bound: Cost | None) -> Victims | None:
         """Return the cheapest victims, none where no pod needs to go.
@@ -143,13 +145,13 @@ class _Domain:
     @property
     def size(self) -> tuple[int, int]:
         """How many slots there would be if everybody went who may; equal ones are by name."""
-        left_over = self._slots().without(self._roster.shares(self._here))
+        left_over = self._slots().without(self._potential.shares(self._here))
         return int(left_over.sum()), self.candidate.rank
 
     def _exactly(self, bound: Cost | None) -> tuple[Victims | None, bool]:
         """Return the cheapest victims of few losses, and whether that is certain."""
         bound_pods = (
-            self._roster.bound_pods[place] for place in np.flatnonzero(self._here).tolist()
+            self._potential.bound_pods[place] for place in np.flatnonzero(self._here).tolist()
         )
         there = choices.choices_of(bound_pods, self._costs, MOST_LOSSES)
         if there is None:
@@ -213,37 +215,39 @@ class _Domain:
 
     def _pools(self) -> Iterator[Pool]:
         """Yield who may go, from the lowest priority on that is enough; the last has all."""
-        guarded = bool((self._here & self._roster.guarded).any())
+        under_budget = bool((self._here & self._potential.under_budget).any())
         leans_on = self._preemptor.leans_on
         for staying in (leans_on, NO_SELECTORS) if leans_on else (NO_SELECTORS,):
-            for unguarded in (True, False) if guarded else (False,):
-                yield from self._by_price(Pool(ANY_PRIORITY, unguarded, staying))
+            for outside_budgets in (True, False) if under_budget else (False,):
+                yield from self._by_priority(Pool(ANY_PRIORITY, outside_budgets, staying))
 
-    def _by_price(self, most: Pool) -> Iterator[Pool]:
-        prices = self._roster.prices_of(self._roster.of(most, self._here))
-        pools = [most._replace(highest=price) for price in prices]
+    def _by_priority(self, most: Pool) -> Iterator[Pool]:
+        priorities = self._potential.priorities_of(self._potential.of(most, self._here))
+        pools = [most._replace(highest=price) for price in priorities]
         low, high = 0, len(pools) - 1
         while low < high:
             middle = (low + high) // 2
-            if self._fits_if(self._roster.of(pools[middle], self._here)):
+            if self._fits_if(self._potential.of(pools[middle], self._here)):
                 high = middle
             else:
                 low = middle + 1
         yield from pools[low:]
 
     def _fits_if(self, chosen: BoolArray) -> bool:
-        return self._preemptor.fits(self._roster.shares(chosen), self.candidate.place)
+        return self._preemptor.fits(self._potential.shares(chosen), self.candidate.place)
 
     def _from(self, pool: Pool) -> Victims | None:
         slots = self._slots()
-        closures = Closures(self._roster, slots, pool, self._here)
+        closures = Closures(self._potential, slots, pool, self._here)
         pod_class, needed = self._preemptor.largest_class
         effort = self._preemptor.trial.effort
         while effort.may_begin() and closures.take(needed, (pod_class, self.candidate.place, pool)):
             if self._fits(closures.victims):
                 return closures.victims
             needed = slots.total + 1
-        everyone = self._costs.with_gangs(self._roster.victims(self._roster.of(pool, self._here)))
+        everyone = self._costs.with_gangs(
+            self._potential.victims(self._potential.of(pool, self._here))
+        )
         return everyone if everyone is not None and self._fits(everyone) else None
 
     def _reprieved(self, victims: Victims) -> Victims:

@@ -252,12 +252,12 @@ class Tally:
 
     def _over_budget(self, more: Collection[Loss]) -> int:
         """Return how many pods of the set and these are beyond a budget."""
-        guarded = [each for each in more if each.covered or each.overlapping]
-        if not guarded:
+        under_budget = [each for each in more if each.covered or each.overlapping]
+        if not under_budget:
             return self.cost.over_budget
         covered = self._covered.copy()
         overlapping = self._overlapping
-        for each in guarded:
+        for each in under_budget:
             covered.update(each.covered)
             overlapping += each.overlapping
         over = sum(max(0, n - self._allowed.get(budget, 0)) for budget, n in covered.items())

@@ -6,7 +6,7 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.preemption.eviction_sets import Closures
-from gang_scheduler.scheduler.preemption.potential_victims import Pool, Roster
+from gang_scheduler.scheduler.preemption.potential_victims import Pool, PotentialVictims
 from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 from gang_scheduler.scheduler.profile import PROFILES
@@ -63,10 +63,10 @@ def _closures(*those: BoundPod, cpu: int, surplus: dict[str, int] | None = None)
     nodes = [node("n1", cpu=4), node("n2", cpu=4)]
     held = bound_pods(*those, surplus=surplus)
     trial = Trial(snapshot(nodes, bound_pods=held))
-    roster = Roster(VictimCosts(held, below=9, now=0), trial.nodes)
+    potential = PotentialVictims(VictimCosts(held, below=9, now=0), trial.nodes)
     everywhere = np.ones(2, dtype=np.bool_)
     slots = Slots(asks(cpu=cpu), everywhere, trial)
-    return Closures(roster, slots, Pool(highest=9), roster.on_nodes(everywhere))
+    return Closures(potential, slots, Pool(highest=9), potential.on_nodes(everywhere))
 
 
 def test_what_is_there_already_takes_nobody() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import NodeTable
-from gang_scheduler.scheduler.preemption.potential_victims import Pool, Roster, Weighed
+from gang_scheduler.scheduler.preemption.potential_victims import Pool, PotentialVictims, Weighed
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts
 from support.builders import bound_pod, bound_pods, node, pod_class, snapshot
 
@@ -22,16 +22,16 @@ def table() -> NodeTable:
     return snapshot([node("n1"), node("n2")]).nodes
 
 
-def roster(*those: BoundPod, surplus: dict[str, int] | None = None) -> Roster:
+def roster(*those: BoundPod, surplus: dict[str, int] | None = None) -> PotentialVictims:
     held = bound_pods(*those, surplus=surplus, allowed={"b": 5})
-    return Roster(VictimCosts(held, below=9, now=0), table())
+    return PotentialVictims(VictimCosts(held, below=9, now=0), table())
 
 
 def names(those: Iterable[BoundPod]) -> list[str]:
     return [each.pod.name for each in those]
 
 
-def of(found: Roster, pool: Pool) -> list[str]:
+def of(found: PotentialVictims, pool: Pool) -> list[str]:
     return names(found.victims(found.of(pool, found.on_nodes(EVERYWHERE))).values())
 
 
@@ -43,14 +43,14 @@ def test_a_pool_has_those_up_to_a_price_and_within_budgets() -> None:
     found = roster(LOW, DEAR, GUARDED)
 
     assert ["low", "guarded"] == of(found, Pool(highest=2))
-    assert ["low", "dear"] == of(found, Pool(highest=9, unguarded=True))
+    assert ["low", "dear"] == of(found, Pool(highest=9, outside_budgets=True))
 
 
 def test_who_is_on_no_node_that_exists_is_in_no_pool() -> None:
     found = roster(LOW, bound_pod("lost", "gone"))
 
     assert ["low"] == of(found, ALL)
-    assert [1] == [int(share.counts.sum()) for share in found.shares(found.there)]
+    assert [1] == [int(share.counts.sum()) for share in found.shares(found.remaining)]
 
 
 def test_the_cheapest_on_a_node_come_first() -> None:
@@ -63,7 +63,7 @@ def test_the_cheapest_on_a_node_come_first() -> None:
 def test_the_room_of_a_class_is_one_share() -> None:
     found = roster(*(bound_pod(f"x-{i}", f"n{1 + i // 2}", cpu=2) for i in range(3)))
 
-    (share,) = found.shares(found.there)
+    (share,) = found.shares(found.remaining)
 
     assert (pod_class(cpu=2), [0, 1], [2, 1]) == (
         share.pod_class,
