@@ -6,18 +6,18 @@ from typing import NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import GangKey
-from gang_scheduler.scheduler.preemption.eviction_units import Loss
+from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 
 
 class Choice(NamedTuple):
-    """A loss that can be taken or left.
+    """An eviction unit that can be taken or left.
 
     Of an elastic gang, either some `single` pods go, no more than it can spare, or the `whole` of
     it. `tied` is one that the preemptor may need: it may fit only while that stays.
     """
 
-    loss: Loss
+    unit: EvictionUnit
     single: bool = False
     whole: bool = False
     tied: bool = False
@@ -25,13 +25,13 @@ class Choice(NamedTuple):
     @property
     def gang(self) -> GangKey:
         """The gang that it is of."""
-        return self.loss.gang
+        return self.unit.gang
 
 
 def choices_of(
     bound_pods: Iterable[BoundPod], costs: VictimCosts, most: int
 ) -> list[Choice] | None:
-    """Return the choices that these bound pods are; None if there are more than `most` losses."""
+    """Return the choices that these bound pods are; None if they are more than `most`."""
     found: dict[object, Choice] = {}
     elastic: dict[GangKey, None] = {}
     for each in bound_pods:
@@ -39,15 +39,15 @@ def choices_of(
         key = each.pod.uid if single else each.gang
         if key in found or not (single or costs.may_break(each.gang)):
             continue
-        found[key] = Choice(costs.loss_of(each), single=single)
+        found[key] = Choice(costs.unit_of(each), single=single)
         if single:
             elastic[each.gang] = None
         if len(found) > most:
             return None
-    broken = (costs.loss(costs.members(gang)) for gang in elastic if costs.may_break(gang))
-    both = [*found.values(), *(Choice(loss, whole=True) for loss in broken)]
+    broken = (costs.unit(costs.members(gang)) for gang in elastic if costs.may_break(gang))
+    both = [*found.values(), *(Choice(unit, whole=True) for unit in broken)]
     # Of sets that cost the same one is taken, whatever order the pods come in.
-    return sorted(both, key=lambda each: (each.whole, min(each.loss.uids)))
+    return sorted(both, key=lambda each: (each.whole, min(each.unit.uids)))
 
 
 def better(choices: Sequence[Choice]) -> Mapping[int, frozenset[int]]:
@@ -67,22 +67,22 @@ def better(choices: Sequence[Choice]) -> Mapping[int, frozenset[int]]:
 
 
 def _precedes(choices: Sequence[Choice], one: int, other: int) -> bool:
-    ours, theirs = _price(choices[one].loss), _price(choices[other].loss)
+    ours, theirs = _price(choices[one].unit), _price(choices[other].unit)
     no_dearer = all(a <= b for a, b in zip(ours, theirs, strict=True))
     return no_dearer and (ours != theirs or one < other)
 
 
-def _price(loss: Loss) -> tuple[int, ...]:
-    return loss.highest_priority, loss.lost_work, loss.going
+def _price(unit: EvictionUnit) -> tuple[int, ...]:
+    return unit.highest_priority, unit.lost_work, unit.going
 
 
 def _likeness(choice: Choice) -> object:
     """Return what is the same of choices that leave the same room, and break as many gangs."""
-    loss = choice.loss
+    unit = choice.unit
     room = frozenset(
-        Counter((each.pod.node, each.pod.pod_class) for each in loss.bound_pods).items()
+        Counter((each.pod.node, each.pod.pod_class) for each in unit.bound_pods).items()
     )
     # Of one elastic gang some go, or all: one of another gang touches one more.
-    apart = choice.gang if choice.single or choice.whole or not loss.going else None
-    covered = frozenset(loss.covered.items())
-    return room, apart, covered, loss.overlapping, choice.single, choice.tied
+    apart = choice.gang if choice.single or choice.whole or not unit.going else None
+    covered = frozenset(unit.covered.items())
+    return room, apart, covered, unit.overlapping, choice.single, choice.tied

@@ -14,7 +14,7 @@ import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import BoolArray, IntArray
-from gang_scheduler.scheduler.preemption.eviction_units import Loss
+from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.potential_victims import (
     NOWHERE,
     Pool,
@@ -50,7 +50,7 @@ class Closures:
         self._version = dict.fromkeys(np.flatnonzero(most > slots.slots).tolist(), 0)
         self._tally = self._costs.tally()
         self._heap: list[tuple[Key, int, int]] = []
-        self._alike: dict[tuple[Loss, ...], Weighed] = {}
+        self._alike: dict[tuple[EvictionUnit, ...], Weighed] = {}
         self.victims: Victims = {}
 
     def take(self, needed: int, question: Hashable = None) -> bool:
@@ -76,12 +76,12 @@ class Closures:
                 self._let_go(closure, needed)
         return True
 
-    def _let_go(self, closure: Sequence[Loss], needed: int) -> None:
+    def _let_go(self, closure: Sequence[EvictionUnit], needed: int) -> None:
         self._slots.evict(closure)
         self._tally.add(closure)
         self._alike.clear()
-        self.victims.update((each.pod.uid, each) for loss in closure for each in loss.bound_pods)
-        members = (each for loss in closure for each in self._costs.members(loss.gang))
+        self.victims.update((each.pod.uid, each) for unit in closure for each in unit.bound_pods)
+        members = (each for unit in closure for each in self._costs.members(unit.gang))
         rows = {self._slots.nodes.rows.get(each.pod.node, NOWHERE) for each in members}
         for row in rows & self._version.keys():
             self._version[row] += 1
@@ -103,7 +103,7 @@ class Closures:
             return Weighed(0, self._tally.cost, frozenset([row]))
         # Gangs that share one node often share others.
         if closure not in self._alike:
-            rows = (loss.usage(self._slots.nodes).on_row for loss in closure)
+            rows = (unit.usage(self._slots.nodes).on_row for unit in closure)
             self._alike[closure] = Weighed(
                 gain=self._slots.gain(closure),
                 cost=self._tally.with_more(closure),
@@ -111,53 +111,53 @@ class Closures:
             )
         return self._alike[closure]
 
-    def _closure(self, row: int) -> list[Loss]:
+    def _closure(self, row: int) -> list[EvictionUnit]:
         """Return whom it takes to clear one more slot on a node; nobody, if it cannot be."""
-        taken: list[Loss] = []
+        taken: list[EvictionUnit] = []
         uids: set[str] = set()
         freed = self._slots.nothing
         for each in self._potential.on_row(row, self._pool):
             if each.pod.uid in self.victims or each.pod.uid in uids:
                 continue
-            loss = self._taken_along(each, taken, uids)
-            if loss is not None:
-                taken.append(loss)
-                uids |= loss.uids
-                freed = freed + self._freed_on(row, loss)
+            unit = self._taken_along(each, taken, uids)
+            if unit is not None:
+                taken.append(unit)
+                uids |= unit.uids
+                freed = freed + self._freed_on(row, unit)
                 if self._slots.clears(row, freed):
                     return self._spared(row, taken, freed)
         return []
 
-    def _freed_on(self, row: int, loss: Loss) -> IntArray:
-        """Return what a loss leaves on one node."""
-        return loss.usage(self._slots.nodes).on_row.get(row, self._slots.nothing)
+    def _freed_on(self, row: int, unit: EvictionUnit) -> IntArray:
+        """Return what an eviction unit leaves on one node."""
+        return unit.usage(self._slots.nodes).on_row.get(row, self._slots.nothing)
 
     def _taken_along(
-        self, bound_pod: BoundPod, taken: Sequence[Loss], uids: AbstractSet[str]
-    ) -> Loss | None:
+        self, bound_pod: BoundPod, taken: Sequence[EvictionUnit], uids: AbstractSet[str]
+    ) -> EvictionUnit | None:
         """Return who goes with a bound pod: nobody else while its gang has members to spare."""
         gang, surplus = bound_pod.gang, self._costs.surplus(bound_pod.gang)
         if not surplus:
-            return self._costs.loss_of(bound_pod) if self._costs.may_break(gang) else None
+            return self._costs.unit_of(bound_pod) if self._costs.may_break(gang) else None
         number = self._tally.numbers[gang] + sum(len(e) for e in taken if e.gang == gang)
         if number < surplus:
-            return self._costs.loss_of(bound_pod)
+            return self._costs.unit_of(bound_pod)
         if not self._costs.may_break(gang):
             return None
         gone = uids | self.victims.keys()
-        return self._costs.loss([e for e in self._costs.members(gang) if e.pod.uid not in gone])
+        return self._costs.unit([e for e in self._costs.members(gang) if e.pod.uid not in gone])
 
-    def _spared(self, row: int, taken: list[Loss], freed: IntArray) -> list[Loss]:
+    def _spared(self, row: int, taken: list[EvictionUnit], freed: IntArray) -> list[EvictionUnit]:
         """Put back whom it does not take after all."""
         if len(taken) == 1:
             return taken
         apart = self._costs.most_valuable_first(taken, self._tally.numbers)
         left = list(apart)
-        for loss in apart:
-            less = freed - self._freed_on(row, loss)
+        for unit in apart:
+            less = freed - self._freed_on(row, unit)
             if len(left) > 1 and self._slots.clears(row, less):
                 freed = less
-                left.remove(loss)
+                left.remove(unit)
         return left
 
 

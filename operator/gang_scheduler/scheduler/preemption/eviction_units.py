@@ -32,7 +32,7 @@ class Overlap(NamedTuple):
     budgets: tuple[str, ...]
 
 
-class Loss:
+class EvictionUnit:
     """Bound pods of one gang, at least one.
 
     One that is marked as a victim already costs nothing any more.
@@ -68,7 +68,10 @@ class Loss:
         return frozenset(each.pod.uid for each in self.bound_pods)
 
     def usage(self, nodes: NodeTable) -> Usage:
-        """Return what they use on the nodes that exist. A loss is one of these nodes only."""
+        """Return what they use on the nodes that exist.
+
+        An eviction unit is one of these nodes only.
+        """
         if self._usage is None:
             self._usage = _usage(self.bound_pods, nodes)
         return self._usage
@@ -87,9 +90,9 @@ def by_gang(bound_pods: Iterable[BoundPod]) -> dict[GangKey, list[BoundPod]]:
     return found
 
 
-def usage_of(losses: Sequence[Loss], nodes: NodeTable) -> tuple[IntArray, IntArray]:
+def usage_of(units: Sequence[EvictionUnit], nodes: NodeTable) -> tuple[IntArray, IntArray]:
     """Return the node rows that all these use, ascending, and what they use on each."""
-    rooms = [each.usage(nodes) for each in losses]
+    rooms = [each.usage(nodes) for each in units]
     if len(rooms) == 1:
         return rooms[0].rows, rooms[0].used
     if not rooms:

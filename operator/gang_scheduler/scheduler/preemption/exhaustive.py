@@ -18,7 +18,7 @@ from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.preemption import choices
 from gang_scheduler.scheduler.preemption.choices import Choice
-from gang_scheduler.scheduler.preemption.eviction_units import Loss
+from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.needs import (
     NONE,
     Needs,
@@ -31,7 +31,7 @@ MOST_LOSSES: Final = 16
 LOOKS: Final = 3
 """What it costs to look at one set of victims, beside the trials whether everybody fits."""
 
-Fits = Callable[[Sequence[Loss]], bool]
+Fits = Callable[[Sequence[EvictionUnit]], bool]
 Key = tuple[float, ...]
 Places = tuple[int, ...]
 """Choices, by their places in the sequence of all."""
@@ -54,9 +54,9 @@ class Problem(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The cheapest losses; None if there are none. Unless `cut_off`, none are cheaper."""
+    """The cheapest eviction units; None if there are none. Unless `cut_off`, none are cheaper."""
 
-    losses: tuple[Loss, ...] | None
+    units: tuple[EvictionUnit, ...] | None
     cut_off: bool
 
 
@@ -80,7 +80,7 @@ class _Branch(NamedTuple):
 
 class _Search:
     def __init__(self, problem: Problem, effort: Effort) -> None:
-        self.best: tuple[Loss, ...] | None = None
+        self.best: tuple[EvictionUnit, ...] | None = None
         self.cut_off = False
         self._least: Cost | None = None
         self._problem = problem
@@ -90,16 +90,16 @@ class _Search:
         self._needs = problem.needs
         self._fit: dict[frozenset[int], bool] = {}
         self._better = choices.better(problem.choices)
-        losses = [each.loss for each in problem.choices]
-        self._used = _used(losses, problem.needs, problem.nodes)
+        units = [each.unit for each in problem.choices]
+        self._used = _used(units, problem.needs, problem.nodes)
         self._parts = problem.needs.parts(self._used)
-        self._priorities = [each.highest_priority for each in losses]
-        self._breaks = [int(each.loss.going > 0 and not each.single) for each in problem.choices]
-        self._work = [each.lost_work for each in losses]
-        self._pods = [each.going for each in losses]
-        self._under_budget = any(each.covered or each.overlapping for each in losses)
+        self._priorities = [each.highest_priority for each in units]
+        self._breaks = [int(each.unit.going > 0 and not each.single) for each in problem.choices]
+        self._work = [each.lost_work for each in units]
+        self._pods = [each.going for each in units]
+        self._under_budget = any(each.covered or each.overlapping for each in units)
         # Where budgets overlap, what one more costs can also fall: then nothing is foreseen.
-        self._foreseen = self._under_budget and not any(each.overlapping for each in losses)
+        self._foreseen = self._under_budget and not any(each.overlapping for each in units)
 
     def run(self) -> Answer:
         """Look at every set that could be the cheapest."""
@@ -119,7 +119,7 @@ class _Search:
         there = self._needs.places(at.free)
         lacking = self._needs.lacking(there)
         if int(lacking.max()) <= 0 and self._fits(at.chosen):
-            self.best = tuple(self._choices[each].loss for each in at.chosen)
+            self.best = tuple(self._choices[each].unit for each in at.chosen)
             self._least = tally.cost
             return
         for each in self._branches(at, tally, there, lacking):
@@ -211,8 +211,8 @@ class _Search:
     def _over(self, tally: Tally, left: Places) -> list[int]:
         """Return how many pods more are beyond a budget with each of those left."""
         before = tally.cost.over_budget
-        losses = (self._choices[each].loss for each in left)
-        return [tally.with_more([each]).over_budget - before for each in losses]
+        units = (self._choices[each].unit for each in left)
+        return [tally.with_more([each]).over_budget - before for each in units]
 
     def _beside(self, taken: int, chosen: Places, others: Places) -> Places:
         """Return who may still go beside one that is taken: of an elastic gang some, or all."""
@@ -229,7 +229,7 @@ class _Search:
 
     def _tally(self, chosen: Places) -> Tally:
         tally = self._costs.tally()
-        tally.add([self._choices[each].loss for each in chosen])
+        tally.add([self._choices[each].unit for each in chosen])
         return tally
 
     def _is_dear(self, cost: Cost) -> bool:
@@ -242,14 +242,14 @@ class _Search:
     def _fits(self, chosen: Places) -> bool:
         key = frozenset(chosen)
         if key not in self._fit:
-            self._fit[key] = self._problem.fits([self._choices[each].loss for each in chosen])
+            self._fit[key] = self._problem.fits([self._choices[each].unit for each in chosen])
         return self._fit[key]
 
 
-def _used(losses: Sequence[Loss], needs: Needs, nodes: NodeTable) -> IntArray:
-    """Return what each loss leaves on the rows of the needs, losses by rows by resources."""
-    used = np.zeros((len(losses), *needs.free.shape), dtype=np.int64)
-    for place, each in enumerate(losses):
+def _used(units: Sequence[EvictionUnit], needs: Needs, nodes: NodeTable) -> IntArray:
+    """Return what each eviction unit leaves on rows of the needs: units by rows by resources."""
+    used = np.zeros((len(units), *needs.free.shape), dtype=np.int64)
+    for place, each in enumerate(units):
         rows, freed = each.usage(nodes)[:2]
         there = np.isin(rows, needs.rows)
         used[place, np.searchsorted(needs.rows, rows[there])] = freed[there]

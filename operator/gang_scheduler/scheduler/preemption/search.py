@@ -4,7 +4,7 @@
 2. Candidates are the domains that the gang must gather in; without such, the whole cluster. What
    they cost at least is counted for all at once, and gives their order (`candidates`).
 3. In each candidate that may be cheaper than the best so far: the cheapest set of victims that
-   makes room. Exact up to sixteen losses (`exhaustive`), by closures above that (`eviction_sets`).
+   makes room. Exact up to sixteen units (`exhaustive`), by closures above that (`eviction_sets`).
 4. Reprieve: put victims back while the gang still fits, the most valuable first.
 5. Of all candidates the cheapest; then the one with the least left over; then the first by name.
 
@@ -25,7 +25,7 @@ from gang_scheduler.scheduler.preemption import candidates, choices, exhaustive,
 from gang_scheduler.scheduler.preemption.candidates import Candidate
 from gang_scheduler.scheduler.preemption.choices import Choice
 from gang_scheduler.scheduler.preemption.eviction_sets import Closures
-from gang_scheduler.scheduler.preemption.eviction_units import Loss
+from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.exhaustive import LOOKS, MOST_LOSSES, Problem
 from gang_scheduler.scheduler.preemption.needs import Needs
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, PotentialVictims
@@ -149,41 +149,41 @@ class _Domain:
         return int(left_over.sum()), self.candidate.rank
 
     def _exactly(self, bound: Cost | None) -> tuple[Victims | None, bool]:
-        """Return the cheapest victims of few losses, and whether that is certain."""
+        """Return the cheapest victims of few eviction units, and whether that is certain."""
         bound_pods = (
             self._potential.bound_pods[place] for place in np.flatnonzero(self._here).tolist()
         )
         there = choices.choices_of(bound_pods, self._costs, MOST_LOSSES)
         if there is None:
             return None, False
-        there = [each._replace(tied=self._is_tied(each.loss)) for each in there]
+        there = [each._replace(tied=self._is_tied(each.unit)) for each in there]
         preemptor, needs = self._preemptor, self._needs(there)
         problem = Problem(
             *(there, needs, self._nodes, self._costs, self._fits_without, bound),
             counts=preemptor.is_plain,
         )
-        losses, cut_off = exhaustive.cheapest(problem, preemptor.trial.effort)
-        if losses is None:
+        units, cut_off = exhaustive.cheapest(problem, preemptor.trial.effort)
+        if units is None:
             return None, not cut_off
-        victims = {each.pod.uid: each for loss in losses for each in loss.bound_pods}
+        victims = {each.pod.uid: each for unit in units for each in unit.bound_pods}
         # What costs nothing is no dearer, but may not be needed.
-        spared = any(not loss.going for loss in losses)
+        spared = any(not unit.going for unit in units)
         return self._reprieved(victims) if spared else victims, not cut_off
 
     def _needs(self, there: Sequence[Choice]) -> Needs:
         preemptor = self._preemptor
-        left = [each.loss.usage(self._nodes).rows for each in there]
+        left = [each.unit.usage(self._nodes).rows for each in there]
         rows = np.unique(np.concatenate([np.zeros(0, dtype=np.int64), *left]))
         rows = rows[self.candidate.rows[rows]]
         return Needs(
             preemptor.floors, preemptor.open_to, preemptor.trial.free, self.candidate.rows, rows
         )
 
-    def _is_tied(self, loss: Loss) -> bool:
+    def _is_tied(self, unit: EvictionUnit) -> bool:
         """Tell whether the preemptor may need any of these where they are."""
         leans_on = self._preemptor.leans_on
         return bool(leans_on) and any(
-            leans_on & each.pod.pod_class.selected_by for each in loss.bound_pods
+            leans_on & each.pod.pod_class.selected_by for each in unit.bound_pods
         )
 
     def _slots(self) -> Slots:
@@ -196,11 +196,11 @@ class _Domain:
         room = usage_of(victims.values(), self._nodes)
         return self._preemptor.fits(room, self.candidate.place)
 
-    def _fits_without(self, losses: Iterable[Loss]) -> bool:
+    def _fits_without(self, units: Iterable[EvictionUnit]) -> bool:
         """Tell whether all fit once these have gone, of which counting says that it is enough."""
         if self._preemptor.is_plain:
             return True
-        return self._fits({each.pod.uid: each for loss in losses for each in loss.bound_pods})
+        return self._fits({each.pod.uid: each for unit in units for each in unit.bound_pods})
 
     def _by_closures(self) -> Victims | None:
         """Return victims that make room: within budgets and of low priority, if that is enough.
@@ -261,19 +261,19 @@ class _Domain:
 
     def _once_reprieved(self, victims: Victims) -> Victims:
         slots = self._slots()
-        losses = self._costs.losses(victims)
-        slots.evict(losses)
+        units = self._costs.units(victims)
+        slots.evict(units)
         _, needed = self._preemptor.largest_class
         effort = self._preemptor.trial.effort
-        for loss in self._costs.most_valuable_first(losses):
+        for unit in self._costs.most_valuable_first(units):
             effort.spend(LOOKS)
             # Without slots enough for the largest class there is no need to look closer.
-            if slots.total_with([loss]) < needed:
+            if slots.total_with([unit]) < needed:
                 continue
             if effort.is_used_up():
                 break
-            fewer = {uid: each for uid, each in victims.items() if uid not in loss.uids}
+            fewer = {uid: each for uid, each in victims.items() if uid not in unit.uids}
             if self._fits(fewer):
-                slots.restore([loss])
+                slots.restore([unit])
                 victims = fewer
         return victims

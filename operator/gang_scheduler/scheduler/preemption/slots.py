@@ -7,7 +7,7 @@ import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.scheduler.preemption.eviction_units import Loss, usage_of
+from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit, usage_of
 from gang_scheduler.scheduler.trial import Share, Trial
 
 MOST: Final = 1_000_000
@@ -52,12 +52,12 @@ class Slots:
         times = (self.free[row] + freed)[self._asked] // self._request[self._asked]
         return bool(times.min() > self.slots[row])
 
-    def gain(self, losses: Sequence[Loss], sign: int = 1) -> int:
+    def gain(self, units: Sequence[EvictionUnit], sign: int = 1) -> int:
         """Return how many slots more there are without these; with the sign -1, once back."""
-        rows, used = usage_of(losses, self.nodes)
+        rows, used = usage_of(units, self.nodes)
         return int((self.at(rows, self.free[rows] + sign * used) - self.slots[rows]).sum())
 
-    def total_with(self, spared: Sequence[Loss]) -> int:
+    def total_with(self, spared: Sequence[EvictionUnit]) -> int:
         """Return how many slots there would be if these came back."""
         return self.total + self.gain(spared, sign=-1)
 
@@ -69,13 +69,13 @@ class Slots:
             free[share.rows] += share.counts[:, np.newaxis] * used
         return self._on_all(free)
 
-    def evict(self, losses: Sequence[Loss], sign: int = 1) -> None:
+    def evict(self, units: Sequence[EvictionUnit], sign: int = 1) -> None:
         """Let them go for good; with the sign -1 they come back."""
-        rows, used = usage_of(losses, self.nodes)
+        rows, used = usage_of(units, self.nodes)
         self.free[rows] += sign * used
         self.slots[rows] = self.at(rows, self.free[rows])
 
-    def restore(self, spared: Sequence[Loss]) -> None:
+    def restore(self, spared: Sequence[EvictionUnit]) -> None:
         """Let them come back."""
         self.evict(spared, sign=-1)
 

@@ -12,7 +12,7 @@ from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.scheduler.preemption.eviction_units import (
     NOBODY,
-    Loss,
+    EvictionUnit,
     Overlap,
     by_gang,
     work_of,
@@ -63,7 +63,7 @@ class VictimCosts:
         self._highest: dict[GangKey, int] = {}
         for gang in self._gangs:
             self._weigh(gang)
-        self._losses: dict[GangKey | str, Loss] = {}
+        self._units: dict[GangKey | str, EvictionUnit] = {}
         self._alone: dict[GangKey | str, Cost] = {}
         self.evictable = [each for each in low if self.may_go(each)]
         """Who may go, of those that there were at first."""
@@ -76,7 +76,7 @@ class VictimCosts:
             self._surplus[gang] = max(0, self.surplus(gang) - number)
             self._gangs[gang] = left
             self._weigh(gang)
-            self._losses.pop(gang, None)
+            self._units.pop(gang, None)
             self._alone.pop(gang, None)
         used = Counter(budget for each in victims for budget in each.budgets)
         for budget in used.keys() & self._allowed.keys():
@@ -126,56 +126,56 @@ class VictimCosts:
             closed.update((each.pod.uid, each) for each in self._gangs[gang])
         return closed
 
-    def loss_of(self, bound_pod: BoundPod) -> Loss:
+    def unit_of(self, bound_pod: BoundPod) -> EvictionUnit:
         """Return what goes with a bound pod: nobody else where its gang has members to spare."""
         elastic = self.surplus(bound_pod.gang) > 0
         key = bound_pod.pod.uid if elastic else bound_pod.gang
-        if key not in self._losses:
-            self._losses[key] = self.loss([bound_pod] if elastic else self._gangs[bound_pod.gang])
-        return self._losses[key]
+        if key not in self._units:
+            self._units[key] = self.unit([bound_pod] if elastic else self._gangs[bound_pod.gang])
+        return self._units[key]
 
-    def loss(self, bound_pods: Collection[BoundPod]) -> Loss:
-        """Return bound pods of one gang as one loss."""
-        return Loss(tuple(bound_pods), self._now)
+    def unit(self, bound_pods: Collection[BoundPod]) -> EvictionUnit:
+        """Return bound pods of one gang as one eviction unit."""
+        return EvictionUnit(tuple(bound_pods), self._now)
 
     def cost_of(self, bound_pod: BoundPod) -> Cost:
         """Return what it costs if one goes, with its gang where that must go whole."""
         key = bound_pod.pod.uid if self.surplus(bound_pod.gang) else bound_pod.gang
         if key not in self._alone:
-            self._alone[key] = self.tally().with_more([self.loss_of(bound_pod)])
+            self._alone[key] = self.tally().with_more([self.unit_of(bound_pod)])
         return self._alone[key]
 
-    def losses(self, victims: Mapping[str, BoundPod]) -> list[Loss]:
-        """Return victims as a loss for each gang."""
-        return [self.loss(each) for each in by_gang(victims.values()).values()]
+    def units(self, victims: Mapping[str, BoundPod]) -> list[EvictionUnit]:
+        """Return victims as an eviction unit for each gang."""
+        return [self.unit(each) for each in by_gang(victims.values()).values()]
 
     def cost(self, victims: Mapping[str, BoundPod]) -> Cost:
         """Return what it costs. Who is marked as a victim already costs nothing any more."""
-        return self.tally().with_more(self.losses(victims))
+        return self.tally().with_more(self.units(victims))
 
     def tally(self) -> "Tally":
         """Return the running cost of a set that grows."""
         return Tally(self._allowed, self.surplus)
 
     def most_valuable_first(
-        self, losses: Iterable[Loss], gone: Mapping[GangKey, int] = NONE
-    ) -> list[Loss]:
-        """Return what of losses can be spared apart, where so many others of a gang are `gone`.
+        self, units: Iterable[EvictionUnit], gone: Mapping[GangKey, int] = NONE
+    ) -> list[EvictionUnit]:
+        """Return what of units can be spared apart, where so many others of a gang are `gone`.
 
         Protected by a budget, then by priority, size and age.
         """
-        groups: dict[GangKey, list[Loss]] = {}
-        for each in losses:
+        groups: dict[GangKey, list[EvictionUnit]] = {}
+        for each in units:
             groups.setdefault(each.gang, []).append(each)
-        apart: list[Loss] = []
+        apart: list[EvictionUnit] = []
         for gang, some in groups.items():
             broken = gone.get(gang, 0) + sum(map(len, some)) > self.surplus(gang)
             if broken and len(some) == 1:
                 apart += some
                 continue
-            bound_pods = [each for loss in some for each in loss.bound_pods]
+            bound_pods = [each for unit in some for each in unit.bound_pods]
             apart += (
-                [self.loss(bound_pods)] if broken else [self.loss([each]) for each in bound_pods]
+                [self.unit(bound_pods)] if broken else [self.unit([each]) for each in bound_pods]
             )
         return sorted(apart, key=self._value)
 
@@ -184,8 +184,8 @@ class VictimCosts:
         self._lost[gang] = all(_may_go(each, self._below) for each in members)
         self._highest[gang] = max(map(_price, members), default=NOBODY)
 
-    def _value(self, loss: Loss) -> tuple[bool, bool, int, int, int, str]:
-        bound_pod = loss.bound_pods[0]
+    def _value(self, unit: EvictionUnit) -> tuple[bool, bool, int, int, int, str]:
+        bound_pod = unit.bound_pods[0]
         pod = bound_pod.pod
         size = len(self._gangs[bound_pod.gang])
         return (
@@ -223,8 +223,8 @@ class Tally:
         self._covered: Counter[str] = Counter()
         self._overlapping: tuple[Overlap, ...] = ()
 
-    def add(self, more: Collection[Loss]) -> None:
-        """Let the set grow by losses that are not in it."""
+    def add(self, more: Collection[EvictionUnit]) -> None:
+        """Let the set grow by eviction units that are not in it."""
         self.cost = self.with_more(more)
         for each in more:
             self.numbers[each.gang] += len(each)
@@ -232,7 +232,7 @@ class Tally:
             self._covered.update(each.covered)
             self._overlapping += each.overlapping
 
-    def with_more(self, more: Collection[Loss]) -> Cost:
+    def with_more(self, more: Collection[EvictionUnit]) -> Cost:
         """Return the cost of the set and these."""
         now = self.cost
         numbers: dict[GangKey, int] = {}
@@ -250,7 +250,7 @@ class Tally:
             pods=now.pods + sum(going.values()),
         )
 
-    def _over_budget(self, more: Collection[Loss]) -> int:
+    def _over_budget(self, more: Collection[EvictionUnit]) -> int:
         """Return how many pods of the set and these are beyond a budget."""
         under_budget = [each for each in more if each.covered or each.overlapping]
         if not under_budget:

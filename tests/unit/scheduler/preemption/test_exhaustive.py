@@ -11,7 +11,7 @@ from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.scheduler.effort import MOST_LOOKS, PART, Effort
 from gang_scheduler.scheduler.placement.counting import Floors
 from gang_scheduler.scheduler.preemption import choices, exhaustive
-from gang_scheduler.scheduler.preemption.eviction_units import Loss
+from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.exhaustive import LOOKS, Answer, Problem
 from gang_scheduler.scheduler.preemption.needs import Needs
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts
@@ -46,7 +46,7 @@ class Nodes:
             needs=Needs(floors, everywhere[np.newaxis], free, everywhere, there),
             nodes=nodes,
             costs=costs,
-            fits=lambda losses: self.fits(_names(losses)),
+            fits=lambda units: self.fits(_names(units)),
             bound=self.bound,
         )
         effort = Effort()
@@ -62,16 +62,16 @@ class Nodes:
 
     def victims(self) -> set[str] | None:
         """Return the names of the cheapest ones."""
-        losses = self.answer().losses
-        return None if losses is None else _names(losses)
+        units = self.answer().units
+        return None if units is None else _names(units)
 
     def _choices(self, costs: VictimCosts) -> list[choices.Choice]:
         found = choices.choices_of(costs.evictable, costs, exhaustive.MOST_LOSSES) or []
-        return [each._replace(tied=bool(_names([each.loss]) & set(self.needed))) for each in found]
+        return [each._replace(tied=bool(_names([each.unit]) & set(self.needed))) for each in found]
 
 
-def _names(losses: Collection[Loss]) -> set[str]:
-    return {each.pod.name for loss in losses for each in loss.bound_pods}
+def _names(units: Collection[EvictionUnit]) -> set[str]:
+    return {each.pod.name for unit in units for each in unit.bound_pods}
 
 
 def singles(*cpu: int) -> tuple[BoundPod, ...]:
@@ -128,9 +128,9 @@ def test_after_some_looks_it_returns_the_best_that_it_found() -> None:
     fewer = Nodes(held.held, cpu=3, members=5, looks=20 * LOOKS).answer()
 
     assert (False, True) == (best.cut_off, fewer.cut_off)
-    assert fewer.losses is not None
-    assert best.losses is not None
-    assert sum(each.going for each in best.losses) <= sum(each.going for each in fewer.losses)
+    assert fewer.units is not None
+    assert best.units is not None
+    assert sum(each.going for each in best.units) <= sum(each.going for each in fewer.units)
 
 
 def test_places_enough_are_not_enough_where_more_than_room_counts() -> None:
@@ -163,7 +163,7 @@ def test_of_pods_that_leave_the_same_room_few_sets_are_looked_at() -> None:
 
     found = held.answer()
 
-    assert (8, False) == (len(found.losses or ()), found.cut_off)
+    assert (8, False) == (len(found.units or ()), found.cut_off)
     assert held.branches <= 150
 
 
@@ -192,4 +192,4 @@ def test_sixteen_that_are_all_different_take_no_more_than_some_branches(seed: in
 
     assert not found.cut_off
     assert held.branches <= 600
-    assert gang_key("elastic") not in {each.gang for each in found.losses or ()}
+    assert gang_key("elastic") not in {each.gang for each in found.units or ()}

@@ -6,7 +6,7 @@ import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.scheduler.preemption.eviction_units import Loss
+from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.slots import MOST, Slots
 from gang_scheduler.scheduler.trial import Share, Trial
 from support.builders import bound_pod, bound_pods, node, pod_class, snapshot
@@ -28,12 +28,12 @@ def slots(
     return Slots(pod_class(cpu=cpu, pods=pods), np.array(opened), trial)
 
 
-def those(*victims: BoundPod) -> list[Loss]:
-    return [Loss([each], now=0) for each in victims]
+def those(*victims: BoundPod) -> list[EvictionUnit]:
+    return [EvictionUnit([each], now=0) for each in victims]
 
 
 def used_by_x(found: Slots) -> IntArray:
-    return Loss([X], now=0).usage(found.nodes).on_row[0]
+    return EvictionUnit([X], now=0).usage(found.nodes).on_row[0]
 
 
 def test_what_is_free_makes_slots() -> None:

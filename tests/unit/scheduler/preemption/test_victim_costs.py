@@ -185,7 +185,7 @@ def test_the_running_cost_is_that_of_the_whole() -> None:
 
     for end in range(1, 8):
         so_far = [*elastic, *others][:end]
-        tally.add(found.losses(victims(so_far[-1:])))
+        tally.add(found.units(victims(so_far[-1:])))
         assert found.cost(victims(so_far)) == tally.cost
 
 
@@ -194,8 +194,8 @@ def test_the_running_cost_is_that_of_the_whole() -> None:
 
 def apart(found: VictimCosts, those: Iterable[BoundPod]) -> list[list[str]]:
     """Return who can be spared, each with those that come along, the most valuable first."""
-    losses = found.most_valuable_first(found.losses(victims(those)))
-    return [names(each.bound_pods) for each in losses]
+    units = found.most_valuable_first(found.units(victims(those)))
+    return [names(each.bound_pods) for each in units]
 
 
 def test_the_most_valuable_are_spared_first() -> None:
