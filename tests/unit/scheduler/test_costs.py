@@ -21,7 +21,7 @@ from support.call_counts import Calls, at_most, calls_of
 SIZE = 20
 NODES = 500
 TRIAL, SEARCH = "gather.place", "search.find"
-ASKED, WEIGHED = "victim_costs._may_go", "eviction_sets.Closures._weighed"
+ASKED, WEIGHED = "victim_costs._may_go", "eviction_sets.EvictionSets._weighed"
 GAIN = "slots.Slots.gain"
 EXHAUSTIVE, BRANCH = "exhaustive.cheapest", "exhaustive._Search._branch"
 LOOK, PACKED = "effort.Effort.spend", "packing.Packing._seat_each"

@@ -1,8 +1,8 @@
-"""Many victims: cheap ones first, in closures.
+"""Many victims: cheap ones first, in eviction sets.
 
 Where gangs go whole, taking one often frees no slot at all until its neighbours on the same nodes
-go too. So what is weighed is a closure: all that must go to clear one more slot on some node, with
-every other member of those gangs, and how many slots that clears elsewhere for nothing.
+go too. So what is weighed is an eviction set: all that must go to clear one more slot on some node,
+with every other member of those gangs, and how many slots that clears elsewhere for nothing.
 """
 
 import heapq
@@ -29,8 +29,8 @@ WEIGHINGS_A_LOOK: Final = 4
 Key = tuple[int, ...]
 
 
-class Closures:
-    """Takes closures until there are slots enough, the one that costs least a slot first."""
+class EvictionSets:
+    """Takes eviction sets until there are slots enough, the one that costs least a slot first."""
 
     def __init__(
         self, potential: PotentialVictims, slots: Slots, pool: Pool, among: BoolArray
@@ -54,7 +54,7 @@ class Closures:
         self.victims: Victims = {}
 
     def take(self, needed: int, question: Hashable = None) -> bool:
-        """Let closures go until there are so many slots; False if there never are.
+        """Let eviction sets go until there are so many slots; False if there never are.
 
         What is weighed before anybody goes is kept in the potential victims as an answer to the
         `question`.
@@ -71,17 +71,19 @@ class Closures:
             _, row, version = heapq.heappop(self._heap)
             if version != self._version[row]:
                 continue
-            closure = self._closure(row)
-            if closure:
-                self._let_go(closure, needed)
+            eviction_set = self._eviction_set(row)
+            if eviction_set:
+                self._let_go(eviction_set, needed)
         return True
 
-    def _let_go(self, closure: Sequence[EvictionUnit], needed: int) -> None:
-        self._slots.evict(closure)
-        self._tally.add(closure)
+    def _let_go(self, eviction_set: Sequence[EvictionUnit], needed: int) -> None:
+        self._slots.evict(eviction_set)
+        self._tally.add(eviction_set)
         self._alike.clear()
-        self.victims.update((each.pod.uid, each) for unit in closure for each in unit.bound_pods)
-        members = (each for unit in closure for each in self._costs.members(unit.gang))
+        self.victims.update(
+            (each.pod.uid, each) for unit in eviction_set for each in unit.bound_pods
+        )
+        members = (each for unit in eviction_set for each in self._costs.members(unit.gang))
         rows = {self._slots.nodes.rows.get(each.pod.node, NOWHERE) for each in members}
         for row in rows & self._version.keys():
             self._version[row] += 1
@@ -98,20 +100,20 @@ class Closures:
         self._weighings += 1
         if self._weighings % WEIGHINGS_A_LOOK == 0:
             self._effort.spend(1)
-        closure = tuple(self._closure(row))
-        if not closure:
+        eviction_set = tuple(self._eviction_set(row))
+        if not eviction_set:
             return Weighed(0, self._tally.cost, frozenset([row]))
         # Gangs that share one node often share others.
-        if closure not in self._alike:
-            rows = (unit.usage(self._slots.nodes).on_row for unit in closure)
-            self._alike[closure] = Weighed(
-                gain=self._slots.gain(closure),
-                cost=self._tally.with_more(closure),
+        if eviction_set not in self._alike:
+            rows = (unit.usage(self._slots.nodes).on_row for unit in eviction_set)
+            self._alike[eviction_set] = Weighed(
+                gain=self._slots.gain(eviction_set),
+                cost=self._tally.with_more(eviction_set),
                 rows=frozenset[int]().union(*rows),
             )
-        return self._alike[closure]
+        return self._alike[eviction_set]
 
-    def _closure(self, row: int) -> list[EvictionUnit]:
+    def _eviction_set(self, row: int) -> list[EvictionUnit]:
         """Return whom it takes to clear one more slot on a node; nobody, if it cannot be."""
         taken: list[EvictionUnit] = []
         uids: set[str] = set()

@@ -4,7 +4,7 @@
 2. Candidates are the domains that the gang must gather in; without such, the whole cluster. What
    they cost at least is counted for all at once, and gives their order (`candidates`).
 3. In each candidate that may be cheaper than the best so far: the cheapest set of victims that
-   makes room. Exact up to sixteen units (`exhaustive`), by closures above that (`eviction_sets`).
+   makes room. Exact up to sixteen units (`exhaustive`), by sets above (`eviction_sets`).
 4. Reprieve: put victims back while the gang still fits, the most valuable first.
 5. Of all candidates the cheapest; then the one with the least left over; then the first by name.
 
@@ -24,7 +24,7 @@ from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.scheduler.preemption import candidates, choices, exhaustive, likeness
 from gang_scheduler.scheduler.preemption.candidates import Candidate
 from gang_scheduler.scheduler.preemption.choices import Choice
-from gang_scheduler.scheduler.preemption.eviction_sets import Closures
+from gang_scheduler.scheduler.preemption.eviction_sets import EvictionSets
 from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.exhaustive import LOOKS, MOST_LOSSES, Problem
 from gang_scheduler.scheduler.preemption.needs import Needs
@@ -138,7 +138,7 @@ class _Domain:
         found, exact = self._exactly(bound)
         if exact:
             return found
-        greedy = self._by_closures()
+        greedy = self._by_eviction_sets()
         known = (each for each in (found, greedy) if each is not None)
         return min(known, key=self._costs.cost, default=None)
 
@@ -202,7 +202,7 @@ class _Domain:
             return True
         return self._fits({each.pod.uid: each for unit in units for each in unit.bound_pods})
 
-    def _by_closures(self) -> Victims | None:
+    def _by_eviction_sets(self) -> Victims | None:
         """Return victims that make room: within budgets and of low priority, if that is enough.
 
         Those that the preemptor may need stay, if that is possible.
@@ -238,12 +238,14 @@ class _Domain:
 
     def _from(self, pool: Pool) -> Victims | None:
         slots = self._slots()
-        closures = Closures(self._potential, slots, pool, self._here)
+        eviction_sets = EvictionSets(self._potential, slots, pool, self._here)
         pod_class, needed = self._preemptor.largest_class
         effort = self._preemptor.trial.effort
-        while effort.may_begin() and closures.take(needed, (pod_class, self.candidate.place, pool)):
-            if self._fits(closures.victims):
-                return closures.victims
+        while effort.may_begin() and eviction_sets.take(
+            needed, (pod_class, self.candidate.place, pool)
+        ):
+            if self._fits(eviction_sets.victims):
+                return eviction_sets.victims
             needed = slots.total + 1
         everyone = self._costs.with_gangs(
             self._potential.victims(self._potential.of(pool, self._here))

@@ -5,7 +5,7 @@ import numpy as np
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.preemption.eviction_sets import Closures
+from gang_scheduler.scheduler.preemption.eviction_sets import EvictionSets
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, PotentialVictims
 from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
@@ -59,41 +59,43 @@ def test_the_half_of_the_lower_priority_goes() -> None:
     assert {f"g{i}" for i in range(16, 32)} == gangs_of(victims_of(plan))
 
 
-def _closures(*those: BoundPod, cpu: int, surplus: dict[str, int] | None = None) -> Closures:
+def _eviction_sets(
+    *those: BoundPod, cpu: int, surplus: dict[str, int] | None = None
+) -> EvictionSets:
     nodes = [node("n1", cpu=4), node("n2", cpu=4)]
     held = bound_pods(*those, surplus=surplus)
     trial = Trial(snapshot(nodes, bound_pods=held))
     potential = PotentialVictims(VictimCosts(held, below=9, now=0), trial.nodes)
     everywhere = np.ones(2, dtype=np.bool_)
     slots = Slots(asks(cpu=cpu), everywhere, trial)
-    return Closures(potential, slots, Pool(highest=9), potential.on_nodes(everywhere))
+    return EvictionSets(potential, slots, Pool(highest=9), potential.on_nodes(everywhere))
 
 
 def test_what_is_there_already_takes_nobody() -> None:
-    closures = _closures(bound_pod("x", "n1", cpu=4), cpu=4)
+    eviction_sets = _eviction_sets(bound_pod("x", "n1", cpu=4), cpu=4)
 
-    assert closures.take(1)
-    assert {} == closures.victims
+    assert eviction_sets.take(1)
+    assert {} == eviction_sets.victims
 
 
 def test_a_closure_takes_its_gang_along() -> None:
     pair = [bound_pod(f"g-{i}", where, gang="g", cpu=4) for i, where in enumerate(("n1", "n2"))]
-    closures = _closures(*pair, cpu=4)
+    eviction_sets = _eviction_sets(*pair, cpu=4)
 
-    assert closures.take(1)
-    assert {"uid-g-0", "uid-g-1"} == closures.victims.keys()
+    assert eviction_sets.take(1)
+    assert {"uid-g-0", "uid-g-1"} == eviction_sets.victims.keys()
 
 
 def test_only_so_many_of_an_elastic_gang_go_as_it_takes() -> None:
     elastic = [bound_pod(f"g-{i}", "n1", gang="g", cpu=1) for i in range(4)]
-    closures = _closures(*elastic, bound_pod("x", "n2", cpu=4), cpu=2, surplus={"g": 2})
+    eviction_sets = _eviction_sets(*elastic, bound_pod("x", "n2", cpu=4), cpu=2, surplus={"g": 2})
 
-    assert closures.take(1)
-    assert 2 == len(closures.victims)
+    assert eviction_sets.take(1)
+    assert 2 == len(eviction_sets.victims)
 
 
 def test_who_frees_nothing_is_not_taken() -> None:
-    closures = _closures(bound_pod("x", "n1", cpu=4), bound_pod("y", "n2", cpu=4), cpu=5)
+    eviction_sets = _eviction_sets(bound_pod("x", "n1", cpu=4), bound_pod("y", "n2", cpu=4), cpu=5)
 
-    assert not closures.take(1)
-    assert {} == closures.victims
+    assert not eviction_sets.take(1)
+    assert {} == eviction_sets.victims
