@@ -63,11 +63,11 @@ moves = st.lists(
 
 def state(trial: Trial, seen: list[PodClass]) -> Any:
     """Return all that can be asked of the volumes of a trial."""
-    promises, ledger = trial.volumes.promises, trial.volumes
+    choices, ledger = trial.volumes.choices, trial.volumes
     several = [each.storage.needs for each in seen if each.storage and each.storage.needs]
     return (
-        [promises.room(each).tolist() for each in several],
-        [promises.decide(each, row) for each in several for row in range(len(NODES))],
+        [choices.room(each).tolist() for each in several],
+        [choices.decide(each, row) for each in several for row in range(len(NODES))],
         ledger.in_use("default/one"),
         sorted(row for row, _ in ledger.disks()),
         ledger.attachments.used(DRIVER).tolist(),

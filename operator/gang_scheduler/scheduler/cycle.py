@@ -246,7 +246,7 @@ class _Cycle:
         """Return the plan."""
         binds: dict[GangKey, list[Bind]] = {key: [] for key in self.gangs}
         gang_of = {uid: key for unit in self.placements for uid, key in unit.gang_of.items()}
-        for bind in self.trial.volumes.promises.kept(self._binds()):
+        for bind in self.trial.volumes.choices.kept(self._binds()):
             binds[gang_of[bind.pod.uid]].append(bind)
         placed: list[Placed] = []
         for key, gang in self.gangs.items():

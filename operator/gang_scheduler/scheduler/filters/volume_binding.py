@@ -1,7 +1,7 @@
 """Claims that are bound only with their pod must find a volume that the node reaches, or a new one.
 
 Semantics of kube-scheduler's VolumeBinding for claims of WaitForFirstConsumer. Every volume is
-promised once, also among the members of one gang; a claim that several pods use and that is not
+chosen once, also among the members of one gang; a claim that several pods use and that is not
 bound yet keeps them where its volume will be.
 """
 
@@ -29,12 +29,12 @@ def coupled(pod_class: PodClass, trial: Trial) -> bool:
     needs = _needs(pod_class)
     if any(need.claim for need in needs):
         return True
-    return bool(needs) and trial.volumes.promises.overlap(needs)
+    return bool(needs) and trial.volumes.choices.overlap(needs)
 
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
     """Return how many pods of the class find volumes on each node, if no other node took any."""
-    return trial.volumes.promises.room(_needs(pod_class))
+    return trial.volumes.choices.room(_needs(pod_class))
 
 
 def at_once(_pod_class: PodClass, _trial: Trial) -> Caps | None:
@@ -49,9 +49,9 @@ def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
 
 def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
     """Count the nodes where a volume could be made if there were space, and the others."""
-    promises, needs = trial.volumes.promises, _needs(pod_class)
+    choices, needs = trial.volumes.choices, _needs(pod_class)
     rows = np.flatnonzero(rejected).tolist()
-    return Counter(NO_SPACE if promises.lacks_space(needs, row) else NONE_LEFT for row in rows)
+    return Counter(NO_SPACE if choices.lacks_space(needs, row) else NONE_LEFT for row in rows)
 
 
 def _needs(pod_class: PodClass) -> tuple[Need, ...]:

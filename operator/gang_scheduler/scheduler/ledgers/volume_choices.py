@@ -1,4 +1,4 @@
-"""Which volumes are promised to the claims that are bound only with their pods."""
+"""Which volumes are chosen for the claims that are bound only with their pods."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -30,7 +30,7 @@ Move = tuple[int, int, Decisions | None]
 """A pod came to a row (1) or left it (-1), and what it got; None for one of before the cycle."""
 
 
-class Promises:
+class VolumeChoices:
     """What the claims of assumed pods get.
 
     Pods of one class have no names here: what one of them gets, any of them can have. The choice
@@ -46,9 +46,9 @@ class Promises:
         self._history: list[tuple[Step, list[Move]]] = []
         self._rooms: dict[Needs, IntArray] = {}
 
-    def copy(self) -> "Promises":
-        """Return other promises of the same state."""
-        other = object.__new__(Promises)
+    def copy(self) -> "VolumeChoices":
+        """Return other choices of the same state."""
+        other = object.__new__(VolumeChoices)
         other.volume_topology, other._nodes = self.volume_topology, self._nodes
         other._taken, other._decided = self._taken.copy(), dict(self._decided)
         other._had, other._history = dict(self._had), list(self._history)
@@ -79,7 +79,7 @@ class Promises:
         return need.claim not in self._decided and bool(self.volume_topology.places(need)[row])
 
     def apply(self, needs: Needs, rows: IntArray, counts: IntArray) -> None:
-        """Promise volumes to so many pods on these rows; negative numbers leave."""
+        """Choose volumes for so many pods on these rows; negative numbers leave."""
         self._rooms.clear()
         undone = (needs, rows.tobytes(), (-counts).tobytes())
         if self._history and self._history[-1][0] == undone:
@@ -108,7 +108,7 @@ class Promises:
         return replace(bind, volumes=tuple(names[each.volume] for each in decisions.pop()))
 
     def _one(self, needs: Needs, row: int, sign: int) -> Move:
-        # Who was there before the cycle keeps what it was promised: that is not ours to undo.
+        # Who was there before the cycle keeps what was chosen for it: that is not ours to undo.
         decisions = self._had.get((needs, row), (None,))[-1]
         if sign > 0:
             decisions = self.decide(needs, row) or ()

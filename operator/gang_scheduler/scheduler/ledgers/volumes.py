@@ -1,4 +1,4 @@
-"""What of claims, disks and drivers is in use, and which volumes are promised to whom."""
+"""What of claims, disks and drivers is in use, and which volumes are chosen for which claims."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.volumes import Disk, DiskUse, SoleUse, Storage, Use, Volumes
 from gang_scheduler.scheduler.ledgers.attachments import Attachments
-from gang_scheduler.scheduler.ledgers.volume_choices import Promises
+from gang_scheduler.scheduler.ledgers.volume_choices import VolumeChoices
 
 
 class VolumeLedger:
@@ -15,14 +15,14 @@ class VolumeLedger:
 
     def __init__(self, volumes: Volumes, nodes: NodeTable) -> None:
         self.attachments = Attachments(volumes, nodes)
-        self.promises = Promises(volumes, nodes)
+        self.choices = VolumeChoices(volumes, nodes)
         self._nodes = nodes
         self._uses: Counter[Use] = Counter(volumes.uses)
 
     def copy(self) -> "VolumeLedger":
         """Return another ledger of the same state."""
         other = object.__new__(VolumeLedger)
-        other.attachments, other.promises = self.attachments.copy(), self.promises.copy()
+        other.attachments, other.choices = self.attachments.copy(), self.choices.copy()
         other._nodes, other._uses = self._nodes, self._uses.copy()
         return other
 
@@ -44,7 +44,7 @@ class VolumeLedger:
         for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
             self._use(storage, row, count)
         if storage.needs:
-            self.promises.apply(storage.needs, rows, counts)
+            self.choices.apply(storage.needs, rows, counts)
 
     def _use(self, storage: Storage, row: int, count: int) -> None:
         node = self._nodes.nodes[row].name

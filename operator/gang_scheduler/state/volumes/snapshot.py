@@ -1,4 +1,4 @@
-"""What a snapshot has to know of volumes: what can be promised, where, and what is in use."""
+"""What a snapshot has to know of volumes: what can be chosen, where, and what is in use."""
 
 from collections.abc import Mapping
 from dataclasses import replace
