@@ -27,7 +27,7 @@ def take_one(trial: Trial, asked: PodClass) -> Share | None:
     if not len(rows):
         return None
     share = Share(asked, rows, np.array([1]))
-    trial.take(share)
+    trial.assume(share)
     return share
 
 
@@ -38,7 +38,7 @@ def play(trial: Trial, moves: list[PodClass | None], held: list[Share]) -> None:
             share = take_one(trial, move)
             held += [share] if share else []
         elif held:
-            trial.give_back(held.pop())
+            trial.release(held.pop())
 
 
 MOVES = st.lists(st.none() | asks(), max_size=6)
@@ -81,6 +81,6 @@ def test_giving_everything_back_is_as_if_nothing_was_taken(
     held = reduce(operator.iadd, ([s] if (s := take_one(trial, a)) else [] for a in taken), none)
 
     for share in held:
-        trial.give_back(share)
+        trial.release(share)
 
     assert expected == state(trial)

@@ -79,9 +79,9 @@ def play(trial: Trial, several: list[Move]) -> None:
     for asked, rows, count in several:
         share = Share(asked, np.array(sorted(rows)), np.full(len(rows), abs(count)))
         if count > 0:
-            trial.take(share)
+            trial.assume(share)
         else:
-            trial.give_back(share)
+            trial.release(share)
 
 
 @given(disks(), moves, moves, moves)

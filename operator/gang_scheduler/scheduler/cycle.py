@@ -21,7 +21,7 @@ from gang_scheduler.model.plan import (
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.known_misfits import KnownMisfits
-from gang_scheduler.scheduler.placement.anywhere import Placement, give_back, retake
+from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, release
 from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
@@ -234,8 +234,8 @@ class _Cycle:
                 self.place_quorums(group)
             if len(self.without_room(waiting)) == len(waiting):
                 for unit, placement in whole.items():
-                    give_back(self.placements[unit], self.trial)
-                    retake(placement, self.trial)
+                    release(self.placements[unit], self.trial)
+                    assume_again(placement, self.trial)
                     self.placements[unit] = placement
         self.moved.clear()
         for group in self.each(groups):

@@ -15,7 +15,7 @@ from gang_scheduler.model.plan import Misfit
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import nominated
-from gang_scheduler.scheduler.placement.anywhere import Placement, give_back, retake
+from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.placement.network import gather
 from gang_scheduler.scheduler.placement_units import PlacementUnit
@@ -113,11 +113,11 @@ class Quorums:
         first = [bind.pod.uid for bind in everyone.binds[: unit.quorum]]
         if len(first) == len(everyone.binds):
             return everyone
-        give_back(everyone, self._trial)
+        release(everyone, self._trial)
         quorum = self._place(unit.only(first), len(first))
         if isinstance(quorum, Misfit):
             # Packed for themselves they do not fit: then with those beside which they did.
-            retake(everyone, self._trial)
+            assume_again(everyone, self._trial)
             return everyone
         return quorum
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from gang_scheduler.model.plan import Misfit
 from gang_scheduler.scheduler.placement.anywhere import (
     Placement,
-    give_back,
+    assume_again,
     joined,
     place_on,
-    retake,
+    release,
 )
 from gang_scheduler.scheduler.placement.network import gather
 from gang_scheduler.scheduler.placement_units import PlacementUnit
@@ -66,22 +66,22 @@ class Surplus:
         if is_sliced or unit.step > 1 or _is_leant_on(unit, others):
             return whole
         first = sorted(whole.binds, key=lambda bind: bind.pod.uid not in unit.required)[:number]
-        give_back(whole, self._trial)
+        release(whole, self._trial)
         quorum = place_on(tuple(first), self._trial, self._profile)
         if quorum is None:
-            retake(whole, self._trial)
+            assume_again(whole, self._trial)
         return quorum or whole
 
     def _anew(self, unit: PlacementUnit, quorum: Placement) -> Placement | None:
         """Place the members all at once, if no fewer of each gang have a place then."""
-        give_back(quorum, self._trial)
+        release(quorum, self._trial)
         everyone = self._place(unit, len(quorum.binds))
         if isinstance(everyone, Placement):
             if _has_all(everyone, quorum, unit):
                 return everyone
             # Placing all at once may pack several classes worse than the quorum alone was.
-            give_back(everyone, self._trial)
-        retake(quorum, self._trial)
+            release(everyone, self._trial)
+        assume_again(quorum, self._trial)
         return None
 
     def _with_more(self, unit: PlacementUnit, placed: Placement) -> tuple[Placement, Misfit | None]:

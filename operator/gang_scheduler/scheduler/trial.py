@@ -61,7 +61,7 @@ class Trial:
 
     `free` is nodes by resources, and the ledgers keep what else pods take of a node. `effort` is
     what may still be searched in the cycle, also in copies. Callers read
-    them and change them through `take` and `give_back` only, so that leaving `all_or_nothing`
+    them and change them through `assume` and `release` only, so that leaving `all_or_nothing`
     restores the exact earlier state.
     """
 
@@ -85,12 +85,12 @@ class Trial:
         other._journal = []  # noqa: SLF001 - one of its own class.
         return other
 
-    def take(self, share: Share) -> None:
+    def assume(self, share: Share) -> None:
         """Assume that pods are on nodes."""
         self._apply(share, 1)
         self._journal.append((share, 1))
 
-    def give_back(self, share: Share) -> None:
+    def release(self, share: Share) -> None:
         """Take an assumption back, however long ago it was made."""
         self._apply(share, -1)
         self._journal.append((share, -1))

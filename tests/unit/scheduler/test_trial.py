@@ -32,7 +32,7 @@ def new_trial() -> Trial:
 def test_taking_room_leaves_less() -> None:
     trial = new_trial()
 
-    trial.take(share(pod_class(cpu=2), n1=3, n2=1))
+    trial.assume(share(pod_class(cpu=2), n1=3, n2=1))
 
     assert [[1000, 106], [2000, 109]] == trial.free.tolist()
 
@@ -42,8 +42,8 @@ def test_giving_back_is_the_opposite_of_taking() -> None:
     before = state(trial)
     taken = share(pod_class(cpu=2, ports=[HostPort(80)]), n1=1, n2=1)
 
-    trial.take(taken)
-    trial.give_back(taken)
+    trial.assume(taken)
+    trial.release(taken)
 
     assert before == state(trial)
 
@@ -51,7 +51,7 @@ def test_giving_back_is_the_opposite_of_taking() -> None:
 def test_ports_are_taken_beside_those_that_are_taken_already() -> None:
     trial = new_trial()
 
-    trial.take(share(pod_class(ports=[HostPort(80)]), n1=1, n2=1))
+    trial.assume(share(pod_class(ports=[HostPort(80)]), n1=1, n2=1))
 
     expected = {0: {HostPort(22), HostPort(80)}, 1: {HostPort(80)}}
     assert expected == {row: set(ports) for row, ports in trial.ports.rows()}
@@ -60,7 +60,7 @@ def test_ports_are_taken_beside_those_that_are_taken_already() -> None:
 def test_the_snapshot_does_not_change() -> None:
     shot = snapshot([node("n1", cpu=8, memory=0)])
 
-    Trial(shot).take(share(pod_class(cpu=2, ports=[HostPort(80)]), n1=1))
+    Trial(shot).assume(share(pod_class(cpu=2, ports=[HostPort(80)]), n1=1))
 
     assert ([[8000, 110]], {}) == (shot.free.tolist(), shot.host_ports)
 
@@ -70,8 +70,8 @@ def test_what_was_not_kept_is_undone() -> None:
     before = state(trial)
 
     with trial.all_or_nothing():
-        trial.take(share(pod_class(cpu=2, ports=[HostPort(80)]), n1=1, n2=1))
-        trial.take(share(pod_class(cpu=1), n1=4))
+        trial.assume(share(pod_class(cpu=2, ports=[HostPort(80)]), n1=1, n2=1))
+        trial.assume(share(pod_class(cpu=1), n1=4))
 
     assert before == state(trial)
 
@@ -80,7 +80,7 @@ def test_what_was_kept_stays() -> None:
     trial = new_trial()
 
     with trial.all_or_nothing() as attempt:
-        trial.take(share(pod_class(cpu=2), n1=1))
+        trial.assume(share(pod_class(cpu=2), n1=1))
         attempt.keep()
 
     assert [[5000, 108], [4000, 110]] == trial.free.tolist()
@@ -90,10 +90,10 @@ def test_an_attempt_inside_another_is_undone_alone() -> None:
     trial = new_trial()
 
     with trial.all_or_nothing() as outer:
-        trial.take(share(pod_class(cpu=2), n1=1))
+        trial.assume(share(pod_class(cpu=2), n1=1))
         after_first = state(trial)
         with trial.all_or_nothing():
-            trial.take(share(pod_class(cpu=1, ports=[HostPort(80)]), n1=2))
+            trial.assume(share(pod_class(cpu=1, ports=[HostPort(80)]), n1=2))
         outer.keep()
 
     assert after_first == state(trial)
@@ -105,9 +105,9 @@ def test_an_attempt_that_was_kept_is_undone_with_the_one_around_it() -> None:
 
     with trial.all_or_nothing():
         with trial.all_or_nothing() as inner:
-            trial.take(share(pod_class(cpu=1, ports=[HostPort(80)]), n1=1))
+            trial.assume(share(pod_class(cpu=1, ports=[HostPort(80)]), n1=1))
             inner.keep()
-        trial.take(share(pod_class(cpu=1), n2=1))
+        trial.assume(share(pod_class(cpu=1), n2=1))
 
     assert before == state(trial)
 
@@ -115,12 +115,12 @@ def test_an_attempt_that_was_kept_is_undone_with_the_one_around_it() -> None:
 def test_giving_back_inside_an_attempt_is_undone_too() -> None:
     trial = new_trial()
     earlier = share(pod_class(cpu=2, ports=[HostPort(80)]), n1=1)
-    trial.take(earlier)
+    trial.assume(earlier)
     before = state(trial)
 
     with trial.all_or_nothing():
-        trial.give_back(earlier)
-        trial.take(share(pod_class(cpu=3, ports=[HostPort(80)]), n1=1))
+        trial.release(earlier)
+        trial.assume(share(pod_class(cpu=3, ports=[HostPort(80)]), n1=1))
 
     assert before == state(trial)
 
@@ -130,7 +130,7 @@ def test_an_error_undoes_too() -> None:
     before = state(trial)
 
     with contextlib.suppress(ZeroDivisionError), trial.all_or_nothing():
-        trial.take(share(pod_class(cpu=2), n1=1))
+        trial.assume(share(pod_class(cpu=2), n1=1))
         raise ZeroDivisionError
 
     assert before == state(trial)

@@ -39,7 +39,7 @@ def place(
     `members` are in rank order. Neighbours in rank get neighbouring nodes within their class.
     """
     with trial.all_or_nothing() as attempt:
-        shares, unplaced = _take(members, trial, profile)
+        shares, unplaced = _assume(members, trial, profile)
         placed = number_in(shares)
         if placed >= at_least:
             attempt.keep()
@@ -72,7 +72,7 @@ def place_on(binds: tuple[Bind, ...], trial: Trial, profile: Profile) -> Placeme
     with trial.all_or_nothing() as attempt:
         while left:
             # Who has no place yet may have one beside those that come first.
-            blocked = [share for share in left if not _take_if_free(share, trial, profile)]
+            blocked = [share for share in left if not _assume_if_free(share, trial, profile)]
             if len(blocked) == len(left):
                 return None
             left = blocked
@@ -80,16 +80,16 @@ def place_on(binds: tuple[Bind, ...], trial: Trial, profile: Profile) -> Placeme
     return Placement(binds, tuple(taken))
 
 
-def give_back(placement: Placement, trial: Trial) -> None:
+def release(placement: Placement, trial: Trial) -> None:
     """Free the room that a placement took."""
     for share in placement.shares:
-        trial.give_back(share)
+        trial.release(share)
 
 
-def retake(placement: Placement, trial: Trial) -> None:
-    """Take the room of a placement again, after `give_back`."""
+def assume_again(placement: Placement, trial: Trial) -> None:
+    """Take the room of a placement again, after `release`."""
     for share in placement.shares:
-        trial.take(share)
+        trial.assume(share)
 
 
 def joined(members: Sequence[Pod], first: Placement, second: Placement) -> Placement:
@@ -99,10 +99,10 @@ def joined(members: Sequence[Pod], first: Placement, second: Placement) -> Place
     return Placement(ordered, (*first.shares, *second.shares))
 
 
-def _take_if_free(share: Share, trial: Trial, profile: Profile) -> bool:
+def _assume_if_free(share: Share, trial: Trial, profile: Profile) -> bool:
     if (offer_slots(share.pod_class, trial, profile)[share.rows] < share.counts).any():
         return False
-    trial.take(share)
+    trial.assume(share)
     return True
 
 
@@ -115,13 +115,13 @@ def _arranged(
         return None
     if at_least < len(members):
         with trial.all_or_nothing() as attempt:
-            shares, _ = _take_by_class(sizes, trial, profile, easiest_first=True)
+            shares, _ = _assume_by_class(sizes, trial, profile, easiest_first=True)
             if number_in(shares) >= at_least:
                 attempt.keep()
                 return shares
     slots = np.array([offer_slots(pod_class, trial, profile) for pod_class in sizes])
     rows = np.flatnonzero(slots.any(axis=0))
-    return arrangements.take(sizes, rows, at_least, trial, profile)
+    return arrangements.assume_arranged(sizes, rows, at_least, trial, profile)
 
 
 def _sizes(members: Sequence[Pod]) -> dict[PodClass, int]:
@@ -132,20 +132,20 @@ def _sizes(members: Sequence[Pod]) -> dict[PodClass, int]:
     return sizes
 
 
-def _take(
+def _assume(
     members: Sequence[Pod], trial: Trial, profile: Profile
 ) -> tuple[list[Share], list[PodClass]]:
     """Take what fits of each class; return the shares and the classes that did not wholly fit."""
     sizes = _sizes(members)
     if not interdependent.are(sizes, trial, profile):
-        return _take_by_class(sizes, trial, profile)
-    found = interdependent.take(sizes, 0, None, trial, profile)
+        return _assume_by_class(sizes, trial, profile)
+    found = interdependent.assume_interdependent(sizes, 0, None, trial, profile)
     taken = merged(found)
     placed = {share.pod_class: int(share.counts.sum()) for share in taken}
     return taken, [pod_class for pod_class in sizes if placed.get(pod_class, 0) < sizes[pod_class]]
 
 
-def _take_by_class(
+def _assume_by_class(
     sizes: dict[PodClass, int], trial: Trial, profile: Profile, *, easiest_first: bool = False
 ) -> tuple[list[Share], list[PodClass]]:
     shares, unplaced = [], []
@@ -157,7 +157,7 @@ def _take_by_class(
             unplaced.append(pod_class)
         if count:
             share = scoring.fill(pod_class, slots, count, trial, profile)
-            trial.take(share)
+            trial.assume(share)
             shares.append(share)
     return shares, unplaced
 

@@ -18,7 +18,7 @@ MOST_SELECTIONS: Final = 64
 """Of which numbers of each class it is tried, where not all members need a place."""
 
 
-def take(
+def assume_arranged(
     sizes: Mapping[PodClass, int], rows: IntArray, at_least: int, trial: Trial, profile: Profile
 ) -> list[Share] | None:
     """Take room for `at_least` members on these nodes, so many of each class at the most.
@@ -115,7 +115,7 @@ def _taken(
             if (counts > offer_slots(pod_class, trial, profile)[rows]).any():
                 return None
             share = Share(pod_class, rows[counts > 0], counts[counts > 0])
-            trial.take(share)
+            trial.assume(share)
             shares.append(share)
         attempt.keep()
     return shares

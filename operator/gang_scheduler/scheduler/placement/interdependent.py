@@ -52,7 +52,7 @@ def are(pod_classes: Collection[PodClass], trial: Trial, profile: Profile) -> bo
     return any(wanted & pod_class.selected_by for pod_class in pod_classes)
 
 
-def take(
+def assume_interdependent(
     sizes: Sizes, at_least: int, rows: BoolArray | None, trial: Trial, profile: Profile
 ) -> list[Share]:
     """Take room for as many as can be, if those are `at_least`; else for none.
@@ -145,7 +145,7 @@ def _as_many_of(
         if not slots.any():
             break
         share = _step(pod_class, slots.clip(max=number), number, trial, profile)
-        trial.take(share)
+        trial.assume(share)
         taken.append(share)
         number -= int(share.counts.sum())
     return taken

@@ -53,7 +53,7 @@ class EvictionSets:
         self._alike: dict[tuple[EvictionUnit, ...], Weighed] = {}
         self.victims: Victims = {}
 
-    def take(self, needed: int, question: Hashable = None) -> bool:
+    def choose(self, needed: int, question: Hashable = None) -> bool:
         """Let eviction sets go until there are so many slots; False if there never are.
 
         What is weighed before anybody goes is kept in the potential victims as an answer to the

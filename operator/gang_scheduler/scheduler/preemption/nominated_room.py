@@ -32,7 +32,7 @@ class NominatedRoom:
             return []
         released = [each for key in gangs for each in self._by_gang.pop(key, ())]
         for share in self._shares(released) if released else ():
-            self._trial.give_back(share)
+            self._trial.release(share)
         return released
 
     def keep_elsewhere(self, released: Sequence[Nominated], nodes: Collection[str]) -> list[Pod]:
@@ -46,7 +46,7 @@ class NominatedRoom:
         for each in nominated:
             self._by_gang.setdefault(each.gang, []).append(each)
         for share in self._shares(nominated):
-            self._trial.take(share)
+            self._trial.assume(share)
 
     def _shares(self, nominated: Sequence[Nominated]) -> list[Share]:
         rows = self._trial.nodes.rows

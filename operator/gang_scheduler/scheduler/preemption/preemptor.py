@@ -130,7 +130,7 @@ class Preemptor:
     def free(self, room: Iterable[Share]) -> None:
         """Free room that others have."""
         for share in room:
-            self.trial.give_back(share)
+            self.trial.release(share)
 
     def fits(self, room: Iterable[Share], within: int | None) -> bool:
         """Tell whether all fit once this room is free, too. Changes nothing."""

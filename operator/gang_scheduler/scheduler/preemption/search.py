@@ -241,7 +241,7 @@ class _Domain:
         eviction_sets = EvictionSets(self._potential, slots, pool, self._here)
         pod_class, needed = self._preemptor.largest_class
         effort = self._preemptor.trial.effort
-        while effort.may_begin() and eviction_sets.take(
+        while effort.may_begin() and eviction_sets.choose(
             needed, (pod_class, self.candidate.place, pool)
         ):
             if self._fits(eviction_sets.victims):

@@ -93,13 +93,13 @@ class GangInfo:
     _spec: GangSpec | None = None
     _spec_is_known: bool = False
 
-    def take(self, pod: Pod) -> None:
+    def upsert_member(self, pod: Pod) -> None:
         """Add or replace a member."""
         self.members[pod.uid] = pod
         self._priorities.add(pod.priority)
         self._members_changed()
 
-    def drop(self, uid: str) -> bool:
+    def delete_member(self, uid: str) -> bool:
         """Forget a member; tell whether it was one."""
         self._members_changed()
         return self.members.pop(uid, None) is not None

@@ -67,7 +67,7 @@ class GangQueue:
     def member_seen(self, key: GangKey, pod: Pod) -> None:
         """Add or replace a member."""
         info = self._info(key)
-        info.take(pod)
+        info.upsert_member(pod)
         if info.may_rank_apart:
             self._apart.add(key)
         self._job_sizes.member_seen(key, pod)
@@ -75,12 +75,12 @@ class GangQueue:
 
     def member_reclassified(self, key: GangKey, pod: Pod) -> None:
         """Replace a member of which only what other pods ask of it is new."""
-        self._info(key).take(pod)
+        self._info(key).upsert_member(pod)
 
     def member_gone(self, key: GangKey, uid: str) -> None:
         """Forget a member whose object is gone."""
         info = self.infos.get(key)
-        if info is not None and info.drop(uid):
+        if info is not None and info.delete_member(uid):
             self._touched(key)
 
     def described(self, api_group: str, uid: str, declared: Iterable[GangSpec]) -> None:

@@ -215,7 +215,7 @@ def test_a_volume_that_is_promised_couples_nobody_any_more() -> None:
     asked = pod_class(storage=needing(need()))
     there = trial(volumes(disk("a")))
 
-    there.take(Share(asked, np.array([0]), np.array([1])))
+    there.assume(Share(asked, np.array([0]), np.array([1])))
 
     assert not volume_binding.coupled(asked, there)
     assert [0, 0, 0] == volume_binding.slots(asked, there).tolist()

@@ -97,8 +97,8 @@ def test_who_leaves_takes_the_volume_along() -> None:
     there = trial(uses=[at("n1", "x"), at("n1")])
     before = slots(ONE, there)
 
-    there.give_back(Share(pod_class(storage=shared("x")), np.array([0]), np.array([1])))
-    there.give_back(Share(pod_class(storage=ONE), np.array([0]), np.array([1])))
+    there.release(Share(pod_class(storage=shared("x")), np.array([0]), np.array([1])))
+    there.release(Share(pod_class(storage=ONE), np.array([0]), np.array([1])))
 
     assert ([0, 2], [2, 2]) == (before, slots(ONE, there))
 
@@ -107,7 +107,7 @@ def test_a_copy_is_changed_alone() -> None:
     there = trial()
     other = there.copy()
 
-    other.take(Share(pod_class(storage=ONE), np.array([0]), np.array([2])))
+    other.assume(Share(pod_class(storage=ONE), np.array([0]), np.array([2])))
 
     assert ([2, 2], [0, 2]) == (slots(ONE, there), slots(ONE, other))
 

@@ -81,7 +81,7 @@ def test_only_claims_couple_nodes() -> None:
 def test_who_leaves_leaves_the_claim() -> None:
     trial = Trial(snapshot(hosts("n1"), volumes=volumes(uses=[SoleUse("default/data")])))
 
-    trial.give_back(Share(pod_class(storage=SOLE), np.array([0]), np.array([1])))
+    trial.release(Share(pod_class(storage=SOLE), np.array([0]), np.array([1])))
 
     assert [1] == volume_restrictions.slots(pod_class(storage=SOLE), trial).tolist()
 

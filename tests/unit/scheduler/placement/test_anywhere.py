@@ -8,7 +8,7 @@ import pytest
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.scheduler.placement.anywhere import Placement, give_back, place, retake
+from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, place, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
@@ -126,9 +126,9 @@ def test_giving_back_and_retaking_a_placement_leaves_things_as_they_were() -> No
     assert isinstance(placement, Placement)
     after = trial.free.tolist()
 
-    give_back(placement, trial)
+    release(placement, trial)
     given_back = trial.free.tolist()
-    retake(placement, trial)
+    assume_again(placement, trial)
 
     assert (before, after) == (given_back, trial.free.tolist())
 

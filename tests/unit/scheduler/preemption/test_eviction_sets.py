@@ -74,7 +74,7 @@ def _eviction_sets(
 def test_what_is_there_already_takes_nobody() -> None:
     eviction_sets = _eviction_sets(bound_pod("x", "n1", cpu=4), cpu=4)
 
-    assert eviction_sets.take(1)
+    assert eviction_sets.choose(1)
     assert {} == eviction_sets.victims
 
 
@@ -82,7 +82,7 @@ def test_a_closure_takes_its_gang_along() -> None:
     pair = [bound_pod(f"g-{i}", where, gang="g", cpu=4) for i, where in enumerate(("n1", "n2"))]
     eviction_sets = _eviction_sets(*pair, cpu=4)
 
-    assert eviction_sets.take(1)
+    assert eviction_sets.choose(1)
     assert {"uid-g-0", "uid-g-1"} == eviction_sets.victims.keys()
 
 
@@ -90,12 +90,12 @@ def test_only_so_many_of_an_elastic_gang_go_as_it_takes() -> None:
     elastic = [bound_pod(f"g-{i}", "n1", gang="g", cpu=1) for i in range(4)]
     eviction_sets = _eviction_sets(*elastic, bound_pod("x", "n2", cpu=4), cpu=2, surplus={"g": 2})
 
-    assert eviction_sets.take(1)
+    assert eviction_sets.choose(1)
     assert 2 == len(eviction_sets.victims)
 
 
 def test_who_frees_nothing_is_not_taken() -> None:
     eviction_sets = _eviction_sets(bound_pod("x", "n1", cpu=4), bound_pod("y", "n2", cpu=4), cpu=5)
 
-    assert not eviction_sets.take(1)
+    assert not eviction_sets.choose(1)
     assert {} == eviction_sets.victims

@@ -177,12 +177,12 @@ def test_only_confirmed_members_make_a_gang_whole() -> None:
     info = cluster.cache.gang_queue.infos[gang]
     info.whole_once = False
     for pod in list(info.members.values()):
-        info.take(replace(pod, assumed=True))
+        info.upsert_member(replace(pod, assumed=True))
 
     info.settle(cluster.now)
     assumed = info.whole_once
     for pod in list(info.members.values()):
-        info.take(replace(pod, assumed=False))
+        info.upsert_member(replace(pod, assumed=False))
     info.settle(cluster.now)
 
     assert (False, True) == (assumed, info.whole_once)

@@ -86,7 +86,7 @@ def test_what_was_there_before_others_were_bound_is_the_rest_of_a_crash() -> Non
 def rest_of(members: list[Pod]) -> bool:
     info = GangInfo(GangKey("annotation", "default", "a"))
     for each in members:
-        info.take(each)
+        info.upsert_member(each)
     return info.as_gang(frozenset({each.scheduler for each in members})).rest
 
 

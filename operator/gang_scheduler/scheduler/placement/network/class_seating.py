@@ -103,12 +103,12 @@ class ClassSeating:
         depth, place = found
         descent = Descent(area.tree, rolled, class_members.sizes, area.prefer)
         seats = descent.seats(depth, np.array([place]), len(class_members))
-        return self.take(class_members, area.tree, seats)
+        return self.assume(class_members, area.tree, seats)
 
     def seat_one_by_one(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
         """Take room for all of several classes whose members see each other, else for none."""
         everyone = sum(len(class_members) for class_members in by_class)
-        found = self.take_one_by_one(by_class, area, at_least=everyone)
+        found = self.assume_one_by_one(by_class, area, at_least=everyone)
         if number_in(found) < everyone:
             return None
         seats = {
@@ -123,19 +123,19 @@ class ClassSeating:
             )
         }
 
-    def take_one_by_one(
+    def assume_one_by_one(
         self, by_class: Sequence[ClassMembers], area: Area, *, at_least: int
     ) -> list[Share]:
         """Take room for as many as can be, one by one, if those are `at_least`."""
         rows = np.zeros(len(self.trial.nodes), dtype=np.bool_)
         rows[area.tree.rows[area.open]] = True
         sizes = {class_members.pod_class: len(class_members) for class_members in by_class}
-        return interdependent.take(sizes, at_least, rows, self.trial, self.profile)
+        return interdependent.assume_interdependent(sizes, at_least, rows, self.trial, self.profile)
 
-    def take(self, class_members: ClassMembers, tree: Topology, seats: IntArray) -> Seated:
+    def assume(self, class_members: ClassMembers, tree: Topology, seats: IntArray) -> Seated:
         """Take room for the members of a class at these places in the tree, in rank order."""
         places, counts = np.unique(seats, return_counts=True)
-        self.trial.take(Share(class_members.pod_class, tree.rows[places], counts))
+        self.trial.assume(Share(class_members.pod_class, tree.rows[places], counts))
         return dict(zip((pod.uid for pod in class_members.members), seats.tolist(), strict=True))
 
     def _in(self, area: Area, slots: IntArray) -> IntArray:

@@ -44,7 +44,7 @@ def explain(
     room = offered.max(axis=1, initial=0) / [len(class_members) for class_members in by_class]
     shortest = by_class[int(np.argmin(room))]
     if see_each_other:
-        seats.take_one_by_one(by_class, area, at_least=0)
+        seats.assume_one_by_one(by_class, area, at_least=0)
     else:
         for class_members in by_class:
             _fill(
@@ -70,7 +70,7 @@ def explain(
 
 def _fill(class_members: ClassMembers, slots: IntArray, area: Area, trial: Trial) -> None:
     places = np.flatnonzero(slots)
-    trial.take(Share(class_members.pod_class, area.tree.rows[places], slots[places]))
+    trial.assume(Share(class_members.pod_class, area.tree.rows[places], slots[places]))
 
 
 def _offers(by_class: Sequence[ClassMembers], area: Area, together: IntArray) -> Offers | None:

@@ -149,7 +149,7 @@ class Packing:
         """Take room as when they last could be packed: in the area that was narrowed to."""
         for class_members in by_class:
             seats = np.array([self._packed[pod.uid] for pod in class_members.members])
-            self.seating.take(class_members, area.tree, seats)
+            self.seating.assume(class_members, area.tree, seats)
         return self._packed
 
     def _narrowed(
@@ -238,7 +238,9 @@ class Packing:
             return None
         sizes = {class_members.pod_class: len(class_members) for class_members in by_class}
         rows = area.tree.rows[area.open]
-        shares = arrangements.take(sizes, rows, at_least, self._trial, self.seating.profile)
+        shares = arrangements.assume_arranged(
+            sizes, rows, at_least, self._trial, self.seating.profile
+        )
         if shares is None:
             return None
         seated: Seated = {}

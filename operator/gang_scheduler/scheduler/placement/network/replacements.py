@@ -172,7 +172,7 @@ class _Ranks:
         used = nearest[: int(np.searchsorted(before, len(members))) + 1]
         seats = np.repeat(used, slots[used].clip(max=len(members)))[: len(members)]
         some = replace(class_members, members=members[: len(seats)])
-        return self._seating.take(some, self._area.tree, np.sort(seats))
+        return self._seating.assume(some, self._area.tree, np.sort(seats))
 
     def _where_their_slices_are(self, position: int) -> BoolArray:
         """Return the places in the domains where others of these slices are."""
