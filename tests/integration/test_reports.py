@@ -33,7 +33,7 @@ class Desk:
         self.api = FakeApi()
         cache = Cache([builders.SCHEDULER])
         spec = builders.gang_spec("a")
-        cache.described("scheduling.sigs.k8s.io", spec.uid, [spec])
+        cache.upsert_gang_specs("scheduling.sigs.k8s.io", spec.uid, [spec])
         self.events = parts.events(self.api, lambda: self.now)
         self.gang_events = parts.gang_events(cache, self.events)
 

@@ -37,9 +37,12 @@ def plan_of_cache(world: World, order: list[int]) -> Plan:
         GangSpec(each.key, each.uid, POD_GROUPS, min_member=each.min_member) for each in world.gangs
     ]
     seen: list[Callable[[], None]] = [
-        *(partial(cache.node_seen, each) for each in world.nodes),
-        *(partial(cache.pod_seen, each) for each in (*waiting, *world.bound)),
-        *(partial(cache.described, POD_GROUPS.group, each.uid, [each]) for each in declared),
+        *(partial(cache.upsert_node, each) for each in world.nodes),
+        *(partial(cache.upsert_pod, each) for each in (*waiting, *world.bound)),
+        *(
+            partial(cache.upsert_gang_specs, POD_GROUPS.group, each.uid, [each])
+            for each in declared
+        ),
     ]
     for i in sorted(range(len(seen)), key=lambda i: (order[i % len(order)], i)):
         seen[i]()

@@ -218,18 +218,18 @@ class BinderHarness:
         gone = change == "DELETED"
         if gvr == PODS:
             pod = pod_decode.pod(body)
-            self.cache.pod_gone(pod.uid) if gone else self.cache.pod_seen(pod)
+            self.cache.delete_pod(pod.uid) if gone else self.cache.upsert_pod(pod)
         elif gvr == NODES:
             node = node_decode.node(body)
-            self.cache.node_gone(node.name, node.uid) if gone else self.cache.node_seen(node)
+            self.cache.delete_node(node.name, node.uid) if gone else self.cache.upsert_node(node)
         elif gvr == POD_GROUPS:
             spec = gang_specs.pod_group(body)
-            self.cache.described(POD_GROUPS.group, spec.uid, [spec])
+            self.cache.upsert_gang_specs(POD_GROUPS.group, spec.uid, [spec])
         elif gvr in volume_decode.READERS:
             self._see_storage(gvr, body, gone=gone)
 
     def _see_storage(self, gvr: GVR, body: Document, *, gone: bool) -> None:
         if gone:
-            self.cache.volume_gone(gvr, body["metadata"]["uid"])
+            self.cache.delete_volume(gvr, body["metadata"]["uid"])
         else:
-            self.cache.volume_seen(gvr, volume_decode.READERS[gvr](body))
+            self.cache.upsert_volume(gvr, volume_decode.READERS[gvr](body))

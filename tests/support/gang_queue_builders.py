@@ -12,14 +12,14 @@ NOW = 1000
 
 def describe(gang_queue: GangQueue, spec: GangSpec) -> None:
     assert spec.gvr is not None
-    gang_queue.described(spec.gvr.group, spec.uid, [spec])
+    gang_queue.upsert_gang_specs(spec.gvr.group, spec.uid, [spec])
 
 
 def gangs_of(members: int, min_member: int = 1) -> GangQueue:
     gang_queue = GangQueue([SCHEDULER])
     describe(gang_queue, gang_spec("a", min_member))
     for i in range(members):
-        gang_queue.member_seen(KEY, pod(f"a-{i}", gang="a"))
+        gang_queue.upsert_member(KEY, pod(f"a-{i}", gang="a"))
     return gang_queue
 
 

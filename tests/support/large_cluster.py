@@ -73,12 +73,12 @@ class LargeCluster:
     def happens(self) -> None:
         """Let a pod end elsewhere."""
         self.now += 1
-        self.cache.pod_gone(self._elsewhere.uid)
-        self.cache.pod_seen(self._elsewhere)
+        self.cache.delete_pod(self._elsewhere.uid)
+        self.cache.upsert_pod(self._elsewhere)
         if self.case == "fit":
             # They have not been bound: to the cache they are as good as new.
             for pod in self._first:
-                self.cache.gang_queue.member_seen(
+                self.cache.gang_queue.upsert_member(
                     builders.gang_key(pod.name.removesuffix("-0")), pod
                 )
 
@@ -110,12 +110,12 @@ class LargeCluster:
     def _fill(self, scale: Scale) -> None:
         for number in range(scale.nodes):
             pods = -(-(scale.running - number) // scale.nodes)
-            self.cache.node_seen(_node(number, pods + FREE_CPUS))
+            self.cache.upsert_node(_node(number, pods + FREE_CPUS))
         if self.case == "racks":
-            self.cache.topology_seen(
+            self.cache.upsert_topology(
                 DeclaredTopology("uid-default", "default", tree_spec=TREE_SPEC)
             )
-        self.cache.pod_seen(self._elsewhere)
+        self.cache.upsert_pod(self._elsewhere)
         one = builders.pod_class(cpu=1)
         for gang in range(-(-scale.running // SIZE)):
             priority = LOWEST if gang % 10 == 0 else RUNNING
@@ -145,7 +145,7 @@ class LargeCluster:
         said = replace(
             builders.gang_spec(gang, SIZE, groups=mates), topology_request=topology_request
         )
-        self.cache.described(POD_GROUPS.group, said.uid, [said])
+        self.cache.upsert_gang_specs(POD_GROUPS.group, said.uid, [said])
 
     def _member(
         self, gang: str, number: int, pod_class: PodClass, priority: int, node: str = ""
@@ -163,7 +163,7 @@ class LargeCluster:
             labels={builders.POD_GROUP_LABEL: gang},
             unscheduled=None if node else ("Unschedulable", "no room"),
         )
-        self.cache.pod_seen(pod)
+        self.cache.upsert_pod(pod)
         return pod
 
 

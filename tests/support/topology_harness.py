@@ -45,14 +45,14 @@ class TopologyHarness:
 
     def node(self, name: str, **labels: str) -> None:
         """Add a node, or change its labels."""
-        self.cache.node_seen(nodes.node(api_objects.node_body(name, metadata={"labels": labels})))
+        self.cache.upsert_node(nodes.node(api_objects.node_body(name, metadata={"labels": labels})))
 
     def heartbeat(self, name: str, **labels: str) -> None:
         """Let a node say that it is alive, and that it is short of memory."""
         ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2024-05-01T12:00:00Z"}
         status = {"conditions": [ready, {"type": "MemoryPressure", "status": "True"}]}
         body = api_objects.node_body(name, metadata={"labels": labels}, status=status)
-        self.cache.node_seen(nodes.node(body))
+        self.cache.upsert_node(nodes.node(body))
 
     def topology(
         self, spec: Any = SPEC, *, name: str = "default", uid: str = "", generation: int = 1

@@ -11,8 +11,8 @@ from support.builders import SCHEDULER, gang_key, gang_spec, node
 def new_cache(on_change: Callable[[], None] = lambda: None) -> Cache:
     """Return a cache that has seen the node `n1` and the PodGroup `a`, and no pods."""
     cache = Cache([SCHEDULER], on_change)
-    cache.node_seen(node("n1", cpu=8, memory=0))
-    cache.described(POD_GROUPS.group, "uid-a", [gang_spec("a", 2)])
+    cache.upsert_node(node("n1", cpu=8, memory=0))
+    cache.upsert_gang_specs(POD_GROUPS.group, "uid-a", [gang_spec("a", 2)])
     return cache
 
 

@@ -83,11 +83,11 @@ class EventHandlers:
 
     def pod(self, event: Object) -> None:
         """Take in an event of a pod."""
-        self._take("Pod", event, self._pod_seen, self._pod_gone, self._pod_left_out)
+        self._take("Pod", event, self._upsert_pod, self._delete_pod, self._pod_left_out)
 
     def node(self, event: Object) -> None:
         """Take in an event of a node."""
-        self._take("Node", event, self._node_seen, self._node_gone)
+        self._take("Node", event, self._upsert_node, self._delete_node)
 
     def decoded_pod(self, change: str, source: pod_wire.Pod) -> None:
         """Take in an event of a pod without a detour. Raises InvalidField, having done nothing.
@@ -98,12 +98,12 @@ class EventHandlers:
         unreadable.check(Identity(metadata.uid, metadata.namespace, metadata.name))
         if change == "DELETED":
             self.versions.gone(metadata.uid, metadata.resource_version)
-            self._sink.pod_gone(metadata.uid)
+            self._sink.delete_pod(metadata.uid)
         else:
             pod = pod_decode.pod_from_wire(source)
             if not self.versions.seen(metadata.uid, metadata.resource_version):
                 return
-            self._sink.pod_seen(pod)
+            self._sink.upsert_pod(pod)
         self._count("Pod", metadata.uid)
 
     def decoded_node(self, change: str, source: node_wire.Node) -> None:
@@ -112,12 +112,12 @@ class EventHandlers:
         unreadable.check(Identity(metadata.uid, metadata.namespace, metadata.name))
         if change == "DELETED":
             self.versions.gone(metadata.uid, metadata.resource_version)
-            self._sink.node_gone(metadata.name, metadata.uid)
+            self._sink.delete_node(metadata.name, metadata.uid)
         else:
             node = nodes.node_from_wire(source)
             if not self.versions.seen(metadata.uid, metadata.resource_version):
                 return
-            self._sink.node_seen(node)
+            self._sink.upsert_node(node)
         self._count("Node", metadata.uid)
 
     def pod_group(self, event: Object) -> None:
@@ -138,20 +138,20 @@ class EventHandlers:
 
     def job_set(self, event: Object) -> None:
         """Take in an event of a JobSet."""
-        self._take("JobSet", event, self._job_set_seen, self._undescribed, _keep)
+        self._take("JobSet", event, self._upsert_job_set, self._delete_gang_specs, _keep)
 
     def job(self, event: Object) -> None:
         """Take in an event of a Job."""
-        self._take("Job", event, self._job_seen, self._job_gone, self._job_left_out)
+        self._take("Job", event, self._upsert_job, self._delete_job, self._job_left_out)
 
     def pod_disruption_budget(self, event: Object) -> None:
         """Take in an event of a PodDisruptionBudget."""
-        seen, gone = self._budget_seen, self._budget_gone
+        seen, gone = self._upsert_budget, self._delete_budget
         self._take("PodDisruptionBudget", event, seen, gone, _keep)
 
     def namespace(self, event: Object) -> None:
         """Take in an event of a Namespace."""
-        self._take("Namespace", event, self._namespace_seen, self._namespace_gone, _keep)
+        self._take("Namespace", event, self._upsert_namespace, self._delete_namespace, _keep)
 
     def persistent_volume_claim(self, event: Object) -> None:
         """Take in an event of a PersistentVolumeClaim."""
@@ -183,7 +183,7 @@ class EventHandlers:
 
     def topology(self, event: Object) -> None:
         """Take in an event of a ClusterNetworkTopology."""
-        seen, gone = self._topology_seen, self._topology_gone
+        seen, gone = self._upsert_topology, self._delete_topology
         self._take("ClusterNetworkTopology", event, seen, gone, _keep)
 
     def kueue_topology(self, event: Object) -> None:
@@ -192,7 +192,7 @@ class EventHandlers:
         A server of several versions shows each object in every one. All of them say the same, so
         whichever comes last is right.
         """
-        self._take("Topology", event, self._kueue_topology_seen, self._topology_gone, _keep)
+        self._take("Topology", event, self._upsert_kueue_topology, self._delete_topology, _keep)
 
     def _take(
         self,
@@ -245,85 +245,85 @@ class EventHandlers:
         telemetry.OBJECTS_SEEN.labels(kind).inc()
         self.broken.discard(uid)
 
-    def _pod_seen(self, obj: Object) -> None:
-        self._sink.pod_seen(pod_decode.pod(obj))
+    def _upsert_pod(self, obj: Object) -> None:
+        self._sink.upsert_pod(pod_decode.pod(obj))
 
     def _pod_left_out(self, obj: Object, _: InvalidField) -> None:
         uid = obj["metadata"]["uid"]
         counted = unreadable.pod(obj, self._sink.pod(uid))
         if counted is None:
-            self._sink.pod_gone(uid)
+            self._sink.delete_pod(uid)
         else:
-            self._sink.pod_seen(counted)
+            self._sink.upsert_pod(counted)
 
-    def _pod_gone(self, obj: Object) -> None:
-        self._sink.pod_gone(obj["metadata"]["uid"])
+    def _delete_pod(self, obj: Object) -> None:
+        self._sink.delete_pod(obj["metadata"]["uid"])
 
-    def _node_seen(self, obj: Object) -> None:
-        self._sink.node_seen(nodes.node(obj))
+    def _upsert_node(self, obj: Object) -> None:
+        self._sink.upsert_node(nodes.node(obj))
 
-    def _node_gone(self, obj: Object) -> None:
+    def _delete_node(self, obj: Object) -> None:
         found = unreadable.identity(obj)
-        self._sink.node_gone(found.name, found.uid)
+        self._sink.delete_node(found.name, found.uid)
 
     def _volume(self, kind: str, gvr: GVR, event: Object) -> None:
         def seen(obj: Object) -> None:
-            self._sink.volume_seen(gvr, volume_decode.READERS[gvr](obj))
+            self._sink.upsert_volume(gvr, volume_decode.READERS[gvr](obj))
 
         def gone(obj: Object) -> None:
-            self._sink.volume_gone(gvr, obj["metadata"]["uid"])
+            self._sink.delete_volume(gvr, obj["metadata"]["uid"])
 
         self._take(kind, event, seen, gone, _keep if gvr in LIMITING else None)
 
     def _pod_group(self, source: str, event: Object, read: Callable[[Object], GangSpec]) -> None:
         def left_out(obj: Object, why: InvalidField) -> None:
-            self._describe(obj, (unreadable.pod_group(obj, source, why),))
+            self._upsert_gang_specs(obj, (unreadable.pod_group(obj, source, why),))
 
         def seen(obj: Object) -> None:
-            self._describe(obj, (read(obj),))
+            self._upsert_gang_specs(obj, (read(obj),))
 
-        self._take("PodGroup", event, seen, self._undescribed, left_out)
+        self._take("PodGroup", event, seen, self._delete_gang_specs, left_out)
 
-    def _describe(self, obj: Object, declared: Iterable[GangSpec]) -> None:
-        self._sink.described(_group(obj), obj["metadata"]["uid"], declared)
+    def _upsert_gang_specs(self, obj: Object, declared: Iterable[GangSpec]) -> None:
+        self._sink.upsert_gang_specs(_group(obj), obj["metadata"]["uid"], declared)
 
-    def _job_set_seen(self, obj: Object) -> None:
-        self._describe(obj, workloads.job_set(obj))
+    def _upsert_job_set(self, obj: Object) -> None:
+        self._upsert_gang_specs(obj, workloads.job_set(obj))
 
-    def _undescribed(self, obj: Object) -> None:
-        self._sink.undescribed(_group(obj), obj["metadata"]["uid"])
+    def _delete_gang_specs(self, obj: Object) -> None:
+        self._sink.delete_gang_specs(_group(obj), obj["metadata"]["uid"])
 
-    def _job_seen(self, obj: Object) -> None:
-        self._describe(obj, workloads.job(obj))
-        self._sink.job_seen(obj["metadata"]["uid"], workloads.pods_of(obj))
+    def _upsert_job(self, obj: Object) -> None:
+        self._upsert_gang_specs(obj, workloads.job(obj))
+        self._sink.upsert_job(obj["metadata"]["uid"], workloads.pods_of(obj))
 
     def _job_left_out(self, obj: Object, why: InvalidField) -> None:
-        self._describe(obj, (unreadable.job(obj, JOBS, why),))
+        self._upsert_gang_specs(obj, (unreadable.job(obj, JOBS, why),))
 
-    def _job_gone(self, obj: Object) -> None:
-        self._undescribed(obj)
-        self._sink.job_seen(obj["metadata"]["uid"], None)
+    def _delete_job(self, obj: Object) -> None:
+        self._delete_gang_specs(obj)
+        self._sink.upsert_job(obj["metadata"]["uid"], None)
 
-    def _budget_seen(self, obj: Object) -> None:
-        self._sink.budget_seen(budgets.read(obj))
+    def _upsert_budget(self, obj: Object) -> None:
+        self._sink.upsert_budget(budgets.read(obj))
 
-    def _budget_gone(self, obj: Object) -> None:
-        self._sink.budget_gone(obj["metadata"]["uid"])
+    def _delete_budget(self, obj: Object) -> None:
+        self._sink.delete_budget(obj["metadata"]["uid"])
 
-    def _namespace_seen(self, obj: Object) -> None:
-        self._sink.namespace_seen(namespaces.read(obj))
+    def _upsert_namespace(self, obj: Object) -> None:
+        self._sink.upsert_namespace(namespaces.read(obj))
 
-    def _namespace_gone(self, obj: Object) -> None:
-        self._sink.namespace_gone(obj["metadata"]["uid"])
+    def _delete_namespace(self, obj: Object) -> None:
+        self._sink.delete_namespace(obj["metadata"]["uid"])
 
-    def _topology_seen(self, obj: Object) -> None:
-        self._sink.topology_seen(topologies.read(obj))
+    def _upsert_topology(self, obj: Object) -> None:
+        self._sink.upsert_topology(topologies.read(obj))
 
-    def _kueue_topology_seen(self, obj: Object) -> None:
-        self._sink.topology_seen(kueue_topologies.read(obj))
+    def _upsert_kueue_topology(self, obj: Object) -> None:
+        self._sink.upsert_topology(kueue_topologies.read(obj))
 
-    def _topology_gone(self, obj: Object) -> None:
-        self._sink.topology_gone(obj["metadata"]["uid"])
+    def _delete_topology(self, obj: Object) -> None:
+        self._sink.delete_topology(obj["metadata"]["uid"])
 
 
 def _group(obj: Object) -> str:

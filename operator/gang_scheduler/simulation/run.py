@@ -63,7 +63,7 @@ class _AtOnce:
     def bind(self, together: Sequence[Placed]) -> None:
         """Confirm the bindings."""
         for bind in (bind for placed in together for bind in placed.binds):
-            self._cache.pod_seen(replace(bind.pod, node=bind.node))
+            self._cache.upsert_pod(replace(bind.pod, node=bind.node))
 
     def is_preempting(self, _: Preemption) -> bool:
         """Say no: no preemption is on its way between cycles."""
@@ -117,20 +117,20 @@ def _fill(cache: Cache, loaded: Iterable[Loaded]) -> None:
     for each in loaded:
         match each:
             case Node():
-                cache.node_seen(each)
+                cache.upsert_node(each)
             case DeclaredNamespace():
-                cache.namespace_seen(each)
+                cache.upsert_namespace(each)
             case Stored():
-                cache.volume_seen(each.gvr, each.found)
+                cache.upsert_volume(each.gvr, each.found)
             case DeclaredBudget():
-                cache.budget_seen(each)
+                cache.upsert_budget(each)
             case DeclaredTopology():
-                cache.topology_seen(each)
+                cache.upsert_topology(each)
             case Pod():
-                cache.pod_seen(each)
+                cache.upsert_pod(each)
             case Described():
-                cache.described(each.api_group, each.uid, each.gang_specs)
-                cache.job_seen(each.uid, each.pods)
+                cache.upsert_gang_specs(each.api_group, each.uid, each.gang_specs)
+                cache.upsert_job(each.uid, each.pods)
 
 
 def _pass(cache: Cache, plan: Plan) -> bool:
@@ -138,5 +138,5 @@ def _pass(cache: Cache, plan: Plan) -> bool:
     leaving = {pod.uid for pod in cache.pods() if pod.deleting and pod.node}
     leaving.update(each.pod.uid for made in plan.preemptions for each in made.victims)
     for uid in leaving:
-        cache.pod_gone(uid)
+        cache.delete_pod(uid)
     return bool(leaving)

@@ -18,14 +18,14 @@ class Budgets:
         """The uids of all of them."""
         return self._known.keys()
 
-    def seen(self, declared: DeclaredBudget) -> DeclaredBudget | None:
+    def upsert(self, declared: DeclaredBudget) -> DeclaredBudget | None:
         """Add or replace a budget; return what it was before."""
         before = self._known.get(declared.uid)
         self._known[declared.uid] = declared
         self._by_namespace.setdefault(declared.namespace, {})[declared.uid] = declared
         return before
 
-    def gone(self, uid: str) -> DeclaredBudget | None:
+    def delete(self, uid: str) -> DeclaredBudget | None:
         """Forget a budget; return what it was."""
         before = self._known.pop(uid, None)
         if before is not None:

@@ -71,7 +71,7 @@ class Cache:
         self.victims = Victims(self.evictable_pods, self._nominator, self.gang_queue, on_change)
         self._on_change = on_change
 
-    def pod_seen(self, pod: Pod) -> None:
+    def upsert_pod(self, pod: Pod) -> None:
         """Take in a pod as the API server shows it."""
         if pod.node:
             self._assumed.pop(pod.uid, None)
@@ -83,22 +83,22 @@ class Cache:
             pod = replace(pod, node=self._assumed[pod.uid], assumed=True)
         self._replace(pod.uid, pod)
 
-    def pod_gone(self, uid: str) -> None:
+    def delete_pod(self, uid: str) -> None:
         """Forget a pod whose object is gone."""
         self._assumed.pop(uid, None)
         self._nominator.forget(uid)
         self._replace(uid, None)
 
-    def node_seen(self, node: Node) -> None:
+    def upsert_node(self, node: Node) -> None:
         """Take in a node."""
-        if self.node_usage.node_seen(node):
+        if self.node_usage.upsert_node(node):
             self.topologies.nodes_changed()
             self._moved(node.name)
             self._freed()
 
-    def node_gone(self, name: str, uid: str = "") -> None:
+    def delete_node(self, name: str, uid: str = "") -> None:
         """Forget a node; with a uid, only if it is still this one."""
-        if self.node_usage.node_gone(name, uid):
+        if self.node_usage.delete_node(name, uid):
             self.topologies.nodes_changed()
             if self.selector_matches:
                 # A domain may be gone that nobody could use, and that held a spread up.
@@ -108,59 +108,59 @@ class Cache:
                 self.gang_queue.nominations_lost(lost)
                 self._on_change()
 
-    def described(self, api_group: str, uid: str, declared: Iterable[GangSpec]) -> None:
+    def upsert_gang_specs(self, api_group: str, uid: str, declared: Iterable[GangSpec]) -> None:
         """Take in what an object says of gangs."""
-        self.gang_queue.described(api_group, uid, declared)
+        self.gang_queue.upsert_gang_specs(api_group, uid, declared)
         self._on_change()
 
-    def undescribed(self, api_group: str, uid: str) -> None:
+    def delete_gang_specs(self, api_group: str, uid: str) -> None:
         """Forget an object that described gangs."""
-        self.gang_queue.undescribed(api_group, uid)
+        self.gang_queue.delete_gang_specs(api_group, uid)
         self._on_change()
 
-    def job_seen(self, uid: str, pods: JobPods | None) -> None:
+    def upsert_job(self, uid: str, pods: JobPods | None) -> None:
         """Note how many pods a Job can have; None forgets it."""
-        self.gang_queue.job_seen(uid, pods)
+        self.gang_queue.upsert_job(uid, pods)
         self._on_change()
 
-    def topology_seen(self, declared: DeclaredTopology) -> None:
+    def upsert_topology(self, declared: DeclaredTopology) -> None:
         """Take in an object that says how a tree of the network is made."""
-        if self.topologies.seen(declared):
+        if self.topologies.upsert(declared):
             self._trees_changed()
 
-    def topology_gone(self, uid: str) -> None:
+    def delete_topology(self, uid: str) -> None:
         """Forget an object that said how a tree is made."""
-        if self.topologies.gone(uid):
+        if self.topologies.delete(uid):
             self._trees_changed()
 
-    def budget_seen(self, declared: DeclaredBudget) -> None:
+    def upsert_budget(self, declared: DeclaredBudget) -> None:
         """Take in a PodDisruptionBudget."""
-        if self.evictable_pods.budget_seen(declared):
+        if self.evictable_pods.upsert_budget(declared):
             self._freed()
 
-    def budget_gone(self, uid: str) -> None:
+    def delete_budget(self, uid: str) -> None:
         """Forget a PodDisruptionBudget."""
-        if self.evictable_pods.budget_gone(uid):
+        if self.evictable_pods.delete_budget(uid):
             self._freed()
 
-    def namespace_seen(self, declared: DeclaredNamespace) -> None:
+    def upsert_namespace(self, declared: DeclaredNamespace) -> None:
         """Take in a Namespace."""
-        if self.selector_matches.namespace_seen(declared):
+        if self.selector_matches.upsert_namespace(declared):
             self._freed()
 
-    def namespace_gone(self, uid: str) -> None:
+    def delete_namespace(self, uid: str) -> None:
         """Forget a Namespace."""
-        if self.selector_matches.namespace_gone(uid):
+        if self.selector_matches.delete_namespace(uid):
             self._freed()
 
-    def volume_seen(self, gvr: GVR, found: VolumeObject) -> None:
+    def upsert_volume(self, gvr: GVR, found: VolumeObject) -> None:
         """Take in a claim, a volume, or something that makes them."""
-        if self.volumes.seen(gvr, found):
+        if self.volumes.upsert(gvr, found):
             self._freed()
 
-    def volume_gone(self, gvr: GVR, uid: str) -> None:
+    def delete_volume(self, gvr: GVR, uid: str) -> None:
         """Forget a claim, a volume, or something that makes them."""
-        if self.volumes.gone(gvr, uid):
+        if self.volumes.delete(gvr, uid):
             self._freed()
 
     def assume(self, bind: Bind) -> None:
@@ -247,34 +247,34 @@ class Cache:
     def uid_gone(self, gvr: GVR, uid: str) -> None:
         """Forget an object of which only the uid is known."""
         if gvr == PODS:
-            self.pod_gone(uid)
+            self.delete_pod(uid)
         elif gvr == NODES:
-            self.node_gone(self.node_usage.uids.get(uid, ""))
+            self.delete_node(self.node_usage.uids.get(uid, ""))
         elif gvr.group in topologies.KINDS:
-            self.topology_gone(uid)
+            self.delete_topology(uid)
         elif gvr == POD_DISRUPTION_BUDGETS:
-            self.budget_gone(uid)
+            self.delete_budget(uid)
         elif gvr == NAMESPACES:
-            self.namespace_gone(uid)
+            self.delete_namespace(uid)
         elif gvr in volume_decode.READERS:
-            self.volume_gone(gvr, uid)
+            self.delete_volume(gvr, uid)
         else:
-            self.undescribed(gvr.group, uid)
-            self.gang_queue.job_seen(uid, None)
+            self.delete_gang_specs(gvr.group, uid)
+            self.gang_queue.upsert_job(uid, None)
 
     def _replace(self, uid: str, pod: Pod | None) -> None:
         before = self._entries.get(uid)
         if pod is None:
             self._entries.pop(uid, None)
             self.foreign_members.note(uid, None)
-            self.selector_matches.gone(uid)
-            self.volumes.pod_gone(uid)
+            self.selector_matches.delete(uid)
+            self.volumes.delete_pod(uid)
         else:
             named = membership.gang_of(pod)
             gang = named if pod.scheduler in self.schedulers else None
             self.foreign_members.note(uid, named if gang is None else None)
             # What it asks of others comes first: it may ask for pods such as itself.
-            self.selector_matches.seen(pod, gang)
+            self.selector_matches.upsert(pod, gang)
             pod = self._enriched(pod)
             self._entries[uid] = _Entry(pod, gang, _counted_on(pod))
         self._house(uid, self._entries.get(uid))
@@ -310,9 +310,9 @@ class Cache:
     def _house(self, uid: str, after: _Entry | None) -> None:
         """Keep account of who is on a node, and of whom room is kept for."""
         if after is not None and after.node:
-            self.evictable_pods.seen(after.pod, after.gang)
+            self.evictable_pods.upsert(after.pod, after.gang)
         else:
-            self.evictable_pods.gone(uid)
+            self.evictable_pods.delete(uid)
         pod, gang = (after.pod, after.gang) if after is not None else (None, None)
         if self._nominator.note(uid, pod, gang):
             self._freed()
@@ -341,10 +341,10 @@ class Cache:
     def _join(self, uid: str, before: _Entry | None, after: _Entry | None) -> None:
         """Move the pod between gangs."""
         if before and before.gang and (after is None or after.gang != before.gang):
-            self.gang_queue.member_gone(before.gang, uid)
+            self.gang_queue.delete_member(before.gang, uid)
             self._on_change()
         if after and after.gang:
-            self.gang_queue.member_seen(after.gang, after.pod)
+            self.gang_queue.upsert_member(after.gang, after.pod)
             self._on_change()
 
     def _nominate(self, uid: str, node: str) -> None:

@@ -68,28 +68,28 @@ class EvictablePods:
         self._priorities: Counter[int] = Counter()
         self._bound: Counter[GangKey] = Counter()
 
-    def seen(self, pod: Pod, gang: GangKey | None) -> None:
+    def upsert(self, pod: Pod, gang: GangKey | None) -> None:
         """Add or replace a pod on its node; without a gang it is another scheduler's."""
         if self.rules.preemption:
             self._leave(pod.uid)
             self._pods[pod.uid] = (pod, gang)
             self._present[pod.priority] += 1
             self._changed.add(pod.uid)
-            self.leaving.seen(pod, gang)
+            self.leaving.upsert(pod, gang)
 
-    def gone(self, uid: str) -> None:
+    def delete(self, uid: str) -> None:
         """Forget a pod that is on no node any more."""
         self._leave(uid)
-        self.leaving.gone(uid)
+        self.leaving.delete(uid)
         if uid in self._bound_pods:
             self._changed.add(uid)
         else:
             # Who came and went between two looks is nobody to remember.
             self._changed.discard(uid)
 
-    def budget_seen(self, declared: DeclaredBudget) -> bool:
+    def upsert_budget(self, declared: DeclaredBudget) -> bool:
         """Add or replace a budget; tell whether more pods than before may go."""
-        before = self.budgets.seen(declared)
+        before = self.budgets.upsert(declared)
         if before is None or before.selector != declared.selector:
             self._look_again_in(declared.namespace)
         if before is None or not self.rules.preemption:
@@ -97,9 +97,9 @@ class EvictablePods:
         more = (declared.allowed or 0) > (before.allowed or 0)
         return more or before.selector != declared.selector
 
-    def budget_gone(self, uid: str) -> bool:
+    def delete_budget(self, uid: str) -> bool:
         """Forget a budget; tell whether more pods than before may go."""
-        before = self.budgets.gone(uid)
+        before = self.budgets.delete(uid)
         if before is not None:
             self._look_again_in(before.namespace)
         return before is not None and self.rules.preemption

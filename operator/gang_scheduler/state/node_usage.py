@@ -38,7 +38,7 @@ class NodeUsage:
         self._counts = SelectorCounts()
         self._stale = False
 
-    def node_seen(self, node: Node) -> bool:
+    def upsert_node(self, node: Node) -> bool:
         """Add or replace a node; tell whether anything that matters changed."""
         before = self._nodes.get(node.name)
         if before == node:
@@ -50,7 +50,7 @@ class NodeUsage:
         self._stale = True
         return True
 
-    def node_gone(self, name: str, uid: str = "") -> bool:
+    def delete_node(self, name: str, uid: str = "") -> bool:
         """Forget a node; with a uid, only if it is still this one. Tell whether it was known.
 
         Pods on it are remembered: it may come back before they are gone.

@@ -31,7 +31,7 @@ class Leaving:
     def __contains__(self, uid: str) -> bool:
         return uid in self._pods
 
-    def seen(self, pod: Pod, gang: GangKey | None) -> None:
+    def upsert(self, pod: Pod, gang: GangKey | None) -> None:
         """Keep account of a pod on a node; without a gang it is another scheduler's."""
         self._marked.pop(pod.uid, None)
         if pod.deleting or pod.uid in self._decided:
@@ -39,7 +39,7 @@ class Leaving:
         elif pod.marked:
             self._marked[pod.uid] = pod.node
 
-    def gone(self, uid: str) -> None:
+    def delete(self, uid: str) -> None:
         """Forget a pod that is on no node any more."""
         self._pods.pop(uid, None)
         self._marked.pop(uid, None)
@@ -58,7 +58,7 @@ class Leaving:
         if pod is None or pod.deleting:
             return None
         _, gang = self._pods.pop(uid)
-        self.seen(pod, gang)
+        self.upsert(pod, gang)
         return pod
 
     def is_awaited(self, uid: str, now: int) -> bool:

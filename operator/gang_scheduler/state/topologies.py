@@ -30,7 +30,7 @@ class Topologies:
         """Return the uids of all that exist of a kind."""
         return {u for u, each in self.declared.items() if each.gvr.group == api_group}
 
-    def seen(self, declared: DeclaredTopology) -> bool:
+    def upsert(self, declared: DeclaredTopology) -> bool:
         """Take in an object; tell whether the trees are others now.
 
         One without a tree spec leaves that of its earlier spec in force.
@@ -42,7 +42,7 @@ class Topologies:
         self.on_change()
         return self._rearranged()
 
-    def gone(self, uid: str) -> bool:
+    def delete(self, uid: str) -> bool:
         """Forget an object and its tree; tell whether the trees are others now."""
         self._forget(uid)
         return self._rearranged()

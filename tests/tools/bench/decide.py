@@ -52,7 +52,7 @@ def measure(nodes: int, members: int, rounds: int) -> Iterator[Timing]:
     cache = _cache(nodes, pods)
     collector.settle()
     for number in range(rounds + 1):
-        cache.gang_queue.member_seen(builders.gang_key("a"), pods[0])
+        cache.gang_queue.upsert_member(builders.gang_key("a"), pods[0])
         started = time.perf_counter()
         snapshot = cache.snapshot(number)
         taken = time.perf_counter()
@@ -66,13 +66,13 @@ def measure(nodes: int, members: int, rounds: int) -> Iterator[Timing]:
 
 def _cache(nodes: int, pods: Sequence[Pod]) -> Cache:
     cache = Cache([builders.SCHEDULER])
-    cache.topology_seen(DeclaredTopology("uid-default", "default", tree_spec=_tree_spec()))
+    cache.upsert_topology(DeclaredTopology("uid-default", "default", tree_spec=_tree_spec()))
     for node in _nodes(nodes):
-        cache.node_seen(node)
+        cache.upsert_node(node)
     for pod in (*_running(nodes), *pods):
-        cache.pod_seen(pod)
+        cache.upsert_pod(pod)
     said = replace(builders.gang_spec("a", len(pods)), topology_request=_asked(len(pods)))
-    cache.described(POD_GROUPS.group, said.uid, [said])
+    cache.upsert_gang_specs(POD_GROUPS.group, said.uid, [said])
     return cache
 
 

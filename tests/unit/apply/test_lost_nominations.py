@@ -20,10 +20,10 @@ def nominated(name: str, node: str) -> Pod:
 def losses(**how: bool) -> LostNominations:
     """Return the books of a cluster of n1, which is fine, n2, cordoned, and n3, not ready."""
     cache = Cache([builders.SCHEDULER])
-    cache.node_seen(builders.node("n1"))
-    cache.node_seen(builders.node("n2", unschedulable=True))
-    cache.node_seen(builders.node("n3", ready=False))
-    cache.pod_seen(builders.pod("a-0", gang="a"))
+    cache.upsert_node(builders.node("n1"))
+    cache.upsert_node(builders.node("n2", unschedulable=True))
+    cache.upsert_node(builders.node("n3", ready=False))
+    cache.upsert_pod(builders.pod("a-0", gang="a"))
     return LostNominations(cache, Naming(**how))
 
 

@@ -40,7 +40,7 @@ class Writers(WritesNothing):
 
 def taken(plan: Plan, writers: Writers) -> tuple[Cache, TakenIn]:
     cache = Cache([builders.SCHEDULER])
-    cache.pod_seen(POD)
+    cache.upsert_pod(POD)
     try:
         found = take_in(
             cache, plan, 0, lost_nominations=LostNominations(cache, Naming()), writers=writers

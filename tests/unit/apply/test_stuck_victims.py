@@ -25,7 +25,7 @@ class Vigil:
         self.cache = Cache([builders.SCHEDULER])
         waiting = builders.pod("a-0", gang="a", nominated="n1")
         for each in (waiting, leaving("low", "n1"), *others):
-            self.cache.pod_seen(each)
+            self.cache.upsert_pod(each)
         gang = builders.gang("a", members=[waiting])
         refused = Refused(gang, Reason.WAITING_FOR_VICTIMS, gang.pending)
         self.cache.gang_queue.refused(refused, self.now)
@@ -63,6 +63,6 @@ def test_only_who_is_waited_for_matters() -> None:
 
 def test_nobody_is_looked_at_while_nobody_waits() -> None:
     vigil = Vigil()
-    vigil.cache.pod_gone("uid-a-0")
+    vigil.cache.delete_pod("uid-a-0")
 
     assert [] == vigil.look(GONE_BY + TIMEOUT)

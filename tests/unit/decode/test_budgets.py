@@ -88,7 +88,7 @@ def test_without_a_status_healthy_pods_are_counted_as_the_controller_does(
     others = [pod("late"), pod("done", phase="Succeeded")]
     known = Budgets()
 
-    known.seen(budgets.read_uncounted(body({}, **spec)))
+    known.upsert(budgets.read_uncounted(body({}, **spec)))
 
     assert {KEY: allowed} == known.allowed(lambda: [*running, *others])
 
@@ -97,7 +97,7 @@ def test_a_pod_that_is_being_deleted_is_expected_and_not_healthy() -> None:
     pods = [pod("a", node="n1", phase="Running"), pod("b", phase="Running", deleting=True)]
     known = Budgets()
 
-    known.seen(budgets.read_uncounted(body({}, maxUnavailable=1)))
+    known.upsert(budgets.read_uncounted(body({}, maxUnavailable=1)))
 
     assert {KEY: 0} == known.allowed(lambda: pods)
 

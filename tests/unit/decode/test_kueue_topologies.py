@@ -135,7 +135,7 @@ def test_a_deleted_one_means_no_tree(harness: TopologyHarness) -> None:
 def test_another_one_of_the_name_inherits_no_tree(harness: TopologyHarness) -> None:
     harness.kueue_topology("rack")
     # Its deletion was missed: no event tells of it.
-    harness.cache.topology_seen(
+    harness.cache.upsert_topology(
         kueue_topologies.read({**body(), "metadata": named("default", "u2")})
     )
 
@@ -144,7 +144,7 @@ def test_another_one_of_the_name_inherits_no_tree(harness: TopologyHarness) -> N
 
 
 def test_one_object_seen_in_several_versions_is_one(harness: TopologyHarness) -> None:
-    harness.cache.pod_seen(builders.pod("a"))
+    harness.cache.upsert_pod(builders.pod("a"))
     woken = []
     for gvr in KUEUE_TOPOLOGIES:
         harness.kueue_topology("rack", version=gvr.version)

@@ -38,10 +38,14 @@ def test_a_namespace_that_nobody_has_shown_has_its_name() -> None:
 
 def test_it_is_told_whether_labels_are_others() -> None:
     known = Namespaces()
-    told = [known.seen(namespaces.read(body(labels))) for labels in ({}, {"a": "1"}, {"a": "1"})]
+    told = [known.upsert(namespaces.read(body(labels))) for labels in ({}, {"a": "1"}, {"a": "1"})]
 
     assert [False, True, False] == told
-    assert ("team", OWN, "") == (known.gone("uid-team"), known.labels_of("team"), known.gone("x"))
+    assert ("team", OWN, "") == (
+        known.delete("uid-team"),
+        known.labels_of("team"),
+        known.delete("x"),
+    )
 
 
 def test_namespaces_come_in_through_the_intake_and_leave_by_event_or_sweep() -> None:
@@ -60,7 +64,7 @@ def test_namespaces_come_in_through_the_intake_and_leave_by_event_or_sweep() -> 
 def test_a_namespace_that_was_created_again_has_only_its_new_uid() -> None:
     known = Namespaces()
     for uid in ("first", "second"):
-        known.seen(DeclaredNamespace(uid, "team", {}))
+        known.upsert(DeclaredNamespace(uid, "team", {}))
 
     assert ["second"] == list(known.uids)
-    assert ("", "team") == (known.gone("first"), known.gone("second"))
+    assert ("", "team") == (known.delete("first"), known.delete("second"))

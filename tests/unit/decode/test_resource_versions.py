@@ -87,7 +87,7 @@ def test_a_pod_that_a_list_did_not_have_any_more_does_not_come_back() -> None:
     told = Told()
     told.pod(12, nodeName="n1")
     told.event_handlers.missing("uid-a")
-    told.cache.pod_gone("uid-a")
+    told.cache.delete_pod("uid-a")
 
     told.pod(14, nodeName="n1")
 

@@ -41,9 +41,9 @@ def cache_of(*members: Pod, minimum: int = 1) -> Cache:
     cache = Cache([builders.SCHEDULER])
     spec = builders.gang_spec("a", minimum)
     assert spec.gvr is not None
-    cache.described(spec.gvr.group, spec.uid, [spec])
+    cache.upsert_gang_specs(spec.gvr.group, spec.uid, [spec])
     for each in members:
-        cache.pod_seen(each)
+        cache.upsert_pod(each)
     return cache
 
 
@@ -89,7 +89,7 @@ def test_a_gang_is_nowhere_before_a_member_is_known_to_be_somewhere() -> None:
         cache.assume(Bind(member, f"n-{member.name}"))
     found.append(nodes_of(info))
     for member in members:
-        cache.pod_seen(builders.pod(member.name, gang="a", node=f"n-{member.name}"))
+        cache.upsert_pod(builders.pod(member.name, gang="a", node=f"n-{member.name}"))
         found.append(nodes_of(info))
 
     # Not one node after the other: the domain is written once.
@@ -160,7 +160,7 @@ def test_a_bound_gang_with_other_options_is_not_warned_any_more() -> None:
     found = []
     for spec in (builders.gang_spec("a", 2), builders.gang_spec("a", 2, strict=False)):
         decide(cache, Plan(warned=(Warned(builders.gang("a"), STRANGE),)))
-        cache.described("scheduling.sigs.k8s.io", spec.uid, [spec])
+        cache.upsert_gang_specs("scheduling.sigs.k8s.io", spec.uid, [spec])
         found.append(info.warnings)
 
     assert [(STRANGE,), ()] == found

@@ -86,7 +86,7 @@ def drawn(
     """Return the tree as text. `used` are CPUs by node."""
     usage = NodeUsage()
     for each in nodes:
-        usage.node_seen(each)
+        usage.upsert_node(each)
     for name, cpu in (used or {}).items():
         usage.add(pod(f"on-{name}", cpu=cpu), name)
     page = io.StringIO()
@@ -175,7 +175,7 @@ def cache_of(*topologies: list[str]) -> Cache:
     """Return a cache with nodes, and topologies of these labels from the top down."""
     cache = Cache([builders.SCHEDULER])
     for each in nodes_of(NODES):
-        cache.node_seen(each)
+        cache.upsert_node(each)
     for number, labels in enumerate(topologies):
         levels = [{"nodeLabel": label} for label in labels]
         body = {
@@ -183,7 +183,7 @@ def cache_of(*topologies: list[str]) -> Cache:
             "metadata": {"name": f"t{number}", "uid": f"uid-{number}"},
             "spec": {"levels": levels},
         }
-        cache.topology_seen(kueue_topologies.read(body))
+        cache.upsert_topology(kueue_topologies.read(body))
     return cache
 
 

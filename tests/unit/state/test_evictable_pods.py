@@ -27,19 +27,19 @@ HARMLESS = {
 
 def new_cache(rules: Rules = DEFAULT_RULES, *pods: Pod) -> Cache:
     cache = Cache([SCHEDULER], rules=rules)
-    cache.node_seen(node("n1", cpu=100))
+    cache.upsert_node(node("n1", cpu=100))
     for each in pods:
-        cache.pod_seen(each)
+        cache.upsert_pod(each)
     return cache
 
 
 def told(cache: Cache, spec: GangSpec) -> None:
-    cache.described("group", spec.uid, [spec])
+    cache.upsert_gang_specs("group", spec.uid, [spec])
 
 
 def bound_pods_of(cache: Cache, now: int = NOW) -> BoundPods:
     """Return who is on the nodes, for a gang that outranks everybody."""
-    cache.pod_seen(pod("above", priority=2_100_000_000 + now))
+    cache.upsert_pod(pod("above", priority=2_100_000_000 + now))
     found = cache.snapshot(now).bound_pods
     return BoundPods() if found is None else found
 
@@ -54,11 +54,11 @@ def running(name: str, **others: Any) -> Pod:
 
 def test_bound_pods_are_all_pods_with_a_node_in_natural_order() -> None:
     cache = new_cache(DEFAULT_RULES, running("a-10"), running("a-9"), pod("waiting"))
-    cache.pod_seen(pod("done", node="n1", phase="Succeeded"))
+    cache.upsert_pod(pod("done", node="n1", phase="Succeeded"))
     first = [each.pod.name for each in bound_pods_of(cache).pods]
 
-    cache.pod_seen(running("a-1"))
-    cache.pod_gone("uid-a-10")
+    cache.upsert_pod(running("a-1"))
+    cache.delete_pod("uid-a-10")
 
     second = [each.pod.name for each in bound_pods_of(cache, NOW + 1).pods]
     assert (["a-9", "a-10"], ["a-1", "a-9"]) == (first, second)
@@ -105,14 +105,14 @@ def test_labels_protect_only_where_an_administrator_lets_them() -> None:
 @pytest.mark.parametrize(("now", "names"), [(NOW + 59, []), (NOW + 60, ["p"])])
 def test_a_pod_is_safe_before_it_has_run_for_the_minimum(now: int, names: list[str]) -> None:
     cache = new_cache(Rules(min_runtime_seconds=60))
-    cache.pod_seen(replace(running("p", created_at=NOW - 500), started_at=NOW))
+    cache.upsert_pod(replace(running("p", created_at=NOW - 500), started_at=NOW))
 
     assert names == evictable(cache, now)
 
 
 def test_until_a_pod_has_started_its_time_counts_from_its_binding() -> None:
     cache = new_cache(Rules(min_runtime_seconds=60))
-    cache.pod_seen(replace(running("p", created_at=NOW - 500), scheduled_at=NOW))
+    cache.upsert_pod(replace(running("p", created_at=NOW - 500), scheduled_at=NOW))
 
     assert ([], ["p"]) == (evictable(cache, NOW + 59), evictable(cache, NOW + 60))
 
@@ -121,7 +121,7 @@ def test_that_a_pod_has_started_counts_although_it_makes_no_pod_differ() -> None
     cache = new_cache(Rules(min_runtime_seconds=60), running("p"))
     bound_pods_of(cache)
 
-    cache.pod_seen(replace(running("p"), started_at=NOW))
+    cache.upsert_pod(replace(running("p"), started_at=NOW))
 
     assert [] == evictable(cache, NOW + 1)
 
@@ -130,7 +130,7 @@ def test_that_a_pod_has_started_counts_although_it_makes_no_pod_differ() -> None
 def test_the_minimum_that_a_gang_asks_for_counts_up_to_a_cap(cap: int, names: list[str]) -> None:
     cache = new_cache(Rules(max_min_runtime_seconds=cap))
     told(cache, gang_spec("a", 1, min_runtime_seconds=60))
-    cache.pod_seen(replace(running("p", gang="a"), started_at=NOW))
+    cache.upsert_pod(replace(running("p", gang="a"), started_at=NOW))
 
     assert names == evictable(cache, NOW + 50)
 
@@ -164,12 +164,12 @@ def test_a_native_pod_group_that_is_disrupted_as_a_whole_has_no_surplus() -> Non
 def test_a_bound_pod_knows_the_budgets_that_cover_it() -> None:
     selector = (Requirement("app", Operator.IN, ("x",)),)
     cache = new_cache(DEFAULT_RULES, running("p", labels={"app": "x"}), running("q"))
-    cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", selector, allowed=2))
+    cache.upsert_budget(DeclaredBudget("uid-b", NAMESPACE, "b", selector, allowed=2))
     first = bound_pods_of(cache)
 
-    cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=1))
+    cache.upsert_budget(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=1))
     second = bound_pods_of(cache, NOW + 1)
-    cache.budget_gone("uid-b")
+    cache.delete_budget("uid-b")
     third = bound_pods_of(cache, NOW + 2)
 
     expected = [[("default/b",), ()], [("default/b",), ("default/b",)], [(), ()]]
@@ -204,15 +204,15 @@ def test_a_gang_short_of_room_is_tried_again_when_a_budget_allows_more(
 ) -> None:
     woken: list[int] = []
     cache = Cache([SCHEDULER], lambda: woken.append(1))
-    cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=1))
-    cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=0))
-    cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=1))
+    cache.upsert_budget(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=1))
+    cache.upsert_budget(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=0))
+    cache.upsert_budget(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=1))
     woken.clear()
 
     if after is None:
-        cache.budget_gone("uid-b")
+        cache.delete_budget("uid-b")
     else:
-        cache.budget_seen(after)
+        cache.upsert_budget(after)
 
     assert [1] == woken
 
@@ -221,8 +221,8 @@ def test_who_is_gone_stays_gone_however_often_that_is_told() -> None:
     cache = new_cache(DEFAULT_RULES, pod("x", node="n1"))
     before = evictable(cache)
 
-    cache.pod_gone("uid-x")
-    cache.pod_gone("uid-x")
+    cache.delete_pod("uid-x")
+    cache.delete_pod("uid-x")
 
     assert (["x"], []) == (before, evictable(cache))
 
@@ -230,8 +230,8 @@ def test_who_is_gone_stays_gone_however_often_that_is_told() -> None:
 def test_who_came_and_went_between_two_looks_is_not_remembered() -> None:
     cache = new_cache()
     for number in range(3):
-        cache.pod_seen(pod(f"x-{number}", node="n1"))
-        cache.pod_gone(f"uid-x-{number}")
+        cache.upsert_pod(pod(f"x-{number}", node="n1"))
+        cache.delete_pod(f"uid-x-{number}")
 
     assert not cache.evictable_pods._changed
 
@@ -253,6 +253,6 @@ def test_pods_that_leave_are_told_of_whatever_their_priority(priority: int) -> N
 def test_they_are_not_where_nothing_waits_or_preemption_is_off(rules: Rules, waits: bool) -> None:  # noqa: FBT001 - a row of a table.
     cache = new_cache(rules, running("old", deleting=True))
     if waits:
-        cache.pod_seen(pod("new", priority=5))
+        cache.upsert_pod(pod("new", priority=5))
 
     assert cache.snapshot(NOW).bound_pods is None

@@ -20,7 +20,7 @@ def test_a_job_that_has_less_left_to_do_wakes_its_gang() -> None:
         cluster.pod(f"w-{i}", "a", ownerReferences=owners)
     before = cluster.bound()
 
-    cluster.cache.job_seen(body["metadata"]["uid"], JobPods(at_once=4, left=2))
+    cluster.cache.upsert_job(body["metadata"]["uid"], JobPods(at_once=4, left=2))
 
     assert (set(), {"w-0", "w-1"}) == (before, cluster.bound())
 

@@ -22,7 +22,7 @@ def free(usage: NodeUsage) -> dict[str, dict[str, int]]:
 
 def test_what_pods_use_is_not_free() -> None:
     usage = NodeUsage()
-    usage.node_seen(node("n1", cpu=8, memory=0))
+    usage.upsert_node(node("n1", cpu=8, memory=0))
 
     usage.add(pod("a", cpu=3), "n1")
 
@@ -31,7 +31,7 @@ def test_what_pods_use_is_not_free() -> None:
 
 def test_what_pods_used_is_free_again() -> None:
     usage = NodeUsage()
-    usage.node_seen(node("n1", cpu=8, memory=0))
+    usage.upsert_node(node("n1", cpu=8, memory=0))
 
     usage.add(pod("a", cpu=3), "n1")
     usage.remove("uid-a", "n1")
@@ -41,7 +41,7 @@ def test_what_pods_used_is_free_again() -> None:
 
 def test_a_pod_that_is_added_twice_counts_once_as_seen_last() -> None:
     usage = NodeUsage()
-    usage.node_seen(node("n1", cpu=8, memory=0))
+    usage.upsert_node(node("n1", cpu=8, memory=0))
 
     usage.add(pod("a", cpu=3), "n1")
     usage.add(pod("a", cpu=4), "n1")
@@ -51,7 +51,7 @@ def test_a_pod_that_is_added_twice_counts_once_as_seen_last() -> None:
 
 def test_removing_a_pod_that_is_not_there_changes_nothing() -> None:
     usage = NodeUsage()
-    usage.node_seen(node("n1", cpu=8, memory=0))
+    usage.upsert_node(node("n1", cpu=8, memory=0))
 
     usage.remove("uid-a", "n1")
 
@@ -62,7 +62,7 @@ def test_pods_seen_before_their_node_count() -> None:
     usage = NodeUsage()
     usage.add(pod("a", cpu=3, ports=[HostPort(80)]), "n1")
 
-    usage.node_seen(node("n1", cpu=8, memory=0))
+    usage.upsert_node(node("n1", cpu=8, memory=0))
 
     assert {"n1": {"cpu": 5000, "pods": 109}} == free(usage)
     assert {0: Counter([HostPort(80)])} == usage.host_ports()
@@ -70,12 +70,12 @@ def test_pods_seen_before_their_node_count() -> None:
 
 def test_a_node_that_comes_back_still_has_its_pods() -> None:
     usage = NodeUsage()
-    usage.node_seen(node("n1", cpu=8, memory=0))
+    usage.upsert_node(node("n1", cpu=8, memory=0))
     usage.add(pod("a", cpu=3), "n1")
-    usage.node_gone("n1")
+    usage.delete_node("n1")
     gone = free(usage)
 
-    usage.node_seen(node("n1", cpu=8, memory=0))
+    usage.upsert_node(node("n1", cpu=8, memory=0))
 
     assert {} == gone
     assert {"n1": {"cpu": 5000, "pods": 109}} == free(usage)
@@ -83,18 +83,18 @@ def test_a_node_that_comes_back_still_has_its_pods() -> None:
 
 def test_a_resource_that_is_offered_later_was_used_all_along() -> None:
     usage = NodeUsage()
-    usage.node_seen(node("n1", cpu=8, memory=0))
+    usage.upsert_node(node("n1", cpu=8, memory=0))
     usage.add(pod("a", cpu=1, gpu=2), "n1")
     free(usage)
 
-    usage.node_seen(node("n1", cpu=8, memory=0, gpu=8))
+    usage.upsert_node(node("n1", cpu=8, memory=0, gpu=8))
 
     assert {"n1": {"cpu": 7000, GPU: 6, "pods": 109}} == free(usage)
 
 
 def test_a_port_is_free_when_its_last_claim_is_gone() -> None:
     usage = NodeUsage()
-    usage.node_seen(node("n1"))
+    usage.upsert_node(node("n1"))
     web = pod_class(ports=[HostPort(80)])
     usage.add(replace(pod("a"), pod_class=web), "n1")
     usage.add(replace(pod("b"), pod_class=web), "n1")
@@ -110,19 +110,19 @@ def test_a_node_seen_again_unchanged_does_not_matter() -> None:
     usage = NodeUsage()
 
     assert [True, False, True] == [
-        usage.node_seen(each) for each in (node("n1"), node("n1"), node("n1", cpu=9))
+        usage.upsert_node(each) for each in (node("n1"), node("n1"), node("n1", cpu=9))
     ]
 
 
 def test_the_table_is_the_same_object_until_a_node_changes() -> None:
     usage = NodeUsage()
-    usage.node_seen(node("n1"))
+    usage.upsert_node(node("n1"))
     before = usage.table()
 
     usage.add(pod("a"), "n1")
-    usage.node_seen(node("n1"))
+    usage.upsert_node(node("n1"))
     same = usage.table()
-    usage.node_gone("n1")
+    usage.delete_node("n1")
 
     assert before is same
     assert before is not usage.table()
@@ -130,7 +130,7 @@ def test_the_table_is_the_same_object_until_a_node_changes() -> None:
 
 def test_what_was_handed_out_does_not_change() -> None:
     usage = NodeUsage()
-    usage.node_seen(node("n1", cpu=8, memory=0))
+    usage.upsert_node(node("n1", cpu=8, memory=0))
     handed_out = usage.free()
 
     usage.add(pod("a", cpu=3), "n1")
@@ -175,10 +175,10 @@ def random_change(dice: random.Random, usage: NodeUsage, oracle: Oracle) -> None
             oracle.nodes[name] = node(
                 name, cpu=dice.randint(1, 9), gpu=dice.choice([0, 8]), extra=extra
             )
-            usage.node_seen(oracle.nodes[name])
+            usage.upsert_node(oracle.nodes[name])
         case "node gone":
             oracle.nodes.pop(name, None)
-            usage.node_gone(name)
+            usage.delete_node(name)
         case "add":
             uid = str(dice.randint(0, 30))
             if uid in oracle.pods:

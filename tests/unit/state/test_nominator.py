@@ -20,10 +20,10 @@ ON_N2 = replace(WAITING, nominated="n2")
 def new_cache(*pods: Pod) -> Cache:
     cache = Cache([SCHEDULER])
     for name in ("n1", "n2"):
-        cache.node_seen(node(name))
-    cache.described(POD_GROUPS.group, "uid-a", [gang_spec("a", 2)])
+        cache.upsert_node(node(name))
+    cache.upsert_gang_specs(POD_GROUPS.group, "uid-a", [gang_spec("a", 2)])
     for each in pods:
-        cache.pod_seen(each)
+        cache.upsert_pod(each)
     return cache
 
 
@@ -75,7 +75,7 @@ def test_an_older_state_does_not_undo_it_before_its_echo_comes_and_a_later_one_d
     shown = []
 
     for seen in (WAITING, ON_N1, WAITING):
-        cache.pod_seen(seen)
+        cache.upsert_pod(seen)
         shown.append(nominated(cache))
 
     assert [[("a-0", "n1")], [("a-0", "n1")], []] == shown
@@ -86,10 +86,10 @@ def test_a_nomination_that_is_cleared_counts_no_more_whatever_an_older_state_say
     cache.clear_nominations(["uid-a-0", "uid-unknown"])
     first = nominated(cache)
 
-    cache.pod_seen(ON_N1)
+    cache.upsert_pod(ON_N1)
     second = nominated(cache)
-    cache.pod_seen(WAITING)
-    cache.pod_seen(ON_N2)
+    cache.upsert_pod(WAITING)
+    cache.upsert_pod(ON_N2)
 
     assert ([], [], [("a-0", "n2")]) == (first, second, nominated(cache))
 
@@ -99,7 +99,7 @@ def test_a_nomination_that_was_never_written_is_forgotten() -> None:
     cache.nominate([Bind(WAITING, "n1")])
 
     cache.clear_nominations(["uid-a-0"])
-    cache.pod_seen(replace(WAITING, priority=4))
+    cache.upsert_pod(replace(WAITING, priority=4))
 
     assert [] == nominated(cache)
 
@@ -117,12 +117,12 @@ def test_the_nomination_ends_with_the_binding_and_comes_back_if_that_fails() -> 
 def test_a_bound_or_deleted_pod_takes_what_was_assumed_of_it_along() -> None:
     cache = new_cache(WAITING)
     cache.nominate([Bind(WAITING, "n1")])
-    cache.pod_seen(replace(WAITING, node="n2"))
+    cache.upsert_pod(replace(WAITING, node="n2"))
     cache.nominate([Bind(WAITING, "n1")])
     bound = nominated(cache)
 
-    cache.pod_gone("uid-a-0")
-    cache.pod_seen(WAITING)
+    cache.delete_pod("uid-a-0")
+    cache.upsert_pod(WAITING)
 
     assert ([], []) == (bound, nominated(cache))
 
@@ -130,14 +130,14 @@ def test_a_bound_or_deleted_pod_takes_what_was_assumed_of_it_along() -> None:
 def test_a_gang_is_tried_again_when_a_nominated_node_is_gone() -> None:
     woken: list[int] = []
     cache = Cache([SCHEDULER], lambda: woken.append(1))
-    cache.node_seen(node("n1"))
-    cache.pod_seen(replace(pod("alone"), nominated="n1"))
+    cache.upsert_node(node("n1"))
+    cache.upsert_pod(replace(pod("alone"), nominated="n1"))
     (group,) = cache.snapshot(NOW).groups
     cache.gang_queue.refused(Refused(group.gangs[0], Reason.WAITING_FOR_VICTIMS, ()), NOW)
     woken.clear()
 
-    cache.node_gone("n1")
-    cache.node_gone("n1")
+    cache.delete_node("n1")
+    cache.delete_node("n1")
 
     assert (1, [1]) == (len(cache.snapshot(NOW).groups), woken)
 
@@ -166,9 +166,9 @@ def test_gangs_short_of_room_are_tried_again_when_room_is_kept_no_more(after: Po
     before = tried(cache), tried(cache)
 
     if after is None:
-        cache.pod_gone("uid-a-0")
+        cache.delete_pod("uid-a-0")
     else:
-        cache.pod_seen(after)
+        cache.upsert_pod(after)
 
     assert (["late", "a"], []) == before
     assert "late" in tried(cache)
@@ -179,7 +179,7 @@ def test_they_are_not_while_it_is_kept(after: Pod) -> None:
     cache = new_cache(ON_N1, pod("late", priority=1))
     tried(cache)
 
-    cache.pod_seen(after)
+    cache.upsert_pod(after)
 
     assert "late" not in tried(cache)
 

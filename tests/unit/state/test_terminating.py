@@ -23,16 +23,16 @@ HANGS_AFTER = DEFAULT_RULES.victim_timeout_seconds + REPORTING_SECONDS
 @pytest.fixture
 def cache() -> Cache:
     made = Cache([SCHEDULER])
-    made.node_seen(node("n1", cpu=100))
-    made.described(POD_GROUPS.group, "uid-a", [gang_spec("a", 1)])
+    made.upsert_node(node("n1", cpu=100))
+    made.upsert_gang_specs(POD_GROUPS.group, "uid-a", [gang_spec("a", 1)])
     for each in (*RUNNING, X):
-        made.pod_seen(each)
+        made.upsert_pod(each)
     return made
 
 
 def bound_pods(cache: Cache, now: int = NOW) -> BoundPods:
     """Return who is on the nodes, for a gang that outranks all of them."""
-    cache.pod_seen(pod("above", priority=99 + now))
+    cache.upsert_pod(pod("above", priority=99 + now))
     found = cache.snapshot(now).bound_pods
     assert found is not None
     return found
@@ -59,7 +59,7 @@ def test_a_victim_leaves_from_the_decision_on_and_is_decided_on_no_more(cache: C
 def test_it_does_so_whatever_the_api_server_shows_of_it_yet(cache: Cache, shown: Pod) -> None:
     cache.victims.decided(["uid-x"])
 
-    cache.pod_seen(shown)
+    cache.upsert_pod(shown)
 
     assert ["x"] == leaving(cache)
 
@@ -76,7 +76,7 @@ def test_a_victim_that_is_spared_is_a_pod_like_others_again(cache: Cache) -> Non
 
 def test_a_victim_that_terminates_already_cannot_be_spared(cache: Cache) -> None:
     cache.victims.decided(["uid-x"])
-    cache.pod_seen(ENDING)
+    cache.upsert_pod(ENDING)
 
     cache.victims.spared(["uid-x"])
 
@@ -85,16 +85,16 @@ def test_a_victim_that_terminates_already_cannot_be_spared(cache: Cache) -> None
 
 def test_a_pod_that_is_gone_leaves_no_more_and_another_of_its_name_does_not(cache: Cache) -> None:
     cache.victims.decided(["uid-x"])
-    cache.pod_gone("uid-x")
+    cache.delete_pod("uid-x")
     cache.victims.decided(["uid-x"])
 
-    cache.pod_seen(replace(X, uid="another"))
+    cache.upsert_pod(replace(X, uid="another"))
 
     assert [] == leaving(cache)
 
 
 def test_a_mark_of_another_life_does_not_make_a_pod_leave(cache: Cache) -> None:
-    cache.pod_seen(replace(X, marked=True))
+    cache.upsert_pod(replace(X, marked=True))
 
     assert ([], True) == (leaving(cache), "x" in staying(cache, NOW + 1))
 
@@ -114,7 +114,7 @@ def test_a_pod_that_hangs_in_termination_neither_leaves_nor_stays(
     patience: int,
 ) -> None:
     cache.victims.decided(["uid-x"] if is_victim else [])
-    cache.pod_seen(shown)
+    cache.upsert_pod(shown)
     last = ENDING.gone_by + patience
 
     assert (["x"], []) == (leaving(cache, last), leaving(cache, last + 1))
@@ -130,7 +130,7 @@ def test_a_victim_is_not_given_up_before_another_pod_would_be() -> None:
 
 
 def test_a_pod_without_a_known_end_does_not_hang(cache: Cache) -> None:
-    cache.pod_seen(replace(ENDING, gone_by=0))
+    cache.upsert_pod(replace(ENDING, gone_by=0))
 
     assert ["x"] == leaving(cache, NOW + 10_000)
 
@@ -144,11 +144,11 @@ def test_a_gang_can_spare_fewer_members_while_some_leave(cache: Cache) -> None:
 
 
 def test_victims_use_up_what_budgets_allow_until_the_api_server_knows(cache: Cache) -> None:
-    cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=3))
+    cache.upsert_budget(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=3))
     cache.victims.decided(["uid-x", "uid-a-1"])
     decided = bound_pods(cache).allowed
 
-    cache.budget_seen(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=2))
-    cache.pod_seen(ENDING)
+    cache.upsert_budget(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=2))
+    cache.upsert_pod(ENDING)
 
     assert ({"default/b": 1}, {"default/b": 1}) == (decided, bound_pods(cache, NOW + 1).allowed)

@@ -150,7 +150,7 @@ async def test_another_one_of_the_name_inherits_no_tree(harness: TopologyHarness
     harness.topology()
     # Its deletion was missed: no event tells of it.
     body = {"metadata": {"name": "default", "uid": "uid-2"}, "spec": {"networkTopologySpec": []}}
-    harness.cache.topology_seen(topologies.read(body))
+    harness.cache.upsert_topology(topologies.read(body))
 
     assert harness.tree() is None
     assert ["uid-2"] == list(harness.cache.uids(CLUSTER_NETWORK_TOPOLOGIES))
@@ -171,7 +171,7 @@ async def test_a_sweep_finds_a_deletion_that_was_missed(harness: TopologyHarness
 async def test_gangs_that_wait_are_tried_again_when_trees_change_and_only_then(
     harness: TopologyHarness,
 ) -> None:
-    harness.cache.pod_seen(builders.pod("a"))
+    harness.cache.upsert_pod(builders.pod("a"))
     assert ["a"] == harness.tried()
 
     harness.topology()

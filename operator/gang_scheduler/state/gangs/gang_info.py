@@ -104,12 +104,12 @@ class GangInfo:
         self._members_changed()
         return self.members.pop(uid, None) is not None
 
-    def describe(self, gang_spec: GangSpec) -> None:
+    def upsert_spec(self, gang_spec: GangSpec) -> None:
         """Add or replace what an object says of the gang."""
         self.specs[gang_spec.uid] = gang_spec
         self._spec_is_known = False
 
-    def undescribe(self, uid: str) -> bool:
+    def delete_spec(self, uid: str) -> bool:
         """Forget an object; tell whether it described the gang."""
         self._spec_is_known = False
         return self.specs.pop(uid, None) is not None

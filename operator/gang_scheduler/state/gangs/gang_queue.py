@@ -64,26 +64,26 @@ class GangQueue:
 
     # What is seen.
 
-    def member_seen(self, key: GangKey, pod: Pod) -> None:
+    def upsert_member(self, key: GangKey, pod: Pod) -> None:
         """Add or replace a member."""
         info = self._info(key)
         info.upsert_member(pod)
         if info.may_rank_apart:
             self._apart.add(key)
-        self._job_sizes.member_seen(key, pod)
+        self._job_sizes.upsert_member(key, pod)
         self._touched(key)
 
     def member_reclassified(self, key: GangKey, pod: Pod) -> None:
         """Replace a member of which only what other pods ask of it is new."""
         self._info(key).upsert_member(pod)
 
-    def member_gone(self, key: GangKey, uid: str) -> None:
+    def delete_member(self, key: GangKey, uid: str) -> None:
         """Forget a member whose object is gone."""
         info = self.infos.get(key)
         if info is not None and info.delete_member(uid):
             self._touched(key)
 
-    def described(self, api_group: str, uid: str, declared: Iterable[GangSpec]) -> None:
+    def upsert_gang_specs(self, api_group: str, uid: str, declared: Iterable[GangSpec]) -> None:
         """Add or replace what an object says of its gangs."""
         declared = tuple(declared)
         known = self._objects.setdefault(api_group, {})
@@ -93,7 +93,7 @@ class GangQueue:
         for each in declared:
             self._spec(each)
 
-    def undescribed(self, api_group: str, uid: str) -> None:
+    def delete_gang_specs(self, api_group: str, uid: str) -> None:
         """Forget an object that described gangs."""
         for key in self._objects.get(api_group, {}).pop(uid, ()):
             self._unsaid(key, uid)
@@ -102,9 +102,9 @@ class GangQueue:
         """Return the objects of an API group that describe gangs, by uid."""
         return self._objects.get(api_group, {})
 
-    def job_seen(self, uid: str, pods: JobPods | None) -> None:
+    def upsert_job(self, uid: str, pods: JobPods | None) -> None:
         """Note how many pods a Job can have; None forgets it."""
-        self._to_try |= self._job_sizes.seen(uid, pods) & self.infos.keys()
+        self._to_try |= self._job_sizes.upsert(uid, pods) & self.infos.keys()
 
     def room_freed(self) -> None:
         """Try again all gangs that were short of room, or of a layer: nodes make those."""
@@ -316,7 +316,7 @@ class GangQueue:
     def _spec(self, gang_spec: GangSpec) -> None:
         info = self._info(gang_spec.key)
         before = info.specs.get(gang_spec.uid)
-        info.describe(gang_spec)
+        info.upsert_spec(gang_spec)
         if info.may_rank_apart:
             self._apart.add(gang_spec.key)
         if before is None:
@@ -333,7 +333,7 @@ class GangQueue:
 
     def _unsaid(self, key: GangKey, uid: str) -> None:
         info = self.infos.get(key)
-        if info is not None and info.undescribe(uid):
+        if info is not None and info.delete_spec(uid):
             self._touched(key)
 
     def _info(self, key: GangKey) -> GangInfo:

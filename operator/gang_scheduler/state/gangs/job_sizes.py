@@ -16,12 +16,12 @@ class JobSizes:
         self._pods: dict[str, JobPods] = {}
         self._gangs: dict[str, set[GangKey]] = {}
 
-    def member_seen(self, key: GangKey, pod: Pod) -> None:
+    def upsert_member(self, key: GangKey, pod: Pod) -> None:
         """Note in which gang a pod of a Job is."""
         if pod.job_uid:
             self._gangs.setdefault(pod.job_uid, set()).add(key)
 
-    def seen(self, uid: str, pods: JobPods | None) -> set[GangKey]:
+    def upsert(self, uid: str, pods: JobPods | None) -> set[GangKey]:
         """Note how many pods a Job can have; None forgets it. Return the gangs concerned."""
         if pods is None:
             known = self._pods.pop(uid, None)

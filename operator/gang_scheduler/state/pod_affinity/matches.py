@@ -47,10 +47,10 @@ class SelectorMatches:
         """How many selectors are carried."""
         return len(self._index)
 
-    def seen(self, pod: Pod, gang: GangKey | None) -> None:
+    def upsert(self, pod: Pod, gang: GangKey | None) -> None:
         """Add or replace a pod; the gang may be tried again when others arrive."""
         if pod.terminal:
-            self.gone(pod.uid)
+            self.delete(pod.uid)
             return
         before = self._pods.get(pod.uid)
         self._pods[pod.uid] = pod
@@ -64,7 +64,7 @@ class SelectorMatches:
             pod.uid, _Carried(pod_affinity, None if pod.node else gang) if pod_affinity else None
         )
 
-    def gone(self, uid: str) -> None:
+    def delete(self, uid: str) -> None:
         """Forget a pod."""
         before = self._pods.pop(uid, None)
         if before is not None:
@@ -73,13 +73,13 @@ class SelectorMatches:
             self._mean(uid, NO_SELECTORS)
             self._stale.discard(uid)
 
-    def namespace_seen(self, declared: DeclaredNamespace) -> bool:
+    def upsert_namespace(self, declared: DeclaredNamespace) -> bool:
         """Add or replace a namespace; tell whether that may matter to selectors."""
-        return self.namespaces.seen(declared) and self._relabelled({declared.name})
+        return self.namespaces.upsert(declared) and self._relabelled({declared.name})
 
-    def namespace_gone(self, uid: str) -> bool:
+    def delete_namespace(self, uid: str) -> bool:
         """Forget a namespace; tell whether that may matter to selectors."""
-        return self._relabelled({self.namespaces.gone(uid)})
+        return self._relabelled({self.namespaces.delete(uid)})
 
     def meaning(self, uid: str) -> Selectors:
         """Return the selectors that mean a pod."""

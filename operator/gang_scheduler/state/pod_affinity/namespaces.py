@@ -22,7 +22,7 @@ class Namespaces:
         found = self._known.get(name)
         return {NAME_LABEL: name} if found is None else found.labels
 
-    def seen(self, declared: DeclaredNamespace) -> bool:
+    def upsert(self, declared: DeclaredNamespace) -> bool:
         """Add or replace a namespace; tell whether its labels are others now."""
         before = self.labels_of(declared.name)
         if declared.name in self._known:
@@ -31,7 +31,7 @@ class Namespaces:
         self._names[declared.uid] = declared.name
         return before != declared.labels
 
-    def gone(self, uid: str) -> str:
+    def delete(self, uid: str) -> str:
         """Forget a namespace; return its name, empty for one that was not known."""
         name = self._names.pop(uid, "")
         self._known.pop(name, None)

@@ -64,17 +64,17 @@ class VolumeCache:
         """Return the uids of all objects of a kind."""
         return self._stores.uids(gvr)
 
-    def seen(self, gvr: GVR, found: VolumeObject) -> bool:
+    def upsert(self, gvr: GVR, found: VolumeObject) -> bool:
         """Take in an object; tell whether that can matter to any pod."""
         counted = self._stores.counted_drivers
         return self._changed(gvr, self._stores.upsert(gvr, found), found, counted)
 
-    def gone(self, gvr: GVR, uid: str) -> bool:
+    def delete(self, gvr: GVR, uid: str) -> bool:
         """Forget an object; tell whether that can matter to any pod."""
         counted = self._stores.counted_drivers
         return self._changed(gvr, self._stores.delete(gvr, uid), None, counted)
 
-    def pod_gone(self, uid: str) -> None:
+    def delete_pod(self, uid: str) -> None:
         """Forget a pod. Of one that names no volumes, this costs a look."""
         if uid in self._users:
             self._assumed.forget(uid)

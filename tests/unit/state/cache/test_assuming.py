@@ -8,7 +8,7 @@ from support.two_member_gang import due, free_cpu, new_cache, record_members
 def test_an_assumed_pod_counts_at_once_and_waits_no_more() -> None:
     cache = new_cache()
     waiting = pod("a-0", gang="a", cpu=3)
-    cache.pod_seen(waiting)
+    cache.upsert_pod(waiting)
 
     cache.assume(Bind(waiting, "n1"))
 
@@ -18,11 +18,11 @@ def test_an_assumed_pod_counts_at_once_and_waits_no_more() -> None:
 def test_a_confirmed_bind_counts_once() -> None:
     cache = new_cache()
     waiting = pod("a-0", gang="a", cpu=3)
-    cache.pod_seen(waiting)
+    cache.upsert_pod(waiting)
     cache.assume(Bind(waiting, "n1"))
 
     confirmed = pod("a-0", gang="a", cpu=3, node="n1")
-    cache.pod_seen(confirmed)
+    cache.upsert_pod(confirmed)
 
     assert (5000, confirmed) == (free_cpu(cache), cache.pod("uid-a-0"))
 
@@ -30,9 +30,9 @@ def test_a_confirmed_bind_counts_once() -> None:
 def test_a_confirmed_bind_cannot_be_forgotten() -> None:
     cache = new_cache()
     waiting = pod("a-0", gang="a", cpu=3)
-    cache.pod_seen(waiting)
+    cache.upsert_pod(waiting)
     cache.assume(Bind(waiting, "n1"))
-    cache.pod_seen(pod("a-0", gang="a", cpu=3, node="n1"))
+    cache.upsert_pod(pod("a-0", gang="a", cpu=3, node="n1"))
 
     cache.forget("uid-a-0")
 
@@ -42,7 +42,7 @@ def test_a_confirmed_bind_cannot_be_forgotten() -> None:
 def test_a_bind_that_did_not_happen_is_forgotten() -> None:
     cache = new_cache()
     waiting = pod("a-0", gang="a", cpu=3)
-    cache.pod_seen(waiting)
+    cache.upsert_pod(waiting)
     cache.assume(Bind(waiting, "n1"))
 
     cache.forget("uid-a-0")
@@ -54,10 +54,10 @@ def test_a_bind_that_did_not_happen_is_forgotten() -> None:
 def test_an_old_event_does_not_undo_an_assumed_bind() -> None:
     cache = new_cache()
     waiting = pod("a-0", gang="a", cpu=3)
-    cache.pod_seen(waiting)
+    cache.upsert_pod(waiting)
     cache.assume(Bind(waiting, "n1"))
 
-    cache.pod_seen(pod("a-0", gang="a", cpu=3, priority=4))
+    cache.upsert_pod(pod("a-0", gang="a", cpu=3, priority=4))
 
     assert (5000, []) == (free_cpu(cache), due(cache))
 
@@ -65,9 +65,9 @@ def test_an_old_event_does_not_undo_an_assumed_bind() -> None:
 def test_what_an_old_event_said_is_remembered_when_the_bind_is_forgotten() -> None:
     cache = new_cache()
     waiting = pod("a-0", gang="a", cpu=3)
-    cache.pod_seen(waiting)
+    cache.upsert_pod(waiting)
     cache.assume(Bind(waiting, "n1"))
-    cache.pod_seen(pod("a-0", gang="a", cpu=3, priority=4))
+    cache.upsert_pod(pod("a-0", gang="a", cpu=3, priority=4))
 
     cache.forget("uid-a-0")
 
@@ -76,12 +76,12 @@ def test_what_an_old_event_said_is_remembered_when_the_bind_is_forgotten() -> No
 
 def test_a_pod_that_another_scheduler_bound_elsewhere_counts_there() -> None:
     cache = new_cache()
-    cache.node_seen(node("n2", cpu=8, memory=0))
+    cache.upsert_node(node("n2", cpu=8, memory=0))
     waiting = pod("a-0", gang="a", cpu=3)
-    cache.pod_seen(waiting)
+    cache.upsert_pod(waiting)
     cache.assume(Bind(waiting, "n1"))
 
-    cache.pod_seen(pod("a-0", gang="a", cpu=3, node="n2"))
+    cache.upsert_pod(pod("a-0", gang="a", cpu=3, node="n2"))
 
     assert [[8000, 110], [5000, 109]] == cache.node_usage.free().tolist()
 
@@ -89,10 +89,10 @@ def test_a_pod_that_another_scheduler_bound_elsewhere_counts_there() -> None:
 def test_a_pod_deleted_while_assumed_uses_nothing_and_cannot_be_forgotten_twice() -> None:
     cache = new_cache()
     waiting = pod("a-0", gang="a", cpu=3)
-    cache.pod_seen(waiting)
+    cache.upsert_pod(waiting)
     cache.assume(Bind(waiting, "n1"))
 
-    cache.pod_gone("uid-a-0")
+    cache.delete_pod("uid-a-0")
     cache.forget("uid-a-0")
 
     assert (8000, None, []) == (free_cpu(cache), cache.pod("uid-a-0"), record_members(cache))
@@ -101,9 +101,9 @@ def test_a_pod_deleted_while_assumed_uses_nothing_and_cannot_be_forgotten_twice(
 def test_a_pod_that_is_being_deleted_while_assumed_still_uses_its_room() -> None:
     cache = new_cache()
     waiting = pod("a-0", gang="a", cpu=3)
-    cache.pod_seen(waiting)
+    cache.upsert_pod(waiting)
     cache.assume(Bind(waiting, "n1"))
 
-    cache.pod_seen(pod("a-0", gang="a", cpu=3, deleting=True))
+    cache.upsert_pod(pod("a-0", gang="a", cpu=3, deleting=True))
 
     assert 5000 == free_cpu(cache)

@@ -27,8 +27,8 @@ class Counting:
 
 def test_a_snapshot_shows_nodes_room_ports_and_gangs() -> None:
     cache = new_cache()
-    cache.pod_seen(pod("x", node="n1", cpu=3, scheduler="default-scheduler"))
-    cache.pod_seen(pod("a-0", gang="a"))
+    cache.upsert_pod(pod("x", node="n1", cpu=3, scheduler="default-scheduler"))
+    cache.upsert_pod(pod("a-0", gang="a"))
 
     shot = cache.snapshot(7)
 
@@ -42,11 +42,11 @@ def test_a_snapshot_shows_nodes_room_ports_and_gangs() -> None:
 
 def test_what_the_api_server_sends_can_be_scheduled() -> None:
     cache = Cache([SCHEDULER], Counting())
-    cache.node_seen(nodes.node(node_body("n1", allocatable={"cpu": "2", "pods": "9"})))
+    cache.upsert_node(nodes.node(node_body("n1", allocatable={"cpu": "2", "pods": "9"})))
     spec = gang_specs.pod_group(pod_group_body("a", min_member=2))
-    cache.described(POD_GROUPS.group, spec.uid, [spec])
+    cache.upsert_gang_specs(POD_GROUPS.group, spec.uid, [spec])
     for i in range(2):
-        cache.pod_seen(pod_decode.pod(pod_body(f"a-{i}", gang="a")))
+        cache.upsert_pod(pod_decode.pod(pod_body(f"a-{i}", gang="a")))
 
     plan = schedule(cache.snapshot(0), PROFILES["binpack"])
 
@@ -55,18 +55,18 @@ def test_what_the_api_server_sends_can_be_scheduled() -> None:
 
 def test_a_pod_may_change_its_gang() -> None:
     cache = new_cache()
-    cache.pod_seen(pod("p", gang="a"))
+    cache.upsert_pod(pod("p", gang="a"))
 
-    cache.pod_seen(pod("p", gang="b"))
+    cache.upsert_pod(pod("p", gang="b"))
 
     assert ([], ["uid-p"]) == (record_members(cache, "a"), record_members(cache, "b"))
 
 
 def test_a_pod_may_leave_its_gang_and_be_one_alone() -> None:
     cache = new_cache()
-    cache.pod_seen(pod("p", gang="a"))
+    cache.upsert_pod(pod("p", gang="a"))
 
-    cache.pod_seen(pod("p"))
+    cache.upsert_pod(pod("p"))
 
     assert [] == record_members(cache)
     assert [GangKey("Pod", NAMESPACE, "p")] == [each.key for each in due(cache)]
@@ -74,19 +74,19 @@ def test_a_pod_may_leave_its_gang_and_be_one_alone() -> None:
 
 def test_an_ended_pod_frees_its_room_and_stays_a_member() -> None:
     cache = new_cache()
-    cache.pod_seen(pod("a-0", gang="a", cpu=3, node="n1", phase="Running"))
+    cache.upsert_pod(pod("a-0", gang="a", cpu=3, node="n1", phase="Running"))
 
-    cache.pod_seen(pod("a-0", gang="a", cpu=3, node="n1", phase="Succeeded"))
+    cache.upsert_pod(pod("a-0", gang="a", cpu=3, node="n1", phase="Succeeded"))
 
     assert (8000, ["uid-a-0"]) == (free_cpu(cache), record_members(cache))
 
 
 def test_a_pod_being_deleted_uses_its_room_until_it_is_gone() -> None:
     cache = new_cache()
-    cache.pod_seen(pod("a-0", gang="a", cpu=3, node="n1", deleting=True))
+    cache.upsert_pod(pod("a-0", gang="a", cpu=3, node="n1", deleting=True))
     before = free_cpu(cache)
 
-    cache.pod_gone("uid-a-0")
+    cache.delete_pod("uid-a-0")
 
     assert (5000, 8000) == (before, free_cpu(cache))
 
@@ -94,17 +94,17 @@ def test_a_pod_being_deleted_uses_its_room_until_it_is_gone() -> None:
 def test_pods_of_other_schedulers_count_but_are_no_members() -> None:
     cache = new_cache()
 
-    cache.pod_seen(pod("x", gang="a", cpu=3, node="n1", scheduler="default-scheduler"))
-    cache.pod_seen(pod("y", gang="a", cpu=3, scheduler="default-scheduler"))
+    cache.upsert_pod(pod("x", gang="a", cpu=3, node="n1", scheduler="default-scheduler"))
+    cache.upsert_pod(pod("y", gang="a", cpu=3, scheduler="default-scheduler"))
 
     assert (5000, [], []) == (free_cpu(cache), record_members(cache), due(cache))
 
 
 def test_a_pod_resized_in_place_counts_anew() -> None:
     cache = new_cache()
-    cache.pod_seen(pod("x", cpu=3, node="n1"))
+    cache.upsert_pod(pod("x", cpu=3, node="n1"))
 
-    cache.pod_seen(pod("x", cpu=5, node="n1"))
+    cache.upsert_pod(pod("x", cpu=5, node="n1"))
 
     assert 3000 == free_cpu(cache)
 
@@ -112,24 +112,24 @@ def test_a_pod_resized_in_place_counts_anew() -> None:
 def test_nothing_changes_when_a_pod_is_seen_again_unchanged() -> None:
     changes = Counting()
     cache = new_cache(changes)
-    cache.pod_seen(pod("a-0", gang="a"))
+    cache.upsert_pod(pod("a-0", gang="a"))
     due(cache)
     before = changes.calls
 
-    cache.pod_seen(pod("a-0", gang="a"))
+    cache.upsert_pod(pod("a-0", gang="a"))
 
     assert (before, []) == (changes.calls, due(cache))
 
 
 def test_a_gang_short_of_room_is_tried_again_when_room_is_freed() -> None:
     cache = new_cache()
-    cache.pod_seen(pod("x", cpu=8, node="n1"))
-    cache.pod_seen(pod("alone", cpu=1))
+    cache.upsert_pod(pod("x", cpu=8, node="n1"))
+    cache.upsert_pod(pod("alone", cpu=1))
     (refused,) = schedule(cache.snapshot(0), PROFILES["binpack"]).refused
     cache.gang_queue.refused(refused, 0)
     before = due(cache)
 
-    cache.pod_gone("uid-x")
+    cache.delete_pod("uid-x")
 
     assert ([], ["alone"]) == (before, [each.key.name for each in due(cache)])
 
@@ -137,12 +137,12 @@ def test_a_gang_short_of_room_is_tried_again_when_room_is_freed() -> None:
 def test_a_gang_short_of_room_is_tried_again_when_a_node_comes() -> None:
     changes = Counting()
     cache = new_cache(changes)
-    cache.pod_seen(pod("alone", cpu=9))
+    cache.upsert_pod(pod("alone", cpu=9))
     (refused,) = schedule(cache.snapshot(0), PROFILES["binpack"]).refused
     cache.gang_queue.refused(refused, 0)
     before = changes.calls
 
-    cache.node_seen(node("n2", cpu=9))
+    cache.upsert_node(node("n2", cpu=9))
 
     assert before < changes.calls
     assert ["alone"] == [each.key.name for each in due(cache)]
@@ -150,12 +150,12 @@ def test_a_gang_short_of_room_is_tried_again_when_a_node_comes() -> None:
 
 def test_a_pod_group_that_comes_late_or_goes_makes_its_gang_worth_a_try() -> None:
     cache = new_cache()
-    cache.pod_seen(pod("b-0", gang="b"))
+    cache.upsert_pod(pod("b-0", gang="b"))
     without = due(cache)[0].problem
 
-    cache.described(POD_GROUPS.group, "uid-b", [gang_spec("b")])
+    cache.upsert_gang_specs(POD_GROUPS.group, "uid-b", [gang_spec("b")])
     with_it = due(cache)[0].problem
-    cache.undescribed(POD_GROUPS.group, "uid-b")
+    cache.delete_gang_specs(POD_GROUPS.group, "uid-b")
 
     assert (True, None) == (without is not None, with_it)
     assert without == due(cache)[0].problem

@@ -25,7 +25,7 @@ LOOKED_AT = "evictable_pods.EvictablePods._take"
 @pytest.fixture
 def cache() -> Cache:
     made = Cache([SCHEDULER])
-    made.node_seen(node("n1"))
+    made.upsert_node(node("n1"))
     return made
 
 
@@ -39,7 +39,7 @@ def pods(node: str = "") -> list[Pod]:
 def seen(cache: Cache, some: Iterable[Pod]) -> Calls:
     def tell() -> None:
         for each in some:
-            cache.pod_seen(each)
+            cache.upsert_pod(each)
 
     return calls_of(tell)
 
@@ -79,7 +79,7 @@ def test_gangs_of_which_nothing_is_new_are_not_built_anew_when_room_is_freed(cas
 
 def test_a_gang_that_changes_is_built_alone() -> None:
     cluster = waiting()
-    cluster.cache.pod_seen(builders.pod("wait-7-20", gang="wait-7"))
+    cluster.cache.upsert_pod(builders.pod("wait-7-20", gang="wait-7"))
 
     assert 1 == calls_of(cluster.snapshot)[BUILT]
 
@@ -107,11 +107,11 @@ def test_pods_on_nodes_are_looked_at_one_by_one_only_where_one_may_go(
 ) -> None:
     seen(cache, pods(node="n1"))
     for each in pods(node="n1")[:terminating]:
-        cache.pod_seen(replace(each, deleting=True))
+        cache.upsert_pod(replace(each, deleting=True))
     looks = []
 
     for priority in (0, 9):
-        cache.pod_seen(pod(f"waits-{priority}", priority=priority))
+        cache.upsert_pod(pod(f"waits-{priority}", priority=priority))
         looks.append(calls_of(lambda: cache.snapshot(0))[LOOKED_AT])
 
     assert [0, PODS] == looks

@@ -27,12 +27,12 @@ US, NOW = "py-gang-scheduler", 100
 def cache_of(*pods: Pod, gangs: Iterable[str] = ("g",)) -> Cache:
     cache = Cache([US])
     for i in range(2):
-        cache.node_seen(node(f"n{i}"))
+        cache.upsert_node(node(f"n{i}"))
     for name in gangs:
         declared = gang_spec(name, 1)
-        cache.described("scheduling.sigs.k8s.io", declared.uid, (declared,))
+        cache.upsert_gang_specs("scheduling.sigs.k8s.io", declared.uid, (declared,))
     for each in pods:
-        cache.pod_seen(each)
+        cache.upsert_pod(each)
     return cache
 
 
@@ -94,7 +94,7 @@ def test_pods_that_were_there_first_are_enriched_when_a_selector_appears() -> No
     cache = cache_of(running("r"), waiting("w", None))
     cache.snapshot(NOW)
 
-    cache.pod_seen(waiting("x", spread_over()))
+    cache.upsert_pod(waiting("x", spread_over()))
     shot = cache.snapshot(NOW)
 
     staying = replace(app("a"), staying=True)
@@ -114,7 +114,7 @@ def test_nobody_else_is_tried_again_because_a_selector_appeared() -> None:
     cache = cache_of(waiting("w", None), gangs=("g", "h"))
     refuse(cache)
 
-    cache.pod_seen(waiting("x", apart_from("a"), gang="h"))
+    cache.upsert_pod(waiting("x", apart_from("a"), gang="h"))
 
     assert ["h"] == due(cache)
 
@@ -123,7 +123,7 @@ def test_a_pod_that_ended_is_counted_no_more() -> None:
     r = running("r", apart_from("a"))
     cache = cache_of(r, waiting("w", beside("a")))
 
-    cache.pod_seen(replace(r, phase=pod("x", phase="Failed").phase))
+    cache.upsert_pod(replace(r, phase=pod("x", phase="Failed").phase))
     shot = cache.snapshot(NOW)
 
     assert ({}, {}) == (present(shot), avoiding(shot))
@@ -134,8 +134,8 @@ def test_a_pod_that_is_being_deleted_keeps_others_away_and_spreads_no_more() -> 
     cache = cache_of(r, waiting("w", spread_over()))
     before = present(cache.snapshot(NOW))
 
-    cache.pod_seen(replace(r, deleting=True))
-    cache.pod_seen(waiting("x", spread_over()))
+    cache.upsert_pod(replace(r, deleting=True))
+    cache.upsert_pod(waiting("x", spread_over()))
     shot = cache.snapshot(NOW)
 
     (term,) = apart_from("a").anti
@@ -150,7 +150,7 @@ def test_an_assumed_bind_is_counted_and_taken_back() -> None:
 
     counts = []
     cache.assume(Bind(bound, "n1"))
-    cache.pod_seen(replace(others, priority=1))
+    cache.upsert_pod(replace(others, priority=1))
     counts.append(present(cache.snapshot(NOW)))
     cache.forget(bound.uid)
     counts.append(present(cache.snapshot(NOW)))
@@ -167,7 +167,7 @@ def test_an_arrival_helps_those_who_wait_for_it(
     cache = cache_of(waiting("w", pod_affinity, "b"), running("c", apart_from("a"), "c"))
     refuse(cache)
 
-    cache.pod_seen(running("r"))
+    cache.upsert_pod(running("r"))
 
     assert helped == due(cache)
 
@@ -176,7 +176,7 @@ def test_an_arrival_that_nobody_waits_for_helps_nobody() -> None:
     cache = cache_of(waiting("w", beside("b")), running("c", apart_from("a"), "c"))
     refuse(cache)
 
-    cache.pod_seen(running("r"))
+    cache.upsert_pod(running("r"))
 
     assert [] == due(cache)
 
@@ -185,7 +185,7 @@ def test_another_label_of_a_running_pod_helps_those_who_wait_for_that() -> None:
     cache = cache_of(waiting("w", beside("b")), running("r"))
     refuse(cache)
 
-    cache.pod_seen(running("r", of="b"))
+    cache.upsert_pod(running("r", of="b"))
     shot = cache.snapshot(NOW)
 
     assert (["w"], {app("b"): [1, 0]}) == ([*members(shot)], present(shot))
@@ -198,12 +198,12 @@ def test_another_label_of_a_namespace_helps_those_who_wait() -> None:
     refuse(cache)
     before = due(cache)
 
-    cache.namespace_seen(DeclaredNamespace("u", "default", {"tier": "1"}))
+    cache.upsert_namespace(DeclaredNamespace("u", "default", {"tier": "1"}))
     shot = cache.snapshot(NOW)
 
     assert ([], {term.selector: [1, 0]}) == (before, present(shot))
-    cache.namespace_gone("u")
-    cache.pod_seen(waiting("w", PodAffinity(anti=(term,)), "b"))
+    cache.delete_namespace("u")
+    cache.upsert_pod(waiting("w", PodAffinity(anti=(term,)), "b"))
     assert {} == present(cache.snapshot(NOW))
 
 
@@ -212,7 +212,7 @@ def test_room_that_is_kept_for_others_is_seen_with_what_they_ask() -> None:
     cache = cache_of(running("r", None, "b"), nominated, gangs=("g", "h"))
     refuse(cache)
 
-    cache.pod_seen(waiting("w", None, "c"))
+    cache.upsert_pod(waiting("w", None, "c"))
     shot = cache.snapshot(NOW)
 
     assert (["w"], {app("b"): [1, 0]}) == ([*members(shot)], present(shot))
@@ -222,7 +222,7 @@ def test_a_snapshot_of_before_does_not_change() -> None:
     cache = cache_of(running("r"), waiting("w", beside("a")))
     shot = cache.snapshot(NOW)
 
-    cache.pod_seen(running("s"))
+    cache.upsert_pod(running("s"))
 
     assert {app("a"): [1, 0]} == present(shot)
     assert isinstance(shot.affinity_counts, AffinityCounts)
@@ -231,10 +231,10 @@ def test_a_snapshot_of_before_does_not_change() -> None:
 def test_a_gang_whose_last_hope_is_gone_is_not_looked_for() -> None:
     cache = cache_of(waiting("w", beside("a")))
     refuse(cache)
-    cache.undescribed("scheduling.sigs.k8s.io", "uid-g")
-    cache.pod_gone("uid-w")
+    cache.delete_gang_specs("scheduling.sigs.k8s.io", "uid-g")
+    cache.delete_pod("uid-w")
 
-    cache.pod_seen(running("r"))
+    cache.upsert_pod(running("r"))
 
     assert [] == due(cache)
     assert gang_key("g") not in cache.gang_queue.infos

@@ -16,9 +16,9 @@ def held(words: str = WORDS) -> Cache:
     """Return a cache with a gang of two that has room and waits."""
     cache = Cache([SCHEDULER])
     spec = gang_spec("a", 2)
-    cache.described("scheduling.sigs.k8s.io", spec.uid, [spec])
+    cache.upsert_gang_specs("scheduling.sigs.k8s.io", spec.uid, [spec])
     for name in ("a-0", "a-1"):
-        cache.pod_seen(pod(name, gang="a"))
+        cache.upsert_pod(pod(name, gang="a"))
     cache.snapshot(NOW)
     cache.gang_queue.placed(KEY)
     for name in ("a-0", "a-1"):
@@ -105,8 +105,8 @@ def test_what_a_gang_waits_for_that_is_not_held_stays() -> None:
 def test_a_gang_that_is_gone_meanwhile_is_no_trouble() -> None:
     cache = held()
     for uid in ("uid-a-0", "uid-a-1"):
-        cache.pod_gone(uid)
-    cache.undescribed("scheduling.sigs.k8s.io", gang_spec("a", 2).uid)
+        cache.delete_pod(uid)
+    cache.delete_gang_specs("scheduling.sigs.k8s.io", gang_spec("a", 2).uid)
 
     wait(cache)
     cache.gang_queue.let_go(KEY)
@@ -119,7 +119,7 @@ def test_a_gang_that_is_gone_meanwhile_is_no_trouble() -> None:
 
 def test_who_comes_while_a_quorum_is_held_waits_with_it() -> None:
     cache = held()
-    cache.pod_seen(pod("a-late", gang="a"))
+    cache.upsert_pod(pod("a-late", gang="a"))
     waits = cache.snapshot(NOW + 1).groups
 
     cache.gang_queue.let_go(KEY)
@@ -133,7 +133,7 @@ def test_who_comes_before_anything_was_said_of_claims_waits_too() -> None:
     cache = held("")
     record(cache).refusal = None
 
-    cache.pod_seen(pod("a-late", gang="a"))
+    cache.upsert_pod(pod("a-late", gang="a"))
 
     assert () == cache.snapshot(NOW + 1).groups
 
@@ -142,7 +142,7 @@ def test_members_that_join_a_gang_hold_back_nobody() -> None:
     cache = held()
     cache.gang_queue.hold(KEY, joins=True)
     cache.gang_queue.let_go(KEY)
-    cache.pod_seen(pod("a-late", gang="a"))
+    cache.upsert_pod(pod("a-late", gang="a"))
 
     (group,) = cache.snapshot(NOW + 1).groups
 

@@ -40,7 +40,7 @@ def found_by_a_new_process(*members: Pod, least: int = 4, **said: Any) -> Gang:
     gang_queue = GangQueue([SCHEDULER])
     describe(gang_queue, replace(gang_spec("a", least), **said))
     for member in members:
-        gang_queue.member_seen(KEY, member)
+        gang_queue.upsert_member(KEY, member)
     return only(gang_queue)
 
 
@@ -132,8 +132,8 @@ def test_a_plan_of_this_process_is_not_taken_for_finished_before_it_is() -> None
     describe(gang_queue, gang_spec("a", 4))
     gang_queue.placed(KEY)
     for number in range(2):
-        gang_queue.member_seen(KEY, bound(number))
-    gang_queue.member_seen(KEY, waits(2, AFTER))
+        gang_queue.upsert_member(KEY, bound(number))
+    gang_queue.upsert_member(KEY, waits(2, AFTER))
 
     assert (False, False, 2) == verdict(only(gang_queue))
 
@@ -165,7 +165,7 @@ def group_found(*members: tuple[GangKey, Pod], gangs_named: str = "ab") -> dict[
         said = tuple(gang_key(each).called for each in gangs_named)
         describe(gang_queue, gang_spec(name, 2, groups=said))
     for gang, member in members:
-        gang_queue.member_seen(gang, member)
+        gang_queue.upsert_member(gang, member)
     return {gang.key.name: gang for group in gang_queue.take_due(1000) for gang in group.waiting}
 
 

@@ -26,10 +26,10 @@ LEAVING = replace(MARKED, deleting=True, gone_by=NOW + 30)
 
 def new_cache(*pods: Pod, rules: Rules = DEFAULT_RULES) -> Cache:
     cache = Cache([SCHEDULER], rules=rules)
-    cache.node_seen(node("n1"))
-    cache.described(POD_GROUPS.group, "uid-a", [gang_spec("a", 1)])
+    cache.upsert_node(node("n1"))
+    cache.upsert_gang_specs(POD_GROUPS.group, "uid-a", [gang_spec("a", 1)])
     for each in pods:
-        cache.pod_seen(each)
+        cache.upsert_pod(each)
     return cache
 
 
@@ -110,7 +110,7 @@ def test_victims_are_waited_for_however_long_it_takes_to_evict_them(seen: Pod) -
     cache = new_cache(NOMINATED, VICTIM)
     cache.victims.decided(["uid-victim"])
     cache.gang_queue.preempting([KEY], NOW, victims=["uid-victim"])
-    cache.pod_seen(seen)
+    cache.upsert_pod(seen)
 
     assert [UNDER_WAY] * 2 == [why_not(cache, NOW), why_not(cache, NOW + 300)]
 
@@ -130,7 +130,7 @@ def test_nothing_is_under_way_once_victims_are_gone_or_it_was_given_up(gone: str
     cache.gang_queue.preempting([KEY], NOW, victims=["uid-victim"])
 
     if gone == "victim":
-        cache.pod_gone("uid-victim")
+        cache.delete_pod("uid-victim")
     elif gone == "eviction":
         cache.victims.spared(["uid-victim"])
         cache.gang_queue.preemption_over([KEY])
@@ -190,20 +190,20 @@ def preempted_by(cache: Cache) -> str:
 
 def test_a_gang_remembers_who_took_its_members_until_it_is_whole_again() -> None:
     cache = new_cache(*members("a-0", "a-1", node="n1"))
-    cache.described(POD_GROUPS.group, "uid-a", [gang_spec("a", 2)])
+    cache.upsert_gang_specs(POD_GROUPS.group, "uid-a", [gang_spec("a", 2)])
     cache.snapshot(NOW)
     cache.gang_queue.preempted(KEY, "default/b")
     found = [preempted_by(cache)]
 
     for name in ("a-0", "a-1"):
-        cache.pod_gone(f"uid-{name}")
+        cache.delete_pod(f"uid-{name}")
         found.append(preempted_by(cache))
     for each in members("a-2", "a-3"):
-        cache.pod_seen(each)
+        cache.upsert_pod(each)
     found.append(preempted_by(cache))
     cache.gang_queue.changed.clear()
     for each in members("a-2", "a-3", node="n1"):
-        cache.pod_seen(each)
+        cache.upsert_pod(each)
     found.append(preempted_by(cache))
 
     assert ["default/b"] * 4 + [""] == found

@@ -29,7 +29,7 @@ def waiting(members: int = 2, evictable_pods: EvictablePods | None = None) -> Ga
     gang_queue = GangQueue([SCHEDULER], evictable_pods=evictable_pods)
     describe(gang_queue, gang_spec("a"))
     for i in range(members):
-        gang_queue.member_seen(KEY, pod(f"a-{i}", gang="a"))
+        gang_queue.upsert_member(KEY, pod(f"a-{i}", gang="a"))
     refuse(gang_queue, NOW)
     return gang_queue
 
@@ -69,9 +69,9 @@ def test_a_group_that_does_not_change_stays_the_same_object() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda gangs: gangs.member_seen(KEY, pod("a-9", gang="a")),
+        lambda gangs: gangs.upsert_member(KEY, pod("a-9", gang="a")),
         lambda gangs: gangs.member_reclassified(KEY, pod("a-0", gang="a", cpu=2)),
-        lambda gangs: gangs.member_gone(KEY, "uid-a-0"),
+        lambda gangs: gangs.delete_member(KEY, "uid-a-0"),
         lambda gangs: describe(gangs, gang_spec("a", 2)),
         lambda gangs: describe(gangs, replace(gang_spec("a"), priority=7)),
     ],
@@ -91,7 +91,7 @@ def test_a_gang_that_another_one_names_joins_its_group() -> None:
 
     def named(gang_queue: GangQueue) -> None:
         describe(gang_queue, gang_spec("z", 1, groups=(GangName("default", "a"),)))
-        gang_queue.member_seen(gang_key("z"), pod("z-0", gang="z"))
+        gang_queue.upsert_member(gang_key("z"), pod("z-0", gang="z"))
 
     (group,) = after(gang_queue, named)
 
@@ -101,7 +101,7 @@ def test_a_gang_that_another_one_names_joins_its_group() -> None:
 def test_a_gang_that_is_named_no_more_leaves_the_group() -> None:
     gang_queue = waiting()
     describe(gang_queue, gang_spec("z", 1, groups=(GangName("default", "a"),)))
-    gang_queue.member_seen(gang_key("z"), pod("z-0", gang="z"))
+    gang_queue.upsert_member(gang_key("z"), pod("z-0", gang="z"))
     refuse(gang_queue, NOW)
 
     groups = after(gang_queue, lambda gangs: describe(gangs, gang_spec("z", 1)))
@@ -111,7 +111,7 @@ def test_a_gang_that_is_named_no_more_leaves_the_group() -> None:
 
 def test_a_gang_that_was_bound_is_satisfied() -> None:
     gang_queue = waiting()
-    gang_queue.member_seen(KEY, replace(pod("a-0", gang="a"), node="n1", assumed=True))
+    gang_queue.upsert_member(KEY, replace(pod("a-0", gang="a"), node="n1", assumed=True))
     refuse(gang_queue, NOW)
 
     assert gang_after(gang_queue, lambda gangs: gangs.bound(KEY)).satisfied
@@ -119,7 +119,7 @@ def test_a_gang_that_was_bound_is_satisfied() -> None:
 
 def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:
     evictable_pods = EvictablePods()
-    evictable_pods.seen(pod("victim", node="n1"), None)
+    evictable_pods.upsert(pod("victim", node="n1"), None)
     evictable_pods.decided(["uid-victim"])
     gang_queue = waiting(evictable_pods=evictable_pods)
     before = gang_after(gang_queue, nothing)
@@ -133,13 +133,13 @@ def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:
 def test_a_gang_whose_job_is_gone_needs_all_its_members_again() -> None:
     gang_queue = GangQueue([SCHEDULER])
     describe(gang_queue, gang_spec("a", 3))
-    gang_queue.job_seen("uid-job", JobPods(at_once=3, left=2))
+    gang_queue.upsert_job("uid-job", JobPods(at_once=3, left=2))
     for i in range(2):
-        gang_queue.member_seen(KEY, replace(pod(f"a-{i}", gang="a"), job_uid="uid-job"))
+        gang_queue.upsert_member(KEY, replace(pod(f"a-{i}", gang="a"), job_uid="uid-job"))
     refuse(gang_queue, NOW)
     before = gang_after(gang_queue, nothing)
 
-    after_it = gang_after(gang_queue, lambda gangs: gangs.job_seen("uid-job", None))
+    after_it = gang_after(gang_queue, lambda gangs: gangs.upsert_job("uid-job", None))
 
     assert (2, 3) == (before.min_member, after_it.min_member)
 
@@ -156,9 +156,9 @@ def test_what_changes_is_still_told_when_the_trees_have_changed() -> None:
 
 def test_a_gang_that_was_deleted_is_not_due() -> None:
     gang_queue = waiting(members=1)
-    gang_queue.undescribed("scheduling.sigs.k8s.io", "uid-a")
+    gang_queue.delete_gang_specs("scheduling.sigs.k8s.io", "uid-a")
 
-    gang_queue.member_gone(KEY, "uid-a-0")
+    gang_queue.delete_member(KEY, "uid-a-0")
     gang_queue.room_freed()
 
     assert [] == due(gang_queue, LATER)
@@ -176,7 +176,7 @@ def named(name: str, *others: str) -> Change:
         describe(
             gang_queue, gang_spec(name, 1, groups=[GangName("default", each) for each in others])
         )
-        gang_queue.member_seen(gang_key(name), pod(f"{name}-0", gang=name))
+        gang_queue.upsert_member(gang_key(name), pod(f"{name}-0", gang=name))
 
     return come
 
@@ -207,7 +207,7 @@ def test_a_group_of_several_gangs_that_does_not_change_stays_the_same_object() -
 @pytest.mark.parametrize(
     "change",
     [
-        lambda gangs: gangs.member_seen(MATE, pod("b-1", gang="b")),
+        lambda gangs: gangs.upsert_member(MATE, pod("b-1", gang="b")),
         lambda gangs: gangs.member_reclassified(MATE, pod("b-0", gang="b", cpu=2)),
         lambda gangs: describe(gangs, replace(gang_spec("b", 1), priority=7)),
         lambda gangs: gangs.hold(MATE),
@@ -240,7 +240,7 @@ def test_a_gang_of_a_group_that_starts_leaves_the_others() -> None:
     gang_queue = pair()
 
     def bound(gang_queue: GangQueue) -> None:
-        gang_queue.member_seen(MATE, replace(pod("b-0", gang="b"), node="n1"))
+        gang_queue.upsert_member(MATE, replace(pod("b-0", gang="b"), node="n1"))
         gang_queue.bound(MATE)
 
     assert ["a"] == keys_of(after(gang_queue, bound))
@@ -250,8 +250,8 @@ def test_a_gang_that_is_gone_leaves_a_group_that_misses_it() -> None:
     gang_queue = pair()
 
     def gone(gang_queue: GangQueue) -> None:
-        gang_queue.undescribed("scheduling.sigs.k8s.io", "uid-b")
-        gang_queue.member_gone(MATE, "uid-b-0")
+        gang_queue.delete_gang_specs("scheduling.sigs.k8s.io", "uid-b")
+        gang_queue.delete_member(MATE, "uid-b-0")
 
     (group,) = after(gang_queue, gone)
 

@@ -18,7 +18,7 @@ NAMES = ["n1", "n2", "n3"]
 def room() -> NodeUsage:
     made = NodeUsage()
     for name in NAMES:
-        made.node_seen(node(name, cpu=99))
+        made.upsert_node(node(name, cpu=99))
     return made
 
 
@@ -77,7 +77,7 @@ def test_a_node_that_is_not_there_has_no_row() -> None:
     made = room()
     made.add(meant("p", "a"), "n1")
     made.add(meant("q", "a"), "gone")
-    made.node_gone("n2")
+    made.delete_node("n2")
 
     assert {app("a"): [1, 0]} == present(made, WANTS_A)
 

@@ -25,7 +25,7 @@ STAYING = replace(app("a"), staying=True)
 def book(*pods: Pod) -> SelectorMatches:
     made = SelectorMatches()
     for each in pods:
-        made.seen(each, gang_key("g"))
+        made.upsert(each, gang_key("g"))
     return made
 
 
@@ -51,7 +51,7 @@ def test_those_who_were_there_before_are_to_be_enriched_anew() -> None:
     made = book(asking(pod("p"), None), asking(pod("q"), None, "b"))
     before = made.take_stale()
 
-    made.seen(carrier(apart_from("a")), None)
+    made.upsert(carrier(apart_from("a")), None)
 
     assert (set(), {"uid-p"}, set()) == (before, made.take_stale(), made.take_stale())
 
@@ -60,9 +60,9 @@ def test_a_selector_that_is_carried_twice_is_no_news() -> None:
     made = book(asking(pod("p"), None), carrier(apart_from("a"), "c"))
     made.take_stale()
 
-    made.seen(carrier(rather(5, "a"), "d"), None)
-    made.gone("uid-c")
-    made.seen(asking(pod("late"), None), None)
+    made.upsert(carrier(rather(5, "a"), "d"), None)
+    made.delete("uid-c")
+    made.upsert(asking(pod("late"), None), None)
 
     assert ({"uid-late"}, {app("a")}) == (made.take_stale(), meaning(made, "late"))
 
@@ -70,8 +70,8 @@ def test_a_selector_that_is_carried_twice_is_no_news() -> None:
 def test_a_selector_without_carriers_means_no_newcomer() -> None:
     made = book(carrier(apart_from("a"), "c"))
 
-    made.gone("uid-c")
-    made.seen(asking(pod("p"), None), None)
+    made.delete("uid-c")
+    made.upsert(asking(pod("p"), None), None)
 
     assert (0, set()) == (len(made), meaning(made, "p"))
 
@@ -83,7 +83,7 @@ def test_who_has_ended_carries_nothing_and_is_meant_by_nobody(phase: str) -> Non
     ended = [replace(each, phase=pod("x", phase=phase).phase) for each in (c, p)]
 
     for each in ended:
-        made.seen(each, None)
+        made.upsert(each, None)
 
     assert (1, set()) == (len(made), meaning(made, "p"))
 
@@ -93,7 +93,7 @@ def test_who_is_being_deleted_is_meant_by_those_that_do_not_mind() -> None:
     made = book(p, carrier(spread_over(), "c"), carrier(apart_from("a"), "d"))
     before = meaning(made, "p")
 
-    made.seen(replace(p, deleting=True), None)
+    made.upsert(replace(p, deleting=True), None)
 
     assert ({app("a"), STAYING}, {app("a")}) == (before, meaning(made, "p"))
 
@@ -102,7 +102,7 @@ def test_other_labels_mean_other_selectors() -> None:
     p = asking(pod("p"), None)
     made = book(p, carrier(apart_from("a"), "c"), carrier(apart_from("b"), "d"))
 
-    made.seen(asking(p, None, "b"), None)
+    made.upsert(asking(p, None, "b"), None)
 
     assert {app("b")} == meaning(made, "p")
 
@@ -110,10 +110,10 @@ def test_other_labels_mean_other_selectors() -> None:
 def test_labels_that_changed_while_nobody_asked_are_looked_at() -> None:
     p = asking(pod("p"), None)
     made = book(p, carrier(apart_from("a"), "c"))
-    made.gone("uid-c")
-    made.seen(asking(p, None, "b"), None)
+    made.delete("uid-c")
+    made.upsert(asking(p, None, "b"), None)
 
-    made.seen(carrier(apart_from("a"), "c"), None)
+    made.upsert(carrier(apart_from("a"), "c"), None)
 
     assert set() == meaning(made, "p")
 
@@ -127,10 +127,10 @@ def test_labels_of_namespaces_matter_to_selectors_that_ask_for_them() -> None:
     made.take_stale()
     known = [meaning(made, "p")]
 
-    told = [made.namespace_seen(DeclaredNamespace("u", "team", {"tier": "1"}))]
+    told = [made.upsert_namespace(DeclaredNamespace("u", "team", {"tier": "1"}))]
     known.append(meaning(made, "p"))
     stale = [made.take_stale()]
-    told.append(made.namespace_gone("u"))
+    told.append(made.delete_namespace("u"))
     known.append(meaning(made, "p"))
 
     assert ([True, True], [set(), {asked}, set()]) == (told, known)
@@ -140,7 +140,7 @@ def test_labels_of_namespaces_matter_to_selectors_that_ask_for_them() -> None:
 def test_labels_of_namespaces_do_not_matter_where_nobody_asks() -> None:
     made = book(pod("p", namespace="team"))
 
-    assert not made.namespace_seen(DeclaredNamespace("u", "team", {"tier": "1"}))
+    assert not made.upsert_namespace(DeclaredNamespace("u", "team", {"tier": "1"}))
 
 
 def test_what_is_left_behind_is_cleared_away_at_last() -> None:
@@ -150,8 +150,8 @@ def test_what_is_left_behind_is_cleared_away_at_last() -> None:
         wanted = PodSelector(
             (Clause((requirement("x", "NotIn", str(i)),), frozenset({"default"})),)
         )
-        made.seen(carrier(PodAffinity(anti=(AffinityTerm(wanted, "zone"),)), "c"), None)
-        made.gone("uid-c")
+        made.upsert(carrier(PodAffinity(anti=(AffinityTerm(wanted, "zone"),)), "c"), None)
+        made.delete("uid-c")
         numbers.append(len(meaning(made, "p")))
 
     assert [1, 2, MOST_LEFT_BEHIND, 0] == [*numbers[:2], *numbers[-2:]]
@@ -181,8 +181,8 @@ def test_who_has_a_node_hopes_for_nobody_any_more() -> None:
 
     steps = []
     for uid in ("c", "d"):
-        made.seen(carrier(beside("a"), uid), gang_key("other"))
-        made.seen(replace(carrier(beside("a"), uid), node="n1"), gang_key("other"))
+        made.upsert(carrier(beside("a"), uid), gang_key("other"))
+        made.upsert(replace(carrier(beside("a"), uid), node="n1"), gang_key("other"))
         made.came(frozenset({app("a")}))
         steps.append(made.take_helped())
 

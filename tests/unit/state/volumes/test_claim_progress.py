@@ -128,7 +128,7 @@ def test_a_pod_that_is_gone_gives_its_promise_back() -> None:
     cache = found(pod_body("q", volumes=mounting("absent")))
     assumed(cache)
 
-    cache.pod_gone("uid-p")
+    cache.delete_pod("uid-p")
 
     offered = cache.volumes.snapshot().available[LOCAL]
     assert [("disk", False)] == [(each.name, each.kept) for each in offered]

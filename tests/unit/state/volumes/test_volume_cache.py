@@ -164,7 +164,7 @@ def test_a_pod_that_is_gone_uses_nothing() -> None:
     disk = {"name": "d", "gcePersistentDisk": {"pdName": "x"}}
     cache = cluster(*WANTED, pod_body("p", nodeName="n1", volumes=[disk]))
 
-    cache.pod_gone("uid-p")
+    cache.delete_pod("uid-p")
 
     assert {} == cache.snapshot(0).volumes.uses
 

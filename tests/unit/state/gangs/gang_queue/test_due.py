@@ -29,7 +29,7 @@ def test_a_new_member_makes_the_gang_worth_a_try() -> None:
     gang_queue = gangs_of(2)
     due(gang_queue)
 
-    gang_queue.member_seen(KEY, pod("a-9", gang="a"))
+    gang_queue.upsert_member(KEY, pod("a-9", gang="a"))
 
     assert ["a"] == due(gang_queue)
 
@@ -38,7 +38,7 @@ def test_a_member_that_is_gone_makes_the_gang_worth_a_try() -> None:
     gang_queue = gangs_of(2)
     due(gang_queue)
 
-    gang_queue.member_gone(KEY, "uid-a-0")
+    gang_queue.delete_member(KEY, "uid-a-0")
 
     assert ["a-1"] == [each.name for each in only(gang_queue).pending]
 
@@ -67,7 +67,7 @@ def test_a_pod_group_of_which_only_the_status_changed_does_not() -> None:
 def test_a_gang_without_a_waiting_member_is_not_tried(state: dict[str, Any]) -> None:
     gang_queue = gangs_of(0)
 
-    gang_queue.member_seen(KEY, pod("a-0", gang="a", **state))
+    gang_queue.upsert_member(KEY, pod("a-0", gang="a", **state))
 
     assert [] == due(gang_queue)
 
@@ -75,8 +75,8 @@ def test_a_gang_without_a_waiting_member_is_not_tried(state: dict[str, Any]) -> 
 def test_a_gang_whose_objects_are_gone_is_forgotten() -> None:
     gang_queue = gangs_of(1)
 
-    gang_queue.member_gone(KEY, "uid-a-0")
-    gang_queue.undescribed(POD_GROUPS.group, "uid-a")
+    gang_queue.delete_member(KEY, "uid-a-0")
+    gang_queue.delete_gang_specs(POD_GROUPS.group, "uid-a")
 
     assert ([], {}) == (due(gang_queue), gang_queue.infos)
 
@@ -84,8 +84,8 @@ def test_a_gang_whose_objects_are_gone_is_forgotten() -> None:
 def test_forgetting_what_was_never_known_changes_nothing() -> None:
     gang_queue = GangQueue([SCHEDULER])
 
-    gang_queue.member_gone(KEY, "uid-a-0")
-    gang_queue.undescribed(POD_GROUPS.group, "uid-a")
+    gang_queue.delete_member(KEY, "uid-a-0")
+    gang_queue.delete_gang_specs(POD_GROUPS.group, "uid-a")
     gang_queue.room_freed()
 
     assert ([], {}, None) == (due(gang_queue), gang_queue.infos, gang_queue.next_retry())
@@ -94,7 +94,7 @@ def test_forgetting_what_was_never_known_changes_nothing() -> None:
 def test_only_gangs_short_of_room_are_tried_when_room_is_freed() -> None:
     gang_queue = gangs_of(1)
     refuse(gang_queue)
-    gang_queue.member_seen(ALONE, pod("alone"))
+    gang_queue.upsert_member(ALONE, pod("alone"))
     refuse(gang_queue, reason=Reason.UNSUPPORTED_FEATURE)
 
     gang_queue.room_freed()
@@ -138,7 +138,7 @@ def test_gangs_that_other_trees_may_help_are_tried_when_the_trees_change(reason:
 def test_a_change_of_the_trees_makes_gangs_due_once_and_only_those_that_wait() -> None:
     gang_queue = gangs_of(1)
     refuse(gang_queue, reason=Reason.INVALID_SPEC)
-    gang_queue.member_seen(ALONE, pod("alone"))
+    gang_queue.upsert_member(ALONE, pod("alone"))
     due(gang_queue)
     gang_queue.placed(ALONE)
 
@@ -169,10 +169,10 @@ def test_a_gang_that_was_placed_is_short_of_room_no_more() -> None:
 
 def test_a_deleted_gang_is_not_tried_when_room_is_freed() -> None:
     gang_queue = GangQueue([SCHEDULER])
-    gang_queue.member_seen(ALONE, pod("alone"))
+    gang_queue.upsert_member(ALONE, pod("alone"))
     refuse(gang_queue)
 
-    gang_queue.member_gone(ALONE, "uid-alone")
+    gang_queue.delete_member(ALONE, "uid-alone")
     gang_queue.room_freed()
 
     assert [] == due(gang_queue, NOW + 100)
@@ -199,7 +199,7 @@ def test_a_change_starts_the_backoff_anew() -> None:
     for i in range(3):
         refuse(gang_queue, NOW + 100 * i)
 
-    gang_queue.member_seen(KEY, pod("a-1", gang="a"))
+    gang_queue.upsert_member(KEY, pod("a-1", gang="a"))
     refuse(gang_queue, NOW + 1000)
 
     assert NOW + 1001 == gang_queue.infos[KEY].retry_at
@@ -236,7 +236,7 @@ def test_a_gang_that_waits_for_members_has_no_backoff() -> None:
 
 def test_the_backoff_does_not_sleep_past_the_schedule_timeout() -> None:
     gang_queue = GangQueue([SCHEDULER], timeout_seconds=10)
-    gang_queue.member_seen(ALONE, pod("alone"))
+    gang_queue.upsert_member(ALONE, pod("alone"))
 
     for now in (NOW, NOW + 1, NOW + 3, NOW + 7):
         refuse(gang_queue, now)

@@ -11,7 +11,7 @@ def test_a_gang_is_what_its_pod_group_and_its_members_say() -> None:
     gang_queue = GangQueue([SCHEDULER])
     describe(gang_queue, gang_spec("a", 2))
     for name, priority in (("a-10", 5), ("a-9", 7)):
-        gang_queue.member_seen(KEY, pod(name, gang="a", priority=priority, created_at=9))
+        gang_queue.upsert_member(KEY, pod(name, gang="a", priority=priority, created_at=9))
 
     found = only(gang_queue)
 
@@ -21,7 +21,7 @@ def test_a_gang_is_what_its_pod_group_and_its_members_say() -> None:
 
 def test_a_pod_alone_is_a_gang_of_one() -> None:
     gang_queue = GangQueue([SCHEDULER])
-    gang_queue.member_seen(ALONE, pod("alone", created_at=9))
+    gang_queue.upsert_member(ALONE, pod("alone", created_at=9))
 
     found = only(gang_queue)
 
@@ -35,8 +35,8 @@ def test_a_pod_alone_is_a_gang_of_one() -> None:
 
 def test_bound_members_count_and_do_not_wait() -> None:
     gang_queue = gangs_of(2, min_member=4)
-    gang_queue.member_seen(KEY, pod("a-8", gang="a", node="n1"))
-    gang_queue.member_seen(KEY, pod("a-9", gang="a", node="n1", phase="Succeeded"))
+    gang_queue.upsert_member(KEY, pod("a-8", gang="a", node="n1"))
+    gang_queue.upsert_member(KEY, pod("a-9", gang="a", node="n1", phase="Succeeded"))
 
     found = only(gang_queue)
 
@@ -46,11 +46,11 @@ def test_bound_members_count_and_do_not_wait() -> None:
 def test_a_gang_is_satisfied_when_its_quorum_was_bound() -> None:
     gang_queue = gangs_of(0, min_member=2)
     for i in range(2):
-        gang_queue.member_seen(KEY, pod(f"a-{i}", gang="a", node="n1"))
+        gang_queue.upsert_member(KEY, pod(f"a-{i}", gang="a", node="n1"))
     due(gang_queue)
 
-    gang_queue.member_gone(KEY, "uid-a-0")
-    gang_queue.member_seen(KEY, pod("a-0", gang="a", uid="another"))
+    gang_queue.delete_member(KEY, "uid-a-0")
+    gang_queue.upsert_member(KEY, pod("a-0", gang="a", uid="another"))
 
     assert only(gang_queue).satisfied
 
@@ -58,12 +58,12 @@ def test_a_gang_is_satisfied_when_its_quorum_was_bound() -> None:
 def test_a_gang_of_which_no_bound_member_lives_starts_anew() -> None:
     gang_queue = gangs_of(0, min_member=2)
     for i in range(2):
-        gang_queue.member_seen(KEY, pod(f"a-{i}", gang="a", node="n1"))
+        gang_queue.upsert_member(KEY, pod(f"a-{i}", gang="a", node="n1"))
     due(gang_queue)
 
     for i in range(2):
-        gang_queue.member_seen(KEY, pod(f"a-{i}", gang="a", node="n1", phase="Failed"))
-        gang_queue.member_seen(KEY, pod(f"a-{i}", gang="a", uid=f"second-{i}"))
+        gang_queue.upsert_member(KEY, pod(f"a-{i}", gang="a", node="n1", phase="Failed"))
+        gang_queue.upsert_member(KEY, pod(f"a-{i}", gang="a", uid=f"second-{i}"))
 
     found = only(gang_queue)
     assert (False, 2, 0) == (found.satisfied, found.quorum, found.bound)
@@ -71,8 +71,8 @@ def test_a_gang_of_which_no_bound_member_lives_starts_anew() -> None:
 
 def test_after_a_restart_the_status_tells_that_a_gang_was_whole() -> None:
     gang_queue = GangQueue([SCHEDULER])
-    gang_queue.member_seen(KEY, pod("a-0", gang="a", node="n1"))
-    gang_queue.member_seen(KEY, pod("a-1", gang="a"))
+    gang_queue.upsert_member(KEY, pod("a-0", gang="a", node="n1"))
+    gang_queue.upsert_member(KEY, pod("a-1", gang="a"))
 
     describe(gang_queue, gang_spec("a", 3, was_scheduled=True))
 
@@ -85,12 +85,12 @@ def test_the_clock_of_a_quorum_starts_when_it_exists_and_stops_without_it() -> N
     due(gang_queue, NOW)
     seen = [info.quorum_since]
 
-    gang_queue.member_seen(KEY, pod("a-1", gang="a"))
+    gang_queue.upsert_member(KEY, pod("a-1", gang="a"))
     for now in (NOW + 1, NOW + 2):
-        gang_queue.member_seen(KEY, pod("a-1", gang="a", priority=now))
+        gang_queue.upsert_member(KEY, pod("a-1", gang="a", priority=now))
         due(gang_queue, now)
         seen.append(info.quorum_since)
-    gang_queue.member_gone(KEY, "uid-a-1")
+    gang_queue.delete_member(KEY, "uid-a-1")
     due(gang_queue, NOW + 3)
 
     assert [None, NOW + 1, NOW + 1, None] == [*seen, info.quorum_since]
@@ -98,7 +98,7 @@ def test_the_clock_of_a_quorum_starts_when_it_exists_and_stops_without_it() -> N
 
 def test_a_gang_whose_pod_group_does_not_exist_says_so() -> None:
     gang_queue = GangQueue([SCHEDULER])
-    gang_queue.member_seen(KEY, pod("a-0", gang="a"))
+    gang_queue.upsert_member(KEY, pod("a-0", gang="a"))
 
     expected = Problem(Reason.POD_GROUP_NOT_FOUND, 'PodGroup "default/a" does not exist')
     assert expected == only(gang_queue).problem
@@ -127,6 +127,6 @@ def test_a_gang_with_an_invalid_pod_group_has_its_problem() -> None:
 
 def test_changed_gangs_are_noted_for_status() -> None:
     gang_queue = gangs_of(1)
-    gang_queue.member_seen(ALONE, pod("alone"))
+    gang_queue.upsert_member(ALONE, pod("alone"))
 
     assert {KEY, ALONE} == gang_queue.changed
