@@ -59,7 +59,7 @@ class GangBinding:
         if self.without_volumes:
             return Refused(self.gang, Reason.WAITING_FOR_VOLUMES, rest, detail=self.problem)
         detail = f"binding failed for {len(rest)} of {len(self.outcomes)} members: {self.problem}"
-        gang = replace(self.gang, rest=self.gang.rest or bool(bound))
+        gang = replace(self.gang, partially_bound=self.gang.partially_bound or bool(bound))
         return Refused(gang, Reason.UNSCHEDULABLE, rest, detail=detail)
 
     @property

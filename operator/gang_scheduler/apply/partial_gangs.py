@@ -35,7 +35,7 @@ class PartialGangs:
 
     def consider(self, refused: Iterable[Refused], now: int) -> None:
         """Queue those of the refused gangs that are late and bound in part. `now` in seconds."""
-        for key in (each.gang.key for each in refused if each.gang.rest):
+        for key in (each.gang.key for each in refused if each.gang.partially_bound):
             info = self._cache.gang_queue.infos.get(key)
             deadline = self._cache.gang_queue.deadline(info) if info else None
             if deadline is not None and now >= deadline and key not in self._queued:

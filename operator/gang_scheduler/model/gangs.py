@@ -98,7 +98,7 @@ class Gang:
 
     `pending` is in rank order; `bound` counts living members that have a node. `satisfied` says
     that the gang was whole once and has not been empty since. `apart`: every member is a gang of
-    one. `strict` is the mode. A `rest` is
+    one. `strict` is the mode. A `partially_bound` one is
     what a crash left of a gang that was being bound: it goes first. `mates` are the bound members
     in rank order, where its group or its members ask something of the network.
     `preemption_block` says why the gang may not evict pods; None if it may.
@@ -113,7 +113,7 @@ class Gang:
     pending: tuple[Pod, ...]
     bound: int = 0
     satisfied: bool = False
-    rest: bool = False
+    partially_bound: bool = False
     apart: bool = False
     strict: bool = True
     match_policy: MatchPolicy = MatchPolicy.ONCE_SATISFIED
@@ -139,7 +139,11 @@ class Gang:
 
         They are placed together or not at all, unless `singly`. 0: all that wait are surplus.
         """
-        if self.match_policy is MatchPolicy.ONLY_WAITING and not self.rest and not self.singly:
+        if (
+            self.match_policy is MatchPolicy.ONLY_WAITING
+            and not self.partially_bound
+            and not self.singly
+        ):
             return self.min_member
         return self.lacking
 

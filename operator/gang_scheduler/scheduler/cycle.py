@@ -156,7 +156,7 @@ class _Cycle:
         # Units without a quorum come with the surplus.
         units = tuple(unit for unit in self.units[group.gangs[0].key] if unit.quorum)
         if group.gangs[0].key in self.in_part:
-            units = tuple(_rests(units, self.placements))
+            units = tuple(_partially_bound(units, self.placements))
         kept = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
         alike = None if kept else _prospects(group, units, self.evaluator.own(group))
         outcome = self.hopeless.get(alike)
@@ -342,7 +342,7 @@ class _Cycle:
         self.refused[refused.gang.key] = refused
 
 
-def _rests(
+def _partially_bound(
     units: Iterable[PlacementUnit], placements: Mapping[PlacementUnit, Placement]
 ) -> Iterator[PlacementUnit]:
     """Yield what is missing of quorums that have a place in part."""

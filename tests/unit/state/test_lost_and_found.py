@@ -44,7 +44,7 @@ def test_a_gang_that_becomes_whole_holds_back_no_other() -> None:
 def test_the_rest_of_a_gang_that_counts_only_waiting_members_is_finished() -> None:
     gang = builders.gang("a", pods=1, min_member=4, bound=3, match_policy=MatchPolicy.ONLY_WAITING)
 
-    assert (4, 1) == (gang.quorum, replace(gang, rest=True).quorum)
+    assert (4, 1) == (gang.quorum, replace(gang, partially_bound=True).quorum)
 
 
 def test_what_the_api_server_refused_is_said_until_it_takes_it() -> None:

@@ -5,6 +5,6 @@ from gang_scheduler.model.gangs import GangGroup
 
 def key(group: GangGroup) -> tuple[int, bool, float, str, str]:
     """Return a sort key. Smaller sorts first. Called once per group per cycle."""
-    half_done = any(gang.rest for gang in group.gangs)
+    half_done = any(gang.partially_bound for gang in group.gangs)
     # The last keys are the uid and the name: equal groups must always sort the same way.
     return (-group.priority, not half_done, group.created_at, group.uid, group.name)

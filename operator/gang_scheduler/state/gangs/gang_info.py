@@ -236,7 +236,7 @@ class GangInfo:
             pending=tuple(sorted(pending, key=rank_key)),
             bound=sum(1 for pod in living if pod.node),
             satisfied=self.whole_once,
-            rest=self._is_rest(living),
+            partially_bound=self._is_partially_bound(living),
             apart=spec.apart,
             strict=spec.options.strict,
             match_policy=spec.options.match_policy,
@@ -330,7 +330,7 @@ class GangInfo:
             since = (self.spec or NO_SPEC).scheduled_at
             self.whole_once &= not since or since >= plan_annotations.began_at(living)
 
-    def _is_rest(self, living: Sequence[Pod]) -> bool:
+    def _is_partially_bound(self, living: Sequence[Pod]) -> bool:
         """Tell what a crash left of a gang from a gang that has lost members.
 
         The first has members that were there before others were bound, and were not bound.

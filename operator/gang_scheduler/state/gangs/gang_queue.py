@@ -231,7 +231,7 @@ class GangQueue:
             self._to_try.discard(key)
             # Forgetting the failed binds has just reset the other count.
             info.retries = info.failed_binds
-            most = REST_RETRY_SECONDS if refusal.gang.rest else LAST_RETRY_SECONDS
+            most = REST_RETRY_SECONDS if refusal.gang.partially_bound else LAST_RETRY_SECONDS
             self._retries.later(info, now, self.deadline(info), most)
             info.failed_binds = info.retries
 

@@ -216,7 +216,7 @@ class Grouping:
         found = group_topology.common(whole, formed.starting)
         topology_request = None if isinstance(found, Problem) else found
         gangs = tuple(self._gang(key, topology_request, now) for key in formed.starting)
-        gangs = self._with_rests(formed, gangs)
+        gangs = self._with_partially_bound(formed, gangs)
         wrong = found if isinstance(found, Problem) else group_topology.podset_problem(gangs)
         has_mates = topology_request is not None or group_topology.shared(gangs)
         # What is wrong comes before what is only not there yet.
@@ -233,13 +233,13 @@ class Grouping:
             self._infos[gang.key].standing = group if lasts else None
         return group
 
-    def _with_rests(self, formed: _Formed, gangs: tuple[Gang, ...]) -> tuple[Gang, ...]:
+    def _with_partially_bound(self, formed: _Formed, gangs: tuple[Gang, ...]) -> tuple[Gang, ...]:
         """Tell those gangs that a crash kept from starting with the others of their group."""
         others = set(formed.whole).difference(formed.starting)
         started = [tuple(self._infos[key].living()) for key in sorted(others)]
         return tuple(
-            replace(gang, rest=True)
-            if not (gang.rest or gang.satisfied)
+            replace(gang, partially_bound=True)
+            if not (gang.partially_bound or gang.satisfied)
             and plan_annotations.is_left_behind(gang.pending, started)
             else gang
             for gang in gangs

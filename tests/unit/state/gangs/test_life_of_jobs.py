@@ -87,7 +87,7 @@ def rest_of(members: list[Pod]) -> bool:
     info = GangInfo(GangKey("annotation", "default", "a"))
     for each in members:
         info.upsert_member(each)
-    return info.as_gang(frozenset({each.scheduler for each in members})).rest
+    return info.as_gang(frozenset({each.scheduler for each in members})).partially_bound
 
 
 def test_a_second_job_of_the_same_name_under_a_pod_group_must_be_whole() -> None:

@@ -255,7 +255,7 @@ def test_a_postponed_gang_is_tried_after_its_backoff() -> None:
 
 def test_a_gang_that_is_bound_in_part_is_tried_again_soon_however_often_that_failed() -> None:
     gang_queue = gangs_of(2, min_member=2)
-    gang = replace(only(gang_queue), rest=True)
+    gang = replace(only(gang_queue), partially_bound=True)
     now, waits = NOW, []
 
     for _ in range(5):
