@@ -66,7 +66,7 @@ async def test_warnings_of_one_kind_are_one_event() -> None:
 
 
 async def test_a_gang_that_nobody_describes_is_warned_on_its_first_pod() -> None:
-    bound = builders.gang("b", pods=0, mates=[builders.pod("b-0", node="n1")])
+    bound = builders.gang("b", pods=0, bound_members=[builders.pod("b-0", node="n1")])
     plan = Plan(warned=(Warned(bound, unknown("x")),))
 
     assert [("Warning", "UnknownLayer", "b-0", 'layer "x" is unknown')] == await Desk().told(plan)

@@ -32,12 +32,16 @@ def replaced(case: Case, nodes: dict[str, str], lost: set[str]) -> dict[str, str
     """Return the nodes of those who come for the lost members."""
     asked = PodSet(case.topology_request, owner="job") if case.by_pods else None
     members = [replace(each, podset=asked) for each in case.members]
-    mates = [replace(each, node=nodes[each.name]) for each in members if each.name not in lost]
+    bound_members = [
+        replace(each, node=nodes[each.name]) for each in members if each.name not in lost
+    ]
     again = [replace(each, uid=f"new-{each.name}") for each in members if each.name in lost]
-    one = gang("a", members=again, mates=mates, satisfied=True, min_member=len(members))
+    one = gang(
+        "a", members=again, bound_members=bound_members, satisfied=True, min_member=len(members)
+    )
     waiting = group(one, topology_request=None if case.by_pods else case.topology_request)
     network = case.network
-    bound = (*network.bound, *mates)
+    bound = (*network.bound, *bound_members)
     return nodes_of(
         schedule(
             snapshot(network.nodes, [waiting], bound, [network.tree_spec]), PROFILES["binpack"]

@@ -42,7 +42,7 @@ def may_go(pod: Pod, gang: Gang, group: Group) -> bool:
         and not any(owner["kind"] in ("DaemonSet", "Node") for owner in owners)
         and not any(pod.labels.get(key) == value for key, value in IMMUNE.items())
         and gang not in group.gangs
-        and gang not in group.mates
+        and gang not in group.bound_members
     )
 
 

@@ -18,7 +18,7 @@ class Crowd:
     """
 
     pods: tuple[Pod, ...]
-    mates: tuple[Pod, ...]
+    bound_members: tuple[Pod, ...]
     place: Place | None
     exact: bool
 
@@ -28,7 +28,7 @@ class Group:
     """Gangs of which all start or none does; those of them that have started are no part of it."""
 
     gangs: tuple[Gang, ...]
-    mates: tuple[Gang, ...]
+    bound_members: tuple[Gang, ...]
     missing: bool
 
     @property
@@ -147,24 +147,24 @@ def _mutual(gang: Gang, gangs: Mapping[str, Gang]) -> bool:
 
 
 def _crowds(group: Group, known: Sequence[Tree], chosen: set[str]) -> Iterator[Crowd]:
-    every = [*group.gangs, *group.mates]
+    every = [*group.gangs, *group.bound_members]
     asked = [gang for gang in every if gang.spec is not None]
     alone = [gang for gang in group.gangs if gang.spec is not None and gang.started]
     if asked or any(gang.native_keys for gang in every):
         yield _whole(group, known, chosen, (alone or asked)[:1])
         return
     parts: dict[object, list[Pod]] = {}
-    mates: dict[object, list[Pod]] = {}
+    bound_members: dict[object, list[Pod]] = {}
     for gang in every:
         for pod in gang.members:
             key = _part(gang, pod)
             if pod.key in chosen:
                 parts.setdefault(key, []).append(pod)
             elif pod.node:
-                mates.setdefault(key, []).append(pod)
+                bound_members.setdefault(key, []).append(pod)
     for key, pods in parts.items():
         place, exact = _of_podset(pods[0], known)
-        yield Crowd(tuple(pods), tuple(mates.get(key, ())), place, exact)
+        yield Crowd(tuple(pods), tuple(bound_members.get(key, ())), place, exact)
 
 
 def _part(gang: Gang, pod: Pod) -> object:
@@ -175,12 +175,12 @@ def _part(gang: Gang, pod: Pod) -> object:
 
 
 def _whole(group: Group, known: Sequence[Tree], chosen: set[str], asked: Sequence[Gang]) -> Crowd:
-    every = [*group.gangs, *group.mates]
+    every = [*group.gangs, *group.bound_members]
     pods = tuple(pod for gang in every for pod in gang.members if pod.key in chosen)
-    mates = tuple(pod for gang in every for pod in gang.bound)
+    bound_members = tuple(pod for gang in every for pod in gang.bound)
     if not asked:
         keys = [gang.native_keys for gang in every if gang.native_keys]
-        return Crowd(pods, mates, network.by_key(known, keys[0][0]), exact=len(every) == 1)
+        return Crowd(pods, bound_members, network.by_key(known, keys[0][0]), exact=len(every) == 1)
     entries = (asked[0].spec or {})["gatherStrategy"]
     must = [each["layer"] for each in entries if each["strategy"] == "MustGather"]
     layers = [each["layer"] for each in entries]
@@ -191,7 +191,7 @@ def _whole(group: Group, known: Sequence[Tree], chosen: set[str], asked: Sequenc
     plain = plain and not any(pod.podset for gang in every for pod in gang.members)
     depth = max((place.tree.depth(layer=layer) for layer in must), default=0) if place else 0
     found = Place(place.tree, depth) if place is not None and depth else None
-    return Crowd(pods, mates, found, exact=exact and plain)
+    return Crowd(pods, bound_members, found, exact=exact and plain)
 
 
 def _of_podset(pod: Pod, known: Sequence[Tree]) -> tuple[Place | None, bool]:

@@ -99,10 +99,14 @@ def candidates(crowd: Crowd, room: Room) -> list[Nodes] | None:
     if crowd.place is None:
         return [tuple(room.nodes)]
     found = domains(crowd.place, room)
-    if not crowd.mates:
+    if not crowd.bound_members:
         return [*found.values()]
-    home = {key for key, nodes in found.items() for mate in crowd.mates if mate.node in nodes}
-    inside = all(any(mate.node in nodes for nodes in found.values()) for mate in crowd.mates)
+    home = {
+        key for key, nodes in found.items() for mate in crowd.bound_members if mate.node in nodes
+    }
+    inside = all(
+        any(mate.node in nodes for nodes in found.values()) for mate in crowd.bound_members
+    )
     return [found[next(iter(home))]] if len(home) == 1 and inside else None
 
 

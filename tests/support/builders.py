@@ -215,7 +215,7 @@ def gang(
     strict: bool = True,
     match_policy: str = "once-satisfied",
     min_resources: tuple[tuple[str, int], ...] = (),
-    mates: Sequence[Pod] = (),
+    bound_members: Sequence[Pod] = (),
     preemption_block: PreemptionBlock | None = None,
     problem: Problem | None = None,
     **asks: Any,
@@ -232,14 +232,16 @@ def gang(
         uid=uid or f"uid-{name}",
         created_at=created_at,
         priority=priority,
-        min_member=len(pending) + (bound or len(mates)) if min_member is None else min_member,
+        min_member=len(pending) + (bound or len(bound_members))
+        if min_member is None
+        else min_member,
         pending=pending,
-        bound=bound or len(mates),
+        bound=bound or len(bound_members),
         satisfied=satisfied,
         strict=strict,
         match_policy=MatchPolicy(match_policy),
         min_resources=min_resources,
-        mates=tuple(mates),
+        bound_members=tuple(bound_members),
         preemption_block=preemption_block,
         problem=problem,
     )

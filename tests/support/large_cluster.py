@@ -133,17 +133,19 @@ class LargeCluster:
             self._first.append(members[0])
             racks = (LayerRef("RackLayer"),) if self.case == "racks" and gang % 2 else ()
             mate = GangName(builders.NAMESPACE, f"wait-{gang ^ 1}")
-            mates = [mate] if self.case == "groups" else []
-            self._declare(f"wait-{gang}", TopologyRequest(must=racks) if racks else None, mates)
+            bound_members = [mate] if self.case == "groups" else []
+            self._declare(
+                f"wait-{gang}", TopologyRequest(must=racks) if racks else None, bound_members
+            )
 
     def _declare(
         self,
         gang: str,
         topology_request: TopologyRequest | None = None,
-        mates: Sequence[GangName] = (),
+        bound_members: Sequence[GangName] = (),
     ) -> None:
         said = replace(
-            builders.gang_spec(gang, SIZE, groups=mates), topology_request=topology_request
+            builders.gang_spec(gang, SIZE, groups=bound_members), topology_request=topology_request
         )
         self.cache.upsert_gang_specs(POD_GROUPS.group, said.uid, [said])
 

@@ -98,11 +98,11 @@ class Gang:
 
     `pending` is in rank order; `bound` counts living members that have a node. `satisfied` says
     that the gang was whole once and has not been empty since. `apart`: every member is a gang of
-    one. `strict` is the mode. A `partially_bound` one is
-    what a crash left of a gang that was being bound: it goes first. `mates` are the bound members
-    in rank order, where its group or its members ask something of the network.
-    `preemption_block` says why the gang may not evict pods; None if it may.
-    `created_at` is in seconds since the epoch; `priority` is the lowest of the members'.
+    one. `strict` is the mode. A `partially_bound` one is what a crash left of a gang that was being
+    bound: it goes first. `bound_members` are the bound members in rank order, where its group or
+    its members ask something of the network. `preemption_block` says why the gang may not evict
+    pods; None if it may. `created_at` is in seconds since the epoch; `priority` is the lowest of
+    the members'.
     """
 
     key: GangKey
@@ -118,7 +118,7 @@ class Gang:
     strict: bool = True
     match_policy: MatchPolicy = MatchPolicy.ONCE_SATISFIED
     min_resources: tuple[tuple[str, int], ...] = ()
-    mates: tuple[Pod, ...] = ()
+    bound_members: tuple[Pod, ...] = ()
     preemption_block: PreemptionBlock | None = None
     problem: Problem | None = None
 

@@ -155,7 +155,7 @@ class GangEvents:
             self._events.record(self._about(gang), "Preempting", note)
 
     def _about(self, gang: Gang) -> About:
-        return self._object(gang.key, (*gang.pending, *gang.mates)[0])
+        return self._object(gang.key, (*gang.pending, *gang.bound_members)[0])
 
     def _object(self, key: GangKey, pod: Pod) -> About:
         """Return the PodGroup, or this pod of a gang without one."""

@@ -59,7 +59,7 @@ def _warnings(found: tuple[PlacementUnit, ...]) -> Iterator[Warned]:
     for unit in found:
         if unit.scope is None:
             continue
-        problems = (unit.scope.unknown, replacements.scattered(unit.mates, unit.scope))
+        problems = (unit.scope.unknown, replacements.scattered(unit.bound_members, unit.scope))
         for problem in problems:
             if problem is not None:
                 yield from (Warned(gang, problem) for gang in unit.gangs)

@@ -387,7 +387,7 @@ def _prospects(
     group: GangGroup, units: Sequence[PlacementUnit], own: frozenset[GangKey]
 ) -> Hashable | None:
     """Return what it depends on which pods a group may evict; None where that is itself alone."""
-    if any(unit.mates for unit in units) or any(gang.bound for gang in group.waiting):
+    if any(unit.bound_members for unit in units) or any(gang.bound for gang in group.waiting):
         return None
     shapes = tuple((unit.shape, unit.quorum) for unit in units)
     return shapes, group.priority, own, tuple(gang.preemption_block for gang in group.waiting)

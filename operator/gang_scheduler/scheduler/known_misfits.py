@@ -51,7 +51,7 @@ class KnownMisfits:
 
 def _are_comparable(units: Sequence[PlacementUnit]) -> bool:
     """Tell whether it depends on the shapes alone who fits, and others can only take room."""
-    return not any(unit.mates or unit.gains for unit in units)
+    return not any(unit.bound_members or unit.gains for unit in units)
 
 
 def _shape(units: Sequence[PlacementUnit]) -> Hashable:

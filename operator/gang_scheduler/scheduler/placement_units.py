@@ -18,13 +18,13 @@ from gang_scheduler.model.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedMembers:
-    """Members whose ranks are one sequence, in that order; `mates` are those that have a node.
+    """Members whose ranks are one sequence, in that order; `bound_members` are those on nodes.
 
     `sizes` are how they are sliced on the scope of their unit; empty without one.
     """
 
     members: tuple[Pod, ...]
-    mates: tuple[Pod, ...] = ()
+    bound_members: tuple[Pod, ...] = ()
     sizes: Sizes = ()
 
 
@@ -49,9 +49,9 @@ class PlacementUnit:
         return tuple(pod for part in self.parts for pod in part.members)
 
     @functools.cached_property
-    def mates(self) -> tuple[Pod, ...]:
+    def bound_members(self) -> tuple[Pod, ...]:
         """The members that have a node."""
-        return tuple(pod for part in self.parts for pod in part.mates)
+        return tuple(pod for part in self.parts for pod in part.bound_members)
 
     @property
     def quorum(self) -> int:
@@ -114,7 +114,7 @@ class PlacementUnit:
 
     @functools.cached_property
     def shape(self) -> Hashable:
-        """Units of one shape and quorum fit or fail alike, if none has mates or gains."""
+        """Units of one shape and quorum fit or fail alike, if none has bound members or gains."""
         asked = self.topology_request, tuple(part.sizes for part in self.parts)
         if len(self.classes) == 1:
             return next(iter(self.classes)), asked
@@ -159,10 +159,12 @@ def _quorum_of(gang: Gang, group: GangGroup) -> frozenset[str]:
 def _split(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUnit]:
     if group.topology_request is not None:
         members = _in_order(pod for gang in group.waiting for pod in gang.pending)
-        mates = _in_order([*group.started, *(pod for gang in group.gangs for pod in gang.mates)])
+        bound_members = _in_order(
+            [*group.started, *(pod for gang in group.gangs for pod in gang.bound_members)]
+        )
         yield PlacementUnit(
             group.waiting,
-            (RankedMembers(members, mates),),
+            (RankedMembers(members, bound_members),),
             required,
             topology_request=group.topology_request,
         )
@@ -180,7 +182,7 @@ def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUn
     parts: dict[Hashable, dict[Hashable, list[Pod]]] = {}
     gangs: dict[Hashable, dict[GangKey, Gang]] = {}
     for gang in group.gangs:
-        for pod in (*gang.pending, *gang.mates):
+        for pod in (*gang.pending, *gang.bound_members):
             unit, part = _podset_of(pod, gang.key)
             parts.setdefault(unit, {}).setdefault(part, []).append(pod)
             gangs.setdefault(unit, {})[gang.key] = gang
@@ -213,7 +215,7 @@ def _podset_of(pod: Pod, gang: GangKey | None) -> tuple[Hashable, Hashable]:
 def _part(pods: Sequence[Pod]) -> RankedMembers:
     return RankedMembers(
         members=tuple(pod for pod in pods if not pod.node),
-        mates=tuple(pod for pod in pods if pod.node),
+        bound_members=tuple(pod for pod in pods if pod.node),
     )
 
 
@@ -239,14 +241,14 @@ def _sited(unit: PlacementUnit, snapshot: Snapshot) -> PlacementUnit | Problem:
 
 def _slices(unit: PlacementUnit, part: RankedMembers) -> tuple[Slices, ...]:
     """Return how a part is sliced: as the whole unit is, or as its own podset says."""
-    podset = next((pod.podset for pod in (*part.members, *part.mates) if pod.podset), None)
+    podset = next((pod.podset for pod in (*part.members, *part.bound_members) if pod.podset), None)
     own = podset.topology_request.slices if podset is not None else ()
     return own or (unit.topology_request.slices if unit.topology_request else ())
 
 
 def _stepped(unit: PlacementUnit) -> PlacementUnit | Problem:
     """Return the unit with a quorum that is a multiple of what its slices need."""
-    if unit.step == 1 or unit.mates:
+    if unit.step == 1 or unit.bound_members:
         return unit
     members = unit.members
     if not unit.elastic and len(members) % unit.step:
@@ -279,7 +281,7 @@ def _in_order(pods: Iterable[Pod]) -> tuple[Pod, ...]:
 def _bound(part: RankedMembers, nodes: Mapping[str, str]) -> RankedMembers:
     placed = (replace(pod, node=nodes[pod.uid]) for pod in part.members if pod.uid in nodes)
     waiting = tuple(pod for pod in part.members if pod.uid not in nodes)
-    return replace(part, members=waiting, mates=(*part.mates, *placed))
+    return replace(part, members=waiting, bound_members=(*part.bound_members, *placed))
 
 
 def _uids(pods: Iterable[Pod]) -> frozenset[str]:

@@ -114,9 +114,11 @@ def _fits_alone(case: Case, group: Group, key: str, room: Room) -> bool:
     place = crowds[0].place
     if place is None:
         return any(room.has_room(pod, node) for node in room.nodes)
-    mates = [mate.node for mate in crowds[0].mates]
-    mates += [cycle.binds[p.key] for p in group.pods if p.key in cycle.binds]
-    found = [nodes for nodes in seating.domains(place, room).values() if set(mates) & {*nodes}]
+    bound_members = [mate.node for mate in crowds[0].bound_members]
+    bound_members += [cycle.binds[p.key] for p in group.pods if p.key in cycle.binds]
+    found = [
+        nodes for nodes in seating.domains(place, room).values() if set(bound_members) & {*nodes}
+    ]
     if len(found) != 1:
         return False
     return any(room.has_room(pod, node) for node in found[0])

@@ -96,14 +96,19 @@ def gathering(case: Case) -> Iterator[str]:
             chosen = [pod for pod in group.pods if pod.key in decided]
             for crowd in group.crowds(case.trees, chosen) if chosen else ():
                 # Mates may have become victims before the gang was decided, or after that.
-                staying = [mate for mate in crowd.mates if mate.key not in cycle.victims]
-                homes = [_homes(case, crowd, decided, mates) for mates in (crowd.mates, staying)]
+                staying = [mate for mate in crowd.bound_members if mate.key not in cycle.victims]
+                homes = [
+                    _homes(case, crowd, decided, bound_members)
+                    for bound_members in (crowd.bound_members, staying)
+                ]
                 if all(homes):
                     names = [pod.key for pod in crowd.pods]
                     yield f"{names} must gather, and are in {sorted(homes[0])}"
 
 
-def _homes(case: Case, crowd: Crowd, decided: Mapping[str, str], mates: Sequence[Pod]) -> set[Path]:
+def _homes(
+    case: Case, crowd: Crowd, decided: Mapping[str, str], bound_members: Sequence[Pod]
+) -> set[Path]:
     """Return the domains that members are in with these mates, if those are too many."""
     if crowd.place is None:
         return set()
@@ -112,7 +117,7 @@ def _homes(case: Case, crowd: Crowd, decided: Mapping[str, str], mates: Sequence
     paths = [tree.path(case.nodes[node]["metadata"]["labels"]) for node in nodes]
     before = {
         tree.path(case.nodes[mate.node]["metadata"]["labels"])
-        for mate in mates
+        for mate in bound_members
         if mate.node in case.nodes
     }
     homes = {path[:depth] for path in (*paths, *before)}

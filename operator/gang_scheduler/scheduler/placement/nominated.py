@@ -19,8 +19,8 @@ def place(
 ) -> dict[PlacementUnit, Placement] | None:
     """Take room for the quorums on the nodes that they are nominated to, if all of it is free.
 
-    Labels may have changed since, or mates come back elsewhere: what the units ask of the network
-    must hold there, too.
+    Labels may have changed since, or bound members come back elsewhere: what the units ask of the
+    network must hold there, too.
     """
     nodes = {each.pod.uid: each.pod.nominated for each in kept}
     if not nodes or any(unit.required - nodes.keys() for unit in units):
@@ -44,7 +44,7 @@ def _gathers(unit: PlacementUnit, binds: Sequence[Bind]) -> bool:
     if scope is None:
         return True
     together = unit.after(binds)
-    places = positions.places_of(together.mates, scope.tree)
+    places = positions.places_of(together.bound_members, scope.tree)
     domains = np.unique(scope.tree.levels[scope.must].at(places[places != ABSENT]))
     if scope.must and (len(domains) > 1 or (places == ABSENT).any()):
         return False

@@ -13,7 +13,7 @@ from gang_scheduler.scheduler.placement_units import RankedMembers
 
 def in_line(part: RankedMembers) -> list[Pod]:
     """Return the members that wait and those that have a node, in rank order."""
-    return sorted((*part.members, *part.mates), key=rank_key)
+    return sorted((*part.members, *part.bound_members), key=rank_key)
 
 
 def as_first_placed(part: RankedMembers, tree: Topology, *, complete: bool) -> Sequence[int]:

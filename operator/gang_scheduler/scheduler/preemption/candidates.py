@@ -75,7 +75,7 @@ def _domains(preemptor: Preemptor) -> _Domains | None:
     tree, level = scope.tree, scope.tree.levels[scope.must]
     of_rows = np.full(len(preemptor.trial.nodes), NOWHERE, dtype=np.int64)
     of_rows[tree.rows] = level.at(np.arange(len(tree.rows)))
-    home = replacements.home_of(unit.mates, scope)
+    home = replacements.home_of(unit.bound_members, scope)
     if home is not None:
         of_rows[of_rows != home] = NOWHERE
     return _Domains(of_rows, level.ranks)

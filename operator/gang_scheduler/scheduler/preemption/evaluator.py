@@ -118,8 +118,10 @@ class PreemptionEvaluator:
             return gang
         uids = {each.pod.uid for each in self._gone if each.gang == gang.key}
         bound = max(0, gang.bound - evicted)
-        mates = tuple(pod for pod in gang.mates if pod.uid not in uids)
-        return replace(gang, bound=bound, mates=mates, satisfied=gang.satisfied and bound > 0)
+        bound_members = tuple(pod for pod in gang.bound_members if pod.uid not in uids)
+        return replace(
+            gang, bound=bound, bound_members=bound_members, satisfied=gang.satisfied and bound > 0
+        )
 
     def displace(
         self, group: GangGroup, released: Sequence[Nominated], nodes: Collection[str]

@@ -67,7 +67,7 @@ class Preemptor:
     def is_plain(self) -> bool:
         """Counting says exactly whether all fit: they are alike, and ask for resources alone."""
         asks, unit = list(self.classes), self.units[0]
-        if len(asks) > 1 or len(self.units) > 1 or unit.mates:
+        if len(asks) > 1 or len(self.units) > 1 or unit.bound_members:
             return False
         if any(size > 1 for part in unit.parts for size in part.sizes):
             return False

@@ -241,7 +241,7 @@ class GangInfo:
             strict=spec.options.strict,
             match_policy=spec.options.match_policy,
             min_resources=spec.min_resources,
-            mates=self.bound() if gathers or any(pod.podset for pod in living) else (),
+            bound_members=self.bound() if gathers or any(pod.podset for pod in living) else (),
             problem=self._problem() or self._problem_of(pending),
         )
 

@@ -300,8 +300,8 @@ class GangQueue:
         """Note it at once: by the time the watch shows it, a member may already be gone again."""
         if info.become_whole():
             # It holds back no other gang of its group any more, and the cycle will see no news.
-            mates = self._grouping.mates(info.key)
-            self._to_try.update(key for key in mates if not self.infos[key].whole_once)
+            bound_members = self._grouping.bound_members(info.key)
+            self._to_try.update(key for key in bound_members if not self.infos[key].whole_once)
 
     def _judged(
         self, info: GangInfo, refusal: Refused | None, reason: Reason | None = None

@@ -81,14 +81,14 @@ class Grouping:
         if info.asked != info.topology_request:
             # What one asks for holds for its whole group, also when it has started itself.
             info.asked = info.topology_request
-            concerned.update(self.mates(key))
+            concerned.update(self.bound_members(key))
         return concerned
 
     def forget(self, key: GangKey) -> set[GangKey]:
         """Note that a gang is going; return the gangs that this concerns."""
         return self._say(key, ())
 
-    def mates(self, key: GangKey) -> tuple[GangKey, ...]:
+    def bound_members(self, key: GangKey) -> tuple[GangKey, ...]:
         """Return the gangs of a gang's group, itself among them."""
         return self._graph.group_of(key)[0]
 
@@ -164,7 +164,7 @@ class Grouping:
         if transition.is_news:
             self._changed.add(key)
         if transition.became_whole:
-            for mate in self.mates(key):
+            for mate in self.bound_members(key):
                 self._retries.at(self._infos[mate], now)
 
     def _is_held(self, formed: _Formed) -> bool:
@@ -218,14 +218,14 @@ class Grouping:
         gangs = tuple(self._gang(key, topology_request, now) for key in formed.starting)
         gangs = self._with_partially_bound(formed, gangs)
         wrong = found if isinstance(found, Problem) else group_topology.podset_problem(gangs)
-        has_mates = topology_request is not None or group_topology.shared(gangs)
+        has_bound_members = topology_request is not None or group_topology.shared(gangs)
         # What is wrong comes before what is only not there yet.
         is_missing = formed.problem and formed.problem.reason is not Reason.INVALID_SPEC
         group = GangGroup(
             gangs=gangs,
             problem=(wrong or formed.problem) if is_missing else (formed.problem or wrong),
             topology_request=topology_request,
-            started=group_topology.started(whole, formed.starting) if has_mates else (),
+            started=group_topology.started(whole, formed.starting) if has_bound_members else (),
             declared=frozenset(formed.whole if len(formed.whole) > 1 else ()),
         )
         lasts = formed.whole == formed.starting and all(map(self._lasts, gangs))

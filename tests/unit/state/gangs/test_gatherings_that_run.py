@@ -18,7 +18,7 @@ def running(cluster: InMemoryCluster, gang: str, *members: str, **fields: Any) -
         cluster.pod(name, gang, spec={"nodeName": "n1"}, status={"phase": "Running"}, **fields)
 
 
-def test_mates_are_the_bound_members_in_rank_order() -> None:
+def test_bound_members_are_the_bound_members_in_rank_order() -> None:
     cluster = InMemoryCluster()
     cluster.put(group_body("a", 3, network_topology_spec=must("Rack")))
     running(cluster, "a", "a-10", "a-9")
@@ -26,16 +26,16 @@ def test_mates_are_the_bound_members_in_rank_order() -> None:
 
     (gang,) = only(cluster).gangs
 
-    assert (["a-9", "a-10"], 2) == (names(gang.mates), gang.bound)
+    assert (["a-9", "a-10"], 2) == (names(gang.bound_members), gang.bound)
 
 
-def test_mates_are_given_where_any_member_asks() -> None:
+def test_bound_members_are_given_where_any_member_asks() -> None:
     cluster = InMemoryCluster()
     cluster.put(group_body("a", 3))
     running(cluster, "a", "a-0")
     cluster.pod("a-1", "a", annotations=REQUIRED)
 
-    assert ["a-0"] == names(only(cluster).gangs[0].mates)
+    assert ["a-0"] == names(only(cluster).gangs[0].bound_members)
 
 
 def test_where_nobody_asks_nothing_is_listed() -> None:
@@ -46,10 +46,10 @@ def test_where_nobody_asks_nothing_is_listed() -> None:
 
     (gang,) = only(cluster).gangs
 
-    assert ((), 1) == (gang.mates, gang.bound)
+    assert ((), 1) == (gang.bound_members, gang.bound)
 
 
-def test_members_that_do_not_live_are_no_mates() -> None:
+def test_members_that_do_not_live_are_no_bound_members() -> None:
     cluster = InMemoryCluster()
     cluster.put(group_body("a", 3, network_topology_spec=must("Rack")))
     running(cluster, "a", "a-0", "a-1", "a-2")
@@ -57,7 +57,7 @@ def test_members_that_do_not_live_are_no_mates() -> None:
     cluster.change("a-1", deletionTimestamp="2026-01-01T00:00:00Z")
     cluster.pod("a-3", "a")
 
-    assert ["a-2"] == names(only(cluster).gangs[0].mates)
+    assert ["a-2"] == names(only(cluster).gangs[0].bound_members)
 
 
 def with_a_running(cluster: InMemoryCluster, a: str = "", b: str = "", **fields: Any) -> None:
@@ -112,7 +112,7 @@ def test_a_replacement_in_a_gang_that_runs_has_the_spec_of_its_group(a: str, b: 
 
     assert ["a"] == [gang.key.name for gang in group.gangs]
     assert (RACK, ["b-0"]) == (group.topology_request, names(group.started))
-    assert ["a-10"] == names(group.gangs[0].mates)
+    assert ["a-10"] == names(group.gangs[0].bound_members)
 
 
 def test_what_a_running_gang_asks_for_holds_against_who_comes_later() -> None:

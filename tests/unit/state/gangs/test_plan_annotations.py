@@ -179,7 +179,7 @@ A_STARTED = [of("a", bound(number, size=2, gangs=2)) for number in range(2)]
 A_ALONE = [of("a", bound(number, size=2)) for number in range(2)]
 
 
-def test_a_gang_whose_mates_started_before_a_crash_is_a_rest() -> None:
+def test_a_gang_whose_bound_members_started_before_a_crash_is_a_rest() -> None:
     found = group_found(*A_STARTED, of("b", waits(0)), of("b", waits(1)))
 
     assert (True, False, 2) == verdict(found["b"])
@@ -191,7 +191,7 @@ def test_a_gang_that_joined_a_group_after_that_had_started_is_none() -> None:
     assert (False, False, 2) == verdict(found["b"])
 
 
-def test_a_gang_that_came_after_its_mates_had_started_is_none() -> None:
+def test_a_gang_that_came_after_its_bound_members_had_started_is_none() -> None:
     found = group_found(*A_STARTED, of("b", waits(0, AFTER)), of("b", waits(1, AFTER)))
 
     assert (False, False, 2) == verdict(found["b"])

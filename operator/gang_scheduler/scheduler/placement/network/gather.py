@@ -7,7 +7,7 @@
 5. Of its domains, the one with the least left over (`class_seating`).
 6. Down from there, the fewest domains at every level (`descent`).
 
-Members that have mates with a node go beside those (`replacements`).
+Members that have bound members with a node go beside those (`replacements`).
 """
 
 import bisect
@@ -85,7 +85,7 @@ class _Gathering:
         self._tied = interdependent.are(pod_classes, trial, profile)
         tree = scope.tree
         everywhere = Area(tree, np.ones(len(tree.rows), dtype=np.bool_), scope.must, scope.prefer)
-        self._home = replacements.home_of(unit.mates, scope)
+        self._home = replacements.home_of(unit.bound_members, scope)
         self.area = everywhere
         confined = self._home if within is None else within
         if confined is not None:
@@ -101,7 +101,7 @@ class _Gathering:
     def as_many(self, at_least: int) -> Seated | None:
         """Take room for all members, or for the most that is possible from `at_least` on."""
         if self._home is not None:
-            return self._beside_mates(at_least)
+            return self._beside_bound_members(at_least)
         step = self._unit.step
         everyone = self._needed_first()
         numbers = range(at_least, len(everyone) + 1, step)
@@ -179,7 +179,7 @@ class _Gathering:
             seated |= found
         return seated
 
-    def _beside_mates(self, at_least: int) -> Seated | None:
+    def _beside_bound_members(self, at_least: int) -> Seated | None:
         members = self._needed_first()
         for number in dict.fromkeys((len(members), at_least)):
             # One by one they may stand in each other's way.

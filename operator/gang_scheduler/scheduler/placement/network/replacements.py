@@ -28,18 +28,18 @@ from gang_scheduler.scheduler.placement_units import PlacementUnit, RankedMember
 SeatParts = Callable[[Sequence[RankedMembers], Area], Seated | None]
 
 
-def home_of(mates: Sequence[Pod], scope: TopologyScope) -> int | None:
+def home_of(bound_members: Sequence[Pod], scope: TopologyScope) -> int | None:
     """Return the domain that the others must join: of those with bound members, the fullest.
 
     It is a domain of the level that all must gather in; None if nobody is bound in the tree.
     """
-    counts = _mates_by_domain(mates, scope)
+    counts = _bound_members_by_domain(bound_members, scope)
     return int(np.argmax(counts)) if counts.any() else None
 
 
-def scattered(mates: Sequence[Pod], scope: TopologyScope) -> Problem | None:
+def scattered(bound_members: Sequence[Pod], scope: TopologyScope) -> Problem | None:
     """Tell of bound members that are not all in one domain that they should have gathered in."""
-    counts = _mates_by_domain(mates, scope)
+    counts = _bound_members_by_domain(bound_members, scope)
     domains = np.flatnonzero(counts)
     if len(domains) < 2:
         return None
@@ -49,14 +49,14 @@ def scattered(mates: Sequence[Pod], scope: TopologyScope) -> Problem | None:
     return Problem(Reason.SCATTERED, f"{words}: the others join those in {home}")
 
 
-def _mates_by_domain(mates: Sequence[Pod], scope: TopologyScope) -> IntArray:
-    places = positions.places_of(mates, scope.tree)
+def _bound_members_by_domain(bound_members: Sequence[Pod], scope: TopologyScope) -> IntArray:
+    places = positions.places_of(bound_members, scope.tree)
     level = scope.tree.levels[scope.must]
     return np.bincount(level.at(places[places != ABSENT]), minlength=len(level))
 
 
 def seat(unit: PlacementUnit, area: Area, seating: ClassSeating, seat_parts: SeatParts) -> Seated:
-    """Take room for as many members as have a slot that their bound mates allow.
+    """Take room for as many members as have a slot that their bound bound members allow.
 
     `seat_parts` seats slices of which nobody is bound.
     """

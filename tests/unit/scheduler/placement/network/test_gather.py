@@ -204,10 +204,15 @@ def test_slices_whose_members_differ(size: int) -> None:
 
 def test_a_replacement_goes_where_its_neighbours_in_rank_are() -> None:
     nodes = topology_builders.nodes(EIGHT, cpu=16)
-    mates = [pod("a-0", node="node-5", cpu=16), pod("a-2", node="node-6", cpu=16)]
+    bound_members = [pod("a-0", node="node-5", cpu=16), pod("a-2", node="node-6", cpu=16)]
 
     plan = plan_for(
-        nodes, must(SPINE), bound=mates, mates=mates, members=[pod("a-3", cpu=16)], min_member=3
+        nodes,
+        must(SPINE),
+        bound=bound_members,
+        bound_members=bound_members,
+        members=[pod("a-3", cpu=16)],
+        min_member=3,
     )
 
     assert [3] == numbers(plan)
@@ -215,10 +220,12 @@ def test_a_replacement_goes_where_its_neighbours_in_rank_are() -> None:
 
 def test_a_replacement_waits_for_the_domain_of_its_gang() -> None:
     nodes = topology_builders.nodes({"s1/b1": (1, 2), "s2/b2": (3, 4)}, cpu=8)
-    mates = [pod("a-0", node="node-1", cpu=8)]
-    full = [*mates, pod("other", node="node-2", cpu=8)]
+    bound_members = [pod("a-0", node="node-1", cpu=8)]
+    full = [*bound_members, pod("other", node="node-2", cpu=8)]
 
-    plan = plan_for(nodes, must(SPINE), bound=full, mates=mates, members=[pod("a-1", cpu=8)])
+    plan = plan_for(
+        nodes, must(SPINE), bound=full, bound_members=bound_members, members=[pod("a-1", cpu=8)]
+    )
 
     assert {"a": "Unschedulable"} == reasons(plan)
     assert "SpineLayer/s1: 0, 0/4" in message(plan)
@@ -226,13 +233,13 @@ def test_a_replacement_waits_for_the_domain_of_its_gang() -> None:
 
 def test_a_replacement_joins_its_slice() -> None:
     nodes = topology_builders.nodes({"s/b1": (1, 2), "s/b2": (3, 4)}, cpu=2)
-    mates = [pod(f"a-{i}", node=f"node-{1 + i}") for i in (0, 1, 3)]
+    bound_members = [pod(f"a-{i}", node=f"node-{1 + i}") for i in (0, 1, 3)]
 
     plan = plan_for(
         nodes,
         must(SPINE, slices=[runs(BLOCK, 2)]),
-        bound=mates,
-        mates=mates,
+        bound=bound_members,
+        bound_members=bound_members,
         members=[pod("a-2")],
         min_member=4,
     )
@@ -252,9 +259,15 @@ def test_members_of_a_group_join_those_of_gangs_that_have_started() -> None:
 
 def test_members_bound_in_two_domains_are_told_and_joined_where_most_are() -> None:
     nodes = topology_builders.nodes({"s1/b1": (1, 2), "s2/b2": (3, 4, 5)}, cpu=8)
-    mates = [pod(f"a-{i}", node=f"node-{n}", cpu=8) for i, n in enumerate((1, 3, 4))]
+    bound_members = [pod(f"a-{i}", node=f"node-{n}", cpu=8) for i, n in enumerate((1, 3, 4))]
 
-    plan = plan_for(nodes, must(SPINE), bound=mates, mates=mates, members=[pod("a-3", cpu=8)])
+    plan = plan_for(
+        nodes,
+        must(SPINE),
+        bound=bound_members,
+        bound_members=bound_members,
+        members=[pod("a-3", cpu=8)],
+    )
 
     assert [5] == numbers(plan)
     assert "the others join those in SpineLayer/s2" in plan.warned[0].problem.message
@@ -296,13 +309,18 @@ def test_a_preferred_label_that_no_node_has_holds_nobody_up() -> None:
 
 def test_surplus_that_comes_later_comes_in_multiples_too() -> None:
     nodes = topology_builders.nodes({"s/b1": (1, 2), "s/b2": (3, 4)}, cpu=1)
-    mates = [pod(f"a-{i}", node=f"node-{1 + i}") for i in range(2)]
+    bound_members = [pod(f"a-{i}", node=f"node-{1 + i}") for i in range(2)]
 
     def later(*numbers_of_members: int) -> list[int]:
         topology_request = must(SPINE, slices=[multiples(BLOCK, 2)])
         members = [pod(f"a-{i}") for i in numbers_of_members]
         plan = plan_for(
-            nodes, topology_request, bound=mates, mates=mates, members=members, satisfied=True
+            nodes,
+            topology_request,
+            bound=bound_members,
+            bound_members=bound_members,
+            members=members,
+            satisfied=True,
         )
         return numbers(plan)
 
