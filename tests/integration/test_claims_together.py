@@ -133,7 +133,7 @@ async def test_members_of_a_gang_that_runs_wait_for_their_own_claims_alone() -> 
         await asyncio.sleep(10)
 
         assert ["a-1", "a-2"] == bound(harness)
-        assert harness.cache.gang_queue.infos[harness.key("a")].whole_once
+        assert harness.cache.gang_queue.infos[harness.key("a")].was_whole
 
 
 @contextmanager

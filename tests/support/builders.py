@@ -237,7 +237,7 @@ def gang(
         else min_member,
         pending=pending,
         bound=bound or len(bound_members),
-        satisfied=satisfied,
+        was_whole=satisfied,
         strict=strict,
         match_policy=MatchPolicy(match_policy),
         min_resources=min_resources,

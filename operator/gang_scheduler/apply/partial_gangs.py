@@ -53,7 +53,7 @@ class PartialGangs:
     async def _release(self, key: GangKey) -> None:
         info = self._cache.gang_queue.infos.get(key)
         # It may have become whole since.
-        if info is None or info.whole_once or not self._may_write():
+        if info is None or info.was_whole or not self._may_write():
             return
         bound = [pod for pod in info.living() if pod.node and not pod.assumed]
         if not bound:  # It is a group's rest.

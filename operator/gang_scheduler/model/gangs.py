@@ -96,7 +96,7 @@ class Problem:
 class Gang:
     """A gang as one cycle sees it.
 
-    `pending` is in rank order; `bound` counts living members that have a node. `satisfied` says
+    `pending` is in rank order; `bound` counts living members that have a node. `was_whole` says
     that the gang was whole once and has not been empty since. `apart`: every member is a gang of
     one. `strict` is the mode. A `partially_bound` one is what a crash left of a gang that was being
     bound: it goes first. `bound_members` are the bound members in rank order, where its group or
@@ -112,7 +112,7 @@ class Gang:
     min_member: int
     pending: tuple[Pod, ...]
     bound: int = 0
-    satisfied: bool = False
+    was_whole: bool = False
     partially_bound: bool = False
     apart: bool = False
     strict: bool = True
@@ -131,7 +131,7 @@ class Gang:
     def singly(self) -> bool:
         """Members need not be placed together: it has started, or each is a gang of one."""
         is_free = not self.strict or self.match_policy is MatchPolicy.ONCE_SATISFIED
-        return self.apart or (self.satisfied and is_free)
+        return self.apart or (self.was_whole and is_free)
 
     @property
     def quorum(self) -> int:

@@ -72,11 +72,11 @@ def native_status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[st
     present = view.written.get("conditions") or []
     refusal = info.refusal
     findings = []
-    if not info.whole_once and not gang_spec.was_scheduled and refusal is not None:
+    if not info.was_whole and not gang_spec.was_scheduled and refusal is not None:
         findings = [
             Finding(INITIALLY, status=False, reason="Unschedulable", message=describe(refusal))
         ]
-    elif info.whole_once or counts.scheduled >= counts.min_member:
+    elif info.was_whole or counts.scheduled >= counts.min_member:
         findings = [Finding(INITIALLY, status=True, reason="Scheduled")]
     if info.preempted_by:
         findings.append(
@@ -115,7 +115,7 @@ def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
         yield Finding("SchedulingTimeout", status=True, reason=refusal.reason, message=words)
     else:
         yield Finding("SchedulingTimeout", status=False, reason="InTime")
-    if refusal is not None and counts.scheduled > 0 and not info.whole_once:
+    if refusal is not None and counts.scheduled > 0 and not info.was_whole:
         bound = f"{counts.scheduled} of {counts.min_member} members are bound"
         yield Finding("PartiallyBound", status=True, reason=refusal.reason, message=bound)
     else:
@@ -151,7 +151,7 @@ def _taken(info: GangInfo) -> str:
 
 
 def _is_bound(info: GangInfo, counts: Counts) -> bool:
-    return counts.scheduled + counts.succeeded >= counts.min_member or info.whole_once
+    return counts.scheduled + counts.succeeded >= counts.min_member or info.was_whole
 
 
 def _waits_for_victims(info: GangInfo) -> bool:

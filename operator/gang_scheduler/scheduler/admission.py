@@ -97,7 +97,7 @@ def _gated(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
     Not again once the gang is nominated: others may have been given what it does not need itself.
     """
     nominated = sum(1 for pod in gang.pending if pod.nominated)
-    if not gang.min_resources or gang.satisfied or 0 < gang.lacking <= nominated:
+    if not gang.min_resources or gang.was_whole or 0 < gang.lacking <= nominated:
         return None
     nodes = snapshot.nodes
     room = trial.free.clip(min=0).sum(axis=0)

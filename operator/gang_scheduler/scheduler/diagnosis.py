@@ -69,7 +69,7 @@ def _shortage(refused: Refused) -> str:
         return refused.detail
     if refused.left_over:
         return _joined(_nodes(misfit), f"The quorum has a place; {_members(refused, misfit)}")
-    if refused.gang.satisfied:
+    if refused.gang.was_whole:
         started = f"Gang {refused.gang.key} has started"
         return _joined(_nodes(misfit), f"{started}; {_members(refused, misfit)}")
     if misfit.offers is not None:

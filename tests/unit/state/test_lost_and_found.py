@@ -32,7 +32,7 @@ def test_a_gang_that_becomes_whole_holds_back_no_other() -> None:
     # It is not known to be whole before somebody looks.
     cluster.put(group_body("a", 4, groups='["default/b"]'))
     cluster.gang("b", 1)
-    cluster.cache.gang_queue.infos[builders.gang_key("a")].whole_once = False
+    cluster.cache.gang_queue.infos[builders.gang_key("a")].was_whole = False
     before = cluster.bound()
 
     cluster.put(group_body("a", 3, groups='["default/b"]'))

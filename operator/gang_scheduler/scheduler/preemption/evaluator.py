@@ -120,7 +120,7 @@ class PreemptionEvaluator:
         bound = max(0, gang.bound - evicted)
         bound_members = tuple(pod for pod in gang.bound_members if pod.uid not in uids)
         return replace(
-            gang, bound=bound, bound_members=bound_members, satisfied=gang.satisfied and bound > 0
+            gang, bound=bound, bound_members=bound_members, was_whole=gang.was_whole and bound > 0
         )
 
     def displace(

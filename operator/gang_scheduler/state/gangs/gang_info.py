@@ -49,7 +49,7 @@ class GangInfo:
 
     `members` are all its pods by uid, ended ones included; those with a node have it, also when the
     binding is only assumed. `said` are the objects that describe it, by uid. `past` are members
-    that had ended before the present attempt began. `whole_once` lasts while any member that has a
+    that had ended before the present attempt began. `was_whole` lasts while any member that has a
     node lives; what is `written` of that is asked until this process has seen it itself, or bound
     members. Times are seconds since the epoch; `quorum_since` is when a quorum of living members
     was first seen. `warnings` are what the last try found that holds nothing up, None before the
@@ -67,7 +67,7 @@ class GangInfo:
     members: dict[str, Pod] = field(default_factory=dict)
     specs: dict[str, GangSpec] = field(default_factory=dict)
     past: frozenset[str] = frozenset()
-    whole_once: bool = False
+    was_whole: bool = False
     written: bool = True
     tried: bool = False
     quorum_since: int | None = None
@@ -200,7 +200,7 @@ class GangInfo:
         For the grouping alone: a transition that another caller sees is lost for the gangs that
         wait for it. Linear in members.
         """
-        was_whole, before = self.whole_once, self._remembered()
+        was_whole, before = self.was_whole, self._remembered()
         living = self._all_living()
         bound = sum(1 for pod in living if pod.node)
         if living and not bound:
@@ -211,11 +211,11 @@ class GangInfo:
         elif self.quorum_since is None:
             self.quorum_since = now
         self._settle_wholeness(living, bound, needed)
-        return Transition(self.whole_once and not was_whole, self._remembered() != before)
+        return Transition(self.was_whole and not was_whole, self._remembered() != before)
 
     def become_whole(self) -> bool:
         """Note that a quorum is bound, before the watch shows it; tell whether that is news."""
-        was_whole, self.whole_once = self.whole_once, True
+        was_whole, self.was_whole = self.was_whole, True
         return not was_whole
 
     def as_gang(self, schedulers: frozenset[str], *, gathers: bool = False) -> Gang:
@@ -235,7 +235,7 @@ class GangInfo:
             min_member=self._needed(spec),
             pending=tuple(sorted(pending, key=rank_key)),
             bound=sum(1 for pod in living if pod.node),
-            satisfied=self.whole_once,
+            was_whole=self.was_whole,
             partially_bound=self._is_partially_bound(living),
             apart=spec.apart,
             strict=spec.options.strict,
@@ -247,7 +247,7 @@ class GangInfo:
 
     def _remembered(self) -> tuple[object, ...]:
         """Return what settling may change and a status speaks of."""
-        return self.past, self.quorum_since, self.whole_once, self.preempted_by
+        return self.past, self.quorum_since, self.was_whole, self.preempted_by
 
     def _begin_attempt(self) -> None:
         """Count no member of this attempt that ended before: none runs, and some wait."""
@@ -260,9 +260,9 @@ class GangInfo:
         confirmed = self._succeeded_with(living)
         confirmed += sum(1 for pod in living if pod.node and not pod.assumed)
         if not bound:
-            self.whole_once = False
+            self.was_whole = False
         elif confirmed >= needed and self.spec and not self.spec.problem:
-            self.whole_once, self.written = True, False
+            self.was_whole, self.written = True, False
         elif self.written:
             self._read(living)
         if self.preempted_by and confirmed >= needed and self._has_recovered(living):
@@ -324,11 +324,11 @@ class GangInfo:
         """Find out whether the gang was whole before this process began."""
         progress = plan_annotations.progress_of(living)
         if progress is plan_annotations.Progress.FINISHED:
-            self.whole_once = True
+            self.was_whole = True
         elif progress is plan_annotations.Progress.UNFINISHED:
             # A status may be of an earlier attempt: who crashed did not come to write it anew.
             since = (self.spec or NO_SPEC).scheduled_at
-            self.whole_once &= not since or since >= plan_annotations.began_at(living)
+            self.was_whole &= not since or since >= plan_annotations.began_at(living)
 
     def _is_partially_bound(self, living: Sequence[Pod]) -> bool:
         """Tell what a crash left of a gang from a gang that has lost members.
@@ -336,7 +336,7 @@ class GangInfo:
         The first has members that were there before others were bound, and were not bound.
         """
         return (
-            not self.whole_once
+            not self.was_whole
             and plan_annotations.progress_of(living) is plan_annotations.Progress.UNFINISHED
         )
 

@@ -301,7 +301,7 @@ class GangQueue:
         if info.become_whole():
             # It holds back no other gang of its group any more, and the cycle will see no news.
             bound_members = self._grouping.bound_members(info.key)
-            self._to_try.update(key for key in bound_members if not self.infos[key].whole_once)
+            self._to_try.update(key for key in bound_members if not self.infos[key].was_whole)
 
     def _judged(
         self, info: GangInfo, refusal: Refused | None, reason: Reason | None = None
@@ -320,7 +320,7 @@ class GangQueue:
         if info.may_rank_apart:
             self._apart.add(gang_spec.key)
         if before is None:
-            info.whole_once |= gang_spec.was_scheduled
+            info.was_whole |= gang_spec.was_scheduled
             info.quorum_since = info.quorum_since or gang_spec.quorum_since
         elif (before.options, before.topology_request) != (
             gang_spec.options,

@@ -20,7 +20,7 @@ def common(
     has lost members and starts again alone, needs nobody's consent any more.
     """
     asking = [(each, found) for each in whole if (found := each.topology_request) is not None]
-    alone = [each for each in asking if each[0].whole_once and each[0].key in starting]
+    alone = [each for each in asking if each[0].was_whole and each[0].key in starting]
     asked = {record.key: topology_request for record, topology_request in alone or asking}
     first = next(iter(asked), None)
     for key, topology_request in asked.items():

@@ -148,7 +148,7 @@ class Grouping:
         """Return the group of a gang, and which gangs of it must start with this one."""
         self._settle(key, now)
         keys, problem = self._graph.group_of(key)
-        if self._infos[key].whole_once:
+        if self._infos[key].was_whole:
             # It has started: from now on it is nobody's business.
             return _Formed(keys, (key,), None)
         for each in keys:
@@ -170,11 +170,11 @@ class Grouping:
     def _is_held(self, formed: _Formed) -> bool:
         """Tell whether a quorum has room and waits for its claims: till then nobody joins it."""
         infos = (self._infos[key] for key in formed.starting)
-        return any(info.unstarted and not info.whole_once for info in infos)
+        return any(info.unstarted and not info.was_whole for info in infos)
 
     def _is_done(self, info: GangInfo) -> bool:
         """Tell whether a group has no more to expect of a gang: it runs, or it has ended well."""
-        return info.whole_once or (not any(info.living()) and info.succeeded_wholly())
+        return info.was_whole or (not any(info.living()) and info.succeeded_wholly())
 
     def _expects_more(self, keys: Iterable[GangKey], now: int) -> bool:
         """Tell whether a quorum waits a moment for the rest of its expected members."""
@@ -182,7 +182,7 @@ class Grouping:
         for info in infos:
             spec = info.spec
             total = spec.options.total if spec else None
-            if total is None or info.quorum_since is None or info.whole_once:
+            if total is None or info.quorum_since is None or info.was_whole:
                 continue
             until = info.quorum_since + self.patience.total_seconds
             if now < until and sum(1 for _ in info.living()) < total:
@@ -239,7 +239,7 @@ class Grouping:
         started = [tuple(self._infos[key].living()) for key in sorted(others)]
         return tuple(
             replace(gang, partially_bound=True)
-            if not (gang.partially_bound or gang.satisfied)
+            if not (gang.partially_bound or gang.was_whole)
             and plan_annotations.is_left_behind(gang.pending, started)
             else gang
             for gang in gangs

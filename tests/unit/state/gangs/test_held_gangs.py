@@ -158,7 +158,7 @@ def test_a_member_that_joined_says_nothing_of_a_quorum_that_did_not_start() -> N
 
     cache.gang_queue.joined(gang("a", min_member=2), [pod("a-2")])
 
-    assert not record(cache).whole_once
+    assert not record(cache).was_whole
     assert failed is record(cache).refusal
 
 

@@ -114,7 +114,7 @@ def test_a_gang_that_was_bound_is_satisfied() -> None:
     gang_queue.upsert_member(KEY, replace(pod("a-0", gang="a"), node="n1", assumed=True))
     refuse(gang_queue, NOW)
 
-    assert gang_after(gang_queue, lambda gangs: gangs.bound(KEY)).satisfied
+    assert gang_after(gang_queue, lambda gangs: gangs.bound(KEY)).was_whole
 
 
 def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:

@@ -40,7 +40,7 @@ def test_bound_members_count_and_do_not_wait() -> None:
 
     found = only(gang_queue)
 
-    assert (2, 1, 3, False) == (len(found.pending), found.bound, found.quorum, found.satisfied)
+    assert (2, 1, 3, False) == (len(found.pending), found.bound, found.quorum, found.was_whole)
 
 
 def test_a_gang_is_satisfied_when_its_quorum_was_bound() -> None:
@@ -52,7 +52,7 @@ def test_a_gang_is_satisfied_when_its_quorum_was_bound() -> None:
     gang_queue.delete_member(KEY, "uid-a-0")
     gang_queue.upsert_member(KEY, pod("a-0", gang="a", uid="another"))
 
-    assert only(gang_queue).satisfied
+    assert only(gang_queue).was_whole
 
 
 def test_a_gang_of_which_no_bound_member_lives_starts_anew() -> None:
@@ -66,7 +66,7 @@ def test_a_gang_of_which_no_bound_member_lives_starts_anew() -> None:
         gang_queue.upsert_member(KEY, pod(f"a-{i}", gang="a", uid=f"second-{i}"))
 
     found = only(gang_queue)
-    assert (False, 2, 0) == (found.satisfied, found.quorum, found.bound)
+    assert (False, 2, 0) == (found.was_whole, found.quorum, found.bound)
 
 
 def test_after_a_restart_the_status_tells_that_a_gang_was_whole() -> None:
@@ -76,7 +76,7 @@ def test_after_a_restart_the_status_tells_that_a_gang_was_whole() -> None:
 
     describe(gang_queue, gang_spec("a", 3, was_scheduled=True))
 
-    assert only(gang_queue).satisfied
+    assert only(gang_queue).was_whole
 
 
 def test_the_clock_of_a_quorum_starts_when_it_exists_and_stops_without_it() -> None:
