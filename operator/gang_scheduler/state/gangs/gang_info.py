@@ -57,10 +57,10 @@ class GangInfo:
     members that Jobs will not run any more, because so many have succeeded. `asked` is the
     `topology_request` that its group knows of. `preempting` lasts until the gang is bound or the
     preemption is given up, and `rounds` are when its last ones began. While members have room and
-    wait for claims, `held` counts those that do so apart from each other, and `refusal` says for
-    which claims; it is `unstarted` while a quorum is among them. `preempted_by` says who took
-    members of it; it lasts until the gang is whole again. `standing` is the group of the gang as
-    the scheduler last saw it, for as long as the gang would be the same in it.
+    wait for claims, `volume_waits` counts those that do so apart from each other, and `refusal`
+    says for which claims; it is `quorum_waits` while a quorum is among them. `preempted_by` says
+    who took members of it; it lasts until the gang is whole again. `standing` is the group of the
+    gang as the scheduler last saw it, for as long as the gang would be the same in it.
     """
 
     key: GangKey
@@ -81,8 +81,8 @@ class GangInfo:
     spared: int = 0
     asked: TopologyRequest | None = None
     preempting: Preempting | None = None
-    held: int = 0
-    unstarted: bool = False
+    volume_waits: int = 0
+    quorum_waits: bool = False
     rounds: tuple[int, ...] = ()
     preempted_by: str = ""
     standing: GangGroup | None = None

@@ -146,7 +146,7 @@ class GangQueue:
         groups = list(self._grouping.groups(sorted(self._to_try | due), now))
         self._to_try.clear()
         for gang in (gang for group in groups for gang in group.gangs):
-            if not gang.pending and not self.infos[gang.key].held:
+            if not gang.pending and not self.infos[gang.key].volume_waits:
                 self._queueing_hints.note(self.infos[gang.key], None)
         return tuple(group for group in groups if group.waiting)
 
@@ -242,16 +242,16 @@ class GangQueue:
         """
         info = self.infos.get(key)
         if info is not None:
-            info.held += 1
+            info.volume_waits += 1
             info.standing = None
-            info.unstarted |= not joins
+            info.quorum_waits |= not joins
 
     def held(self, refusal: Refused) -> None:
         """Note which claims a gang waits for that is held."""
         info = self.infos.get(refusal.gang.key)
         if (
             info is not None
-            and info.held
+            and info.volume_waits
             and (info.refusal is None or info.refusal.detail != refusal.detail)
         ):
             self._queueing_hints.note(info, refusal)
@@ -260,12 +260,12 @@ class GangQueue:
     def let_go(self, key: GangKey, *, joins: bool = False) -> None:
         """Note that members wait for claims no more, for better or worse, and look at all again."""
         info = self.infos.get(key)
-        if info is None or not info.held:
+        if info is None or not info.volume_waits:
             return
-        info.held -= 1
-        info.unstarted &= joins
+        info.volume_waits -= 1
+        info.quorum_waits &= joins
         refusal = info.refusal
-        if not info.held and refusal and refusal.reason is Reason.WAITING_FOR_VOLUMES:
+        if not info.volume_waits and refusal and refusal.reason is Reason.WAITING_FOR_VOLUMES:
             self._queueing_hints.note(info, None)
         self.changed.add(key)
         self._to_try.add(key)

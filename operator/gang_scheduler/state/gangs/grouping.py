@@ -170,7 +170,7 @@ class Grouping:
     def _is_held(self, formed: _Formed) -> bool:
         """Tell whether a quorum has room and waits for its claims: till then nobody joins it."""
         infos = (self._infos[key] for key in formed.starting)
-        return any(info.unstarted and not info.was_whole for info in infos)
+        return any(info.quorum_waits and not info.was_whole for info in infos)
 
     def _is_done(self, info: GangInfo) -> bool:
         """Tell whether a group has no more to expect of a gang: it runs, or it has ended well."""

@@ -86,17 +86,17 @@ def untold_of(info: GangInfo, schedulers: frozenset[str]) -> Refused | None:
     spoken_of = {pod.uid for pod in info.refusal.pods} if info.refusal else set()
     gang = info.as_gang(schedulers)
     pods = tuple(pod for pod in gang.pending if pod.uid not in spoken_of)
-    return untold(gang, pods, held=info.held > 0) if pods else None
+    return untold(gang, pods, volume_waits=info.volume_waits > 0) if pods else None
 
 
-def untold(gang: Gang, pods: tuple[Pod, ...], *, held: bool = False) -> Refused:
+def untold(gang: Gang, pods: tuple[Pod, ...], *, volume_waits: bool = False) -> Refused:
     """Return what is to be said of members that no verdict speaks of.
 
-    They are surplus that was not placed beside the quorum, or nothing has been decided yet. `held`:
-    other members have room and wait for their claims.
+    They are surplus that was not placed beside the quorum, or nothing has been decided yet.
+    `volume_waits`: other members have room and wait for their claims.
     """
     number = len(pods)
-    if held:
+    if volume_waits:
         detail = f"gang {gang.key} waits for the claims of other members"
         return Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, detail=detail)
     if gang.bound:
