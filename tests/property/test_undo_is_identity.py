@@ -64,7 +64,7 @@ def test_undo_restores_room_and_ports(
         with trial.all_or_nothing() as attempt:
             play(trial, inner, held)
             if keep_inner:
-                attempt.keep()
+                attempt.commit()
         assert keep_inner or halfway == state(trial)
         play(trial, outer, held if keep_inner else still_held)
 

@@ -90,7 +90,7 @@ class Storage:
 class Volume:
     """A persistent volume that a claim can be bound to.
 
-    `nodes` are the terms of the nodes that reach it, None for all. One that is `kept` is for a
+    `nodes` are the terms of the nodes that reach it, None for all. One that is `for_claim` is for a
     certain claim only.
     """
 
@@ -102,7 +102,7 @@ class Volume:
     attributes_class: str = ""
     labels: Mapping[str, str] = field(default_factory=dict, hash=False)
     nodes: tuple[NodeTerm, ...] | None = None
-    kept: bool = False
+    for_claim: bool = False
 
     def roomy(self, need: Need) -> bool:
         """Tell whether it is large enough and of the kind that is needed."""
@@ -114,7 +114,7 @@ class Volume:
 
     def suits(self, need: Need) -> bool:
         """Tell whether it can be bound to the claim of a need (rule of FindMatchingVolume)."""
-        if need.volume or self.kept:
+        if need.volume or self.for_claim:
             return self.name == need.volume
         return (
             self.storage_class == need.storage_class

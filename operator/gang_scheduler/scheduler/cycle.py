@@ -112,9 +112,9 @@ class _Cycle:
         # What a group asks the cluster to have is there, too, where it is kept for lower ones.
         nominated_room = self.evaluator.nominated_room
         asks = any(gang.min_resources for gang in group.gangs)
-        kept = nominated_room.release(nominated_room.below(group.priority)) if asks else ()
+        nominations = nominated_room.release(nominated_room.below(group.priority)) if asks else ()
         verdict = admission.admit(group, self.snapshot, self.trial)
-        nominated_room.keep(kept)
+        nominated_room.keep(nominations)
         self.groups.update(dict.fromkeys((gang.key for gang in group.gangs), group))
         self.units[group.gangs[0].key] = verdict.units
         self.refused.update({each.gang.key: each for each in verdict.refusals})
@@ -123,18 +123,18 @@ class _Cycle:
 
     def place_quorums(self, group: GangGroup) -> None:
         """Place the quorum of every gang of the group, or of none."""
-        kept = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
+        nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
         units = self.units[group.gangs[0].key]
-        known = None if kept else self.known_misfits.known(units)
-        outcome = known or self._anywhere(group, units, kept)
+        known = None if nominations else self.known_misfits.known(units)
+        outcome = known or self._anywhere(group, units, nominations)
         if isinstance(outcome, dict):
-            if kept:
+            if nominations:
                 self._give_up_room()
             self._keep(group, outcome)
             return
-        if not kept and not known:
+        if not nominations and not known:
             self.known_misfits.note(units, *outcome)
-        self.evaluator.nominated_room.keep(kept)
+        self.evaluator.nominated_room.keep(nominations)
         self._refuse(group, *outcome)
 
     def without_room(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
@@ -157,15 +157,15 @@ class _Cycle:
         units = tuple(unit for unit in self.units[group.gangs[0].key] if unit.quorum)
         if group.gangs[0].key in self.in_part:
             units = tuple(_partially_bound(units, self.placements))
-        kept = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
-        alike = None if kept else _prospects(group, units, self.evaluator.own(group))
+        nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
+        alike = None if nominations else _prospects(group, units, self.evaluator.own(group))
         outcome = self.hopeless.get(alike)
         if outcome is None:
-            outcome = self._attempt(group, units, kept)
+            outcome = self._attempt(group, units, nominations)
             if outcome.waits:
                 # Room that was kept for lower priorities may be free now.
                 self.known_misfits.clear()
-            elif kept:
+            elif nominations:
                 self._give_up_room()
             elif alike:
                 self.hopeless[alike] = outcome
@@ -173,13 +173,13 @@ class _Cycle:
             self._note_preemption(group, outcome)
 
     def _attempt(
-        self, group: GangGroup, units: Sequence[PlacementUnit], kept: Sequence[Nominated]
+        self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
     ) -> PreemptionOutcome:
         """Make room for all that the group lacks; of gangs of one for each, if that fails."""
-        outcome = self.evaluator.attempt(group, units, kept)
+        outcome = self.evaluator.attempt(group, units, nominations)
         if outcome.waits or units[0].quorum == 1 or not all(gang.apart for gang in group.waiting):
             return outcome
-        return self.evaluator.attempt_each(group, units[0], kept)
+        return self.evaluator.attempt_each(group, units[0], nominations)
 
     def _give_up_room(self) -> None:
         """Note that room was kept for a gang, and is not any more: others may fit there."""
@@ -270,10 +270,10 @@ class _Cycle:
             yield from placement.binds
 
     def _anywhere(
-        self, group: GangGroup, units: Sequence[PlacementUnit], kept: Sequence[Nominated]
+        self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
     ) -> Outcome:
         """Place the quorums where they are nominated, in free room, or in that of lower ranks."""
-        outcome = self.quorums.as_nominated(units, kept) or self.quorums.in_any_order(units)
+        outcome = self.quorums.as_nominated(units, nominations) or self.quorums.in_any_order(units)
         if isinstance(outcome, tuple):
             return self._in_room_kept_for_others(group, units) or outcome
         return outcome

@@ -41,10 +41,10 @@ class Quorums:
         self._profile = profile
 
     def as_nominated(
-        self, units: Sequence[PlacementUnit], kept: Sequence[Nominated]
+        self, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
     ) -> Outcome | None:
         """Place the members on the nodes that they are nominated to, if all their room is free."""
-        return nominated.place(_asked(units), kept, self._trial, self._profile)
+        return nominated.place(_asked(units), nominations, self._trial, self._profile)
 
     def in_any_order(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place the quorums of all units, those first that found no place beside the others."""
@@ -83,7 +83,7 @@ class Quorums:
                 if isinstance(outcome, Misfit):
                     return unit, outcome
                 placements[unit] = outcome
-            attempt.keep()
+            attempt.commit()
         return placements
 
     def _each_for_itself(self, units: Sequence[PlacementUnit]) -> Outcome:

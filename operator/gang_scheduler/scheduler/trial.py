@@ -26,7 +26,7 @@ class Share:
     pod_class: PodClass
     rows: IntArray
     counts: IntArray
-    kept: bool = False
+    nominated: bool = False
 
 
 def shares(placed: Iterable[tuple[PodClass, int]]) -> list[Share]:
@@ -97,13 +97,13 @@ class Trial:
 
     @contextmanager
     def all_or_nothing(self) -> Iterator["Attempt"]:
-        """Undo everything done inside, unless `keep()` was called on what this yields."""
+        """Undo everything done inside, unless `commit()` was called on what this yields."""
         mark = len(self._journal)
         attempt = Attempt()
         try:
             yield attempt
         finally:
-            while not attempt.kept and len(self._journal) > mark:
+            while not attempt.committed and len(self._journal) > mark:
                 share, sign = self._journal.pop()
                 self._apply(share, -sign)
 
@@ -113,7 +113,9 @@ class Trial:
         if pod_class.host_ports:
             self.ports.apply(pod_class, share.rows, sign * share.counts)
         if pod_class.selected_by or pod_class.pod_affinity is not None:
-            self.pod_affinity.apply(pod_class, share.rows, sign * share.counts, kept=share.kept)
+            self.pod_affinity.apply(
+                pod_class, share.rows, sign * share.counts, nominated=share.nominated
+            )
         if pod_class.storage is not None:
             self.volumes.apply(pod_class, share.rows, sign * share.counts)
 
@@ -125,8 +127,8 @@ class Attempt:
     """Whether the changes inside `all_or_nothing` stay."""
 
     def __init__(self) -> None:
-        self.kept = False
+        self.committed = False
 
-    def keep(self) -> None:
+    def commit(self) -> None:
         """Let the changes stay."""
-        self.kept = True
+        self.committed = True

@@ -81,7 +81,7 @@ def test_what_was_kept_stays() -> None:
 
     with trial.all_or_nothing() as attempt:
         trial.assume(share(pod_class(cpu=2), n1=1))
-        attempt.keep()
+        attempt.commit()
 
     assert [[5000, 108], [4000, 110]] == trial.free.tolist()
 
@@ -94,7 +94,7 @@ def test_an_attempt_inside_another_is_undone_alone() -> None:
         after_first = state(trial)
         with trial.all_or_nothing():
             trial.assume(share(pod_class(cpu=1, ports=[HostPort(80)]), n1=2))
-        outer.keep()
+        outer.commit()
 
     assert after_first == state(trial)
 
@@ -106,7 +106,7 @@ def test_an_attempt_that_was_kept_is_undone_with_the_one_around_it() -> None:
     with trial.all_or_nothing():
         with trial.all_or_nothing() as inner:
             trial.assume(share(pod_class(cpu=1, ports=[HostPort(80)]), n1=1))
-            inner.keep()
+            inner.commit()
         trial.assume(share(pod_class(cpu=1), n2=1))
 
     assert before == state(trial)

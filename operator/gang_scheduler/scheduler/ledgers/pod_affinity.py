@@ -19,7 +19,7 @@ class PodAffinityLedger:
 
     def __init__(self, counts: AffinityCounts, nodes: int) -> None:
         self._present = dict(counts.present)
-        self._kept: dict[PodSelector, IntArray] = {}
+        self._nominated: dict[PodSelector, IntArray] = {}
         self._avoiding: dict[PodSelector, dict[AffinityTerm, IntArray]] = {}
         for term, column in counts.avoiding.items():
             self._avoiding.setdefault(term.selector, {})[term] = column
@@ -29,7 +29,7 @@ class PodAffinityLedger:
         """Return another ledger of the same state."""
         other = copy.copy(self)
         other._present = dict(self._present)  # noqa: SLF001 - one of its own class.
-        other._kept = dict(self._kept)  # noqa: SLF001 - as above.
+        other._nominated = dict(self._nominated)  # noqa: SLF001 - as above.
         avoiding = {key: dict(terms) for key, terms in self._avoiding.items()}
         other._avoiding = avoiding  # noqa: SLF001 - as above.
         return other
@@ -40,7 +40,7 @@ class PodAffinityLedger:
 
     def expected(self, selector: PodSelector) -> IntArray:
         """Return the same with those that room is kept for."""
-        kept = self._kept.get(selector)
+        kept = self._nominated.get(selector)
         return self.present(selector) if kept is None else self.present(selector) + kept
 
     def avoiding(self, pod_class: PodClass) -> Iterator[tuple[AffinityTerm, IntArray]]:
@@ -49,10 +49,10 @@ class PodAffinityLedger:
             yield from self._avoiding.get(selector, NO_TERMS).items()
 
     def apply(
-        self, pod_class: PodClass, rows: IntArray, counts: IntArray, *, kept: bool = False
+        self, pod_class: PodClass, rows: IntArray, counts: IntArray, *, nominated: bool = False
     ) -> None:
         """Count so many pods of a class on these rows; negative numbers leave."""
-        columns = self._kept if kept else self._present
+        columns = self._nominated if nominated else self._present
         for selector in pod_class.selected_by:
             self._add(columns, selector, rows, counts)
         for term in pod_class.pod_affinity.anti if pod_class.pod_affinity is not None else ():

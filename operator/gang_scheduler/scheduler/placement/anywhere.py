@@ -42,7 +42,7 @@ def place(
         shares, unplaced = _assume(members, trial, profile)
         placed = number_in(shares)
         if placed >= at_least:
-            attempt.keep()
+            attempt.commit()
             return Placement(_binds(members, shares, trial), tuple(shares))
         rejections = diagnosis.diagnose(unplaced[0], trial, profile)
     for some in (members[:at_least], members) if at_least < len(members) else (members,):
@@ -76,7 +76,7 @@ def place_on(binds: tuple[Bind, ...], trial: Trial, profile: Profile) -> Placeme
             if len(blocked) == len(left):
                 return None
             left = blocked
-        attempt.keep()
+        attempt.commit()
     return Placement(binds, tuple(taken))
 
 
@@ -117,7 +117,7 @@ def _arranged(
         with trial.all_or_nothing() as attempt:
             shares, _ = _assume_by_class(sizes, trial, profile, easiest_first=True)
             if number_in(shares) >= at_least:
-                attempt.keep()
+                attempt.commit()
                 return shares
     slots = np.array([offer_slots(pod_class, trial, profile) for pod_class in sizes])
     rows = np.flatnonzero(slots.any(axis=0))

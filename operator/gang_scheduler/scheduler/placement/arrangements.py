@@ -117,5 +117,5 @@ def _taken(
             share = Share(pod_class, rows[counts > 0], counts[counts > 0])
             trial.assume(share)
             shares.append(share)
-        attempt.keep()
+        attempt.commit()
     return shares

@@ -67,7 +67,7 @@ def assume_interdependent(
         with trial.all_or_nothing() as attempt:
             taken = _step_by_step(sizes, each, trial, profile)
             if number_in(taken) == sum(sizes.values()):
-                attempt.keep()
+                attempt.commit()
                 return taken
         if number_in(taken) > most:
             best, most = each, number_in(taken)

@@ -15,14 +15,14 @@ from gang_scheduler.scheduler.trial import Trial
 
 
 def place(
-    units: Sequence[PlacementUnit], kept: Sequence[Nominated], trial: Trial, profile: Profile
+    units: Sequence[PlacementUnit], nominations: Sequence[Nominated], trial: Trial, profile: Profile
 ) -> dict[PlacementUnit, Placement] | None:
     """Take room for the quorums on the nodes that they are nominated to, if all of it is free.
 
     Labels may have changed since, or bound members come back elsewhere: what the units ask of the
     network must hold there, too.
     """
-    nodes = {each.pod.uid: each.pod.nominated for each in kept}
+    nodes = {each.pod.uid: each.pod.nominated for each in nominations}
     if not nodes or any(unit.required - nodes.keys() for unit in units):
         return None
     placements = {}
@@ -34,7 +34,7 @@ def place(
             if placement is None or not _gathers(unit, binds):
                 return None
             placements[unit] = placement
-        attempt.keep()
+        attempt.commit()
     return placements
 
 

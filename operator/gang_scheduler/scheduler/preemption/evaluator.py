@@ -49,34 +49,34 @@ class PreemptionEvaluator:
         self.preemptions: list[Preemption] = []
 
     def attempt(
-        self, group: GangGroup, units: Sequence[PlacementUnit], kept: Sequence[Nominated]
+        self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
     ) -> PreemptionOutcome:
         """Make room for a group that does not fit; return what came of that.
 
-        `kept` is the room that was kept for it until now: released, and kept again only if it goes
-        on waiting.
+        `nominations` is the room that was kept for it until now: released, and kept again only if
+        it goes on waiting.
         """
         if not any(gang.lacking for gang in group.waiting):
             return NO_VICTIMS  # No pod leaves for surplus.
         blocks = [each for gang in group.waiting if (each := gang.preemption_block) is not None]
         causes = {block.cause for block in blocks}
         displacing = causes <= {BlockCause.UNDER_WAY}
-        waits = self._wait_for_leaving(group, units, kept, displacing=displacing)
+        waits = self._wait_for_leaving(group, units, nominations, displacing=displacing)
         if waits is not None:
-            self._carry_out(group, waits, kept)
+            self._carry_out(group, waits, nominations)
             return TERMINATING
-        if kept and BlockCause.UNDER_WAY in causes:
-            self.nominated_room.keep(kept)
+        if nominations and BlockCause.UNDER_WAY in causes:
+            self.nominated_room.keep(nominations)
             return TERMINATING
         below = group.priority - self._profile.preemption.min_difference
         if self._lowest is None or self._lowest > below:
             return NO_VICTIMS
         if blocks:
             return PreemptionOutcome(PreemptionVerdict.BLOCKED, block=min(blocks))
-        return self._evict(group, units, kept)
+        return self._evict(group, units, nominations)
 
     def attempt_each(
-        self, group: GangGroup, unit: PlacementUnit, kept: Sequence[Nominated]
+        self, group: GangGroup, unit: PlacementUnit, nominations: Sequence[Nominated]
     ) -> PreemptionOutcome:
         """Make room for members that are gangs of one, each for itself, in one preemption."""
         before = len(self.preemptions)
@@ -87,7 +87,7 @@ class PreemptionEvaluator:
             if pod.uid in unit.required and pod.pod_class not in full:
                 beside = unit.after(self.nominated_room.binds(group.waiting[0].key))
                 alone = replace(beside, required=frozenset([pod.uid]))
-                own = [each for each in kept if each.pod.uid == pod.uid]
+                own = [each for each in nominations if each.pod.uid == pod.uid]
                 outcomes.append(self.attempt(group, [alone], own))
                 if not outcomes[-1].waits:
                     full.add(pod.pod_class)
@@ -139,7 +139,7 @@ class PreemptionEvaluator:
         self,
         group: GangGroup,
         units: Sequence[PlacementUnit],
-        kept: Sequence[Nominated],
+        nominations: Sequence[Nominated],
         *,
         displacing: bool,
     ) -> Preemption | None:
@@ -151,7 +151,7 @@ class PreemptionEvaluator:
         if not self._left:
             return None
         preemptor = self._preemptor(units)
-        found = preemptor.place_as(kept) or preemptor.place(None)
+        found = preemptor.place_as(nominations) or preemptor.place(None)
         if found is not None:
             return Preemption(group.waiting, _binds(found))
         lower = self.nominated_room.below(group.priority) if displacing else ()
@@ -170,10 +170,10 @@ class PreemptionEvaluator:
         self,
         group: GangGroup,
         units: Sequence[PlacementUnit],
-        kept: Sequence[Nominated],
+        nominations: Sequence[Nominated],
     ) -> PreemptionOutcome:
         potential = self._potential_victims(group)
-        resumed = self._resumed(units, potential, kept)
+        resumed = self._resumed(units, potential, nominations)
         found, released = (resumed, []) if resumed else self._cheapest(group, units, potential)
         limit = self._profile.preemption.most_victims
         if found is None or (limit and len(found.victims) > limit):
@@ -186,21 +186,24 @@ class PreemptionEvaluator:
         displaced = self.nominated_room.keep_elsewhere(released, {bind.node for bind in binds})
         victims = tuple(found.victims.values())
         preemption = Preemption(group.waiting, binds, victims, tuple(displaced), found.domain)
-        self._carry_out(group, preemption, kept)
+        self._carry_out(group, preemption, nominations)
         return _evicting(len(found.victims), cut_off=self._trial.effort.cut_off)
 
     def _resumed(
-        self, units: Sequence[PlacementUnit], potential: PotentialVictims, kept: Sequence[Nominated]
+        self,
+        units: Sequence[PlacementUnit],
+        potential: PotentialVictims,
+        nominations: Sequence[Nominated],
     ) -> Found | None:
         """Return the victims where the group is nominated, if some of them are marked already.
 
         So a plan that another life of the scheduler had begun with is gone on with.
         """
-        nodes = {each.pod.nominated for each in kept}
+        nodes = {each.pod.nominated for each in nominations}
         marked = (each.pod.node for each in self._bound_pods.pods if each.pod.marked)
         if not nodes or nodes.isdisjoint(marked):
             return None
-        nominee = Nominee(units, self._trial.copy(), self._profile, kept)
+        nominee = Nominee(units, self._trial.copy(), self._profile, nominations)
         nominee.free(self._left)
         # What must stay there may not leave enough: then no choice of victims need be tried.
         fits = nominee.fits(potential.shares(potential.remaining), None)
@@ -264,13 +267,13 @@ class PreemptionEvaluator:
         return self._by_priority[key]
 
     def _carry_out(
-        self, group: GangGroup, preemption: Preemption, kept: Sequence[Nominated]
+        self, group: GangGroup, preemption: Preemption, nominations: Sequence[Nominated]
     ) -> None:
         """Keep the room and note the victims, unless the group is nominated just so already."""
         self.nominated_room.keep(_nominated(group, preemption.nominations))
         self._leant_on |= _affinities(preemption.nominations)
         self._leave(preemption.victims)
-        before = {each.pod.uid: each.pod.nominated for each in kept}
+        before = {each.pod.uid: each.pod.nominated for each in nominations}
         after = {bind.pod.uid: bind.node for bind in preemption.nominations}
         if preemption.victims or before != after:
             self.preemptions.append(preemption)

@@ -20,7 +20,9 @@ class NominatedRoom:
 
     def below(self, priority: int) -> list[GangKey]:
         """Return the gangs of lower priority that room is kept for."""
-        return [key for key, kept in self._by_gang.items() if kept[0].priority < priority]
+        return [
+            key for key, nominations in self._by_gang.items() if nominations[0].priority < priority
+        ]
 
     def binds(self, gang: GangKey) -> list[Bind]:
         """Return the members of a gang that room is kept for, and the nodes of that."""
@@ -51,4 +53,4 @@ class NominatedRoom:
     def _shares(self, nominated: Sequence[Nominated]) -> list[Share]:
         rows = self._trial.nodes.rows
         taken = shares((each.pod.pod_class, rows[each.pod.nominated]) for each in nominated)
-        return [replace(share, kept=True) for share in taken]
+        return [replace(share, nominated=True) for share in taken]

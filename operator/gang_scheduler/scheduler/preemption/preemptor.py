@@ -120,12 +120,12 @@ class Preemptor:
                 if not isinstance(outcome, Placement):
                     return unit
                 placements[unit] = outcome
-            attempt.keep()
+            attempt.commit()
         return placements
 
-    def place_as(self, kept: Sequence[Nominated]) -> Placements | None:
+    def place_as(self, nominations: Sequence[Nominated]) -> Placements | None:
         """Take room for all on the nodes that they are nominated to, if all of it is free."""
-        return nominated.place(self.units, kept, self.trial, self.profile)
+        return nominated.place(self.units, nominations, self.trial, self.profile)
 
     def free(self, room: Iterable[Share]) -> None:
         """Free room that others have."""

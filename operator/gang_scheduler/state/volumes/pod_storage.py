@@ -23,7 +23,7 @@ class Known:
     """What is looked up: objects by key, and what is known of each.
 
     `shared` tells whether several pods use a claim, or volumes have a handle; `counted` whether a
-    driver's volumes are counted; `kept` and `selected` are the volume and the node of a claim.
+    driver's volumes are counted; `volume_of` and `selected` are the volume and the node of a claim.
     """
 
     claim: Callable[[str], Claim | None]
@@ -32,7 +32,7 @@ class Known:
     shared: Callable[[str], bool]
     same_handle: Callable[[tuple[str, str]], bool]
     counted: Callable[[str], bool]
-    kept: Callable[[Claim], str]
+    volume_of: Callable[[Claim], str]
     selected: Callable[[Claim], str]
 
 
@@ -143,7 +143,7 @@ def _need(claim: Claim, known: Known) -> Need:
     return replace(
         claim.need,
         claim=claim.key if known.shared(claim.key) else "",
-        volume=known.kept(claim),
+        volume=known.volume_of(claim),
         node=known.selected(claim),
     )
 

@@ -42,7 +42,7 @@ def _offered(found: PersistentVolume, stores: VolumeStores, assumed: AssumeCache
     if not owner:
         return found.volume if found.available else None
     claim = stores.claims.get(owner)
-    return None if claim is None or claim.bound else replace(found.volume, kept=True)
+    return None if claim is None or claim.bound else replace(found.volume, for_claim=True)
 
 
 def _provisioning(stores: VolumeStores) -> Mapping[str, Provisioning]:

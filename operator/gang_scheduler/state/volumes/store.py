@@ -96,7 +96,7 @@ class VolumeStores:
             CSI_STORAGE_CAPACITIES: self.capacities,
             VOLUME_ATTACHMENTS: self.attachments,
         }
-        self._kept: dict[str, set[str]] = {}
+        self._by_claim: dict[str, set[str]] = {}
         self._handles: dict[tuple[str, str], set[str]] = {}
         self._counting: Counter[str] = Counter()
 
@@ -116,9 +116,9 @@ class VolumeStores:
         self._moved(before, None)
         return before
 
-    def kept_for(self, claim: str) -> list[PersistentVolume]:
+    def for_claim(self, claim: str) -> list[PersistentVolume]:
         """Return the volumes that name a claim as theirs, by name."""
-        found = (self.volumes.get(name) for name in sorted(self._kept.get(claim, ())))
+        found = (self.volumes.get(name) for name in sorted(self._by_claim.get(claim, ())))
         return [each for each in found if each is not None]
 
     def of_handle(self, csi: tuple[str, str] | None) -> list[PersistentVolume]:
@@ -138,7 +138,7 @@ class VolumeStores:
     def _moved(self, before: VolumeObject | None, after: VolumeObject | None) -> None:
         for each, sign in ((before, -1), (after, 1)):
             if isinstance(each, PersistentVolume):
-                _file(self._kept, each.claim.key if each.claim else None, each.key, sign)
+                _file(self._by_claim, each.claim.key if each.claim else None, each.key, sign)
                 _file(self._handles, each.csi, each.key, sign)
             for driver in _counts(each):
                 self._counting[driver] += sign

@@ -49,7 +49,7 @@ class VolumeCache:
             shared=self._users.is_shared,
             same_handle=lambda csi: len(self._stores.of_handle(csi)) > 1,
             counted=self._stores.counted,
-            kept=self._kept,
+            volume_of=self._volume_of,
             selected=lambda claim: claim.node or self._assumed.node_of(claim.key),
         )
 
@@ -171,9 +171,9 @@ class VolumeCache:
         volume = self._stores.volumes.get(step.volume.name)
         return volume is not None and volume.claim == step.claim
 
-    def _kept(self, claim: Claim) -> str:
+    def _volume_of(self, claim: Claim) -> str:
         """Return the volume that is kept for a claim, or assumed for it; "" for none."""
-        for each in self._stores.kept_for(claim.key):
+        for each in self._stores.for_claim(claim.key):
             of_class = each.volume.storage_class == claim.need.storage_class
             usable = of_class and each.volume.roomy(claim.need) and not each.deleting
             if usable and each.belongs_to(claim):

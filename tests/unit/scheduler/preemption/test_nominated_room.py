@@ -32,10 +32,10 @@ def decide(
     nodes: Sequence[Node],
     *gangs: Gang,
     held: BoundPods | None = None,
-    kept: Sequence[Nominated] = (),
+    nominations: Sequence[Nominated] = (),
     rules: PreemptionRules | None = None,
 ) -> Plan:
-    seen = snapshot(nodes, gangs, bound_pods=held or bound_pods(), nominated=kept)
+    seen = snapshot(nodes, gangs, bound_pods=held or bound_pods(), nominated=nominations)
     return schedule(seen, replace(PROFILES["binpack"], preemption=rules or PreemptionRules()))
 
 
@@ -162,32 +162,32 @@ def test_a_gang_that_waits_for_the_room_of_others_does_not_move_to_other_such_ro
 
 
 def test_an_equal_gang_does_not_take_kept_room() -> None:
-    plan = decide(four("n1"), one("b"), kept=[elsewhere("n1")])
+    plan = decide(four("n1"), one("b"), nominations=[elsewhere("n1")])
 
     assert {"b": "Unschedulable"} == reasons(plan)
 
 
 def test_a_lower_gang_does_not_take_kept_room() -> None:
-    plan = decide(four("n1"), one("b", priority=9), kept=[elsewhere("n1")])
+    plan = decide(four("n1"), one("b", priority=9), nominations=[elsewhere("n1")])
 
     assert {"b": "Unschedulable"} == reasons(plan)
 
 
 def test_beside_kept_room_others_are_placed() -> None:
-    plan = decide(four("n1", "n2"), one("b"), kept=[elsewhere("n1")])
+    plan = decide(four("n1", "n2"), one("b"), nominations=[elsewhere("n1")])
 
     assert {"b-0": "n2"} == nodes_of(plan)
 
 
 def test_a_higher_gang_leaves_kept_room_alone_where_there_is_other() -> None:
-    plan = decide(four("n1", "n2"), one("top", priority=20), kept=[elsewhere("n1")])
+    plan = decide(four("n1", "n2"), one("top", priority=20), nominations=[elsewhere("n1")])
 
     assert {"top-0": "n2"} == nodes_of(plan)
     assert [] == displaced(plan)
 
 
 def test_a_higher_gang_takes_kept_room_where_there_is_no_other() -> None:
-    plan = decide(four("n1"), one("top", priority=20), kept=[elsewhere("n1")])
+    plan = decide(four("n1"), one("top", priority=20), nominations=[elsewhere("n1")])
 
     assert {"top-0": "n1"} == nodes_of(plan)
     assert ["kept-0"] == displaced(plan)
@@ -196,7 +196,9 @@ def test_a_higher_gang_takes_kept_room_where_there_is_no_other() -> None:
 def test_a_higher_gang_evicts_beside_kept_room_where_that_costs_the_same() -> None:
     held = bound_pods(low("x", "n1"), low("y", "n2"))
 
-    plan = decide(four("n1", "n2"), one("top", priority=20), held=held, kept=[elsewhere("n1")])
+    plan = decide(
+        four("n1", "n2"), one("top", priority=20), held=held, nominations=[elsewhere("n1")]
+    )
 
     assert {"top-0": "n2"} == nominations_of(plan)
     assert [] == displaced(plan)
@@ -205,7 +207,9 @@ def test_a_higher_gang_evicts_beside_kept_room_where_that_costs_the_same() -> No
 def test_a_higher_gang_takes_kept_room_before_it_evicts_the_dearer() -> None:
     held = bound_pods(low("x", "n1"), low("dear", "n2", priority=15))
 
-    plan = decide(four("n1", "n2"), one("top", priority=20), held=held, kept=[elsewhere("n1")])
+    plan = decide(
+        four("n1", "n2"), one("top", priority=20), held=held, nominations=[elsewhere("n1")]
+    )
 
     assert ({"x"}, {"top-0": "n1"}) == (victims_of(plan), nominations_of(plan))
     assert ["kept-0"] == displaced(plan)
@@ -214,7 +218,9 @@ def test_a_higher_gang_takes_kept_room_before_it_evicts_the_dearer() -> None:
 def test_a_higher_gang_takes_free_room_that_is_kept_rather_than_evict() -> None:
     held = bound_pods(low("x", "n2"))
 
-    plan = decide(four("n1", "n2"), one("top", priority=20), held=held, kept=[elsewhere("n1")])
+    plan = decide(
+        four("n1", "n2"), one("top", priority=20), held=held, nominations=[elsewhere("n1")]
+    )
 
     assert (["top"], set()) == (gangs_placed(plan), victims_of(plan))
     assert ["kept-0"] == displaced(plan)
@@ -235,7 +241,7 @@ def test_a_plan_that_is_too_large_displaces_nobody() -> None:
     wide, small = one("top", priority=20, cpu=8), one("next", priority=19)
     held, rules = bound_pods(*crowd, low("y", "n2")), PreemptionRules(most_victims=3)
 
-    plan = decide(nodes, wide, small, held=held, kept=[elsewhere("n1")], rules=rules)
+    plan = decide(nodes, wide, small, held=held, nominations=[elsewhere("n1")], rules=rules)
 
     assert ({"y"}, {"next-0": "n2"}) == (victims_of(plan), nominations_of(plan))
     assert [] == displaced(plan)
@@ -244,9 +250,9 @@ def test_a_plan_that_is_too_large_displaces_nobody() -> None:
 def test_only_those_are_displaced_whose_room_is_taken() -> None:
     nodes = [node("n1", cpu=4), node("n2", cpu=8)]
     second = pod("other-0", gang="other", cpu=8, priority=5, nominated="n2")
-    kept = [elsewhere("n1"), Nominated(second, gang_key("other"), 5)]
+    nominations = [elsewhere("n1"), Nominated(second, gang_key("other"), 5)]
 
-    plan = decide(nodes, one("top", priority=20, cpu=8), kept=kept)
+    plan = decide(nodes, one("top", priority=20, cpu=8), nominations=nominations)
 
     assert ({"top-0": "n2"}, ["other-0"]) == (nodes_of(plan), displaced(plan))
 

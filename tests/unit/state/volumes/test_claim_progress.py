@@ -120,7 +120,7 @@ def test_what_is_taken_back_is_free_again() -> None:
     cache.forget("uid-p")
 
     offered = cache.snapshot(0).volumes.available[LOCAL]
-    assert [("disk", False)] == [(each.name, each.kept) for each in offered]
+    assert [("disk", False)] == [(each.name, each.for_claim) for each in offered]
     assert () == cache.volumes.steps("uid-p")
 
 
@@ -131,7 +131,7 @@ def test_a_pod_that_is_gone_gives_its_promise_back() -> None:
     cache.delete_pod("uid-p")
 
     offered = cache.volumes.snapshot().available[LOCAL]
-    assert [("disk", False)] == [(each.name, each.kept) for each in offered]
+    assert [("disk", False)] == [(each.name, each.for_claim) for each in offered]
 
 
 def test_what_was_written_stays_promised_when_it_is_given_up() -> None:

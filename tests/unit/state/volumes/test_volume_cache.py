@@ -53,7 +53,7 @@ def known(*bodies: Mapping[str, Any]) -> Volumes:
 
 def offered(*bodies: Mapping[str, Any]) -> dict[str, bool]:
     """Return the names of the volumes of the local class, and whether they are kept."""
-    return {each.name: each.kept for each in known(*bodies).available.get(LOCAL, ())}
+    return {each.name: each.for_claim for each in known(*bodies).available.get(LOCAL, ())}
 
 
 def test_nothing_is_told_where_nobody_asks() -> None:

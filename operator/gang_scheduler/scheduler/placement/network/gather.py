@@ -56,7 +56,7 @@ def place(
     with trial.all_or_nothing() as attempt:
         seated = gathering.as_many(at_least) if len(scope.tree.rows) else None
         if seated is not None:
-            attempt.keep()
+            attempt.commit()
             return _placement(unit.members, seated, scope)
     if gathering.may_be_anywhere:
         return anywhere.place(unit.members, at_least, trial, profile)
@@ -161,7 +161,7 @@ class _Gathering:
                 with self._trial.all_or_nothing() as attempt:
                     seated = self._seat_slices(parts, area.inside(depth, domain))
                     if seated is not None:
-                        attempt.keep()
+                        attempt.commit()
                         return seated
         return None
 
@@ -192,7 +192,7 @@ class _Gathering:
         with self._trial.all_or_nothing() as attempt:
             seated = replacements.seat(self._unit, self.area, self._seating, self._seat_parts)
             if len(seated) >= at_least:
-                attempt.keep()
+                attempt.commit()
                 return seated
         return None
 

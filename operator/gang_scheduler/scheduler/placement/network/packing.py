@@ -204,7 +204,7 @@ class Packing:
             with self._trial.all_or_nothing() as attempt:
                 seated = self._seat_in_order(order, area)
                 if seated is not None:
-                    attempt.keep()
+                    attempt.commit()
                     return seated
         return self.seat_exactly(by_class, area, sum(map(len, by_class)))
 
