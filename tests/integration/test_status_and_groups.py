@@ -13,7 +13,7 @@ from support import parts
 from support.builders import gang_key
 from support.in_memory_cluster import InMemoryCluster
 
-MEMOS = {"standing", "_living", "_ranks_apart", "_declaration", "_declared"}
+MEMOS = {"standing", "_living", "_ranks_apart", "_spec", "_spec_is_known"}
 """What a record works out when it is read, and changes nothing by that."""
 
 

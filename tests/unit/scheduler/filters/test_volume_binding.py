@@ -84,7 +84,7 @@ def test_the_selected_node_is_the_only_one() -> None:
 
 
 def test_a_kept_volume_is_for_its_claim_alone() -> None:
-    found = volumes(disk("a", "n1", kept=True), disk("b", "n2"))
+    found = volumes(disk("a", "n1", for_claim=True), disk("b", "n2"))
 
     assert [0, 1, 0] == slots(needing(need()), found)
     assert [1, 0, 0] == slots(needing(need(volume="a")), found)
