@@ -23,7 +23,7 @@ from gang_scheduler.scheduler.trial import Trial, merged
 NO_VICTIMS = PreemptionOutcome(PreemptionVerdict.NO_VICTIMS)
 TERMINATING = PreemptionOutcome(PreemptionVerdict.TERMINATING)
 
-_RosterKey = tuple[int, frozenset[GangKey], frozenset[PodSelector]]
+_VictimsKey = tuple[int, frozenset[GangKey], frozenset[PodSelector]]
 """Up to which priority pods may go, of which gangs none may, and which pods may not."""
 
 
@@ -40,7 +40,7 @@ class PreemptionEvaluator:
         self._victims: list[BoundPod] = []
         self._gone = [each for each in self._bound_pods.leaving if each.pod.living]
         self._numbers = Counter(each.gang for each in self._gone)
-        self._by_priority: dict[_RosterKey, PotentialVictims] = {}
+        self._by_priority: dict[_VictimsKey, PotentialVictims] = {}
         self._leant_on: frozenset[PodSelector] = frozenset()
         self._bound = frozenset(each.gang for each in self._bound_pods.pods)
         evictable = (each.priority for each in self._bound_pods.pods if each.evictable)
