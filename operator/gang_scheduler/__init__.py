@@ -18,6 +18,8 @@ One way of data, and the folders are its steps:
 | api        | what users write and read: our CRDs, annotations, kinds and conditions         |
 | loop       | wait, snapshot, decide, apply, report; `outcome_handler` has what came of it   |
 | app        | builds the parts and owns the one task group                                   |
+| settings   | every setting, from flags, environment and chart; `telemetry`, metrics and log |
+| probes     | /healthz, /readyz and /metrics, on the event loop of `beside`, as the Lease    |
 | simulation | the same core with no cluster: manifests in, decisions out                     |
 | cli        | the command line                                                               |
 

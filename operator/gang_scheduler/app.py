@@ -28,7 +28,7 @@ from gang_scheduler.apply.partial_gangs import PartialGangs
 from gang_scheduler.apply.stuck_victims import StuckVictims
 from gang_scheduler.apply.volume_binder import VolumeBinder
 from gang_scheduler.beside import Beside
-from gang_scheduler.client import connection
+from gang_scheduler.client import connection, leader_election
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector
@@ -55,10 +55,6 @@ from gang_scheduler.watch.watched_kinds import WATCHED
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 SPARE_CONNECTIONS = 32
 DRAIN_SECONDS = 10
-LEASE_SECONDS, RENEW_DEADLINE = 10, 6.0
-"""A gang that a crash leaves in part waits for the next leader. What is between the two is the time
-that a binding may take (`kubernetes.BIND_SECONDS`)."""
-RETRY_SECONDS, LEASE_REQUEST_SECONDS = 1.0, 1.5
 LEASE_CONNECTIONS = 2
 BEAT_SECONDS = 1.0
 STUCK_SECONDS = 120.0
@@ -134,10 +130,10 @@ class App:
             _namespace(settings),
             settings.lease_name,
             _identity(),
-            lease_seconds=LEASE_SECONDS,
-            renew_deadline=RENEW_DEADLINE,
-            retry_seconds=RETRY_SECONDS,
-            request_seconds=LEASE_REQUEST_SECONDS,
+            lease_seconds=leader_election.LEASE_SECONDS,
+            renew_deadline=leader_election.RENEW_DEADLINE_SECONDS,
+            retry_seconds=leader_election.RETRY_SECONDS,
+            request_seconds=leader_election.REQUEST_SECONDS,
             clock=time.monotonic,
         )
         wake = Wake()

@@ -33,6 +33,9 @@ class Replica:
         self.stopped_for = 0.0
         self.elector = LeaderElector(
             *(self.api, "ns", "lease", name),
+            lease_seconds=15,
+            renew_deadline=10,
+            retry_seconds=2,
             clock=lambda: now() + self.stopped_for,
             wall_clock=lambda: datetime.now(UTC) + clock_is_off,
         )
@@ -140,7 +143,9 @@ async def test_a_lease_that_a_chart_created_empty_is_taken() -> None:
 
 def test_times_that_would_allow_two_leaders_are_refused() -> None:
     with pytest.raises(ValueError, match="must hold"):
-        LeaderElector(FakeApi(), "ns", "lease", "a", lease_seconds=10, renew_deadline=10)
+        LeaderElector(
+            *(FakeApi(), "ns", "lease", "a"), lease_seconds=10, renew_deadline=10, retry_seconds=2
+        )
 
 
 # Who follows.
@@ -432,7 +437,12 @@ async def test_the_release_is_sent_after_the_leader_has_stopped_to_be_one() -> N
 
 async def test_the_release_happens_also_when_a_task_group_of_anyio_is_cancelled() -> None:
     cluster = FakeCluster()
-    elector = LeaderElector(FakeApi(cluster), "ns", "lease", "a")
+    elector = LeaderElector(
+        *(FakeApi(cluster), "ns", "lease", "a"),
+        lease_seconds=15,
+        renew_deadline=10,
+        retry_seconds=2,
+    )
     async with anyio.create_task_group() as group:
         group.start_soon(elector.run)
         await elector.acquired.wait()

@@ -1,8 +1,15 @@
-"""What users write and read: our custom resources and the labels and annotations we accept.
+"""What users write and read: custom resources, and the labels and annotations that are accepted.
 
-Start with `pod_group` and `network_topology`, the two kinds. `parsing` reads stored objects into
-them, `annotations` lists the keys, and `crds` turns the models into the YAML of `crds/`.
+| module           | promise                                                                   |
+|------------------|---------------------------------------------------------------------------|
+| pod_group        | PodGroup: spec, and the schema of its status (`report` fills that)        |
+| network_topology | ClusterNetworkTopology, spec and status                                   |
+| annotations      | the keys of annotations and labels                                        |
+| kinds            | group, version and resource of every kind                                 |
+| conditions       | conditions of statuses                                                    |
+| meta             | ObjectMeta, and what all kinds have in common                             |
+| parsing          | stored objects to these models; an error names the field                  |
+| schema, crds     | these models to the YAML of `crds/`                                       |
 
-Used by cluster, app and cli. The pure core never imports this package: what it needs is decoded
-into `model` first.
+The pure core never imports this package: what it needs is decoded into `model` first.
 """

@@ -3,7 +3,7 @@
 | module            | promise                                                        |
 |-------------------|----------------------------------------------------------------|
 | plan              | takes a plan into the state, and hands it to what writes       |
-| binder            | binds a placed gang, and settles what an answer left open      |
+| binder            | binds a placed gang: retries, and settles unanswered requests  |
 | gang_binding      | members that are bound together, and how that ended for each   |
 | outcomes          | the queue of what came of the writes                           |
 | volume_binder     | binds the claims of placed gangs before any of their pods      |

@@ -1,7 +1,7 @@
 """Takes back what was bound of a gang whose rest found no room in time, where settings ask for it.
 
 Only a crash, or a binding that the API server refused, leaves a gang in part. By default the
-bound members stay and wait (`WaitSet`): deleting what runs is the administrator's decision.
+bound members stay and wait (`Hold`): deleting what runs is the administrator's decision.
 """
 
 import asyncio

@@ -11,7 +11,7 @@ in memory.
 | tls             | how both sides of a connection prove who they are             |
 | http1           | HTTP/1.1 as far as short requests to one server need it       |
 | errors          | what an answer means: gone, refused, conflict, try again      |
-| retry           | pauses between attempts                                       |
+| retry           | pauses between the attempts of one request, with jitter       |
 | claim_patches   | what is written to a claim or a volume so that both get bound |
 | leader_election | the Lease: acquire, renew, release                            |
 | fake            | an API server in memory, with faults, for tests               |

@@ -20,6 +20,10 @@ import anyio
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api, Body
 
+LEASE_SECONDS, RENEW_DEADLINE_SECONDS = 10, 6.0
+"""A gang that a crash leaves in part waits for the next leader. What is between the two is the time
+that a binding may take (`kubernetes.BIND_SECONDS`)."""
+RETRY_SECONDS, REQUEST_SECONDS = 1.0, 1.5
 NEVER = float("-inf")
 LATE_SECONDS = 2.0
 """An API server that was stopped, and goes on, soon has read what it was sent before."""
@@ -49,9 +53,9 @@ class LeaderElector:
         name: str,
         identity: str,
         *,
-        lease_seconds: int = 15,
-        renew_deadline: float = 10,
-        retry_seconds: float = 2,
+        lease_seconds: int,
+        renew_deadline: float,
+        retry_seconds: float,
         request_seconds: float | None = None,
         clock: Callable[[], float] | None = None,
         wall_clock: Callable[[], datetime] = utc_now,

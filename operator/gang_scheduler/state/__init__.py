@@ -4,7 +4,8 @@ Plain synchronous code. `cache` is the only door: it takes in what `decode` and 
 
 | module          | promise                                                          |
 |-----------------|------------------------------------------------------------------|
-| cache           | takes in every object and every decision, and makes snapshots    |
+| cache           | takes in every object and every decision, and makes snapshots;   |
+|                 | says which events may help gangs that wait                       |
 | node_usage      | nodes, and what the pods on them use                             |
 | evictable_pods  | the pods on nodes as preemption sees them                        |
 | terminating     | pods that leave their nodes, and victims that will               |

@@ -4,7 +4,7 @@
 |-------------------|------------------------------------------------------------------|
 | evaluator         | what becomes of a group that does not fit: it waits, or preempts |
 | preemptor         | that group, and the room that it has once victims have left      |
-| search            | the cheapest victims in any domain                               |
+| search            | the cheapest victims in any domain; of equal ones, which         |
 | candidates        | the domains to look at, and what each costs at least             |
 | likeness          | domains that are alike: the first one stands for all             |
 | exhaustive        | few victims: the cheapest set, by branch and bound               |

@@ -10,7 +10,9 @@
 | job_sizes              | how many pods a Job can have                          |
 | plan_annotations       | what bindings tell of the plan that they were made by |
 | preemption_eligibility | whether a gang may preempt                            |
-| queueing_hints         | which refusals a change may have made untrue          |
-| backoff                | when a gang is tried again                            |
+| queueing_hints         | which refusals a change may have made untrue; the     |
+|                        | events themselves come from `state.cache`             |
+| backoff                | when a gang that was refused, or whose bindings       |
+|                        | failed, is tried again without any event              |
 | phases                 | the phase of a gang, as its status says it            |
 """
