@@ -62,9 +62,9 @@ class Preference(Protocol):
 
 
 Rank = Callable[[PodClass, IntArray, Trial], IntArray]
-"""Order the rows with slots, the best first: (ask, slots, trial) -> rows."""
+"""Order the rows with slots, the best first: (pod class, slots, trial) -> rows."""
 Fill = Callable[[PodClass, IntArray, int, Trial], Share]
-"""Choose nodes for a number of pods of one class: (ask, slots, count, trial) -> share."""
+"""Choose nodes for a number of pods of one class: (pod class, slots, count, trial) -> share."""
 
 
 @dataclass(frozen=True, slots=True)

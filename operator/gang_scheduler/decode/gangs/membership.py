@@ -1,6 +1,7 @@
 """The table of ways in which a pod says what gang it belongs to. The first match wins.
 
-A new way is a line in RULES.
+A new way is a line in RULES. An annotation with a prefix of its own must be in `decode.pods.pod`,
+and a gang that no object describes to `state.gangs.gang_info` (`BY_MEMBERS`).
 """
 
 from collections.abc import Callable

@@ -1,4 +1,7 @@
-"""Higher priority first, then what a crash left half done, then the older group."""
+"""Higher priority first, then what a crash left half done, then the older group.
+
+Every order must have the priority first: a cycle decides one level of it after the other.
+"""
 
 from gang_scheduler.model.gangs import GangGroup
 
