@@ -50,7 +50,7 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
-{{/* Whether a CRD is ours to install: nobody has it yet, or this release installed it. */}}
+{{/* Whether a CRD is ours to install: it is not there yet, or this release installed it. */}}
 {{- define "py-gang-scheduler.ownsCrd" -}}
 {{- $installed := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" .name }}
 {{- $annotations := dig "metadata" "annotations" dict $installed }}
