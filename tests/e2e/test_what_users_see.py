@@ -157,7 +157,7 @@ def test_kubectl_describe_shows_the_events_of_a_gang(namespace: Namespace) -> No
     nodes = sorted(set(namespace.bound("a").values()))
     assert f"Successfully assigned 2 members to {len(nodes)} nodes: {', '.join(nodes)}" == note
     assert note in namespace.kubectl("describe", "podgroup", "a")
-    assert "Running" == until(lambda: namespace.phase("a"))
+    eventually("Running", lambda: namespace.phase("a"))
 
 
 def test_the_owner_of_the_pods_is_named(namespace: Namespace) -> None:
