@@ -26,7 +26,7 @@ RECOVERY_SECONDS = 1.0
 log = structlog.get_logger()
 
 
-async def _always() -> None:
+async def always_fresh() -> None:
     """Tell of a view that is never out of date."""
 
 
@@ -58,7 +58,7 @@ class Loop:
         wake: Wake,
         batch_seconds: float,
         clock: Callable[[], float] = time.time,
-        fresh: Callable[[], Awaitable[None]] = _always,
+        fresh: Callable[[], Awaitable[None]] = always_fresh,
     ) -> None:
         self._cache = cache
         self._binder = binder

@@ -22,6 +22,17 @@ OUTAGE = Fault(ApiError(503, "the API server is down"))
 UNANSWERED = Fault(ApiError(0, "TimeoutError"), after=True)
 
 
+def elector_of(api: FakeApi, name: str, **clocks: Any) -> LeaderElector:
+    """Return an elector with the times of client-go: these tests count in them."""
+    return LeaderElector(
+        *(api, "ns", "lease", name),
+        lease_seconds=15,
+        renew_deadline=10,
+        retry_seconds=2,
+        **clocks,
+    )
+
+
 class Replica:
     """One process: its own client of the cluster, its elector and the task that runs it."""
 
@@ -31,11 +42,9 @@ class Replica:
         self.name = name
         self.api = FakeApi(cluster)
         self.stopped_for = 0.0
-        self.elector = LeaderElector(
-            *(self.api, "ns", "lease", name),
-            lease_seconds=15,
-            renew_deadline=10,
-            retry_seconds=2,
+        self.elector = elector_of(
+            self.api,
+            name,
             clock=lambda: now() + self.stopped_for,
             wall_clock=lambda: datetime.now(UTC) + clock_is_off,
         )
@@ -437,12 +446,7 @@ async def test_the_release_is_sent_after_the_leader_has_stopped_to_be_one() -> N
 
 async def test_the_release_happens_also_when_a_task_group_of_anyio_is_cancelled() -> None:
     cluster = FakeCluster()
-    elector = LeaderElector(
-        *(FakeApi(cluster), "ns", "lease", "a"),
-        lease_seconds=15,
-        renew_deadline=10,
-        retry_seconds=2,
-    )
+    elector = elector_of(FakeApi(cluster), "a")
     async with anyio.create_task_group() as group:
         group.start_soon(elector.run)
         await elector.acquired.wait()

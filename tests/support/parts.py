@@ -11,7 +11,7 @@ from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.volume_binder import VolumeBinder
 from gang_scheduler.client.port import Api
-from gang_scheduler.loop import Loop, Wake
+from gang_scheduler.loop import Loop, Wake, always_fresh
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.events import Events
@@ -24,10 +24,6 @@ CONCURRENCY = 4
 BATCH_SECONDS = 0.02
 NO_BACKPRESSURE = Backpressure(lambda: False)
 """Of bindings that never wait."""
-
-
-async def always_fresh() -> None:
-    """Tell of a view that is never out of date."""
 
 
 class Parts:

@@ -13,12 +13,12 @@ from gang_scheduler.client.fake.documents import Document
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.pods import pod as pod_decode
-from gang_scheduler.loop import Wake
+from gang_scheduler.loop import Wake, always_fresh
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.state.cache import Cache
 from support import api_objects, builders
-from support.parts import NO_BACKPRESSURE, Parts, always_fresh
+from support.parts import NO_BACKPRESSURE, Parts
 
 ECHO_SECONDS = 0.05
 BEGAN_AT = time.time()
