@@ -64,6 +64,11 @@ class PlacementUnit:
         return min(1, self.quorum) if self.singly else self.quorum
 
     @property
+    def sliced(self) -> bool:
+        """Some members must share a domain with those next to them in rank."""
+        return any(size > 1 for part in self.parts for size in part.sizes)
+
+    @property
     def singly(self) -> bool:
         """The members are of a gang that has started, each placed for itself."""
         return all(gang.singly for gang in self.gangs)

@@ -6,7 +6,7 @@ that has started are placed each for itself, unless its match policy says otherw
 
 import itertools
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -14,7 +14,7 @@ from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.plan import Misfit
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.effort import looks
-from gang_scheduler.scheduler.placement import nominated
+from gang_scheduler.scheduler.placement import arrangements, nominated
 from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.placement.network import gather
@@ -58,7 +58,10 @@ class Quorums:
 
     def as_preemptors(self, units: Sequence[PlacementUnit]) -> Outcome:
         """Place just those that the group would evict others for: all of them, or none."""
-        whole = {unit.only(unit.required): unit for unit in _asked(units)}
+        return self._all_of({unit.only(unit.required): unit for unit in _asked(units)})
+
+    def _all_of(self, whole: Mapping[PlacementUnit, PlacementUnit]) -> Outcome:
+        """Place the quorums of parts of units; the outcome is about the whole of each."""
         outcome = self._all_in_any_order(tuple(whole))
         if isinstance(outcome, dict):
             return {whole[each]: placement for each, placement in outcome.items()}
@@ -131,12 +134,12 @@ class Quorums:
             if not self._trial.effort.may_go_on():
                 return None
             self._trial.effort.spend(looks(nodes, classes))
-            whole = {_just(unit, chosen): unit for unit in units if _has_any(unit, chosen)}
-            if any(unit.quorum % unit.step for unit in whole):
+            whole = {part: unit for unit in units if (part := _just(unit, chosen)).members}
+            if any(part.quorum % part.step for part in whole):
                 continue
-            outcome = self._all_in_any_order(tuple(whole))
+            outcome = self._all_of(whole)
             if isinstance(outcome, dict):
-                return {whole[each]: placement for each, placement in outcome.items()}
+                return outcome
         return None
 
     def _selections(self, units: Sequence[PlacementUnit]) -> Iterator[frozenset[str]]:
@@ -156,11 +159,11 @@ class Quorums:
                 if fits[pod.pod_class]:
                     alike = classes.setdefault(unit.gang_of[pod.uid], {})
                     alike.setdefault((number, pod.pod_class), []).append(pod.uid)
-        choices = [
-            list(itertools.islice(_choices([*classes.get(gang, {}).values()], count), MOST_CHOICES))
+        of_each = [
+            itertools.islice(_choices([*classes.get(gang, {}).values()], count), MOST_CHOICES)
             for gang, count in needed.items()
         ]
-        for some in itertools.product(*choices):
+        for some in itertools.product(*of_each):
             yield frozenset(uid for uids in some for uid in uids)
 
     def _place(self, unit: PlacementUnit, at_least: int) -> Placement | Misfit:
@@ -185,17 +188,7 @@ def _just(unit: PlacementUnit, uids: frozenset[str]) -> PlacementUnit:
     return replace(only, required=frozenset(pod.uid for pod in only.members))
 
 
-def _has_any(unit: PlacementUnit, uids: frozenset[str]) -> bool:
-    return any(pod.uid in uids for pod in unit.members)
-
-
-def _choices(classes: Sequence[Sequence[str]], number: int) -> Iterator[tuple[str, ...]]:
-    """Yield all ways to choose so many, as many as can be of the first classes first."""
-    if not classes:
-        if not number:
-            yield ()
-        return
-    most = sum(map(len, classes[1:]))
-    for first in range(min(len(classes[0]), number), max(0, number - most) - 1, -1):
-        for others in _choices(classes[1:], number - first):
-            yield (*classes[0][:first], *others)
+def _choices(classes: Sequence[Sequence[str]], number: int) -> Iterator[list[str]]:
+    """Yield so many uids in all ways that differ in how many are of each class."""
+    for counts in arrangements.choices([len(alike) for alike in classes], number):
+        yield [uid for alike, some in zip(classes, counts, strict=True) for uid in alike[:some]]

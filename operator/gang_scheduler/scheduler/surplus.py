@@ -62,8 +62,7 @@ class Surplus:
 
         All of it stays where a part of it alone might not be as the members ask for.
         """
-        is_sliced = any(size > 1 for part in unit.parts for size in part.sizes)
-        if is_sliced or unit.step > 1 or _is_leant_on(unit, others):
+        if unit.sliced or unit.step > 1 or _is_leant_on(unit, others):
             return whole
         first = sorted(whole.binds, key=lambda bind: bind.pod.uid not in unit.required)[:number]
         release(whole, self._trial)

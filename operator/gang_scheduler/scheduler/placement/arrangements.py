@@ -49,7 +49,7 @@ def _selections(
         return
     parts = (requests / free.clip(min=0).sum(axis=0).clip(min=1)).max(axis=1)
     smallest_first = np.argsort(parts, kind="stable").tolist()
-    chosen = _choices([counts[each] for each in smallest_first], at_least)
+    chosen = choices([counts[each] for each in smallest_first], at_least)
     for ordered in itertools.islice(chosen, MOST_SELECTIONS):
         found = [0] * len(counts)
         for each, number in zip(smallest_first, ordered, strict=True):
@@ -57,16 +57,16 @@ def _selections(
         yield tuple(found)
 
 
-def _choices(counts: Sequence[int], number: int) -> Iterator[tuple[int, ...]]:
-    """Yield all ways to choose so many, as many as can be of the first classes first."""
+def choices(counts: Sequence[int], number: int) -> Iterator[tuple[int, ...]]:
+    """Yield all ways to choose so many of classes, as many as can be of the first ones first."""
     if not counts:
         if not number:
             yield ()
         return
-    for first in range(min(counts[0], number), -1, -1):
-        if sum(counts[1:]) >= number - first:
-            for others in _choices(counts[1:], number - first):
-                yield (first, *others)
+    least = max(0, number - sum(counts[1:]))
+    for first in range(min(counts[0], number), least - 1, -1):
+        for others in choices(counts[1:], number - first):
+            yield (first, *others)
 
 
 def _packed(

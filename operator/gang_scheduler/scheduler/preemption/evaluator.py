@@ -110,15 +110,15 @@ class PreemptionEvaluator:
             return group
         gone = {each.pod.uid for each in self._gone if each.gang in keys}
         started = tuple(pod for pod in group.started if pod.uid not in gone)
-        return replace(group, gangs=tuple(map(self._without_victims, group.gangs)), started=started)
+        gangs = tuple(self._without(gone, gang) for gang in group.gangs)
+        return replace(group, gangs=gangs, started=started)
 
-    def _without_victims(self, gang: Gang) -> Gang:
+    def _without(self, gone: Collection[str], gang: Gang) -> Gang:
         evicted = self._numbers[gang.key]
         if not evicted:
             return gang
-        uids = {each.pod.uid for each in self._gone if each.gang == gang.key}
         bound = max(0, gang.bound - evicted)
-        bound_members = tuple(pod for pod in gang.bound_members if pod.uid not in uids)
+        bound_members = tuple(pod for pod in gang.bound_members if pod.uid not in gone)
         return replace(
             gang, bound=bound, bound_members=bound_members, was_whole=gang.was_whole and bound > 0
         )
@@ -243,13 +243,13 @@ class PreemptionEvaluator:
         return preemptor.offers()
 
     def _preemptor(self, units: Sequence[PlacementUnit]) -> Preemptor:
-        """Return the group, and the room that there is once everybody has left who is leaving."""
+        """Return the group, and the room that there is once all pods have left that are leaving."""
         preemptor = Preemptor(units, self._trial.copy(), self._profile)
         preemptor.free(self._left)
         return preemptor
 
     def _potential_victims(self, group: GangGroup) -> PotentialVictims:
-        """Return those that the group may evict and the victims of earlier gangs have left."""
+        """Return the pods that the group may evict, without the victims of earlier gangs."""
         below = group.priority - self._profile.preemption.min_difference
         own = self.own(group)
         key = below, own, self._leant_on

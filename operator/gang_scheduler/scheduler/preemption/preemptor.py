@@ -67,9 +67,7 @@ class Preemptor:
     def is_plain(self) -> bool:
         """Counting says exactly whether all fit: they are alike, and ask for resources alone."""
         asks, unit = list(self.classes), self.units[0]
-        if len(asks) > 1 or len(self.units) > 1 or unit.bound_members:
-            return False
-        if any(size > 1 for part in unit.parts for size in part.sizes):
+        if len(asks) > 1 or len(self.units) > 1 or unit.bound_members or unit.sliced:
             return False
         alone = (*self.profile.room_filters, *self.profile.coupled_filters)
         return sum(each.concerns(asks[0], self.trial) for each in alone) == 1

@@ -92,10 +92,7 @@ class _Gathering:
             self.area = replace(everywhere, open=everywhere.inside(scope.must, confined).open)
         # A preference holds nobody up: not where nodes have no labels either.
         self.may_be_anywhere = (
-            within is None
-            and scope.must == 0
-            and len(tree.outside) > 0
-            and not any(size > 1 for part in unit.parts for size in part.sizes)
+            within is None and scope.must == 0 and len(tree.outside) > 0 and not unit.sliced
         )
 
     def as_many(self, at_least: int) -> Seated | None:
