@@ -95,7 +95,8 @@ class PreemptionEvaluator:
         if len(made) > 1:
             self.preemptions[before:] = [_joined(made)]
             victims = sum(len(each.victims) for each in made)
-            return _evicting(victims) if victims else TERMINATING
+            cut_off = any(each.cut_off for each in outcomes)
+            return _evicting(victims, cut_off=cut_off) if victims else TERMINATING
         return next((each for each in outcomes if each.waits), outcomes[0])
 
     def without_victims(self, group: GangGroup) -> GangGroup:
@@ -341,5 +342,5 @@ def _nominated(group: GangGroup, binds: Sequence[Bind]) -> list[Nominated]:
     ]
 
 
-def _evicting(victims: int, *, cut_off: bool = False) -> PreemptionOutcome:
+def _evicting(victims: int, *, cut_off: bool) -> PreemptionOutcome:
     return PreemptionOutcome(PreemptionVerdict.EVICTING, victims=victims, cut_off=cut_off)

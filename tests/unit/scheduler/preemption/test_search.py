@@ -298,6 +298,20 @@ def test_a_search_that_is_cut_off_says_so_and_still_finds_victims() -> None:
     assert 5 == len(nominations_of(cut_off))
 
 
+def test_members_that_go_each_for_itself_say_that_a_search_of_one_was_cut_off() -> None:
+    # The nodes have room for eight: all ten together find none.
+    single = replace(high(pods=10, cpu=5), apart=True)
+    plan = decide(*unlike_each_other(16), single)
+    with patch.multiple(effort, MOST_LOOKS=0, RESERVED=0, LEAST=1):
+        cut_off = decide(*unlike_each_other(16), single)
+
+    assert (8, 8) == (len(nominations_of(plan)), len(nominations_of(cut_off)))
+    assert "cut off" not in said_of(plan.refused[0])
+    assert said_of(cut_off.refused[0]).endswith(
+        "The search was cut off: there may be cheaper ones."
+    )
+
+
 def test_a_gang_for_which_no_looks_are_left_waits_and_says_so() -> None:
     with patch.object(effort, "MOST_OF_ALL", 0):
         plan = decide(*unlike_each_other(16), high(pods=5, cpu=3))
