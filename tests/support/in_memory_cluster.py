@@ -6,8 +6,8 @@ from typing import Any
 
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.model.plan import Placed, Plan, Refused
+from gang_scheduler.report.messages import describe
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.diagnosis import describe
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.simulation import workloads
 from gang_scheduler.state.cache import Cache

@@ -1,7 +1,7 @@
 """What a plan says, by the names of pods, nodes and gangs."""
 
 from gang_scheduler.model.plan import Plan, Refused
-from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.report import messages
 
 
 def nodes_of(plan: Plan) -> dict[str, str]:
@@ -31,4 +31,4 @@ def reasons(plan: Plan) -> dict[str, str]:
 
 def said_of(refused: Refused) -> str:
     """Return what a gang is told of its try to make room, "" where there was none."""
-    return diagnosis.of_preemption(refused.preemption) if refused.preemption else ""
+    return messages.of_preemption(refused.preemption) if refused.preemption else ""

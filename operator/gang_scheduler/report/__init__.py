@@ -8,5 +8,6 @@
 | events           | Events, at a bounded rate                                    |
 | topology_writer  | writes the status of ClusterNetworkTopologies                |
 | topology_status  | the status of a ClusterNetworkTopology                       |
+| messages         | the words for verdicts                                       |
 | backpressure     | lets bindings go first                                       |
 """

@@ -19,8 +19,8 @@ from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
 from gang_scheduler.model.plan import Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.report.events import About, Events
+from gang_scheduler.report.messages import describe
 from gang_scheduler.report.pod_group_status import joined
-from gang_scheduler.scheduler.diagnosis import describe
 from gang_scheduler.state.cache import Cache
 
 # A gang whose members or object are still on their way is not worth an Event.

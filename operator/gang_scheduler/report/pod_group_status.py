@@ -12,7 +12,7 @@ from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.scheduler.diagnosis import describe
+from gang_scheduler.report.messages import describe
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import Counts, counts_of, phase_of
 

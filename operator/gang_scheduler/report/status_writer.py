@@ -31,8 +31,8 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import PodRef
 from gang_scheduler.report.backpressure import Backpressure
+from gang_scheduler.report.messages import describe
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
-from gang_scheduler.scheduler.diagnosis import describe
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import queueing_hints
 from gang_scheduler.state.gangs.gang_info import GangInfo

@@ -19,5 +19,5 @@
 | label_domains   | sums over the nodes with the same value of a label                   |
 | known_misfits   | what did not fit before in this cycle                                |
 | effort          | how much is searched in one cycle                                    |
-| diagnosis       | why members did not fit, as data and in words                        |
+| diagnosis       | what kept members from nodes, counted by reason                      |
 """

@@ -7,7 +7,7 @@ from gang_scheduler.decode.gangs import membership
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Refused
-from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.report import messages
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -57,7 +57,7 @@ def _waiting(refused: Refused) -> Json:
         "gang": str(refused.gang.key),
         "pods": [pod.key for pod in refused.pods],
         "reason": refused.reason.value,
-        "message": diagnosis.describe(refused),
+        "message": messages.describe(refused),
     }
 
 

@@ -13,8 +13,8 @@ from gang_scheduler.model import resources
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.network.layers import NODE_LAYER
 from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.report import messages
 from gang_scheduler.report.pod_group_status import joined
-from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.simulation import cells, trees
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.node_usage import NodeUsage
@@ -119,7 +119,7 @@ def _domains(document: dict[str, Any]) -> list[str]:
     """Return the domain of each gang, in short; a node is known by its name."""
     written = (gang["domain"] for gang in document["gangs"])
     domains = [Domain(each["layer"], tuple(each["path"])) if each else None for each in written]
-    names = diagnosis.short_names(filter(None, domains))
+    names = messages.short_names(filter(None, domains))
     names |= {each: each.path[-1] for each in names if each.layer == NODE_LAYER}
     return [names[each] if each else "-" for each in domains]
 

@@ -25,7 +25,7 @@ from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.snapshot import Snapshot
-from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.report import messages
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from support import builders, call_counts
@@ -66,7 +66,7 @@ def measure(case: str, snapshot: Snapshot, rounds: int) -> Timing:
         started = time.process_time()
         plan = schedule(snapshot, profile)
         taken.append((time.process_time() - started) * 1000)
-    cut_off = [each for each in plan.refused if "cut off" in diagnosis.describe(each)]
+    cut_off = [each for each in plan.refused if "cut off" in messages.describe(each)]
     return Timing(
         case=case,
         nodes=len(snapshot.nodes),

@@ -3,7 +3,7 @@
 from gang_scheduler.model.gangs import Gang, GangGroup, Problem, Reason
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Plan
-from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.report import messages
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from support.builders import GPU, gang, group, node, pod, snapshot
@@ -225,9 +225,9 @@ def test_the_others_of_a_refused_group_are_told_which_pod_did_not_fit() -> None:
     assert Misfit(1, 2, 3, ((f"Insufficient {GPU}", 1),)) == second.misfit
     expected = (
         'GangGroup "default/a" gets rejected due to member Pod "default/b-2" is unschedulable with '
-        f'reason "{diagnosis.describe(second)}"'
+        f'reason "{messages.describe(second)}"'
     )
-    assert (expected, None) == (diagnosis.describe(first), first.misfit)
+    assert (expected, None) == (messages.describe(first), first.misfit)
 
 
 def test_a_group_with_an_incomplete_gang_waits_for_it() -> None:

@@ -8,9 +8,9 @@ from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
-from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.report import messages
+from gang_scheduler.report.messages import NOT_HELPFUL
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.diagnosis import NOT_HELPFUL
 from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders
@@ -155,7 +155,7 @@ def test_who_terminates_makes_room() -> None:
     )
 
     assert (set(), {"a-0": "n2"}) == (victims_of(plan), nominations_of(plan))
-    assert ({"a": "WaitingForVictims"}, {"a": diagnosis.UNDER_WAY}) == (reasons(plan), words(plan))
+    assert ({"a": "WaitingForVictims"}, {"a": messages.UNDER_WAY}) == (reasons(plan), words(plan))
 
 
 def test_who_terminates_makes_room_whatever_its_priority() -> None:
@@ -209,7 +209,7 @@ def test_the_second_waits_for_the_victims_of_the_first_and_evicts_nobody_for_it(
     plan = decide([node("n1"), node("n2", cpu=4)], held, high("a"), high("b", priority=9))
 
     assert ({"x"}, {"a-0": "n1", "b-0": "n1"}) == (victims_of(plan), nominations_of(plan))
-    assert {"a": "1 pod is evicted to make room.", "b": diagnosis.UNDER_WAY} == words(plan)
+    assert {"a": "1 pod is evicted to make room.", "b": messages.UNDER_WAY} == words(plan)
 
 
 def test_a_lower_gang_does_not_take_room_that_is_kept_since_this_cycle() -> None:

@@ -9,7 +9,7 @@ from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Nominated
-from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.report import messages
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom
@@ -86,7 +86,7 @@ def test_it_waits_on_while_its_room_is_not_free() -> None:
     plan = decide(four("n1"), to("n1"), held=bound_pods(low("x", "n1", deleting=True)))
 
     assert {"a": "WaitingForVictims"} == reasons(plan)
-    assert [diagnosis.UNDER_WAY] == [said_of(each) for each in plan.refused]
+    assert [messages.UNDER_WAY] == [said_of(each) for each in plan.refused]
     assert () == plan.preemptions
 
 

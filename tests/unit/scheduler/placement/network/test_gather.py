@@ -9,8 +9,8 @@ from gang_scheduler.model.network.topology_request import LayerRef, PodSet, Topo
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.report.messages import describe
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.diagnosis import describe
 from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders
 from support.builders import gang, group, node, pod, snapshot

@@ -5,7 +5,7 @@ from dataclasses import replace
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.scheduler import diagnosis
+from gang_scheduler.report import messages
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.effort import MOST_OF_ALL
 from gang_scheduler.scheduler.profile import PROFILES
@@ -43,7 +43,7 @@ def test_eleven_classes_over_half_a_node_are_refused_without_a_try() -> None:
     plan, calls = decide(unlike("g", *halves(11)), spines=64, nodes=10)
 
     assert ({}, 0, 0) == (nodes_of(plan), calls[TRIED], calls[SEARCHED])
-    assert diagnosis.CUT_OFF not in diagnosis.describe(plan.refused[0])
+    assert messages.CUT_OFF not in messages.describe(plan.refused[0])
 
 
 def test_ten_of_them_have_a_node_each() -> None:
@@ -82,6 +82,6 @@ def test_many_gangs_of_many_classes_are_not_all_searched_in_one_cycle() -> None:
 
     plan, calls = decide(*gangs, spines=20, nodes=8)
 
-    described = [diagnosis.describe(each) for each in plan.refused]
-    assert any(diagnosis.CUT_OFF in each for each in described)
+    described = [messages.describe(each) for each in plan.refused]
+    assert any(messages.CUT_OFF in each for each in described)
     assert calls["effort.Effort.spend"] <= 1.5 * MOST_OF_ALL
