@@ -10,9 +10,11 @@ from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Misfit, Plan, Preemption, Refused, Warned
+from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About
 from gang_scheduler.state.cache import Cache
 from support import builders, parts
@@ -22,7 +24,7 @@ Told = tuple[str, str, str, str]
 
 
 def unknown(layer: str) -> Problem:
-    return Problem(Reason.UNKNOWN_LAYER, f'layer "{layer}" is unknown')
+    return Problem(Reason.UNKNOWN_LAYER, InvalidInput(f'layer "{layer}" is unknown'))
 
 
 class Desk:
@@ -75,15 +77,17 @@ async def test_a_gang_that_nobody_describes_is_warned_on_its_first_pod() -> None
 async def test_an_unknown_layer_that_holds_a_gang_up_is_an_invalid_gang() -> None:
     waits = builders.gang("a")
     problem = unknown("x")
-    plan = Plan(refused=(Refused(waits, problem.reason, waits.pending, detail=problem.message),))
+    plan = Plan(refused=(Refused(waits, problem.reason, waits.pending, cause=problem.cause),))
 
-    assert [("Warning", "InvalidGang", "a", problem.message)] == await Desk().told(plan)
+    assert [("Warning", "InvalidGang", "a", text_of(problem.cause))] == await Desk().told(plan)
 
 
 async def test_what_is_wrong_now_is_told_at_once_in_other_words() -> None:
     waits = builders.gang("a")
     plans = [
-        Plan(refused=(Refused(waits, Reason.INVALID_SPEC, waits.pending, detail=words),))
+        Plan(
+            refused=(Refused(waits, Reason.INVALID_SPEC, waits.pending, cause=InvalidInput(words)),)
+        )
         for words in ("mode must be Strict", "minMember must be at most 2")
     ]
     desk = Desk()
@@ -159,7 +163,11 @@ async def test_who_only_gives_room_back_preempts_nobody() -> None:
 
 async def test_waiting_for_victims_is_no_failure() -> None:
     waits = builders.gang("a")
-    plan = Plan(refused=(Refused(waits, Reason.WAITING_FOR_VICTIMS, waits.pending, detail="x"),))
+    plan = Plan(
+        refused=(
+            Refused(waits, Reason.WAITING_FOR_VICTIMS, waits.pending, cause=InvalidInput("x")),
+        )
+    )
 
     assert [] == await Desk().told(plan)
 

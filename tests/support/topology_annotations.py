@@ -4,6 +4,7 @@ import json
 
 from gang_scheduler.model.gangs import GangGroup, Problem, Reason
 from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
+from gang_scheduler.report.cause_texts import text_of
 from support.in_memory_cluster import InMemoryCluster
 
 SPEC = "gang.scheduling.koordinator.sh/network-topology-spec"
@@ -42,6 +43,8 @@ def only(cluster: InMemoryCluster) -> GangGroup:
     return group
 
 
-def problem(message: str) -> Problem:
-    """Return what is wrong with a spec."""
-    return Problem(Reason.INVALID_SPEC, message)
+def invalid(found: Problem | None) -> str:
+    """Return what people read of a spec that is wrong."""
+    assert found is not None
+    assert Reason.INVALID_SPEC is found.reason
+    return text_of(found.cause)

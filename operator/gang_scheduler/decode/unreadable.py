@@ -13,6 +13,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.pods import pod as pod_decode
+from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.gangs import GangKey, Problem, Reason
 from gang_scheduler.model.pods import Pod, PodPhase
 
@@ -80,7 +81,7 @@ def job(obj: Object, gvr: GVR, why: InvalidField) -> GangSpec:
 
 
 def _declared(key: GangKey, found: Identity, gvr: GVR, why: InvalidField) -> GangSpec:
-    problem = Problem(Reason.INVALID_SPEC, str(why))
+    problem = Problem(Reason.INVALID_SPEC, InvalidInput(str(why)))
     return GangSpec(key=key, uid=found.uid, gvr=gvr, problem=problem)
 
 

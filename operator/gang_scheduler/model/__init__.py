@@ -5,6 +5,7 @@
 | pods         | a pod, and what it asks of a node                                      |
 | bound_pods   | the pods on nodes, and what stands between each and its eviction       |
 | gangs        | a gang that waits, and the groups of gangs that start together         |
+| causes       | why gangs wait, as data that messages are made of                      |
 | nodes        | a node, and all nodes of a snapshot as columns                         |
 | resources    | quantities, and amounts in milli-CPU, bytes and counts                 |
 | requirements | expressions of node selectors and of label selectors                   |

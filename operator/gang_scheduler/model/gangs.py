@@ -84,12 +84,18 @@ class MatchPolicy(enum.StrEnum):
     ONCE_SATISFIED = "once-satisfied"
 
 
+class Cause:
+    """What keeps a gang waiting, as data: see `causes` for the kinds that there are."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Why a gang cannot even be tried; the message names the field and the value."""
+    """Why a gang cannot even be tried."""
 
     reason: Reason
-    message: str
+    cause: Cause
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,15 @@ import enum
 from dataclasses import dataclass
 
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, PreemptionBlock, Problem, Reason
+from gang_scheduler.model.gangs import (
+    Cause,
+    Gang,
+    GangGroup,
+    GangKey,
+    PreemptionBlock,
+    Problem,
+    Reason,
+)
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.pods import Pod
 
@@ -112,6 +120,7 @@ class PreemptionOutcome:
 class Refused:
     """A gang that stays pending, wholly or (`left_over`) with members beyond its quorum.
 
+    `misfit` is why its members found no place, `cause` what else keeps it waiting.
     `preemption` is what came of its try to make room; None where there was none. `with_group` is
     why the gang waits that would fit itself, and another one of its group does not.
     """
@@ -120,6 +129,7 @@ class Refused:
     reason: Reason
     pods: tuple[Pod, ...]
     misfit: Misfit | None = None
+    cause: Cause | None = None
     detail: str = ""
     left_over: bool = False
     preemption: PreemptionOutcome | None = None

@@ -9,5 +9,6 @@
 | topology_writer  | writes the status of ClusterNetworkTopologies                |
 | topology_status  | the status of a ClusterNetworkTopology                       |
 | messages         | the words for verdicts                                       |
+| cause_texts      | the words for each kind of cause                             |
 | backpressure     | lets bindings go first                                       |
 """

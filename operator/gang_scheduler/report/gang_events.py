@@ -19,8 +19,7 @@ from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
 from gang_scheduler.model.plan import Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.report.events import About, Events
-from gang_scheduler.report.messages import describe
-from gang_scheduler.report.pod_group_status import joined
+from gang_scheduler.report.messages import by_reason, describe
 from gang_scheduler.state.cache import Cache
 
 # A gang whose members or object are still on their way is not worth an Event.
@@ -141,7 +140,7 @@ class GangEvents:
             problems[warned.gang.key].append(warned.problem)
         gangs = {warned.gang.key: warned.gang for warned in plan.warned}
         for key, gang in gangs.items():
-            for reason, note in joined(problems[key]).items():
+            for reason, note in by_reason(problems[key]).items():
                 self._events.record(self._about(gang), reason, note, warning=True)
 
     def _preempting(self, preemption: Preemption) -> None:

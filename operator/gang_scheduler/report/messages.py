@@ -3,10 +3,10 @@
 Words of kube-scheduler about nodes, and of Koordinator about domains. Nothing decides on them.
 """
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
+from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock, Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import (
     GroupRejection,
@@ -16,6 +16,7 @@ from gang_scheduler.model.plan import (
     PreemptionVerdict,
     Refused,
 )
+from gang_scheduler.report.cause_texts import text_of
 
 CUT_OFF = "The search for a place was cut off; it is made again."
 UNDER_WAY = "not eligible due to terminating pod on the nominated node."
@@ -41,7 +42,7 @@ def describe(refused: Refused) -> str:
 def _shortage(refused: Refused) -> str:
     misfit = refused.misfit
     if misfit is None:
-        return refused.detail
+        return text_of(refused.cause) if refused.cause is not None else refused.detail
     if refused.left_over:
         return _joined(_nodes(misfit), f"The quorum has a place; {_members(refused, misfit)}")
     if refused.gang.was_whole:
@@ -52,6 +53,14 @@ def _shortage(refused: Refused) -> str:
     if misfit.needs == 1 and len(refused.pods) == 1:
         return _nodes(misfit)
     return _joined(_nodes(misfit), _shortfall(refused.gang, misfit))
+
+
+def by_reason(problems: Iterable[Problem]) -> dict[Reason, str]:
+    """Return all there is to say for each reason."""
+    texts: dict[Reason, list[str]] = defaultdict(list)
+    for problem in problems:
+        texts[problem.reason].append(text_of(problem.cause))
+    return {reason: "; ".join(found) for reason, found in texts.items()}
 
 
 def of_preemption(outcome: PreemptionOutcome) -> str:

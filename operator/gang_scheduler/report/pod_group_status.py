@@ -1,6 +1,5 @@
 """What the status of a PodGroup should say now. Pure: an info in, a dict out."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,6 +11,7 @@ from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Refused
+from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.messages import describe
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import Counts, counts_of, phase_of
@@ -94,14 +94,6 @@ def native_status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[st
     return {"conditions": conditions.merged(present, findings, gang_spec.generation, view.now)}
 
 
-def joined(problems: Iterable[Problem]) -> dict[Reason, str]:
-    """Return all there is to say for each reason."""
-    messages: dict[Reason, list[str]] = defaultdict(list)
-    for problem in problems:
-        messages[problem.reason].append(problem.message)
-    return {reason: "; ".join(found) for reason, found in messages.items()}
-
-
 def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
     yield _scheduled(info, counts)
     if info.warnings is not None:  # Else not tried since the start: what is written stands.
@@ -165,11 +157,12 @@ def _wrong(
     reason: Reason, warnings: Iterable[Problem], refusal: Refused | None, *, otherwise: str
 ) -> Finding:
     """Return what is wrong for this reason, whether it holds the gang up or not."""
-    refused = [Problem(refusal.reason, describe(refusal))] if refusal else []
-    message = joined([*warnings, *refused]).get(reason)
-    if message is None:
+    texts = [text_of(each.cause) for each in warnings if each.reason is reason]
+    if refusal is not None and refusal.reason is reason:
+        texts.append(describe(refusal))
+    if not texts:
         return Finding(reason, status=False, reason=otherwise)
-    return Finding(reason, status=True, reason=reason, message=message)
+    return Finding(reason, status=True, reason=reason, message="; ".join(texts))
 
 
 def _scheduled(info: GangInfo, counts: Counts) -> Finding:

@@ -6,6 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from gang_scheduler.model.causes import (
+    FieldsUnsupported,
+    MateCannotStart,
+    MembersMissing,
+    ResourcesMissing,
+)
 from gang_scheduler.model.gangs import Gang, GangGroup, Problem, Reason
 from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.snapshot import Snapshot
@@ -39,15 +45,16 @@ def _admitted(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
     if group.problem is not None:
         return _refused_wholly(group, group.problem)
     problems = {gang.key: _problem(gang, snapshot, trial) for gang in group.gangs}
-    blamed = next((gang for gang in group.gangs if problems[gang.key]), None)
-    if blamed is not None:
-        for_others = _waits_for(blamed, problems[blamed.key])
+    found = next(((key, each) for key, each in problems.items() if each is not None), None)
+    if found is not None:
+        blamed, problem = found
+        for_others = Problem(Reason.WAITING_FOR_GANGS, MateCannotStart(blamed, problem.cause))
         refusals = (_refused(gang, problems[gang.key] or for_others) for gang in group.waiting)
         return Verdict(refusals=tuple(refusals))
-    found = units.units_of(group, snapshot)
-    if isinstance(found, Problem):
-        return _refused_wholly(group, found)
-    return Verdict(found, warnings=tuple(_warnings(found)))
+    sited = units.units_of(group, snapshot)
+    if isinstance(sited, Problem):
+        return _refused_wholly(group, sited)
+    return Verdict(sited, warnings=tuple(_warnings(sited)))
 
 
 def _refused_wholly(group: GangGroup, problem: Problem) -> Verdict:
@@ -66,7 +73,7 @@ def _warnings(found: tuple[PlacementUnit, ...]) -> Iterator[Warned]:
 
 
 def _refused(gang: Gang, problem: Problem) -> Refused:
-    return Refused(gang, problem.reason, gang.pending, detail=problem.message)
+    return Refused(gang, problem.reason, gang.pending, cause=problem.cause)
 
 
 def _problem(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
@@ -76,9 +83,8 @@ def _problem(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
 def _unsupported(gang: Gang) -> Problem | None:
     for pod in gang.pending:
         if pod.pod_class.unsupported:
-            fields = ", ".join(pod.pod_class.unsupported)
-            message = f"pod {pod.key}: {fields} cannot be honoured by this scheduler yet"
-            return Problem(Reason.UNSUPPORTED_FEATURE, message)
+            cause = FieldsUnsupported(pod.pod_class.unsupported, pod.key)
+            return Problem(Reason.UNSUPPORTED_FEATURE, cause)
     return None
 
 
@@ -87,8 +93,7 @@ def _incomplete(gang: Gang) -> Problem | None:
     if is_whole or gang.singly or len(gang.pending) >= gang.quorum:
         return None
     present = gang.bound + len(gang.pending)
-    message = f"{present} of minMember {gang.min_member} members exist"
-    return Problem(Reason.WAITING_FOR_MEMBERS, message)
+    return Problem(Reason.WAITING_FOR_MEMBERS, MembersMissing(present, gang.min_member))
 
 
 def _gated(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
@@ -106,14 +111,5 @@ def _gated(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
             room = room + held
     short = np.flatnonzero(nodes.vector(gang.min_resources) > room)
     unknown = [name for name, amount in gang.min_resources if amount and name not in nodes.axis]
-    lacking = [*unknown, *(nodes.resources[column] for column in short)]
-    if not lacking:
-        return None
-    message = f"spec.minResources: the cluster has not enough {', '.join(lacking)} free"
-    return Problem(Reason.UNSCHEDULABLE, message)
-
-
-def _waits_for(blamed: Gang, problem: Problem | None) -> Problem:
-    why = problem.message if problem else ""
-    message = f"gang {blamed.key} of the same group cannot start: {why}"
-    return Problem(Reason.WAITING_FOR_GANGS, message)
+    lacking = (*unknown, *(nodes.resources[column] for column in short))
+    return Problem(Reason.UNSCHEDULABLE, ResourcesMissing(lacking)) if lacking else None

@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter, itemgetter
 
+from gang_scheduler.model.causes import InternalError
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Reason
 from gang_scheduler.model.plan import (
     Bind,
@@ -358,12 +359,8 @@ def _partially_bound(
 def _refusals(failures: Iterable[Failure]) -> Iterator[Refused]:
     for each in failures:
         for gang in each.group.waiting:
-            yield Refused(
-                gang,
-                Reason.INTERNAL_ERROR,
-                gang.pending,
-                detail=f"{type(each.error).__name__}: {each.error}",
-            )
+            cause = InternalError.of(each.error)
+            yield Refused(gang, Reason.INTERNAL_ERROR, gang.pending, cause=cause)
 
 
 def _rejection(group: GangGroup, why: Refused, misfit: Misfit) -> GroupRejection:

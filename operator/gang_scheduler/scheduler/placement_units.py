@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from gang_scheduler.model.causes import MultipleDoesNotDivide, MultipleNeedsMore, Requested
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
 from gang_scheduler.model.network import topology_scope
 from gang_scheduler.model.network.topology_request import Slices, TopologyRequest
@@ -257,12 +258,11 @@ def _stepped(unit: PlacementUnit) -> PlacementUnit | Problem:
         return unit
     members = unit.members
     if not unit.elastic and len(members) % unit.step:
-        words = f"podCountMultiple {unit.step} does not divide the {len(members)} members"
-        return _named(Problem(Reason.INVALID_SPEC, words), unit)
+        cause = MultipleDoesNotDivide(unit.step, len(members))
+        return _named(Problem(Reason.INVALID_SPEC, cause), unit)
     quorum = -(-unit.quorum // unit.step) * unit.step
     if quorum > len(members):
-        words = f"{len(members)} members exist, and podCountMultiple needs {quorum} at once"
-        return Problem(Reason.WAITING_FOR_MEMBERS, words)
+        return Problem(Reason.WAITING_FOR_MEMBERS, MultipleNeedsMore(len(members), quorum))
     surplus = [pod for pod in members if pod.uid not in unit.required]
     more = _uids(surplus[: quorum - unit.quorum])
     return replace(unit, required=unit.required | more)
@@ -271,7 +271,7 @@ def _stepped(unit: PlacementUnit) -> PlacementUnit | Problem:
 def _named(problem: Problem, unit: PlacementUnit) -> Problem:
     """Return the problem with the field that asks for what it is about."""
     where = unit.topology_request.where if unit.topology_request else ""
-    return replace(problem, message=f"{where}: {problem.message}") if where else problem
+    return replace(problem, cause=Requested(where, problem.cause)) if where else problem
 
 
 def _in_order(pods: Iterable[Pod]) -> tuple[Pod, ...]:

@@ -14,7 +14,6 @@ from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.network.layers import NODE_LAYER
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.report import messages
-from gang_scheduler.report.pod_group_status import joined
 from gang_scheduler.simulation import cells, trees
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.node_usage import NodeUsage
@@ -81,7 +80,7 @@ def _waiting(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _warnings(outcome: Outcome) -> Iterator[tuple[str, str]]:
     for key, info in outcome.cache.gang_queue.infos.items():
-        for reason, message in joined(info.warnings or ()).items():
+        for reason, message in messages.by_reason(info.warnings or ()).items():
             yield f"{key}: {reason} (a warning)", message
 
 

@@ -7,6 +7,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.event_handlers import EventHandlers, Object
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.model.gangs import GangKey, Problem, Reason
+from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.state.cache import Cache
 from support.api_objects import pod_body
 from support.builders import SCHEDULER
@@ -123,7 +124,7 @@ def test_a_pod_group_that_becomes_unreadable_is_invalid_and_not_without_topology
         found = harness.problem_of(membership.POD_GROUP.name, "g")
         assert found is not None
         assert Reason.INVALID_SPEC is found.reason
-        assert "metadata.annotations" in found.message
+        assert "metadata.annotations" in text_of(found.cause)
 
     assert before is None
 
@@ -135,7 +136,7 @@ def test_a_job_that_becomes_unreadable_is_invalid() -> None:
 
     found = harness.problem_of(membership.JOB.name, "j")
     assert found is not None
-    assert 'spec.parallelism must be a whole number, not "two"' == found.message
+    assert 'spec.parallelism must be a whole number, not "two"' == text_of(found.cause)
     assert ["j"] == list(harness.cache.uids(JOBS))
 
 

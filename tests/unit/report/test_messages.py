@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.model.causes import ObjectMissing
 from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock, Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.nodes import Node
@@ -12,7 +13,7 @@ from gang_scheduler.model.pods import HostPort, Pod
 from gang_scheduler.report import messages
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from support.builders import GPU, gang, node, pod, snapshot
+from support.builders import GPU, gang, gang_key, node, pod, snapshot
 
 BINPACK = PROFILES["binpack"]
 
@@ -49,10 +50,12 @@ def test_a_cluster_without_nodes_says_so() -> None:
     assert "no nodes available to schedule pods." == message([], gang("a"))
 
 
-def test_a_gang_that_was_not_tried_gets_the_detail() -> None:
-    problem = Problem(Reason.POD_GROUP_NOT_FOUND, 'PodGroup "default/a" does not exist')
+def test_a_gang_that_was_not_tried_is_told_the_cause() -> None:
+    missing = ObjectMissing("PodGroup", gang_key("a"))
+    problem = Problem(Reason.POD_GROUP_NOT_FOUND, missing)
 
-    assert problem.message == message([node("n1")], gang("a", problem=problem))
+    expected = 'PodGroup "default/a" does not exist'
+    assert expected == message([node("n1")], gang("a", problem=problem))
 
 
 @pytest.mark.parametrize(

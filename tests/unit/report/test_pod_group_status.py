@@ -4,10 +4,12 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.model.causes import UnknownLayers
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Placed, Plan, Refused, Warned
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.gang_info import GangInfo, Preempting
@@ -15,7 +17,7 @@ from gang_scheduler.state.gangs.phases import nodes_of
 from support import applying, builders
 
 KEY = builders.gang_key("a")
-STRANGE = Problem(Reason.UNKNOWN_LAYER, 'layer "spineLayer" is unknown')
+STRANGE = Problem(Reason.UNKNOWN_LAYER, UnknownLayers(("spineLayer",)))
 
 
 def written(info: GangInfo, view: View) -> dict[str, Any]:
@@ -98,16 +100,16 @@ def test_a_gang_is_nowhere_before_a_member_is_known_to_be_somewhere() -> None:
 
 
 def test_a_warning_is_a_condition() -> None:
-    expected = {"status": "True", "reason": "UnknownLayer", "message": STRANGE.message}
+    expected = {"status": "True", "reason": "UnknownLayer", "message": text_of(STRANGE.cause)}
     assert expected == condition(record_of(warnings=(STRANGE,)))
 
 
 def test_warnings_of_one_kind_are_one_condition() -> None:
-    other = Problem(Reason.UNKNOWN_LAYER, 'layer "rack" is unknown')
+    other = Problem(Reason.UNKNOWN_LAYER, UnknownLayers(("rack",)))
     found = condition(record_of(warnings=(STRANGE, other)))
 
     assert found is not None
-    assert f"{STRANGE.message}; {other.message}" == found["message"]
+    assert f"{text_of(STRANGE.cause)}; {text_of(other.cause)}" == found["message"]
 
 
 @pytest.mark.parametrize("warnings", [None, ()])
@@ -132,10 +134,10 @@ def test_before_the_first_try_what_was_said_stands() -> None:
 def test_the_same_condition_tells_of_a_layer_that_holds_a_gang_up() -> None:
     cache = cache_of(builders.pod("a-0", gang="a"))
     waits = builders.gang("a")
-    refused = Refused(waits, STRANGE.reason, waits.pending, detail=STRANGE.message)
+    refused = Refused(waits, STRANGE.reason, waits.pending, cause=STRANGE.cause)
     decide(cache, Plan(refused=(refused,)))
 
-    expected = {"status": "True", "reason": "UnknownLayer", "message": STRANGE.message}
+    expected = {"status": "True", "reason": "UnknownLayer", "message": text_of(STRANGE.cause)}
     assert expected == condition(cache.gang_queue.infos[KEY])
 
 

@@ -1,12 +1,13 @@
 """Many gangs are decided on one snapshot."""
 
+from gang_scheduler.model.causes import GangMissing, InvalidInput
 from gang_scheduler.model.gangs import Gang, GangGroup, Problem, Reason
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Plan
 from gang_scheduler.report import messages
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from support.builders import GPU, gang, group, node, pod, snapshot
+from support.builders import GPU, gang, gang_key, group, node, pod, snapshot
 from support.plan_reading import gangs_placed, nodes_of, reasons
 
 
@@ -124,15 +125,15 @@ def test_a_gang_waits_for_its_members() -> None:
     (refused,) = decide(four_gpus(), gang("a", pods=2, min_member=4, bound=1, gpu=1)).refused
 
     expected = (Reason.WAITING_FOR_MEMBERS, "3 of minMember 4 members exist", None)
-    assert expected == (refused.reason, refused.detail, refused.misfit)
+    assert expected == (refused.reason, messages.describe(refused), refused.misfit)
 
 
 def test_a_gang_with_a_problem_is_refused_with_it() -> None:
-    problem = Problem(Reason.INVALID_SPEC, "spec.minMember is required")
+    problem = Problem(Reason.INVALID_SPEC, InvalidInput("spec.minMember is required"))
 
     (refused,) = decide(four_gpus(), gang("a", problem=problem)).refused
 
-    assert (problem.reason, problem.message) == (refused.reason, refused.detail)
+    assert (problem.reason, problem.cause) == (refused.reason, refused.cause)
 
 
 def test_what_cannot_be_honoured_is_refused_with_pod_and_field() -> None:
@@ -142,11 +143,13 @@ def test_what_cannot_be_honoured_is_refused_with_pod_and_field() -> None:
 
     detail = "pod default/a-1: spec.volumes[0], spec.resourceClaims"
     assert Reason.UNSUPPORTED_FEATURE == refused.reason
-    assert f"{detail} cannot be honoured by this scheduler yet" == refused.detail
+    assert f"{detail} cannot be honoured by this scheduler yet" == messages.describe(refused)
 
 
 def test_gangs_that_cannot_be_tried_take_no_room() -> None:
-    broken = gang("a", pods=4, gpu=1, priority=1, problem=Problem(Reason.INVALID_SPEC, "bad"))
+    broken = gang(
+        "a", pods=4, gpu=1, priority=1, problem=Problem(Reason.INVALID_SPEC, InvalidInput("x"))
+    )
     waiting = gang("b", pods=3, min_member=9, gpu=1, priority=1)
 
     plan = decide(four_gpus(), broken, waiting, gang("c", pods=4, gpu=1))
@@ -241,11 +244,11 @@ def test_a_group_with_an_incomplete_gang_waits_for_it() -> None:
 
 
 def test_a_group_with_a_problem_gives_it_to_all_its_gangs() -> None:
-    problem = Problem(Reason.WAITING_FOR_GANGS, "gang default/x does not exist")
+    problem = Problem(Reason.WAITING_FOR_GANGS, GangMissing(gang_key("x").called, gang_key("a")))
 
     plan = decide(four_gpus(), group(gang("a"), gang("b"), problem=problem))
 
-    assert [problem.message] * 2 == [each.detail for each in plan.refused]
+    assert [problem.cause] * 2 == [each.cause for each in plan.refused]
 
 
 def test_the_minimums_of_a_group_come_before_its_surplus() -> None:
@@ -271,5 +274,5 @@ def test_min_resources_are_a_gate() -> None:
     (refused,) = decide(four_gpus(), gated).refused
 
     expected = f"spec.minResources: the cluster has not enough {GPU} free"
-    assert (Reason.UNSCHEDULABLE, expected) == (refused.reason, refused.detail)
+    assert (Reason.UNSCHEDULABLE, expected) == (refused.reason, messages.describe(refused))
     assert ["a"] == gangs_placed(decide(four_gpus(2), gated))

@@ -8,6 +8,7 @@ import pytest
 
 from gang_scheduler.model.gangs import Gang, GangGroup, Reason
 from gang_scheduler.model.plan import Plan
+from gang_scheduler.report.messages import describe
 from gang_scheduler.scheduler import admission, cycle
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.known_misfits import KnownMisfits
@@ -90,7 +91,7 @@ def test_an_error_at_any_step_sets_that_group_aside(
     assert ("default/bad", "planted") == (failure.group.name, str(failure.error))
     (refused,) = (each for each in plan.refused if each.gang.key.name == "bad")
     assert Reason.INTERNAL_ERROR == refused.reason
-    assert "ZeroDivisionError: planted" == refused.detail
+    assert "ZeroDivisionError: planted" == describe(refused)
     assert bad.pending == refused.pods
 
 

@@ -12,6 +12,7 @@ from gang_scheduler.decode import fields
 from gang_scheduler.decode.fields import amounts
 from gang_scheduler.decode.gangs import gang_annotations, membership, topology_requests
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
+from gang_scheduler.model.causes import FieldsUnsupported, InvalidInput
 from gang_scheduler.model.gangs import GangKey, Problem, Reason
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod
@@ -260,8 +261,8 @@ def _is_condition(found: object) -> bool:
 
 
 def _invalid(error: InvalidField) -> Problem:
-    return Problem(Reason.INVALID_SPEC, str(error))
+    return Problem(Reason.INVALID_SPEC, InvalidInput(str(error)))
 
 
 def _unsupported(where: str) -> Problem:
-    return Problem(Reason.UNSUPPORTED_FEATURE, f"{where} cannot be honoured by this scheduler yet")
+    return Problem(Reason.UNSUPPORTED_FEATURE, FieldsUnsupported((where,)))

@@ -9,6 +9,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import json_fields
 from gang_scheduler.decode.fields import field, label_layer
 from gang_scheduler.decode.json_fields import JsonField
+from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology_request import LayerRef, Slices, TopologyRequest
 from gang_scheduler.model.pods import Pod
@@ -61,7 +62,7 @@ def misplaced(members: Iterable[Pod], topology_request: TopologyRequest | None) 
     for pod in members:
         if annotations.NETWORK_TOPOLOGY_SPEC in pod.annotations and _differs(pod, topology_request):
             message = f"pod {pod.key}: {SPEC_FIELD} must be absent, or the same as on the PodGroup"
-            return Problem(Reason.INVALID_SPEC, message)
+            return Problem(Reason.INVALID_SPEC, InvalidInput(message))
     return None
 
 

@@ -10,6 +10,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields, json_fields
 from gang_scheduler.decode.fields import field, label_layer
 from gang_scheduler.decode.json_fields import JsonField
+from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology_request import LayerRef, PodSet, Slices, TopologyRequest
 from gang_scheduler.model.pods import Pod
@@ -47,7 +48,8 @@ def problem(members: Iterable[Pod]) -> Problem | None:
     """Return what is wrong with the annotations of the first member that has bad ones."""
     for pod in members:
         if pod.podset is not None and pod.podset.problem:
-            return Problem(Reason.INVALID_SPEC, f"pod {pod.key}: {pod.podset.problem}")
+            cause = InvalidInput(f"pod {pod.key}: {pod.podset.problem}")
+            return Problem(Reason.INVALID_SPEC, cause)
     return None
 
 

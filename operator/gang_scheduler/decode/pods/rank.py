@@ -6,6 +6,7 @@ from typing import Final
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.wire.metadata import Metadata
@@ -58,7 +59,7 @@ def problem(members: Iterable[Pod]) -> Problem | None:
         try:
             index_of(pod.annotations)
         except InvalidField as error:
-            return Problem(Reason.INVALID_SPEC, f"pod {pod.key}: {error}")
+            return Problem(Reason.INVALID_SPEC, InvalidInput(f"pod {pod.key}: {error}"))
     return None
 
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from gang_scheduler.model.causes import InvalidSlice, LayersApart, SliceFault, UnknownLayers
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network import topology
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
@@ -55,9 +56,9 @@ def sizes_of(slices: Iterable[Slices], scope: TopologyScope) -> Sizes | Problem:
         if depth is None:
             return _unknown([each.layer], [scope.tree.tree_spec])
         if not each.whole and depth <= deepest:
-            return _invalid(each.layer, "must be below the layer of the slices before it")
+            return _invalid(each.layer, SliceFault.NOT_BELOW_OTHER_SLICES)
         if not each.whole and depth < max(scope.must, *scope.prefer, 0):
-            return _invalid(each.layer, "is above the layer that the members gather in")
+            return _invalid(each.layer, SliceFault.ABOVE_GATHERING)
         own[depth] = math.lcm(own[depth], each.size)
         deepest = depth
     for depth in range(len(own) - 2, -1, -1):
@@ -114,8 +115,8 @@ def _tree(
     implied = topology.build(_implied(lost[0]), nodes) if lost else None
     if implied is not None and all(implied.depth_of(ref) is not None for ref in refs):
         return implied
-    names = ", ".join(f'"{ref.name}"' for ref in dict.fromkeys(refs))
-    return Problem(Reason.INVALID_SPEC, f"the layers {names} are not all in one topology")
+    names = tuple(ref.name for ref in dict.fromkeys(refs))
+    return Problem(Reason.INVALID_SPEC, LayersApart(names))
 
 
 def _implied(ref: LayerRef) -> TreeSpec:
@@ -131,13 +132,9 @@ def _known(ref: LayerRef, tree_specs: Sequence[TreeSpec], nodes: NodeTable) -> b
 
 def _unknown(refs: Sequence[LayerRef], tree_specs: Sequence[TreeSpec]) -> Problem:
     """Name the layers that do not exist, those that do, and the likeliest of them."""
-    known = list(dict.fromkeys(layer.name for each in tree_specs for layer in each.layers))
-    names = " and ".join(f'"{ref.name}"' for ref in refs)
-    if not known:
-        return Problem(Reason.UNKNOWN_LAYER, f"layer {names} is unknown: there is no topology")
-    message = f"layer {names} is unknown: the layers are {', '.join(known)}"
-    near = _near(refs[0].name, known)
-    return Problem(Reason.UNKNOWN_LAYER, message + (f"; did you mean {near}?" if near else ""))
+    known = tuple(dict.fromkeys(layer.name for each in tree_specs for layer in each.layers))
+    names = tuple(ref.name for ref in refs)
+    return Problem(Reason.UNKNOWN_LAYER, UnknownLayers(names, known, _near(names[0], known)))
 
 
 def _near(name: str, known: Sequence[str]) -> str:
@@ -146,5 +143,5 @@ def _near(name: str, known: Sequence[str]) -> str:
     return by_lower[found[0]] if found else ""
 
 
-def _invalid(ref: LayerRef, problem: str) -> Problem:
-    return Problem(Reason.INVALID_SPEC, f'the slice layer "{ref.name}" {problem}')
+def _invalid(ref: LayerRef, fault: SliceFault) -> Problem:
+    return Problem(Reason.INVALID_SPEC, InvalidSlice(ref.name, fault))

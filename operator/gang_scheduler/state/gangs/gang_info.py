@@ -7,6 +7,7 @@ from typing import NamedTuple
 from gang_scheduler.decode.gangs import gang_specs, membership, topology_requests
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.pods import podsets, rank
+from gang_scheduler.model.causes import ObjectMissing, ObjectTwice
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.plan import Refused
@@ -366,10 +367,8 @@ class GangInfo:
         if gang_spec is None:
             if not kind:
                 return None
-            return Problem(Reason.POD_GROUP_NOT_FOUND, f'{kind} "{self.key}" does not exist')
+            return Problem(Reason.POD_GROUP_NOT_FOUND, ObjectMissing(kind, self.key))
         groups = sorted({each.gvr.group for each in self.specs.values() if each.gvr})
         if len(groups) > 1:
-            where = " and ".join(groups)
-            twice = f'PodGroup "{self.key}" exists twice, in {where}: delete one'
-            return Problem(Reason.INVALID_SPEC, twice)
+            return Problem(Reason.INVALID_SPEC, ObjectTwice(self.key, tuple(groups)))
         return gang_spec.problem

@@ -7,10 +7,10 @@ foreign gang says of ours is never even looked at, unless ours names it.
 
 from collections.abc import Callable
 
-from gang_scheduler.api.annotations import GANG_GROUPS
-from gang_scheduler.decode.fields import field
+from gang_scheduler.model.causes import GangMissing, OneSided
 from gang_scheduler.model.gangs import GangKey, GangName, Problem, Reason
 
+_Obstacle = GangMissing | OneSided
 Resolve = Callable[[GangName], GangKey | None]
 
 
@@ -41,16 +41,16 @@ class GroupGraph:
         """Return the gangs of a gang's group, sorted, and what keeps the group from being one."""
         if self.is_alone(key):
             return (key,), None
-        found, unseen, problems = {key}, [key], []
+        found, unseen = {key}, [key]
+        obstacles: list[_Obstacle] = []
         while unseen:
-            neighbours, problem = self._neighbours(unseen.pop())
-            if problem is not None:
-                problems.append(problem)
+            neighbours, obstacle = self._neighbours(unseen.pop())
+            if obstacle is not None:
+                obstacles.append(obstacle)
             unseen.extend(neighbours - found)
             found |= neighbours
-        # What is wrong comes before what is only not there yet.
-        problems.sort(key=lambda each: (each.reason is not Reason.INVALID_SPEC, each.message))
-        return tuple(sorted(found)), problems[0] if problems else None
+        first = min(obstacles, key=_order, default=None)
+        return tuple(sorted(found)), _problem(first) if first is not None else None
 
     def is_alone(self, key: GangKey) -> bool:
         """Tell whether a gang names nobody, and nobody names it."""
@@ -60,33 +60,30 @@ class GroupGraph:
         """Return the gangs that mention a name: they may have waited for it."""
         return set(self._named_by.get(name, ()))
 
-    def _neighbours(self, key: GangKey) -> tuple[set[GangKey], Problem | None]:
+    def _neighbours(self, key: GangKey) -> tuple[set[GangKey], _Obstacle | None]:
         neighbours: set[GangKey] = set()
         if self._resolve(key.called) == key:
             named_by = self._named_by.get(key.called, ())
             neighbours = {each for each in named_by if each.namespace == key.namespace}
-        problem = None
+        obstacle: _Obstacle | None = None
         for name in self._names.get(key, ()):
             other = self._resolve(name)
             if other is None:
-                problem = problem or _missing(key, name)
+                obstacle = obstacle or GangMissing(name, key)
             elif name.namespace == key.namespace or key.called in self._names.get(other, ()):
                 neighbours.add(other)
             else:
-                problem = _one_sided(key, name)
-        return neighbours, problem
+                obstacle = OneSided(key, name)
+        return neighbours, obstacle
 
 
-def _missing(key: GangKey, name: GangName) -> Problem:
-    return Problem(
-        Reason.WAITING_FOR_GANGS,
-        f"gang {name}, which {key} names as one of its group, does not exist",
-    )
+def _order(obstacle: _Obstacle) -> tuple[bool, str, str]:
+    """Return a sort key: what is wrong comes before what is only not there yet."""
+    if isinstance(obstacle, OneSided):
+        return False, str(obstacle.gang), str(obstacle.name)
+    return True, str(obstacle.name), str(obstacle.named_by)
 
 
-def _one_sided(key: GangKey, name: GangName) -> Problem:
-    return Problem(
-        Reason.INVALID_SPEC,
-        f"{field(GANG_GROUPS)} of {key} names {name}, which is in another namespace and does not "
-        f"name {key} in turn",
-    )
+def _problem(obstacle: _Obstacle) -> Problem:
+    wrong = isinstance(obstacle, OneSided)
+    return Problem(Reason.INVALID_SPEC if wrong else Reason.WAITING_FOR_GANGS, obstacle)

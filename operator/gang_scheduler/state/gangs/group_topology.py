@@ -3,8 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
-from gang_scheduler.api.annotations import PODSET_GROUP
-from gang_scheduler.decode.fields import field
+from gang_scheduler.model.causes import GangsRequestsDiffer, PodRequestBesideGang, PodsetsDiffer
 from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
 from gang_scheduler.model.network.topology_request import PodSet, TopologyRequest
 from gang_scheduler.model.pods import Pod
@@ -51,10 +50,8 @@ def checked(gang: Gang, topology_request: TopologyRequest | None) -> Gang:
     if pod is None or pod.podset is None or topology_request is None:
         return gang
     own = pod.podset.topology_request.where
-    message = (
-        f"pod {pod.key}: {own} must be absent beside {topology_request.where} of its gang or group"
-    )
-    return replace(gang, problem=Problem(Reason.INVALID_SPEC, message))
+    cause = PodRequestBesideGang(pod.key, own, topology_request.where)
+    return replace(gang, problem=Problem(Reason.INVALID_SPEC, cause))
 
 
 def podset_problem(gangs: Iterable[Gang]) -> Problem | None:
@@ -68,11 +65,8 @@ def podset_problem(gangs: Iterable[Gang]) -> Problem | None:
             pod.podset is not podset
             and pod.podset.topology_request.shared != podset.topology_request.shared
         ):
-            message = (
-                f"pods {other.key} and {pod.key} must ask for the same topology: both have "
-                f'{field(PODSET_GROUP)} "{podset.group}"'
-            )
-            return Problem(Reason.INVALID_SPEC, message)
+            cause = PodsetsDiffer((other.key, pod.key), podset.group)
+            return Problem(Reason.INVALID_SPEC, cause)
     return None
 
 
@@ -83,8 +77,5 @@ def _asks(podset: PodSet) -> bool:
 def _contradiction(
     gang: GangKey, other: GangKey, asked: Mapping[GangKey, TopologyRequest]
 ) -> Problem:
-    message = (
-        f"{asked[gang].where} of {gang} and {asked[other].where} of {other} must be the same: "
-        "they are of one gang group"
-    )
-    return Problem(Reason.INVALID_SPEC, message)
+    fields = asked[gang].where, asked[other].where
+    return Problem(Reason.INVALID_SPEC, GangsRequestsDiffer((gang, other), fields))

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from gang_scheduler.decode.gangs import membership
-from gang_scheduler.internal_errors import confined, in_short
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.causes import InternalError
 from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, GangName, Problem, Reason
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.state.gangs import group_topology, plan_annotations
@@ -129,7 +130,7 @@ class Grouping:
         pending = tuple(
             pod for pod in pods if pod.living and not pod.node and pod.scheduler in self._schedulers
         )
-        problem = Problem(Reason.INTERNAL_ERROR, in_short(error))
+        problem = Problem(Reason.INTERNAL_ERROR, InternalError.of(error))
         gang = Gang(key, "", 0, 0, 1, pending, problem=problem)
         return GangGroup((gang,)) if pending else None
 

@@ -1,6 +1,7 @@
 """How many pods the Jobs of gangs can have: who is not needed any more, and who can never come."""
 
 from gang_scheduler.decode.gangs import membership
+from gang_scheduler.model.causes import MinMemberAboveJobs
 from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import JobPods
@@ -48,9 +49,5 @@ class JobSizes:
         most = sum(self._pods[job].at_once for job in jobs)
         if most >= gang.min_member:
             return None
-        names = ", ".join(sorted({f"{pod.namespace}/{pod.job}" for pod in gang.pending}))
-        message = (
-            f"minMember must be at most {most}, the pods that Job {names} can have at once, "
-            f"not {gang.min_member}"
-        )
-        return Problem(Reason.INVALID_SPEC, message)
+        names = tuple(sorted({f"{pod.namespace}/{pod.job}" for pod in gang.pending}))
+        return Problem(Reason.INVALID_SPEC, MinMemberAboveJobs(gang.min_member, most, names))

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
+from gang_scheduler.model.causes import NotTriedYet, OthersAwaitVolumes, SurplusNotTried
 from gang_scheduler.model.gangs import Gang, GangKey, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
@@ -95,16 +96,13 @@ def untold(gang: Gang, pods: tuple[Pod, ...], *, volume_waits: bool = False) -> 
     They are surplus that was not placed beside the quorum, or nothing has been decided yet.
     `volume_waits`: other members have room and wait for their claims.
     """
-    number = len(pods)
     if volume_waits:
-        detail = f"gang {gang.key} waits for the claims of other members"
-        return Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, detail=detail)
+        awaited = OthersAwaitVolumes(gang.key)
+        return Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, cause=awaited)
     if gang.bound:
-        members = "1 more member has" if number == 1 else f"{number} more members have"
-        detail = f"gang {gang.key} has a place; {members} none yet, and will be tried again."
-        return Refused(gang, Reason.UNSCHEDULABLE, pods, detail=detail, left_over=True)
-    detail = f"gang {gang.key} was not tried yet: others come before it"
-    return Refused(gang, Reason.WAITING_FOR_GANGS, pods, detail=detail)
+        surplus = SurplusNotTried(gang.key, len(pods))
+        return Refused(gang, Reason.UNSCHEDULABLE, pods, cause=surplus, left_over=True)
+    return Refused(gang, Reason.WAITING_FOR_GANGS, pods, cause=NotTriedYet(gang.key))
 
 
 def _wordless(refusal: Refused) -> tuple[object, ...]:
@@ -114,5 +112,5 @@ def _wordless(refusal: Refused) -> tuple[object, ...]:
     with_group = (rejection.group, rejection.pod, rejection.refused.misfit) if rejection else None
     return (
         *(refusal.reason, refusal.pods, refusal.detail, refusal.left_over, refusal.preemption),
-        *(rejections, with_group),
+        *(refusal.cause, rejections, with_group),
     )

@@ -8,6 +8,7 @@ from gang_scheduler.api.kinds import POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.decode.gangs import gang_specs
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from support.api_objects import pod_group_body
@@ -93,7 +94,7 @@ def test_a_status_that_cannot_be_read_is_no_problem(status: Any) -> None:
 def test_what_is_invalid_becomes_the_problem(body: dict[str, Any], message: str) -> None:
     found = gang_specs.pod_group(body)
 
-    assert Problem(Reason.INVALID_SPEC, message) == found.problem
+    assert Problem(Reason.INVALID_SPEC, InvalidInput(message)) == found.problem
     assert (gang_key("a"), "uid-a", 1) == (found.key, found.uid, found.min_member)
 
 
@@ -112,7 +113,8 @@ def test_what_is_wrong_with_it_becomes_the_problem() -> None:
     found = gang_specs.pod_group(pod_group_body(metadata={"annotations": {SPEC: "x"}}))
 
     words = f'metadata.annotations[{SPEC}] must be JSON, not "x"'
-    assert (Problem(Reason.INVALID_SPEC, words), None) == (found.problem, found.topology_request)
+    wrong = Problem(Reason.INVALID_SPEC, InvalidInput(words))
+    assert (wrong, None) == (found.problem, found.topology_request)
 
 
 def test_other_annotations_are_no_problem() -> None:

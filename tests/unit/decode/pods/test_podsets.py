@@ -7,6 +7,7 @@ import pytest
 
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.pods import podsets
+from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology_request import LayerRef, PodSet, Slices, TopologyRequest
 from support.api_objects import pod_body
@@ -302,7 +303,7 @@ def test_what_is_wrong_with_a_slice_is_named(wrong: Any, path: str, problem: str
 def test_a_bad_podset_is_the_problem_of_its_gang() -> None:
     members = [pod("a"), pod("b", podset=PodSet()), pod("c", podset=PodSet(problem="it is bad"))]
 
-    expected = Problem(Reason.INVALID_SPEC, "pod default/c: it is bad")
+    expected = Problem(Reason.INVALID_SPEC, InvalidInput("pod default/c: it is bad"))
     assert (None, expected) == (podsets.problem(members[:2]), podsets.problem(members))
 
 

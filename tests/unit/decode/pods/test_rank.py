@@ -9,6 +9,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.pods import rank
 from gang_scheduler.model.pods import Pod, rank_key
+from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.simulation import workloads
 from support.api_objects import pod_body
 from support.builders import pod
@@ -126,8 +127,8 @@ def test_an_index_that_is_no_number_is_a_problem_with_pod_field_and_value(junk: 
 
     assert problem is not None
     assert () == member.rank
-    assert "default/p" in problem.message
-    assert annotations.NETWORK_TOPOLOGY_INDEX in problem.message
+    assert "default/p" in text_of(problem.cause)
+    assert annotations.NETWORK_TOPOLOGY_INDEX in text_of(problem.cause)
 
 
 @pytest.mark.parametrize("junk", ["", "x", "-1", "9" * 20, "\u0661"])

@@ -12,6 +12,7 @@ from gang_scheduler.model.network.topology_request import (
 )
 from gang_scheduler.model.network.topology_scope import TopologyScope, resolve, sizes_of
 from gang_scheduler.model.nodes import NodeTable
+from gang_scheduler.report.cause_texts import text_of
 from support import topology_builders
 from support.builders import node
 from support.topology_builders import BLOCK, SPINE, TREE_SPEC
@@ -92,17 +93,19 @@ def test_a_misspelt_layer_is_met_with_a_guess() -> None:
     assert (
         'layer "spineLayer" is unknown: the layers are SpineLayer, BlockLayer, NodeTopologyLayer; '
         "did you mean SpineLayer?"
-    ) == found.message
+    ) == text_of(found.cause)
 
 
 def test_a_layer_like_nothing_known_is_met_without_one() -> None:
-    assert "did you mean" not in problem(TopologyRequest(must=named("Zebra")), TREE_SPEC).message
+    found = problem(TopologyRequest(must=named("Zebra")), TREE_SPEC)
+
+    assert "did you mean" not in text_of(found.cause)
 
 
 def test_without_a_tree_every_layer_is_unknown() -> None:
     found = problem(TopologyRequest(must=named(SPINE)))
 
-    assert 'layer "SpineLayer" is unknown: there is no topology' == found.message
+    assert 'layer "SpineLayer" is unknown: there is no topology' == text_of(found.cause)
 
 
 def test_an_unknown_layer_that_is_only_preferred_is_told_and_left_out() -> None:
@@ -110,7 +113,7 @@ def test_an_unknown_layer_that_is_only_preferred_is_told_and_left_out() -> None:
 
     assert (1,) == found.prefer
     assert found.unknown is not None
-    assert "Zebra" in found.unknown.message
+    assert "Zebra" in text_of(found.unknown.cause)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +138,7 @@ def test_runs_of_ranks_cannot_be_in_a_layer_above_the_one_to_gather_in() -> None
     found = sizes_of([Slices(LayerRef(SPINE), 2)], where)
 
     assert isinstance(found, Problem)
-    assert 'the slice layer "SpineLayer" is above' in found.message
+    assert 'the slice layer "SpineLayer" is above' in text_of(found.cause)
 
 
 def test_runs_of_ranks_go_from_coarse_to_fine() -> None:
@@ -144,4 +147,4 @@ def test_runs_of_ranks_go_from_coarse_to_fine() -> None:
     )
 
     assert isinstance(found, Problem)
-    assert "must be below the layer of the slices before it" in found.message
+    assert "must be below the layer of the slices before it" in text_of(found.cause)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.report.messages import describe
 from gang_scheduler.state.gangs.grouping import TOTAL_SECONDS
 from support.builders import GPU
 from support.in_memory_cluster import START, InMemoryCluster, group_body, native_body, options
@@ -275,8 +276,8 @@ def test_bad_input_of_an_annotation_gang_has_field_and_value_and_blocks_nobody(
     assert ["other"] == [each.gang.key.name for each in plan.placed]
     (refused,) = plan.refused
     assert "InvalidSpec" == refused.reason
-    assert f"metadata.annotations[gang.scheduling.koordinator.sh/{field}]" in refused.detail
-    assert value in refused.detail
+    assert f"metadata.annotations[gang.scheduling.koordinator.sh/{field}]" in describe(refused)
+    assert value in describe(refused)
 
 
 @pytest.mark.parametrize(

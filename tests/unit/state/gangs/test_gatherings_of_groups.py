@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.gangs import GangGroup, Reason
+from gang_scheduler.report.cause_texts import text_of
 from support.in_memory_cluster import InMemoryCluster, group_body
 from support.topology_annotations import (
     KUEUE,
@@ -12,11 +13,11 @@ from support.topology_annotations import (
     REQUIRED,
     SPEC_FIELD,
     due,
+    invalid,
     kueue,
     must,
     naming,
     only,
-    problem,
 )
 
 # Groups.
@@ -52,7 +53,7 @@ def test_two_different_specs_in_a_group_are_invalid() -> None:
         f"{SPEC_FIELD} of default/a and {SPEC_FIELD} of default/b must be the same: "
         "they are of one gang group"
     )
-    assert (problem(expected), None) == (group.problem, group.topology_request)
+    assert (expected, None) == (invalid(group.problem), group.topology_request)
 
 
 def test_what_is_wrong_comes_before_what_is_missing() -> None:
@@ -134,7 +135,7 @@ def test_podsets_of_a_group_that_differ_are_invalid(other: dict[str, str]) -> No
         "pods default/gang-0-0 and default/gang-1-0 must ask for the same topology: both have "
         f'metadata.annotations[{KUEUE}group-name] "g"'
     )
-    assert problem(expected) == group.problem
+    assert expected == invalid(group.problem)
 
 
 def test_podsets_of_a_group_that_differ_inside_one_gang_are_invalid() -> None:
@@ -146,7 +147,7 @@ def test_podsets_of_a_group_that_differ_inside_one_gang_are_invalid() -> None:
     found = only(cluster).problem
 
     assert found is not None
-    assert "default/a-0 and default/a-1" in found.message
+    assert "default/a-0 and default/a-1" in text_of(found.cause)
 
 
 def test_the_same_name_in_another_gang_group_is_another_podset_group() -> None:

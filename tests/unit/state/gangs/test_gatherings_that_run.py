@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.report.cause_texts import text_of
 from support.in_memory_cluster import InMemoryCluster, group_body
 from support.topology_annotations import BLOCK, RACK, REQUIRED, due, kueue, must, naming, only
 
@@ -125,7 +126,7 @@ def test_what_a_running_gang_asks_for_holds_against_who_comes_later() -> None:
     replacement = due(cluster)["a"]
 
     assert before is not None
-    assert "default/a" in before.message
+    assert "default/a" in text_of(before.cause)
     assert (RACK, None) == (replacement.topology_request, replacement.problem)
 
 

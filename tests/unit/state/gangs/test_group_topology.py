@@ -21,10 +21,10 @@ from support.topology_annotations import (
     SPEC,
     SPEC_FIELD,
     due,
+    invalid,
     kueue,
     must,
     only,
-    problem,
 )
 
 RACK_LABEL = TopologyRequest(must=(LayerRef("example.com/rack", by_label=True),))
@@ -96,7 +96,7 @@ def test_a_workload_with_a_bad_template_is_invalid(workload: str) -> None:
 
     (gang,) = only(cluster).gangs
 
-    assert problem(f'{SPEC_FIELD} must be JSON, not "x"') == gang.problem
+    assert f'{SPEC_FIELD} must be JSON, not "x"' == invalid(gang.problem)
 
 
 def in_workload(kind: str, pods: Body) -> Body:
@@ -117,7 +117,7 @@ def test_a_pod_without_a_gang_has_what_it_asks_for() -> None:
 
     gatherings = {name: group.topology_request for name, group in found.items()}
     assert {"p": RACK, "bad": None, "plain": None} == gatherings
-    assert problem(f'{SPEC_FIELD} must be JSON, not "{{"') == found["bad"].gangs[0].problem
+    assert f'{SPEC_FIELD} must be JSON, not "{{"' == invalid(found["bad"].gangs[0].problem)
 
 
 def test_a_pod_without_a_gang_that_is_replaced_asks_for_what_the_new_one_says() -> None:
@@ -141,7 +141,7 @@ def test_a_member_with_another_spec_than_its_pod_group_is_not_ignored(own: str) 
     cluster.pod("a-0", "a", annotations={SPEC: own})
 
     expected = f"pod default/a-0: {SPEC_FIELD} must be absent, or the same as on the PodGroup"
-    assert problem(expected) == only(cluster).gangs[0].problem
+    assert expected == invalid(only(cluster).gangs[0].problem)
 
 
 def test_a_member_with_a_spec_that_its_pod_group_does_not_have_is_not_ignored() -> None:
@@ -171,7 +171,7 @@ def test_a_gang_that_asks_in_two_ways_is_invalid(own: dict[str, str]) -> None:
         f"pod default/a-0: metadata.annotations[{key}] must be absent beside {SPEC_FIELD} "
         "of its gang or group"
     )
-    assert problem(expected) == only(cluster).gangs[0].problem
+    assert expected == invalid(only(cluster).gangs[0].problem)
 
 
 def test_a_member_that_may_be_anywhere_contradicts_nobody() -> None:

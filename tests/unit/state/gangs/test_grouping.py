@@ -124,8 +124,8 @@ def test_row_groups_across_namespaces_one_side_is_invalid_and_binds_nobody_else(
     assert ["two/b"] == [str(each.gang.key) for each in plan.placed]
     (refused,) = plan.refused
     assert ("one/a", "InvalidSpec") == (str(refused.gang.key), refused.reason)
-    assert FIELD in refused.detail
-    assert "two/b" in refused.detail
+    assert FIELD in describe(refused)
+    assert "two/b" in describe(refused)
 
 
 def test_a_foreign_gang_that_names_ours_in_turn_makes_it_whole() -> None:

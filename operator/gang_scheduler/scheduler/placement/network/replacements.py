@@ -8,9 +8,11 @@ with the members before and after it.
 import bisect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Final
 
 import numpy as np
 
+from gang_scheduler.model.causes import Scattered
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network import topology_scope
 from gang_scheduler.model.network.topology_scope import TopologyScope
@@ -25,6 +27,8 @@ from gang_scheduler.scheduler.placement.network.class_seating import (
 )
 from gang_scheduler.scheduler.placement_units import PlacementUnit, RankedMembers
 
+DOMAINS_NAMED: Final = 3
+"""How many of the domains of scattered members are named."""
 SeatParts = Callable[[Sequence[RankedMembers], Area], Seated | None]
 
 
@@ -40,13 +44,12 @@ def home_of(bound_members: Sequence[Pod], scope: TopologyScope) -> int | None:
 def scattered(bound_members: Sequence[Pod], scope: TopologyScope) -> Problem | None:
     """Tell of bound members that are not all in one domain that they should have gathered in."""
     counts = _bound_members_by_domain(bound_members, scope)
-    domains = np.flatnonzero(counts)
-    if len(domains) < 2:
+    places = np.flatnonzero(counts).tolist()
+    if len(places) < 2:
         return None
-    names = [str(scope.tree.domain(scope.must, place)) for place in domains.tolist()]
+    some = tuple(scope.tree.domain(scope.must, place) for place in places[:DOMAINS_NAMED])
     home = scope.tree.domain(scope.must, int(np.argmax(counts)))
-    words = f"members are bound in {len(names)} domains, {', '.join(names[:3])}"
-    return Problem(Reason.SCATTERED, f"{words}: the others join those in {home}")
+    return Problem(Reason.SCATTERED, Scattered(len(places), some, home))
 
 
 def _bound_members_by_domain(bound_members: Sequence[Pod], scope: TopologyScope) -> IntArray:

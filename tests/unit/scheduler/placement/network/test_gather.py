@@ -9,6 +9,7 @@ from gang_scheduler.model.network.topology_request import LayerRef, PodSet, Topo
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.messages import describe
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
@@ -270,7 +271,7 @@ def test_members_bound_in_two_domains_are_told_and_joined_where_most_are() -> No
     )
 
     assert [5] == numbers(plan)
-    assert "the others join those in SpineLayer/s2" in plan.warned[0].problem.message
+    assert "the others join those in SpineLayer/s2" in text_of(plan.warned[0].problem.cause)
 
 
 def test_podsets_of_one_gang_gather_each_for_itself() -> None:

@@ -1,6 +1,7 @@
 """Who is in which gang, and what is known of it."""
 
 from gang_scheduler.api.kinds import SCHED_PLUGINS_POD_GROUPS
+from gang_scheduler.model.causes import InvalidInput, ObjectMissing, ObjectTwice
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from support.builders import SCHEDULER, gang_spec, pod
@@ -100,7 +101,7 @@ def test_a_gang_whose_pod_group_does_not_exist_says_so() -> None:
     gang_queue = GangQueue([SCHEDULER])
     gang_queue.upsert_member(KEY, pod("a-0", gang="a"))
 
-    expected = Problem(Reason.POD_GROUP_NOT_FOUND, 'PodGroup "default/a" does not exist')
+    expected = Problem(Reason.POD_GROUP_NOT_FOUND, ObjectMissing("PodGroup", KEY))
     assert expected == only(gang_queue).problem
 
 
@@ -110,15 +111,14 @@ def test_a_gang_with_two_pod_groups_says_so() -> None:
 
     expected = Problem(
         Reason.INVALID_SPEC,
-        'PodGroup "default/a" exists twice, in scheduling.sigs.k8s.io and scheduling.x-k8s.io: '
-        "delete one",
+        ObjectTwice(KEY, ("scheduling.sigs.k8s.io", "scheduling.x-k8s.io")),
     )
     assert expected == only(gang_queue).problem
 
 
 def test_a_gang_with_an_invalid_pod_group_has_its_problem() -> None:
     gang_queue = gangs_of(1)
-    problem = Problem(Reason.INVALID_SPEC, "spec.minMember is required")
+    problem = Problem(Reason.INVALID_SPEC, InvalidInput("spec.minMember is required"))
 
     describe(gang_queue, gang_spec("a", problem=problem))
 

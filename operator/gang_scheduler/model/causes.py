@@ -1,0 +1,228 @@
+"""Why gangs wait, as data: each kind of cause with the numbers and names that a message needs.
+
+All are hashable, and equal where they say the same. Their words are in `report/cause_texts`, so a
+cause may have more fields than the text of today shows.
+"""
+
+import enum
+from dataclasses import dataclass
+
+from gang_scheduler.model.gangs import Cause, GangKey, GangName
+from gang_scheduler.model.network.topology import Domain
+
+# What is written of a gang, or of its members.
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidInput(Cause):
+    """What users wrote is wrong; `text` names the field and the value, as decode found them."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class FieldsUnsupported(Cause):
+    """Fields that this scheduler cannot honour, of a member or, with no `pod`, of the PodGroup."""
+
+    fields: tuple[str, ...]
+    pod: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectMissing(Cause):
+    """The object that should describe the gang does not exist."""
+
+    kind: str
+    gang: GangKey
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectTwice(Cause):
+    """PodGroups of several API groups describe the gang."""
+
+    gang: GangKey
+    api_groups: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MinMemberAboveJobs(Cause):
+    """The quorum is larger than `most`, the pods that its Jobs can have at once."""
+
+    min_member: int
+    most: int
+    jobs: tuple[str, ...]
+
+
+# The group of a gang.
+
+
+@dataclass(frozen=True, slots=True)
+class GangMissing(Cause):
+    """A gang that another one names as one of its group does not exist."""
+
+    name: GangName
+    named_by: GangKey
+
+
+@dataclass(frozen=True, slots=True)
+class OneSided(Cause):
+    """A gang names one in another namespace, which does not name it in turn."""
+
+    gang: GangKey
+    name: GangName
+
+
+@dataclass(frozen=True, slots=True)
+class MateCannotStart(Cause):
+    """Another gang of the same group cannot be tried."""
+
+    gang: GangKey
+    cause: Cause
+
+
+# Members.
+
+
+@dataclass(frozen=True, slots=True)
+class MembersMissing(Cause):
+    """Fewer members exist than the quorum needs."""
+
+    present: int
+    min_member: int
+
+
+@dataclass(frozen=True, slots=True)
+class ResourcesMissing(Cause):
+    """The cluster has less of some resources free than minResources says."""
+
+    resources: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NotTriedYet(Cause):
+    """Members that no verdict speaks of: the gang has not had its turn."""
+
+    gang: GangKey
+
+
+@dataclass(frozen=True, slots=True)
+class SurplusNotTried(Cause):
+    """So many members that no verdict speaks of, of a gang that has a place."""
+
+    gang: GangKey
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
+class OthersAwaitVolumes(Cause):
+    """Members that no verdict speaks of, while others of the gang wait for their claims."""
+
+    gang: GangKey
+
+
+# The network.
+
+
+@dataclass(frozen=True, slots=True)
+class Requested(Cause):
+    """What is wrong with a topology request; `field` is where it is written."""
+
+    field: str
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownLayers(Cause):
+    """Layers that are in no topology; `known` are those that are, `near` the likeliest of them."""
+
+    layers: tuple[str, ...]
+    known: tuple[str, ...] = ()
+    near: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LayersApart(Cause):
+    """Layers of one request that are not all in one topology."""
+
+    layers: tuple[str, ...]
+
+
+class SliceFault(enum.Enum):
+    """What is wrong with the layer of a slice."""
+
+    NOT_BELOW_OTHER_SLICES = enum.auto()
+    ABOVE_GATHERING = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class InvalidSlice(Cause):
+    """The layer of a slice does not suit the rest of the request."""
+
+    layer: str
+    fault: SliceFault
+
+
+@dataclass(frozen=True, slots=True)
+class MultipleDoesNotDivide(Cause):
+    """A rigid gang is no multiple of its podCountMultiple."""
+
+    multiple: int
+    members: int
+
+
+@dataclass(frozen=True, slots=True)
+class MultipleNeedsMore(Cause):
+    """The quorum, rounded up to its podCountMultiple, is more members than exist."""
+
+    members: int
+    quorum: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scattered(Cause):
+    """Bound members are in several domains, `number` in all; the others join those in `home`."""
+
+    number: int
+    some: tuple[Domain, ...]
+    home: Domain
+
+
+@dataclass(frozen=True, slots=True)
+class PodRequestBesideGang(Cause):
+    """A member has a topology request of its own (`field`) beside that of its gang or group."""
+
+    pod: str
+    field: str
+    of_gang: str
+
+
+@dataclass(frozen=True, slots=True)
+class PodsetsDiffer(Cause):
+    """Two members of one podset group ask for different topologies."""
+
+    pods: tuple[str, str]
+    group: str
+
+
+@dataclass(frozen=True, slots=True)
+class GangsRequestsDiffer(Cause):
+    """Two gangs of one group ask for different topologies: each with the field that does."""
+
+    gangs: tuple[GangKey, GangKey]
+    fields: tuple[str, str]
+
+
+# Errors of ours.
+
+
+@dataclass(frozen=True, slots=True)
+class InternalError(Cause):
+    """An exception that should not have been raised: the name of its class, and its message."""
+
+    kind: str
+    text: str
+
+    @classmethod
+    def of(cls, error: Exception) -> "InternalError":
+        """Return what there is to say of an exception."""
+        return cls(type(error).__name__, str(error))

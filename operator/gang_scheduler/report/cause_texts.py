@@ -1,0 +1,161 @@
+"""What people read of each kind of cause: one line a kind."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, TypeVar
+
+from gang_scheduler.api.annotations import GANG_GROUPS, PODSET_GROUP
+from gang_scheduler.decode.fields import field
+from gang_scheduler.model import causes
+from gang_scheduler.model.causes import SliceFault
+from gang_scheduler.model.gangs import Cause
+
+C = TypeVar("C", bound=Cause)
+Text = Callable[[Any], str]
+
+_SLICE_FAULTS: Final = {
+    SliceFault.NOT_BELOW_OTHER_SLICES: "must be below the layer of the slices before it",
+    SliceFault.ABOVE_GATHERING: "is above the layer that the members gather in",
+}
+
+
+def text_of(cause: Cause) -> str:
+    """Return what people read of a cause. Raises KeyError for a kind that has no text."""
+    return TEXTS[type(cause)](cause)
+
+
+def _text(kind: type[C], text: Callable[[C], str]) -> tuple[type[Cause], Text]:
+    """Return an entry of the table, with a text that is made of this kind of cause alone."""
+    return kind, text
+
+
+def _quoted(names: Iterable[str], between: str) -> str:
+    return between.join(f'"{name}"' for name in names)
+
+
+def _fields_unsupported(cause: causes.FieldsUnsupported) -> str:
+    of = f"pod {cause.pod}: " if cause.pod else ""
+    return f"{of}{', '.join(cause.fields)} cannot be honoured by this scheduler yet"
+
+
+def _surplus_not_tried(cause: causes.SurplusNotTried) -> str:
+    number = cause.members
+    members = "1 more member has" if number == 1 else f"{number} more members have"
+    return f"gang {cause.gang} has a place; {members} none yet, and will be tried again."
+
+
+def _unknown_layers(cause: causes.UnknownLayers) -> str:
+    unknown = f"layer {_quoted(cause.layers, ' and ')} is unknown"
+    if not cause.known:
+        return f"{unknown}: there is no topology"
+    near = f"; did you mean {cause.near}?" if cause.near else ""
+    return f"{unknown}: the layers are {', '.join(cause.known)}{near}"
+
+
+def _requests_differ(cause: causes.GangsRequestsDiffer) -> str:
+    (gang, other), (own, others) = cause.gangs, cause.fields
+    return f"{own} of {gang} and {others} of {other} must be the same: they are of one gang group"
+
+
+TEXTS: Final[Mapping[type[Cause], Text]] = dict(
+    (
+        # What is written of a gang, or of its members.
+        _text(causes.InvalidInput, lambda it: it.text),
+        _text(causes.FieldsUnsupported, _fields_unsupported),
+        _text(causes.ObjectMissing, lambda it: f'{it.kind} "{it.gang}" does not exist'),
+        _text(
+            causes.ObjectTwice,
+            lambda it: (
+                f'PodGroup "{it.gang}" exists twice, in {" and ".join(it.api_groups)}: delete one'
+            ),
+        ),
+        _text(
+            causes.MinMemberAboveJobs,
+            lambda it: (
+                f"minMember must be at most {it.most}, the pods that Job {', '.join(it.jobs)} can "
+                f"have at once, not {it.min_member}"
+            ),
+        ),
+        # The group of a gang.
+        _text(
+            causes.GangMissing,
+            lambda it: (
+                f"gang {it.name}, which {it.named_by} names as one of its group, does not exist"
+            ),
+        ),
+        _text(
+            causes.OneSided,
+            lambda it: (
+                f"{field(GANG_GROUPS)} of {it.gang} names {it.name}, which is in another namespace "
+                f"and does not name {it.gang} in turn"
+            ),
+        ),
+        _text(
+            causes.MateCannotStart,
+            lambda it: f"gang {it.gang} of the same group cannot start: {text_of(it.cause)}",
+        ),
+        # Members.
+        _text(
+            causes.MembersMissing,
+            lambda it: f"{it.present} of minMember {it.min_member} members exist",
+        ),
+        _text(
+            causes.ResourcesMissing,
+            lambda it: (
+                f"spec.minResources: the cluster has not enough {', '.join(it.resources)} free"
+            ),
+        ),
+        _text(
+            causes.NotTriedYet,
+            lambda it: f"gang {it.gang} was not tried yet: others come before it",
+        ),
+        _text(causes.SurplusNotTried, _surplus_not_tried),
+        _text(
+            causes.OthersAwaitVolumes,
+            lambda it: f"gang {it.gang} waits for the claims of other members",
+        ),
+        # The network.
+        _text(causes.Requested, lambda it: f"{it.field}: {text_of(it.cause)}"),
+        _text(causes.UnknownLayers, _unknown_layers),
+        _text(
+            causes.LayersApart,
+            lambda it: f"the layers {_quoted(it.layers, ', ')} are not all in one topology",
+        ),
+        _text(
+            causes.InvalidSlice,
+            lambda it: f'the slice layer "{it.layer}" {_SLICE_FAULTS[it.fault]}',
+        ),
+        _text(
+            causes.MultipleDoesNotDivide,
+            lambda it: f"podCountMultiple {it.multiple} does not divide the {it.members} members",
+        ),
+        _text(
+            causes.MultipleNeedsMore,
+            lambda it: (
+                f"{it.members} members exist, and podCountMultiple needs {it.quorum} at once"
+            ),
+        ),
+        _text(
+            causes.Scattered,
+            lambda it: (
+                f"members are bound in {it.number} domains, {', '.join(map(str, it.some))}: "
+                f"the others join those in {it.home}"
+            ),
+        ),
+        _text(
+            causes.PodRequestBesideGang,
+            lambda it: (
+                f"pod {it.pod}: {it.field} must be absent beside {it.of_gang} of its gang or group"
+            ),
+        ),
+        _text(
+            causes.PodsetsDiffer,
+            lambda it: (
+                f"pods {' and '.join(it.pods)} must ask for the same topology: both have "
+                f'{field(PODSET_GROUP)} "{it.group}"'
+            ),
+        ),
+        _text(causes.GangsRequestsDiffer, _requests_differ),
+        # Errors of ours.
+        _text(causes.InternalError, lambda it: f"{it.kind}: {it.text}"),
+    )
+)

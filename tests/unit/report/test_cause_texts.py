@@ -1,0 +1,135 @@
+"""What people read of each kind of cause, letter by letter."""
+
+import pytest
+
+from gang_scheduler.model import causes
+from gang_scheduler.model.causes import SliceFault
+from gang_scheduler.model.gangs import Cause
+from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.report.cause_texts import TEXTS, text_of
+from support.builders import gang_key
+
+A, B = gang_key("a"), gang_key("b")
+GROUPS = "metadata.annotations[gang.scheduling.koordinator.sh/groups]"
+PODSET_GROUP = "metadata.annotations[kueue.x-k8s.io/podset-group-name]"
+SPINES = tuple(Domain("Spine", (name,)) for name in ("s1", "s2"))
+
+SAMPLES: list[tuple[Cause, str]] = [
+    (causes.InvalidInput('spec.x must be y, not "z"'), 'spec.x must be y, not "z"'),
+    (
+        causes.FieldsUnsupported(("spec.a", "spec.b"), "default/a-0"),
+        "pod default/a-0: spec.a, spec.b cannot be honoured by this scheduler yet",
+    ),
+    (
+        causes.FieldsUnsupported(("spec.a",)),
+        "spec.a cannot be honoured by this scheduler yet",
+    ),
+    (causes.ObjectMissing("PodGroup", A), 'PodGroup "default/a" does not exist'),
+    (
+        causes.ObjectTwice(A, ("x.io", "y.io")),
+        'PodGroup "default/a" exists twice, in x.io and y.io: delete one',
+    ),
+    (
+        causes.MinMemberAboveJobs(4, 3, ("default/j", "default/k")),
+        (
+            "minMember must be at most 3, the pods that Job default/j, default/k can have at "
+            "once, not 4"
+        ),
+    ),
+    (
+        causes.GangMissing(B.called, A),
+        "gang default/b, which default/a names as one of its group, does not exist",
+    ),
+    (
+        causes.OneSided(A, B.called),
+        (
+            f"{GROUPS} of default/a names default/b, which is in another namespace and does not "
+            "name default/a in turn"
+        ),
+    ),
+    (
+        causes.MateCannotStart(A, causes.MembersMissing(1, 2)),
+        "gang default/a of the same group cannot start: 1 of minMember 2 members exist",
+    ),
+    (causes.MembersMissing(3, 4), "3 of minMember 4 members exist"),
+    (
+        causes.ResourcesMissing(("cpu", "memory")),
+        "spec.minResources: the cluster has not enough cpu, memory free",
+    ),
+    (causes.NotTriedYet(A), "gang default/a was not tried yet: others come before it"),
+    (
+        causes.SurplusNotTried(A, 1),
+        "gang default/a has a place; 1 more member has none yet, and will be tried again.",
+    ),
+    (
+        causes.SurplusNotTried(A, 2),
+        "gang default/a has a place; 2 more members have none yet, and will be tried again.",
+    ),
+    (causes.OthersAwaitVolumes(A), "gang default/a waits for the claims of other members"),
+    (
+        causes.Requested("spec.x", causes.MembersMissing(1, 2)),
+        "spec.x: 1 of minMember 2 members exist",
+    ),
+    (causes.LayersApart(("l", "m")), 'the layers "l", "m" are not all in one topology'),
+    (causes.UnknownLayers(("l",)), 'layer "l" is unknown: there is no topology'),
+    (
+        causes.UnknownLayers(("l", "m"), ("Spine", "Block")),
+        'layer "l" and "m" is unknown: the layers are Spine, Block',
+    ),
+    (
+        causes.UnknownLayers(("spin",), ("Spine", "Block"), "Spine"),
+        'layer "spin" is unknown: the layers are Spine, Block; did you mean Spine?',
+    ),
+    (
+        causes.InvalidSlice("l", SliceFault.NOT_BELOW_OTHER_SLICES),
+        'the slice layer "l" must be below the layer of the slices before it',
+    ),
+    (
+        causes.InvalidSlice("l", SliceFault.ABOVE_GATHERING),
+        'the slice layer "l" is above the layer that the members gather in',
+    ),
+    (causes.MultipleDoesNotDivide(4, 6), "podCountMultiple 4 does not divide the 6 members"),
+    (causes.MultipleNeedsMore(6, 8), "6 members exist, and podCountMultiple needs 8 at once"),
+    (
+        causes.Scattered(4, SPINES, SPINES[0]),
+        "members are bound in 4 domains, Spine/s1, Spine/s2: the others join those in Spine/s1",
+    ),
+    (
+        causes.PodRequestBesideGang("default/a-0", "x", "y"),
+        "pod default/a-0: x must be absent beside y of its gang or group",
+    ),
+    (
+        causes.PodsetsDiffer(("default/a-0", "default/a-1"), "g"),
+        (
+            "pods default/a-0 and default/a-1 must ask for the same topology: both have "
+            f'{PODSET_GROUP} "g"'
+        ),
+    ),
+    (
+        causes.GangsRequestsDiffer((A, B), ("x", "y")),
+        "x of default/a and y of default/b must be the same: they are of one gang group",
+    ),
+    (causes.InternalError.of(ZeroDivisionError("planted")), "ZeroDivisionError: planted"),
+]
+
+
+def kinds() -> set[type[Cause]]:
+    """Return every kind of cause that there is."""
+    return {
+        each
+        for each in vars(causes).values()
+        if isinstance(each, type) and issubclass(each, Cause) and each is not Cause
+    }
+
+
+@pytest.mark.parametrize(("cause", "text"), SAMPLES)
+def test_a_cause_has_its_text(cause: Cause, text: str) -> None:
+    assert text == text_of(cause)
+
+
+def test_every_kind_has_a_text_and_a_sample() -> None:
+    assert kinds() == TEXTS.keys() == {type(cause) for cause, _ in SAMPLES}
+
+
+def test_causes_are_values() -> None:
+    assert len(SAMPLES) == len({cause for cause, _ in SAMPLES})
