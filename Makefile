@@ -94,8 +94,8 @@ report: setup ## Make tables and pictures of what `make bench` has measured; BEN
 .PHONY: gap
 gap: CASES ?= 1000
 gap: setup ## Report how far placement and preemption are off the optimum in CASES random cases
-	@$(WITH_TESTS) -m property.gap --cases $(CASES)
-	@$(WITH_TESTS) -m property.gap_of_victims --cases $(CASES)
+	@$(WITH_TESTS) -m property.placement_gap --cases $(CASES)
+	@$(WITH_TESTS) -m property.preemption_gap --cases $(CASES)
 
 .PHONY: search
 search: CASES ?= 10000

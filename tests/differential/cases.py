@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from differential import worlds
-from differential.features import EVERY, lives
+from differential.features import EVERY, pod_lifecycle
 from differential.worlds import Drawn, World
 
 PENDING: Final = 24
@@ -22,7 +22,7 @@ def draw(seed: int, features: Sequence[str]) -> World:
         EVERY[name].furnish(world)
     for number in range(BOUND_A_NODE * len(world.nodes)):
         pod = _pod(world, f"bound-{number}", chosen, on=world.dice.choice(world.node_names))
-        lives.live(world, pod)
+        pod_lifecycle.live(world, pod)
         world.bound.append(pod)
     world.pending = [_pod(world, f"waits-{i}", chosen) for i in range(PENDING)]
     return world

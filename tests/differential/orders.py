@@ -17,14 +17,14 @@ WORDS: Final = {
     r"|node\(s\) did not have enough free storage",
     "zone": r"node\(s\) had no available volume zone",
     "spread": r"node\(s\) didn't match pod topology spread constraints.*",
-    "peers": r"node\(s\) didn't (match pod|satisfy existing pods) (anti-)?affinity rules",
+    "pod affinity": r"node\(s\) didn't (match pod|satisfy existing pods) (anti-)?affinity rules",
     "features": r"node\(s\) didn't match Pod's required features",
 }
 """What each filter says."""
 THEIRS: Final = tuple(WORDS)
 OURS: Final = (
     *("cordon", "taints", "selector", "bound", "zone", "features"),
-    *("ports", "resources", "limits", "restrictions", "binding", "spread", "peers"),
+    *("ports", "resources", "limits", "restrictions", "binding", "spread", "pod affinity"),
 )
 
 

@@ -1,7 +1,7 @@
 """Random small networks, with members that ask to be close together.
 
 Everything follows from a seed. A law that is broken is broken again with the seed it names, and a
-case of the report on quality (`property.gap`) is one that a law can look at.
+case of the report on quality (`property.placement_gap`) is one that a law can look at.
 """
 
 from collections.abc import Callable

@@ -42,7 +42,7 @@ def _bound_pod(drawing: Drawing, name: str, asked: dict[str, int], node: str) ->
 def labels_of_one_that_runs(drawing: Drawing) -> dict[str, str]:
     """Return labels by which budgets cover a pod, others look for it, or it is protected."""
     labels = {f"budget-{n}": "yes" for n in "xyz" if drawing.sometimes("budgets", 0.35)}
-    if drawing.sometimes("peers", 0.4):
+    if drawing.sometimes("pod affinity", 0.4):
         labels["app"] = "x"
     if drawing.sometimes("protected", 0.15):
         labels["scheduling.koordinator.sh/disable-preemptible"] = "true"

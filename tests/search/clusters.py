@@ -51,6 +51,6 @@ def _labels(drawing: Drawing) -> dict[str, str]:
     if drawing.sometimes("holes", 0.35) and labels:
         for key in dice.sample(sorted(labels), dice.randint(1, len(labels))):
             del labels[key]
-    if "peers" in drawing.has:
+    if "pod affinity" in drawing.has:
         labels["zone"] = dice.choice("ab")
     return labels

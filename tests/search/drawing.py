@@ -38,7 +38,7 @@ FEATURES: dict[str, float] = {
     "never": 0.12,
     "others": 0.15,
     "ports": 0.1,
-    "peers": 0.15,
+    "pod affinity": 0.15,
     "policies": 0.2,
     "totals": 0.08,
     "gated": 0.08,
@@ -60,7 +60,7 @@ THEMES: tuple[tuple[str, ...], ...] = (
     ("classes", "elastic", "full"),
     ("elastic", "started", "full", "priorities"),
     ("native", "full", "priorities", "started"),
-    ("peers", "full", "priorities"),
+    ("pod affinity", "full", "priorities"),
     ("budgets", "protected", "full", "priorities"),
     ("leaving", "full", "priorities", "ports"),
 )

@@ -200,8 +200,8 @@ def _is_simple(contest: Contest) -> bool:
     if len(contest.crowds) != 1 or not contest.crowds[0].exact:
         return False
     pods = contest.crowds[0].pods
-    plain = not any(pod.has_peers or pod.ports for pod in pods)
-    plain = plain and not any(p.has_peers for some in contest.room.on.values() for p in some)
+    plain = not any(pod.has_pod_affinity or pod.ports for pod in pods)
+    plain = plain and not any(p.has_pod_affinity for some in contest.room.on.values() for p in some)
     return plain and len({pod.class_ for pod in pods}) == 1
 
 

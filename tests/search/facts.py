@@ -124,7 +124,7 @@ class Pod:
         return attracted or bool(self.spec.get("topologySpreadConstraints"))
 
     @property
-    def has_peers(self) -> bool:
+    def has_pod_affinity(self) -> bool:
         """What other pods there are matters to it."""
         return bool(self.spec.get("affinity") or self.spec.get("topologySpreadConstraints"))
 
@@ -139,7 +139,7 @@ class Pod:
         asked = ("nodeSelector", "tolerations", "affinity", "topologySpreadConstraints")
         parts = [sorted(self.requests.items()), sorted(self.ports)]
         parts += [json.dumps(self.spec.get(key), sort_keys=True) for key in asked]
-        return repr((parts, sorted(self.labels.items()) if self.has_peers else ()))
+        return repr((parts, sorted(self.labels.items()) if self.has_pod_affinity else ()))
 
 
 @dataclass(frozen=True, eq=False)

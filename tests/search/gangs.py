@@ -49,7 +49,7 @@ def draw(drawing: Drawing) -> None:
             namespace=drawing.namespace(),
             created=drawing.moment(),
             spec=_spec(drawing, drawing.priority(runs=False)),
-            labels={"app": "x"} if drawing.sometimes("peers", 0.4) else {},
+            labels={"app": "x"} if drawing.sometimes("pod affinity", 0.4) else {},
         )
         drawing.add(body)
 
@@ -73,8 +73,8 @@ def _gang(drawing: Drawing, name: str) -> Gang:
         state=state,
     )
     gang.bound = _bound(drawing, gang)
-    if drawing.sometimes("peers", 0.5):
-        gang.rule = _peers(drawing, name)
+    if drawing.sometimes("pod affinity", 0.5):
+        gang.rule = _pod_affinity(drawing, name)
     return gang
 
 
@@ -178,8 +178,8 @@ def _add_native(drawing: Drawing, gang: Gang) -> None:
 def _member(drawing: Drawing, gang: Gang, index: int) -> None:
     asked = gang.asks[0] if index == 0 or len(gang.asks) == 1 else gang.asks[1]
     spec = {**_spec(drawing, gang.priority), **gang.rule}
-    if drawing.sometimes("peers", 0.07):
-        spec |= _peers(drawing, gang.name)
+    if drawing.sometimes("pod affinity", 0.07):
+        spec |= _pod_affinity(drawing, gang.name)
     if drawing.sometimes("mixed priorities", 0.3):
         spec["priority"] = drawing.priority(runs=gang.state == "runs")
     labels = {"member-of": gang.name}
@@ -255,7 +255,7 @@ def _spec(drawing: Drawing, priority: int) -> dict[str, Any]:
     return spec
 
 
-def _peers(drawing: Drawing, name: str) -> dict[str, Any]:
+def _pod_affinity(drawing: Drawing, name: str) -> dict[str, Any]:
     """Return one rule on what other pods there are."""
     dice = drawing.dice
     key = dice.choice(("kubernetes.io/hostname", "zone"))

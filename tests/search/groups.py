@@ -63,7 +63,7 @@ class Group:
             return True
         together = any(gang.spec for gang in self.gangs) or len(self.waiting) == 1
         alike = len({pod.podset for pod in self.pods}) == 1
-        return together and alike and not any(pod.has_peers for pod in self.pods)
+        return together and alike and not any(pod.has_pod_affinity for pod in self.pods)
 
     @property
     def gains(self) -> bool:

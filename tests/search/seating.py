@@ -6,9 +6,9 @@ asked is more than it knows, the answer is None: not known.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import product
+from itertools import chain, product
 
-from search import peers
+from search import pod_affinity
 from search.facts import Gang, Pod
 from search.groups import Crowd, Group
 from search.network import Path, Place, Tree
@@ -116,8 +116,8 @@ class _Search:
     def __init__(self, crowds: Sequence[Crowd], room: Room) -> None:
         self._room = room
         self._crowds = crowds
-        self._peers = any(pod.has_peers for crowd in crowds for pod in crowd.pods)
-        self._peers = self._peers or any(p.has_peers for pods in room.on.values() for p in pods)
+        pods = chain(*(crowd.pods for crowd in crowds), *room.on.values())
+        self._has_pod_affinity = any(pod.has_pod_affinity for pod in pods)
         self._steps = 0
 
     def run(self, chosen: Sequence[Nodes]) -> bool:
@@ -136,7 +136,8 @@ class _Search:
         if self._steps > MOST_STEPS:
             raise TooLongError
         if index == len(todo):
-            return not self._peers or peers.content(self._room, [pod for pod, _ in todo])
+            pods = [pod for pod, _ in todo]
+            return not self._has_pod_affinity or pod_affinity.content(self._room, pods)
         pod, nodes = todo[index]
         follows = index + 1 < len(todo) and self._alike(todo[index + 1], todo[index])
         for number, node in enumerate(nodes):

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from differential.features import amounts, lives, nodes, peers, ports, volumes
+from differential.features import nodes, pod_affinity, pod_lifecycle, ports, resources, volumes
 from differential.worlds import Feature
 
 EVERY: Mapping[str, Feature] = {
     each.name: each
-    for subject in (nodes, amounts, ports, lives, peers, volumes)
+    for subject in (nodes, resources, ports, pod_lifecycle, pod_affinity, volumes)
     for each in subject.FEATURES
 }

@@ -43,7 +43,7 @@ def no_surplus_is_left(case: Case) -> Iterator[str]:
         for gang in group.gangs:
             bound = [pod for pod in gang.waiting if pod.key in cycle.binds]
             rest = [pod for pod in gang.waiting if cycle.refused.get(pod.key) == "Unschedulable"]
-            if not bound or not rest or any(pod.has_peers for pod in gang.members):
+            if not bound or not rest or any(pod.has_pod_affinity for pod in gang.members):
                 continue
             for pod in rest:
                 if _fits_alone(case, group, pod.key, room):

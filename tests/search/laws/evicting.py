@@ -79,7 +79,7 @@ def victims_are_the_cheapest(case: Case) -> Iterator[str]:
 
 def _lean_on_others(case: Case) -> bool:
     """Tell whether pods that were nominated must have others near them."""
-    return any(case.pods[key].has_peers for key in case.once.cycles[0].nominations)
+    return any(case.pods[key].has_pod_affinity for key in case.once.cycles[0].nominations)
 
 
 def room_is_made_if_it_can_be(case: Case) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from search import network, peers
+from search import network, pod_affinity
 from search.cases import Case
 from search.facts import Gang, Pod
 from search.groups import Crowd
@@ -68,7 +68,7 @@ def places(case: Case) -> Iterator[str]:
             yield f"{node} has a port twice"
     alike = [pod for pod in case.pods.values() if pod.spec.get("topologySpreadConstraints")]
     if not alike:
-        yield from peers.complaints(room, [pod for pods in fresh.values() for pod in pods])
+        yield from pod_affinity.complaints(room, [pod for pods in fresh.values() for pod in pods])
 
 
 def nominations(case: Case) -> Iterator[str]:

@@ -4,8 +4,9 @@ The crowd: 20,000 running pods, 2,000 gangs of 10 priorities, on nodes that they
 64 that must evict. The closure: 16 one-CPU pods on each node of 16 CPUs, from gangs of 20 whose
 members are all on different nodes, and a gang whose members each need a whole node. And the worst
 shapes that are known: racks of eight nodes, with gangs that must gather in one
-(`tools.bench.shapes`). No API server: only `schedule()`, on a snapshot. A look and a trial are what
-the bound on the time of a cycle is counted in; how many are cut off says where that bound is felt.
+(`tools.bench.worst_cases`). No API server: only `schedule()`, on a snapshot. A look and a trial are
+what the bound on the time of a cycle is counted in; how many are cut off says where that bound is
+felt.
 """
 
 import argparse
@@ -29,7 +30,7 @@ from gang_scheduler.report import messages
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from support import builders, call_counts
-from tools.bench import collector, shapes
+from tools.bench import collector, worst_cases
 
 PODS: Final = 20_000
 GANGS: Final = 2_000
@@ -139,7 +140,7 @@ def timings(rounds: int) -> Iterator[Timing]:
         yield measure("crowd", crowd(nodes), rounds)
     for nodes, members in ((200, 32), (1_000, 64)):
         yield measure("closure", closure(nodes, members), rounds)
-    for case, snapshot in shapes.every():
+    for case, snapshot in worst_cases.every():
         yield measure(case, snapshot, rounds)
 
 

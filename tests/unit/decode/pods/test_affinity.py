@@ -26,7 +26,7 @@ APP = {"matchLabels": {"app": "a"}}
 IS_APP = requirement("app", "In", "a")
 
 
-def peers(labels: dict[str, str] | None = None, **spec: Any) -> PodAffinity:
+def pod_affinity(labels: dict[str, str] | None = None, **spec: Any) -> PodAffinity:
     found = pod.pod(pod_body(metadata={"labels": labels or {}}, **spec)).pod_class.pod_affinity
     assert found is not None
     return found
@@ -46,13 +46,13 @@ def constraint(selector: Any = APP, **fields: Any) -> dict[str, Any]:
 
 
 def clause_of(asked: dict[str, Any], labels: dict[str, str] | None = None) -> Clause:
-    (found,) = peers(labels, affinity=anti(asked)).anti
+    (found,) = pod_affinity(labels, affinity=anti(asked)).anti
     (clause,) = found.selector.clauses
     return clause
 
 
 def spread_of(asked: dict[str, Any], labels: dict[str, str] | None = None) -> Spread:
-    (found,) = peers(labels, topologySpreadConstraints=[asked]).spread
+    (found,) = pod_affinity(labels, topologySpreadConstraints=[asked]).spread
     return found
 
 
@@ -65,7 +65,7 @@ def test_most_pods_ask_nothing_of_others(affinity: dict[str, Any]) -> None:
 
 
 def test_anti_affinity_is_read_term_by_term() -> None:
-    found = peers(affinity=anti(term(), term(key=ZONE), term()))
+    found = pod_affinity(affinity=anti(term(), term(key=ZONE), term()))
 
     selector = PodSelector((Clause((IS_APP,), OWN),))
     assert PodAffinity(anti=(AffinityTerm(selector, HOST), AffinityTerm(selector, ZONE))) == found
@@ -74,7 +74,7 @@ def test_anti_affinity_is_read_term_by_term() -> None:
 def test_an_affinity_is_for_pods_that_all_terms_mean() -> None:
     other = term({"matchLabels": {"tier": "b"}}, ZONE)
 
-    found = peers(affinity={"podAffinity": {REQUIRED: [term(), other]}})
+    found = pod_affinity(affinity={"podAffinity": {REQUIRED: [term(), other]}})
 
     clauses = (Clause((IS_APP,), OWN), Clause((requirement("tier", "In", "b"),), OWN))
     assert PodAffinity(affinity=Affinity(PodSelector(clauses), (HOST, ZONE))) == found
@@ -84,7 +84,7 @@ def test_preferences_are_weighted_and_avoidance_is_negative() -> None:
     near = {"weight": 5, "podAffinityTerm": term()}
     far = {"weight": 7, "podAffinityTerm": term(key=ZONE)}
 
-    found = peers(
+    found = pod_affinity(
         affinity={"podAffinity": {PREFERRED: [near]}, "podAntiAffinity": {PREFERRED: [far]}}
     )
 
@@ -139,7 +139,7 @@ def test_selectors_that_mean_the_same_are_the_same_object() -> None:
     one = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["b", "a"]}]}
     other = {"matchExpressions": [{"key": "app", "operator": "In", "values": ["a", "b", "a"]}]}
 
-    first, second = (peers(affinity=anti(term(each))).anti[0] for each in (one, other))
+    first, second = (pod_affinity(affinity=anti(term(each))).anti[0] for each in (one, other))
 
     assert first.selector is second.selector
 

@@ -25,7 +25,7 @@ CRITERIA = ("over budget", "highest priority", "gangs broken", "gangs touched", 
 
 def main() -> int:
     """Compare and print."""
-    parser = argparse.ArgumentParser(prog="python -m property.gap_of_victims", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m property.preemption_gap", description=__doc__)
     parser.add_argument("--cases", type=int, default=1000)
     cases = parser.parse_args().cases
     table = Table(title=f"greedy victims dearer than the cheapest, of {cases:,} cases a kind")

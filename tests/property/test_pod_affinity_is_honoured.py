@@ -13,7 +13,7 @@ from gang_scheduler.model.pod_affinity import PodAffinity
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
-from property.peer_oracle import There, can_be_placed, has_an_order
+from property.pod_affinity_oracle import There, can_be_placed, has_an_order
 from property.random_cases import SEEDS, dice_of
 from support.builders import gang, node, pod
 from support.plan_reading import nodes_of

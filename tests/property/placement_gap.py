@@ -156,7 +156,7 @@ def table(found: Report, cases: int) -> Table:
 
 def main(arguments: Sequence[str], say: Callable[[Table], None]) -> int:
     """Print the report."""
-    parser = argparse.ArgumentParser(prog="python -m property.gap", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m property.placement_gap", description=__doc__)
     parser.add_argument("--cases", type=int, default=1000)
     cases = parser.parse_args(arguments).cases
     say(table(report(cases), cases))
