@@ -1,4 +1,4 @@
-"""Modes, match policies, the total number, minResources and bad input: section 2, row by row."""
+"""Modes, match policies, the total number, minResources and bad input."""
 
 from typing import Any
 

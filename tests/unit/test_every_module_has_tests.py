@@ -1,4 +1,4 @@
-"""The package and its unit tests have the same folders, and every module is found in a test's name.
+"""The package and its unit tests have the same folders, and every test names what it is of.
 
 Where a module is covered by tests of another name, `covered_elsewhere.yaml` says which these are.
 """
@@ -11,6 +11,18 @@ UNIT = Path(__file__).parent
 TESTS = UNIT.parent
 PACKAGE = TESTS.parent / "operator" / "gang_scheduler"
 ELSEWHERE: dict[str, list[str]] = yaml.safe_load((UNIT / "covered_elsewhere.yaml").read_text())
+OF_NO_MODULE = {
+    "decode/pods/test_conformance_tables.py",
+    "scheduler/filters/test_node_states.py",
+    "scheduler/placement/test_strategies.py",
+    "scheduler/preemption/test_pod_affinity.py",
+    "scheduler/test_costs.py",
+    "test_chart.py",
+    "test_docs.py",
+    "test_every_module_has_tests.py",
+    "test_layout.py",
+}
+"""Tests of several modules at once, or of what is no module."""
 
 
 def modules() -> list[Path]:
@@ -19,16 +31,34 @@ def modules() -> list[Path]:
     return sorted(path for path in found if not path.stem.startswith("__"))
 
 
+def files_of_tests() -> list[Path]:
+    """Return the unit tests of the package, relative to their folder."""
+    found = (path.relative_to(UNIT) for path in UNIT.rglob("test_*.py"))
+    return sorted(path for path in found if path.parts[0] not in {"support", "tools"})
+
+
 def has_its_own_test(module: Path) -> bool:
     """Tell whether there is a test file of a module's name, or a folder of them."""
     folder = UNIT / module.parent
     return (folder / f"test_{module.stem}.py").is_file() or (folder / module.stem).is_dir()
 
 
+def names_a_module(test: Path) -> bool:
+    """Tell whether a test has the name of a module, or is in a folder that has it."""
+    of_its_own = test.parent / test.name.removeprefix("test_")
+    return (PACKAGE / of_its_own).is_file() or (PACKAGE / f"{test.parent}.py").is_file()
+
+
 def test_every_module_is_found_by_its_name_or_in_the_list() -> None:
     lost = [str(each) for each in modules() if not has_its_own_test(each)]
 
     assert [] == [each for each in lost if each not in ELSEWHERE]
+
+
+def test_every_test_names_its_module_or_is_of_none() -> None:
+    nameless = {str(each) for each in files_of_tests() if not names_a_module(each)}
+
+    assert nameless == OF_NO_MODULE
 
 
 def test_the_list_has_no_module_that_is_gone_or_has_its_own_test() -> None:
