@@ -75,13 +75,15 @@ async def main(settings: Settings) -> None:
     log.info("starting", version=__version__, **settings.model_dump(mode="json"))
     configuration = await connection.load(settings.kubeconfig)
     # A token that is read anew is each loop's own.
-    for_lease = Connection(await connection.load(settings.kubeconfig), LEASE_CONNECTIONS)
+    for_lease = Connection(
+        await connection.load(settings.kubeconfig), LEASE_CONNECTIONS, settings.http_client
+    )
     # Bindings and evictions go beside each other, and every kind may be listed meanwhile.
     limit = 2 * settings.bind_concurrency + settings.status_concurrency + SPARE_CONNECTIONS
     limit += len(WATCHED)
     async with (
         Beside() as beside,
-        Connection(configuration, limit) as open_connection,
+        Connection(configuration, limit, settings.http_client) as open_connection,
         _entered(for_lease, beside),
     ):
         await App(settings, open_connection, for_lease, beside).run()

@@ -5,6 +5,7 @@ import itertools
 import re
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import cast
 
 import blockbuster
 import pytest
@@ -12,6 +13,7 @@ import yaml
 
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
+from gang_scheduler.settings import HttpClientName
 from integration.support import contract_servers
 from tools import controlplane
 
@@ -39,28 +41,37 @@ def plane() -> Iterator[controlplane.ControlPlane]:
         yield started
 
 
+@pytest.fixture(params=HttpClientName)
+def http_client(request: pytest.FixtureRequest) -> HttpClientName:
+    """Name each of the clients."""
+    return cast("HttpClientName", request.param)
+
+
 numbers = itertools.count()
+REAL = [pytest.param(each, marks=pytest.mark.e2e, id=f"real-{each}") for each in HttpClientName]
+RealPlane = tuple[controlplane.ControlPlane, HttpClientName]
 
 
-@pytest.fixture(params=["fake", pytest.param("real", marks=pytest.mark.e2e)])
-def plane_if_real(request: pytest.FixtureRequest) -> controlplane.ControlPlane | None:
-    """Start the control plane outside of any event loop, when it is asked for."""
+@pytest.fixture(params=["fake", *REAL])
+def plane_if_real(request: pytest.FixtureRequest) -> RealPlane | None:
+    """Start the control plane outside of any event loop, when it is asked for, with a client."""
     if request.param == "fake":
         return None
-    plane: controlplane.ControlPlane = request.getfixturevalue("plane")
-    return plane
+    return request.getfixturevalue("plane"), request.param
 
 
 @pytest.fixture
 async def server(
-    request: pytest.FixtureRequest, plane_if_real: controlplane.ControlPlane | None
+    request: pytest.FixtureRequest, plane_if_real: RealPlane | None
 ) -> AsyncIterator[contract_servers.Server]:
     """Give the fake, then the real API server with a namespace for the test."""
     if plane_if_real is None:
         yield contract_servers.FakeServer()
         return
+    plane, http_client = plane_if_real
     namespace = re.sub("[^a-z0-9]+", "-", f"n{next(numbers)}-{request.node.name}")[:60].strip("-")
     body = {"metadata": {"name": namespace}}
-    await asyncio.to_thread(plane_if_real.request, "POST", "/api/v1/namespaces", body)
-    async with Connection(contract_servers.configuration(plane_if_real)) as connection:
-        yield contract_servers.RealServer(plane_if_real, KubernetesApi(connection), namespace)
+    await asyncio.to_thread(plane.request, "POST", "/api/v1/namespaces", body)
+    configuration = contract_servers.configuration(plane)
+    async with Connection(configuration, http_client=http_client) as connection:
+        yield contract_servers.RealServer(plane, KubernetesApi(connection), namespace)

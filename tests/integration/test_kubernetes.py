@@ -9,12 +9,13 @@ from kubernetes_asyncio.client import Configuration
 from kubernetes_asyncio.config import ConfigException
 
 from gang_scheduler.api.kinds import NODES, PODS
-from gang_scheduler.client import kubernetes
+from gang_scheduler.client import connection, kubernetes
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector
 from gang_scheduler.model.refs import PodRef
+from gang_scheduler.settings import HttpClientName
 from integration.support import contract_servers
 from tools import controlplane
 
@@ -27,35 +28,39 @@ def _anywhere(handler: Handler) -> web.Application:
     return application
 
 
-async def answer_to(handler: Handler, seconds: float = 5) -> ApiError:
+async def answer_to(handler: Handler, http_client: HttpClientName, seconds: float = 5) -> ApiError:
     """Return the error that an answer becomes."""
     async with test_utils.TestServer(_anywhere(handler)) as server:
         found = Configuration(host=str(server.make_url("")).rstrip("/"))
-        async with Connection(found) as opened:
+        async with Connection(found, http_client=http_client) as opened:
             with pytest.raises(ApiError) as raised:
                 await opened.request("GET", "/api/v1/pods", timeout_seconds=seconds)
     return raised.value
 
 
 @pytest.mark.parametrize(("header", "expected"), [("7", 7.0), ("0.5", 0.5), ("Fri, 01 Jan", 0.0)])
-async def test_a_throttling_answer_says_when_to_come_back(header: str, expected: float) -> None:
+async def test_a_throttling_answer_says_when_to_come_back(
+    header: str, expected: float, http_client: HttpClientName
+) -> None:
     async def handler(_: web.Request) -> web.Response:
         return web.json_response(
             {"message": "too many"}, status=429, headers={"Retry-After": header}
         )
 
-    error = await answer_to(handler)
+    error = await answer_to(handler, http_client)
 
     assert (Kind.THROTTLED, expected) == (error.kind, error.retry_after)
     assert "429: too many" == str(error)
 
 
 @pytest.mark.parametrize("body", ["<html>bad gateway</html>", "[]", "{}", "null", "\xff"])
-async def test_an_error_without_a_status_object_is_told_as_it_is(body: str) -> None:
+async def test_an_error_without_a_status_object_is_told_as_it_is(
+    body: str, http_client: HttpClientName
+) -> None:
     async def handler(_: web.Request) -> web.Response:
         return web.Response(text=body, status=502)
 
-    error = await answer_to(handler)
+    error = await answer_to(handler, http_client)
 
     assert (Kind.UNKNOWN, body) == (error.kind, error.message)
 
@@ -81,53 +86,57 @@ READS: dict[str, Callable[[KubernetesApi], Awaitable[object]]] = {
     ],
 )
 async def test_a_success_that_says_something_else_leaves_open_what_happened(
-    read: Callable[[KubernetesApi], Awaitable[object]], body: bytes
+    read: Callable[[KubernetesApi], Awaitable[object]], body: bytes, http_client: HttpClientName
 ) -> None:
     async def handler(_: web.Request) -> web.Response:
         return web.Response(body=body)
 
     async with test_utils.TestServer(_anywhere(handler)) as server:
         found = Configuration(host=str(server.make_url("")).rstrip("/"))
-        async with Connection(found) as opened:
+        async with Connection(found, http_client=http_client) as opened:
             with pytest.raises(ApiError) as raised:
                 await read(KubernetesApi(opened))
 
     assert (Kind.UNKNOWN, 0) == (raised.value.kind, raised.value.status)
 
 
-async def test_to_be_sent_elsewhere_is_no_success() -> None:
+async def test_to_be_sent_elsewhere_is_no_success(http_client: HttpClientName) -> None:
     async def handler(_: web.Request) -> web.Response:
         return web.Response(text="moved", status=307, headers={"Location": "/elsewhere"})
 
-    error = await answer_to(handler)
+    error = await answer_to(handler, http_client)
 
     assert (Kind.REFUSED, 307, "moved") == (error.kind, error.status, error.message)
 
 
-async def test_a_connection_that_breaks_leaves_open_what_happened() -> None:
+async def test_a_connection_that_breaks_leaves_open_what_happened(
+    http_client: HttpClientName,
+) -> None:
     async def handler(request: web.Request) -> web.Response:
         assert request.transport is not None
         request.transport.close()
         return web.Response()
 
-    error = await answer_to(handler)
+    error = await answer_to(handler, http_client)
 
     assert (Kind.UNKNOWN, 0) == (error.kind, error.status)
 
 
-async def test_an_answer_that_never_comes_leaves_open_what_happened() -> None:
+async def test_an_answer_that_never_comes_leaves_open_what_happened(
+    http_client: HttpClientName,
+) -> None:
     async def handler(_: web.Request) -> web.Response:
         await asyncio.sleep(1)
         return web.Response()
 
-    error = await answer_to(handler, seconds=0.2)
+    error = await answer_to(handler, http_client, seconds=0.2)
 
     assert (Kind.UNKNOWN, 0) == (error.kind, error.status)
 
 
-async def test_a_server_that_is_not_there_is_no_answer() -> None:
-    port = test_utils.unused_port()
-    async with Connection(Configuration(host=f"http://127.0.0.1:{port}")) as opened:
+async def test_a_server_that_is_not_there_is_no_answer(http_client: HttpClientName) -> None:
+    found = Configuration(host=f"http://127.0.0.1:{test_utils.unused_port()}")
+    async with Connection(found, http_client=http_client) as opened:
         with pytest.raises(ApiError) as raised:
             await opened.request("GET", "/api/v1/pods")
 
@@ -137,14 +146,16 @@ async def test_a_server_that_is_not_there_is_no_answer() -> None:
 @pytest.mark.parametrize(
     "error", [OSError("the token's volume is gone"), ConfigException("the token is empty")]
 )
-async def test_a_token_that_cannot_be_read_is_an_api_error(error: Exception) -> None:
+async def test_a_token_that_cannot_be_read_is_an_api_error(
+    error: Exception, http_client: HttpClientName
+) -> None:
     async def refresh(_: Configuration) -> None:
         raise error
 
     configuration = Configuration(host="http://127.0.0.1:1")
     configuration.api_key = {"BearerToken": "Bearer old"}
     configuration.refresh_api_key_hook = refresh
-    async with Connection(configuration) as opened:
+    async with Connection(configuration, http_client=http_client) as opened:
         with pytest.raises(ApiError):
             await opened.request("GET", "/api/v1/pods")
         with pytest.raises(ApiError):
@@ -152,7 +163,7 @@ async def test_a_token_that_cannot_be_read_is_an_api_error(error: Exception) -> 
                 pass
 
 
-async def test_a_token_is_sent_without_the_end_of_its_line() -> None:
+async def test_a_token_is_sent_without_the_end_of_its_line(http_client: HttpClientName) -> None:
     seen = []
 
     async def handler(request: web.Request) -> web.Response:
@@ -162,38 +173,69 @@ async def test_a_token_is_sent_without_the_end_of_its_line() -> None:
     async with test_utils.TestServer(_anywhere(handler)) as server:
         configuration = Configuration(host=str(server.make_url("")))
         configuration.api_key = {"BearerToken": "Bearer secret\n"}
-        async with Connection(configuration) as opened:
+        async with Connection(configuration, http_client=http_client) as opened:
             await opened.request("GET", "/api/v1/pods")
 
     assert ["Bearer secret"] == seen
+
+
+async def test_a_token_that_was_replaced_is_sent_within_a_minute(
+    http_client: HttpClientName, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    async def handler(request: web.Request) -> web.Response:
+        seen.append(request.headers["Authorization"])
+        return web.Response()
+
+    async def read(configuration: Configuration) -> None:
+        configuration.api_key = {"BearerToken": f"Bearer {len(seen)}"}
+
+    monkeypatch.setattr(connection, "TOKEN_SECONDS", -1)
+    async with test_utils.TestServer(_anywhere(handler)) as server:
+        configuration = Configuration(host=str(server.make_url("")))
+        configuration.refresh_api_key_hook = read
+        async with Connection(configuration, http_client=http_client) as opened:
+            await opened.request("GET", "/api/v1/pods")
+            await opened.request("GET", "/api/v1/pods")
+
+    assert ["Bearer 0", "Bearer 1"] == seen
 
 
 # On a real API server.
 
 
 @pytest.fixture
-async def api(plane: controlplane.ControlPlane) -> AsyncIterator[KubernetesApi]:
-    async with Connection(contract_servers.configuration(plane)) as opened:
+async def api(
+    plane: controlplane.ControlPlane, http_client: HttpClientName
+) -> AsyncIterator[KubernetesApi]:
+    async with Connection(contract_servers.configuration(plane), http_client=http_client) as opened:
         yield KubernetesApi(opened)
 
 
 @pytest.mark.e2e
 async def test_a_long_list_is_read_page_by_page(
-    plane: controlplane.ControlPlane, api: KubernetesApi, monkeypatch: pytest.MonkeyPatch
+    plane: controlplane.ControlPlane,
+    api: KubernetesApi,
+    http_client: HttpClientName,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    names = await asyncio.to_thread(plane.nodes, 7, "paged-")
+    prefix = f"paged-{http_client}-"
+    names = await asyncio.to_thread(plane.nodes, 7, prefix)
     monkeypatch.setattr(kubernetes, "PAGE", 2)
 
     found = await api.uids(NODES)
 
-    assert set(names) == {ref.name for ref in found.values() if ref.name.startswith("paged-")}
+    assert set(names) == {ref.name for ref in found.values() if ref.name.startswith(prefix)}
 
 
 @pytest.mark.e2e
-async def test_a_wrong_token_is_refused(plane: controlplane.ControlPlane) -> None:
+async def test_a_wrong_token_is_refused(
+    plane: controlplane.ControlPlane, http_client: HttpClientName
+) -> None:
     configuration = contract_servers.configuration(plane)
     configuration.api_key = {"BearerToken": "Bearer wrong"}
-    async with Connection(configuration) as opened:
+    async with Connection(configuration, http_client=http_client) as opened:
         with pytest.raises(ApiError) as raised:
             await KubernetesApi(opened).uids(PODS)
 
@@ -201,9 +243,12 @@ async def test_a_wrong_token_is_refused(plane: controlplane.ControlPlane) -> Non
 
 
 @pytest.mark.e2e
-async def test_an_elector_takes_renews_and_releases_a_real_lease(api: KubernetesApi) -> None:
+async def test_an_elector_takes_renews_and_releases_a_real_lease(
+    api: KubernetesApi, http_client: HttpClientName
+) -> None:
+    lease = f"elected-{http_client}"
     electors = [
-        LeaderElector(api, "default", "elected", name, lease_seconds=2, renew_deadline=1.5,
+        LeaderElector(api, "default", lease, name, lease_seconds=2, renew_deadline=1.5,
                       retry_seconds=0.2)
         for name in ("a", "b")
     ]  # fmt: skip
@@ -221,9 +266,9 @@ async def test_an_elector_takes_renews_and_releases_a_real_lease(api: Kubernetes
         await asyncio.gather(task, return_exceptions=True)
         await other.acquired.wait()
 
-    spec = (await api.get_lease("default", "elected"))["spec"]
+    spec = (await api.get_lease("default", lease))["spec"]
     assert 1 == spec["leaseTransitions"]
     for each in (first, second):
         each.cancel()
     await asyncio.gather(first, second, return_exceptions=True)
-    assert "" == (await api.get_lease("default", "elected"))["spec"]["holderIdentity"]
+    assert "" == (await api.get_lease("default", lease))["spec"]["holderIdentity"]

@@ -7,9 +7,12 @@ in memory.
 |-----------------|---------------------------------------------------------------|
 | port            | the protocol of all writes and reads beside the watches       |
 | kubernetes      | that protocol on a real API server                            |
-| connection      | which server, which credentials, and requests over `http1`    |
+| connection      | which server, which credentials, and requests over a client   |
+| address         | the URLs of the server, and of a proxy on the way to it       |
 | tls             | how both sides of a connection prove who they are             |
-| http1           | HTTP/1.1 as far as short requests to one server need it       |
+| http            | the protocol of HTTP clients: what a request may have done    |
+| http1           | one: HTTP/1.1 as far as short requests to one server need it  |
+| aiohttp_client  | another: the session of the watches                           |
 | errors          | what an answer means: gone, refused, conflict, try again      |
 | retry           | pauses between the attempts of one request, with jitter       |
 | claim_patches   | what is written to a claim or a volume so that both get bound |

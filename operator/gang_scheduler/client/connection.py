@@ -3,8 +3,8 @@
 Loading is kubernetes_asyncio's, with everything a kubeconfig can say (exec plugins too); a proxy of
 another kind than http is refused by name. Its typed client is not used: it costs a multiple of the
 CPU a binding, and reports a successful binding as an error (kubernetes-client/python#547). Requests
-go over a small client of our own (`http1`), since one binding in a plain aiohttp session costs
-three times as much. Watches, which ask once in minutes, have such a session.
+go over a small client of our own (`http1`), since one binding in an aiohttp session costs three
+times as much, or at choice over the session that watches have, which ask once in minutes.
 """
 
 import base64
@@ -22,10 +22,13 @@ from kubernetes_asyncio import config
 from kubernetes_asyncio.client import Configuration
 
 from gang_scheduler import __version__
-from gang_scheduler.client import errors, tls
+from gang_scheduler.client import aiohttp_client, errors, tls
+from gang_scheduler.client.address import Address, Proxy
+from gang_scheduler.client.aiohttp_client import AiohttpClient
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.client.http1.client import CONNECT_SECONDS, Client
-from gang_scheduler.client.http1.proxy import Proxy
+from gang_scheduler.client.http import CONNECT_SECONDS, HttpClient
+from gang_scheduler.client.http1.client import Client
+from gang_scheduler.settings import HttpClientName
 
 REQUEST_SECONDS = 30
 TOKEN_SECONDS = 60
@@ -70,13 +73,14 @@ async def _load(kubeconfig: str) -> Configuration:
 class Connection:
     """All connections to one API server. Use as an async context manager.
 
-    At most `limit` short requests are on their way at once. To enter it may raise
-    UnusableConfigurationError.
+    At most `limit` short requests are on their way at once, over `http_client`. To enter it may
+    raise UnusableConfigurationError.
     """
 
     configuration: Configuration
     limit: int = 100
-    _client: Client | None = None
+    http_client: HttpClientName = HttpClientName.BUILTIN
+    _client: HttpClient | None = None
     _session: aiohttp.ClientSession | None = None
     _tls: ssl.SSLContext | None = None
     _token: str = ""
@@ -86,15 +90,14 @@ class Connection:
         try:
             self._tls = tls.context_of(self.configuration)
             proxy = Proxy.of(self.proxy_url) if self.proxy_url else None
-            self._client = Client(self.host, self._tls, HEADERS, self.limit, proxy)
+            address = Address.of(self.host, self._tls, proxy)
         except (OSError, ValueError) as error:
             raise UnusableConfigurationError(str(error)) from error
-        self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(limit=0, ssl=self._tls),
-            headers=HEADERS,
-            cookie_jar=aiohttp.DummyCookieJar(),
-            proxy=self.proxy_url,
-        )
+        self._session = aiohttp_client.session_of(self._tls, HEADERS, self.proxy_url)
+        if self.http_client is HttpClientName.AIOHTTP:
+            self._client = AiohttpClient(self._session, address, self.limit)
+        else:
+            self._client = Client(address, HEADERS, self.limit)
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -102,7 +105,7 @@ class Connection:
         await self.client.close()
 
     @property
-    def client(self) -> Client:
+    def client(self) -> HttpClient:
         """The open client of short requests."""
         if self._client is None:
             raise RuntimeError("the connection is not open")

@@ -17,7 +17,7 @@ import structlog
 
 from gang_scheduler import telemetry
 from gang_scheduler.client.connection import REQUEST_SECONDS, Connection
-from gang_scheduler.client.http1.client import CONNECT_SECONDS
+from gang_scheduler.client.http import CONNECT_SECONDS
 from gang_scheduler.client.retry import Backoff
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.watch import kopf_handlers

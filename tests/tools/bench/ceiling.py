@@ -13,6 +13,7 @@ from http import HTTPStatus
 import msgspec
 import uvloop
 
+from gang_scheduler.client.address import Address
 from gang_scheduler.client.http1.client import Client
 from tools.bench.shape import NAMESPACE, Shape
 
@@ -23,7 +24,8 @@ SECONDS = 30.0
 async def bind_all(url: str, ca_file: str, token: str, shape: Shape) -> None:
     """Bind every pod of a shape, over the scheduler's own client: nobody is to be faster."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    client = Client(url, ssl.create_default_context(cafile=ca_file), headers, IN_FLIGHT)
+    address = Address.of(url, ssl.create_default_context(cafile=ca_file))
+    client = Client(address, headers, IN_FLIGHT)
     pods = iter(enumerate(shape.pod_names()))
     async with asyncio.TaskGroup() as workers:
         for _ in range(IN_FLIGHT):
@@ -46,5 +48,5 @@ async def _bind(client: Client, pods: Iterator[tuple[int, str]], nodes: int) -> 
 
 
 if __name__ == "__main__":
-    address, ca, secret, gangs, size, nodes = sys.argv[1:]
-    uvloop.run(bind_all(address, ca, secret, Shape(int(gangs), int(size), int(nodes))))
+    server, ca, secret, gangs, size, nodes = sys.argv[1:]
+    uvloop.run(bind_all(server, ca, secret, Shape(int(gangs), int(size), int(nodes))))

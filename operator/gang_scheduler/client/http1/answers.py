@@ -1,26 +1,12 @@
 """Puts answers together from what a connection brings, however it is cut. No I/O."""
 
-from typing import NamedTuple
-
 import httptools
+
+from gang_scheduler.client.http import Answer, BrokenError
 
 HTTP_ERRORS = (httptools.HttpParserError, httptools.HttpParserUpgrade)
 FRAMED = {b"content-length", b"transfer-encoding"}
 """The headers that tell where a body ends. Without them, it ends with the connection."""
-
-
-class BrokenError(ConnectionError):
-    """A connection ended, or brought something else, before an answer was whole."""
-
-
-class Answer(NamedTuple):
-    """What came back. Names of headers are in lower case. `lasts`: the connection can go on."""
-
-    status: int
-    reason: str
-    headers: dict[bytes, bytes]
-    body: bytes
-    lasts: bool
 
 
 class AnswerReader:

@@ -3,7 +3,8 @@
 import asyncio
 from typing import cast
 
-from gang_scheduler.client.http1.answers import Answer, AnswerReader, BrokenError
+from gang_scheduler.client.http import Answer, BrokenError
+from gang_scheduler.client.http1.answers import AnswerReader
 
 AT_ONCE = 1 << 16
 """A longer request may be refused before it is sent to its end. (Under TLS nobody can tell.)"""

@@ -2,26 +2,15 @@
 
 import asyncio
 import math
-import ssl
 import time
-import urllib.parse
 from collections import deque
 from collections.abc import Mapping
 
-from gang_scheduler.client.http1.address import Address
-from gang_scheduler.client.http1.answers import Answer, BrokenError
+from gang_scheduler.client import http
+from gang_scheduler.client.address import Address
+from gang_scheduler.client.http import Answer, BrokenError
 from gang_scheduler.client.http1.channel import Channel, UnansweredError
-from gang_scheduler.client.http1.proxy import Proxy
-
-CONNECT_SECONDS = 10
-KEEP_SECONDS = 60
-"""How long an idle connection is kept: the next gang need not shake hands. The API server would
-keep it for 90 s."""
-SEND_SECONDS = 4
-"""What is to be changed is sent within this time or not at all: it was allowed when it was asked
-for, and the process may have been stopped since."""
-IN_PATHS = "/?&=%:@!$'()*+,;~"
-"""What is sent as it is, beside letters and digits. Above all no space and no end of a line."""
+from gang_scheduler.client.http1.dialing import dial
 
 
 class Client:
@@ -30,16 +19,9 @@ class Client:
     Of those that are idle the freshest is taken: the others can be closed when they get old.
     """
 
-    def __init__(
-        self,
-        url: str,
-        tls: ssl.SSLContext,
-        headers: Mapping[str, str],
-        limit: int,
-        proxy: Proxy | None = None,
-    ) -> None:
-        self._address = Address.of(url, tls, proxy)
-        self._constant = f" HTTP/1.1\r\nHost: {self._address.name}\r\n{_lines(headers)}"
+    def __init__(self, address: Address, headers: Mapping[str, str], limit: int) -> None:
+        self._address = address
+        self._constant = f" HTTP/1.1\r\nHost: {address.name}\r\n{_lines(headers)}"
         self._slots = asyncio.Semaphore(limit)
         self._open: set[Channel] = set()
         self._idle: deque[Channel] = deque()
@@ -54,14 +36,10 @@ class Client:
         body: bytes | None,
         timeout_seconds: float,
     ) -> Answer:
-        """Return the answer. Raises OSError if none comes in time.
-
-        What may have been done is not sent twice: only reading is. What changes something is not
-        sent late.
-        """
+        """Return the answer. Raises OSError if none comes in time. As `HttpClient` promises."""
         request = self._bytes_of(method, path, headers, body)
         # The loop's clock stands still while a callback runs, and timeouts come after what is read.
-        latest = time.monotonic() + (math.inf if method == "GET" else SEND_SECONDS)
+        latest = time.monotonic() + (math.inf if method == "GET" else http.SEND_SECONDS)
         async with asyncio.timeout(timeout_seconds), self._slots:
             kept = self._freshest()
             if kept is not None:
@@ -85,8 +63,8 @@ class Client:
     def _bytes_of(
         self, method: str, path: str, headers: Mapping[str, str], body: bytes | None
     ) -> bytes:
-        target = self._address.path + urllib.parse.quote(path, safe=IN_PATHS)
         length = "" if body is None else f"Content-Length: {len(body)}\r\n"
+        target = self._address.target(path)
         head = f"{method} {target}{self._constant}{_lines(headers)}{length}\r\n"
         return head.encode() + (body or b"")
 
@@ -102,8 +80,8 @@ class Client:
     async def _dial(self) -> Channel:
         if self._is_closed:
             raise BrokenError("the client is closed")
-        async with asyncio.timeout(CONNECT_SECONDS):
-            channel = await self._address.dial()
+        async with asyncio.timeout(http.CONNECT_SECONDS):
+            channel = await dial(self._address)
         self._open.add(channel)
         channel.ended.add_done_callback(lambda _: self._open.discard(channel))
         if self._is_closed:  # While it was made.
@@ -122,16 +100,16 @@ class Client:
         channel.idle_since = loop.time()
         self._idle.append(channel)
         if self._sweep is None:
-            self._sweep = loop.call_later(KEEP_SECONDS, self._close_idle)
+            self._sweep = loop.call_later(http.KEEP_SECONDS, self._close_idle)
 
     def _close_idle(self) -> None:
         """Close what was not needed for long, and look again when the next one may be due."""
         loop = asyncio.get_running_loop()
-        while self._idle and self._idle[0].idle_since + KEEP_SECONDS <= loop.time():
+        while self._idle and self._idle[0].idle_since + http.KEEP_SECONDS <= loop.time():
             self._idle.popleft().abort()
         self._sweep = None
         if self._idle:
-            due = self._idle[0].idle_since + KEEP_SECONDS
+            due = self._idle[0].idle_since + http.KEEP_SECONDS
             self._sweep = loop.call_at(due, self._close_idle)
 
 

@@ -2,16 +2,19 @@
 
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from aiohttp import ClientError
 from kopf._cogs.clients.auth import APIContext
 from kubernetes_asyncio.client import Configuration
 
 from gang_scheduler.client.connection import Connection, UnusableConfigurationError
 from gang_scheduler.client.errors import ApiError
+from gang_scheduler.settings import HttpClientName
 from gang_scheduler.watch import kopf_handlers
-from integration.http1.conftest import SERVER_NAME
+from integration.http_clients.conftest import SERVER_NAME
 from integration.support.raw_http_server import RawServer
 from integration.support.tunnel_proxy import TunnelProxy
 
@@ -37,7 +40,23 @@ async def by_kopf(connection: Connection) -> bytes:
         await context.close()
 
 
-CLIENTS = {"requests": by_request, "watches": by_stream, "Kopf": by_kopf}
+@dataclass(frozen=True)
+class Asker:
+    """A client, and how it asks."""
+
+    by: Asks
+    http_client: HttpClientName = HttpClientName.BUILTIN
+
+    def connection(self, found: Configuration) -> Connection:
+        """Return a connection that is its own."""
+        return Connection(found, http_client=self.http_client)
+
+
+CLIENTS = {
+    **{each.value: Asker(by_request, each) for each in HttpClientName},
+    "watches": Asker(by_stream),
+    "Kopf": Asker(by_kopf),
+}
 each_client = pytest.mark.parametrize("ask", CLIENTS.values(), ids=CLIENTS)
 
 
@@ -69,37 +88,56 @@ def configuration(
 
 @each_client
 async def test_the_server_proves_the_name_of_the_kubeconfig(
-    named: RawServer, named_certificate: Path, ask: Asks
+    named: RawServer, named_certificate: Path, ask: Asker
 ) -> None:
-    async with Connection(
+    async with ask.connection(
         configuration(named.url, named_certificate, server_name=SERVER_NAME)
     ) as connection:
-        assert b"ok" == await ask(connection)
+        assert b"ok" == await ask.by(connection)
 
 
 @pytest.mark.parametrize("server_name", [None, "another.internal"])
 @each_client
 async def test_a_server_that_proves_another_name_is_not_asked(
-    named: RawServer, named_certificate: Path, ask: Asks, server_name: str | None
+    named: RawServer, named_certificate: Path, ask: Asker, server_name: str | None
 ) -> None:
-    async with Connection(
+    async with ask.connection(
         configuration(named.url, named_certificate, server_name=server_name)
     ) as connection:
         with pytest.raises((ApiError, OSError), match="CERTIFICATE_VERIFY_FAILED"):
-            await ask(connection)
+            await ask.by(connection)
 
     assert not named.seen
+
+
+@each_client
+async def test_the_certificate_of_the_kubeconfig_says_who_asks(
+    certificate: Path, ask: Asker
+) -> None:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(certificate))
+    context.verify_mode = ssl.CERT_REQUIRED
+    context.load_cert_chain(certificate)
+    async with RawServer(context) as strict:
+        found = configuration(strict.url, certificate)
+        async with ask.connection(found) as connection:
+            with pytest.raises((ApiError, OSError, ClientError)):
+                await ask.by(connection)
+        found.cert_file = str(certificate)
+        async with ask.connection(found) as connection:
+            assert b"ok" == await ask.by(connection)
+
+    assert 1 == len(strict.seen)
 
 
 @pytest.mark.parametrize("own_tls", ["https"], indirect=True)
 @each_client
 async def test_the_proxy_of_the_kubeconfig_is_on_the_way(
-    server: RawServer, certificate: Path, proxy: TunnelProxy, ask: Asks
+    server: RawServer, certificate: Path, proxy: TunnelProxy, ask: Asker
 ) -> None:
-    async with Connection(
+    async with ask.connection(
         configuration(server.url, certificate, proxy_url=proxy.url())
     ) as connection:
-        assert b"ok" == await ask(connection)
+        assert b"ok" == await ask.by(connection)
 
     target = server.url.rpartition("/")[2]
     assert [f"CONNECT {target} HTTP/1.1"] == [each.splitlines()[0] for each in proxy.asked]
@@ -108,18 +146,18 @@ async def test_the_proxy_of_the_kubeconfig_is_on_the_way(
 
 @each_client
 async def test_a_proxy_does_not_change_whose_name_is_proved(
-    named: RawServer, named_certificate: Path, proxy: TunnelProxy, ask: Asks
+    named: RawServer, named_certificate: Path, proxy: TunnelProxy, ask: Asker
 ) -> None:
     found = configuration(
         named.url, named_certificate, server_name=SERVER_NAME, proxy_url=proxy.url()
     )
-    async with Connection(found) as connection:
-        assert b"ok" == await ask(connection)
+    async with ask.connection(found) as connection:
+        assert b"ok" == await ask.by(connection)
 
     found.tls_server_name = None
-    async with Connection(found) as connection:
+    async with ask.connection(found) as connection:
         with pytest.raises((ApiError, OSError), match="CERTIFICATE_VERIFY_FAILED"):
-            await ask(connection)
+            await ask.by(connection)
 
     assert 2 == len(proxy.asked)
 
@@ -127,11 +165,11 @@ async def test_a_proxy_does_not_change_whose_name_is_proved(
 @pytest.mark.parametrize("own_tls", ["https"], indirect=True)
 @each_client
 async def test_the_proxy_is_told_the_user_of_its_url(
-    server: RawServer, certificate: Path, proxy: TunnelProxy, ask: Asks
+    server: RawServer, certificate: Path, proxy: TunnelProxy, ask: Asker
 ) -> None:
     found = configuration(server.url, certificate, proxy_url=proxy.url("us:p%40ss@"))
-    async with Connection(found) as connection:
-        await ask(connection)
+    async with ask.connection(found) as connection:
+        await ask.by(connection)
 
     assert "Proxy-Authorization: Basic dXM6cEBzcw==" in proxy.asked[0].splitlines()
     # The API server is not the one to know it.
@@ -151,16 +189,22 @@ async def test_the_proxy_is_told_the_user_of_its_url(
     ],
 )
 async def test_a_proxy_that_makes_no_tunnel_is_no_answer(
-    server: RawServer, certificate: Path, reply: bytes, expected: str
+    server: RawServer,
+    certificate: Path,
+    http_client: HttpClientName,
+    reply: bytes,
+    expected: str,
 ) -> None:
-    async with (
-        TunnelProxy(reply) as refusing,
-        Connection(configuration(server.url, certificate, proxy_url=refusing.url())) as connection,
-    ):
-        with pytest.raises(ApiError, match=expected) as raised:
-            await by_request(connection)
+    async with TunnelProxy(reply) as refusing:
+        found = configuration(server.url, certificate, proxy_url=refusing.url("us:secret@"))
+        async with Connection(found, http_client=http_client) as connection:
+            with pytest.raises(ApiError) as raised:
+                await by_request(connection)
 
     assert 0 == raised.value.status
+    assert "secret" not in str(raised.value)
+    if http_client is HttpClientName.BUILTIN:
+        assert expected in str(raised.value)
     assert not server.seen
 
 

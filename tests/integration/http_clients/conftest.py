@@ -1,4 +1,7 @@
-"""All that is here runs on asyncio's own event loop and on the product's, with TLS and without."""
+"""All that is here runs with both clients, both event loops, with TLS and without.
+
+The loops are asyncio's own and the product's.
+"""
 
 import asyncio
 import ssl
@@ -9,6 +12,12 @@ from pathlib import Path
 import pytest
 import uvloop
 
+from gang_scheduler.client import aiohttp_client
+from gang_scheduler.client.address import Address
+from gang_scheduler.client.aiohttp_client import AiohttpClient
+from gang_scheduler.client.http import HttpClient
+from gang_scheduler.client.http1.client import Client
+from gang_scheduler.settings import HttpClientName
 from integration.support.raw_http_server import RawServer
 
 SERVER_NAME = "api.internal"
@@ -59,3 +68,46 @@ def tls(certificate: Path) -> ssl.SSLContext:
 async def server(own_tls: ssl.SSLContext | None) -> AsyncIterator[RawServer]:
     async with RawServer(own_tls) as started:
         yield started
+
+
+Opens = Callable[..., HttpClient]
+
+
+def opens_builtin(url: str, tls: ssl.SSLContext, headers: Mapping[str, str], limit: int) -> Client:
+    """Return the client that is ours."""
+    return Client(Address.of(url, tls), headers, limit)
+
+
+def opens_aiohttp(
+    url: str, tls: ssl.SSLContext, headers: Mapping[str, str], limit: int
+) -> AiohttpClient:
+    """Return the client with a session of its own."""
+    session = aiohttp_client.session_of(tls, headers, proxy_url=None)
+    return AiohttpClient(session, Address.of(url, tls), limit)
+
+
+OPENS: Mapping[HttpClientName, Opens] = {
+    HttpClientName.BUILTIN: opens_builtin,
+    HttpClientName.AIOHTTP: opens_aiohttp,
+}
+
+
+@pytest.fixture
+def opens(http_client: HttpClientName) -> Opens:
+    """Give a way to open a client of a server."""
+    return OPENS[http_client]
+
+
+only_builtin = pytest.mark.parametrize("http_client", [HttpClientName.BUILTIN], indirect=True)
+"""What is no part of the contract: where the other client is slower, or as safe in another way."""
+
+
+def usable(client: HttpClient) -> int:
+    """Return how many connections of a client another request could go over."""
+    if isinstance(client, Client):
+        return len(client._open)
+    assert isinstance(client, AiohttpClient)
+    if client._session.connector is None:
+        return 0
+    kept = [each for line in client._session.connector._conns.values() for each, _ in line]
+    return sum(each.is_connected() and not each.should_close for each in kept)

@@ -1,0 +1,86 @@
+"""Where the API server is, and the proxy on the way to it, as a kubeconfig writes them."""
+
+import base64
+import ssl
+import urllib.parse
+from dataclasses import dataclass
+from typing import Self, TypeGuard
+
+PORTS = {"http": 80, "https": 443}
+PROXY_PORT = 80
+IN_PATHS = "/?&=%:@!$'()*+,;~"
+"""What is sent as it is, beside letters and digits. Above all no space and no end of a line."""
+
+
+@dataclass(frozen=True)
+class Proxy:
+    """Where a proxy listens. `authorization` is what it is told of us, "" for nothing."""
+
+    host: str
+    port: int
+    authorization: str = ""
+
+    @classmethod
+    def of(cls, url: str) -> Self:
+        """Take a proxy-url apart. Raises ValueError for a proxy of another kind than http."""
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme != "http" or not parts.hostname:
+            # The URL may hold a password.
+            known = f"{parts.scheme}://" if "://" in url else "one without a scheme"
+            raise ValueError(f"proxy-url: only proxies of http:// are supported, not {known}")
+        return cls(parts.hostname, parts.port or PROXY_PORT, _authorization(parts))
+
+
+@dataclass(frozen=True)
+class Address:
+    """A URL, taken apart. `name` is host and port as the Host header says them.
+
+    `tls` is how the server proves that it is who the URL says, None for a URL without TLS. With a
+    `proxy` it is reached through a tunnel.
+    """
+
+    host: str
+    port: int
+    name: str
+    path: str
+    tls: ssl.SSLContext | None
+    proxy: Proxy | None = None
+
+    @classmethod
+    def of(cls, url: str, tls: ssl.SSLContext, proxy: Proxy | None = None) -> Self:
+        """Take a URL apart. Raises ValueError for one that is not of HTTP, or has no tunnel."""
+        parts = urllib.parse.urlsplit(url)
+        if parts.scheme not in PORTS or not _is_name(parts.hostname):
+            raise ValueError(f"not the URL of an API server: {url!r}")
+        if proxy is not None and parts.scheme != "https":
+            raise ValueError(f"proxy-url: a server without TLS is not asked through it: {url!r}")
+        return cls(
+            host=parts.hostname,
+            port=parts.port or PORTS[parts.scheme],
+            name=parts.netloc.rpartition("@")[2],
+            path=parts.path.rstrip("/"),
+            tls=tls if parts.scheme == "https" else None,
+            proxy=proxy,
+        )
+
+    def target(self, path: str) -> str:
+        """Return what is asked for on the server to get `path`, which may hold any characters."""
+        return self.path + urllib.parse.quote(path, safe=IN_PATHS)
+
+    def url(self, path: str) -> str:
+        """Return the same with the server before it."""
+        return f"{'https' if self.tls else 'http'}://{self.name}{self.target(path)}"
+
+
+def _is_name(host: str | None) -> TypeGuard[str]:
+    try:
+        return bool(host and host.encode("idna"))
+    except UnicodeError:
+        return False
+
+
+def _authorization(parts: urllib.parse.SplitResult) -> str:
+    if parts.username is None:
+        return ""
+    pair = f"{urllib.parse.unquote(parts.username)}:{urllib.parse.unquote(parts.password or '')}"
+    return "Basic " + base64.b64encode(pair.encode()).decode()

@@ -1,0 +1,178 @@
+"""Requests over an aiohttp session: what `http1` promises, with a parser and a pool that many use.
+
+Left to itself, a session sends PUT and DELETE once more when a kept connection ends, and takes what
+an idle connection has brought for the answer to the next request. Here it does neither.
+"""
+
+import asyncio
+import math
+import ssl
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import aiohttp
+import anyio
+from aiohttp import connector, tracing
+
+from gang_scheduler.client import http
+from gang_scheduler.client.address import Address
+from gang_scheduler.client.http import Answer, BrokenError
+
+TIMEOUT = aiohttp.ClientTimeout(total=None, sock_connect=http.CONNECT_SECONDS)
+"""The rest of a request's time is measured here, with the wait for a connection."""
+
+
+def session_of(
+    tls: ssl.SSLContext, headers: Mapping[str, str], proxy_url: str | None
+) -> aiohttp.ClientSession:
+    """Return a session for any number of requests and watches."""
+    return aiohttp.ClientSession(
+        connector=_Connector(limit=0, ssl=tls, keepalive_timeout=http.KEEP_SECONDS),
+        headers=headers,
+        # What is sent is what was said, and no more.
+        skip_auto_headers=("Accept-Encoding", "Content-Type"),
+        cookie_jar=aiohttp.DummyCookieJar(),
+        proxy=proxy_url,
+        trace_configs=[_traces()],
+    )
+
+
+class AiohttpClient:
+    """Asks over a session, at most `limit` times at once; who comes later waits in line."""
+
+    def __init__(self, session: aiohttp.ClientSession, address: Address, limit: int) -> None:
+        self._session = session
+        self._address = address
+        self._slots = asyncio.Semaphore(limit)
+
+    async def ask(
+        self,
+        method: str,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+        timeout_seconds: float,
+    ) -> Answer:
+        """Return the answer. Raises OSError if none comes in time. As `HttpClient` promises."""
+        reads = method == "GET"
+        sending = _Sending(time.monotonic() + (math.inf if reads else http.SEND_SECONDS))
+        url = self._address.url(path)
+        with anyio.fail_after(timeout_seconds):
+            async with self._slots:
+                try:
+                    return await self._exchange(sending, method, url, headers, body)
+                except BrokenError:
+                    if not reads or not sending.was_kept:
+                        raise
+                return await self._exchange(sending, method, url, headers, body)
+
+    async def close(self) -> None:
+        """Close the session. What is under way ends with an error, and so does what follows."""
+        await self._session.close()
+
+    async def _exchange(
+        self,
+        sending: "_Sending",
+        method: str,
+        url: str,
+        headers: Mapping[str, str],
+        body: bytes | None,
+    ) -> Answer:
+        if self._session.closed:
+            raise BrokenError("the client is closed")
+        try:
+            async with self._session.request(
+                method,
+                url,
+                headers=headers,
+                data=body,
+                allow_redirects=False,
+                auto_decompress=False,
+                timeout=TIMEOUT,
+                middlewares=(_once,),
+                trace_request_ctx=sending,
+            ) as answer:
+                return await _whole(answer)
+        except aiohttp.ClientError as error:
+            if isinstance(error, TimeoutError | ssl.SSLError):
+                raise
+            raise BrokenError(_words(error)) from error
+
+
+def _words(error: aiohttp.ClientError) -> str:
+    """Say what happened, in as few words as `http1`."""
+    match error:
+        case aiohttp.ClientHttpProxyError():
+            return f"the proxy makes no way: it answers {error.status} {error.message}"
+        case aiohttp.ClientResponseError():
+            return f"the answer is no HTTP: {' '.join(error.message.split())}"
+        case _:
+            return f"{type(error).__name__}: {error}"
+
+
+async def _whole(answer: aiohttp.ClientResponse) -> Answer:
+    if answer.status < 200:
+        raise BrokenError(f"the answer is no HTTP: {answer.status} {answer.reason}")
+    headers = {name.lower(): value for name, value in answer.raw_headers}
+    return Answer(answer.status, answer.reason or "", headers, await answer.read())
+
+
+async def _once(
+    request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType
+) -> aiohttp.ClientResponse:
+    """Send a request, and take care that the session does not by itself send it once more."""
+    try:
+        return await send(request)
+    except (aiohttp.ClientOSError, aiohttp.ServerDisconnectedError) as error:
+        if isinstance(error, ssl.SSLError):
+            raise
+        raise aiohttp.ClientConnectionError(str(error)) from error
+
+
+class _Connector(aiohttp.TCPConnector):
+    """Keeps no connection that has brought something nobody asked for."""
+
+    async def connect(
+        self,
+        req: aiohttp.ClientRequest,
+        traces: list[tracing.Trace],
+        timeout: aiohttp.ClientTimeout,  # noqa: ASYNC109 - aiohttp's signature.
+    ) -> connector.Connection:
+        """Return a connection on which nothing but the answer will come."""
+        while True:
+            found = await super().connect(req, traces, timeout)
+            if found.protocol is None or not found.protocol.should_close:
+                return found
+            found.close()
+
+
+@dataclass(slots=True)
+class _Sending:
+    """A request that is not sent after `latest`, in the seconds of the monotonic clock."""
+
+    latest: float
+    was_kept: bool = False
+
+
+def _traces() -> aiohttp.TraceConfig:
+    """Return what the session tells of each request before it goes on."""
+    found = aiohttp.TraceConfig()
+    found.on_connection_reuseconn.append(_kept)
+    # The head waits for the body if there is one, and that for a turn of its own.
+    found.on_request_headers_sent.append(_about_to_send)
+    found.on_request_chunk_sent.append(_about_to_send)
+    return found
+
+
+async def _kept(_: aiohttp.ClientSession, context: SimpleNamespace, __: object) -> None:
+    sending: _Sending | None = context.trace_request_ctx
+    if sending is not None:
+        sending.was_kept = True
+
+
+async def _about_to_send(_: aiohttp.ClientSession, context: SimpleNamespace, __: object) -> None:
+    sending: _Sending | None = context.trace_request_ctx
+    if sending is not None and time.monotonic() > sending.latest:
+        raise TimeoutError("there was no way to send it in time")
