@@ -1,5 +1,6 @@
 """The command line: parse, call, print."""
 
+import difflib
 import enum
 import json
 import sys
@@ -14,7 +15,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import SettingsError
 
 import gang_scheduler
-from gang_scheduler.settings import Settings, Strategy
+from gang_scheduler.settings import Settings, Strategy, unknown_variables
 from gang_scheduler.simulation import documents, objects, report, tables
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.run import Options, Outcome, simulate
@@ -74,16 +75,21 @@ def _settings_options(command: Command) -> Command:
 @_settings_options
 def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
     """Run the operator. A flag wins over the environment, and that over the default."""
+    if unknown := unknown_variables():
+        _refuse(map(_unknown, unknown))
     # Options that were not given: None, and () for those that may be repeated.
     settings = _settings({name: value for name, value in flags.items() if value not in (None, ())})
     # Here, since no other command needs a Kubernetes client.
     from gang_scheduler import app  # noqa: PLC0415
     from gang_scheduler.client.connection import UnusableConfigurationError  # noqa: PLC0415
+    from gang_scheduler.probes import CannotListenError  # noqa: PLC0415
 
     try:
         app.run(settings)
     except UnusableConfigurationError as error:
         _refuse([f"{_flag('kubeconfig')}: {error}"])
+    except CannotListenError as error:
+        _refuse([f"{_flag('http_host')}, {_flag('http_port')}: {error}"])
 
 
 @main.command("simulate")
@@ -159,7 +165,12 @@ def _settings(given: dict[str, Any]) -> Settings:
     try:
         return Settings(**given)
     except ValidationError as error:
-        _refuse(_invalid(each["loc"], each["input"], each["msg"], given) for each in error.errors())
+        # The last one first: what is wrong with an item, and not that the list is then too short.
+        first = {each["loc"][0]: each for each in reversed(error.errors())}
+        _refuse(
+            _invalid(each["loc"], each["input"], each["msg"], given)
+            for each in reversed(first.values())
+        )
     except SettingsError as error:
         named = [name for name in Settings.model_fields if f'"{name}"' in str(error)]
         _refuse(f'{_env(name)} must be a JSON list such as ["a", "b"]' for name in named)
@@ -169,6 +180,13 @@ def _invalid(location: tuple[int | str, ...], value: object, problem: str, given
     name = str(location[0])
     where = _flag(name) if name in given else _env(name)
     return f"{where}: {problem[:1].lower()}{problem[1:]}, not {json.dumps(value, default=str)}"
+
+
+def _unknown(variable: str) -> str:
+    name = variable[len(Settings.model_config["env_prefix"]) :].lower()
+    near = difflib.get_close_matches(name, Settings.model_fields, n=1)
+    hint = f"; did you mean {_env(near[0])}?" if near else ""
+    return f"{variable}: there is no such setting{hint}"
 
 
 def _refuse(lines: Iterable[str]) -> NoReturn:

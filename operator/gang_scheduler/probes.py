@@ -10,8 +10,15 @@ from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 log = structlog.get_logger()
 
 
+class CannotListenError(Exception):
+    """The address cannot be listened on."""
+
+
 class Probes:
-    """A small HTTP server. `healthy` and `ready` give "" or what is wrong. Use as a context."""
+    """A small HTTP server. `healthy` and `ready` give "" or what is wrong. Use as a context.
+
+    To enter it may raise CannotListenError.
+    """
 
     def __init__(
         self, host: str, port: int, *, healthy: Callable[[], str], ready: Callable[[], str]
@@ -26,7 +33,15 @@ class Probes:
 
     async def __aenter__(self) -> Self:
         await self._runner.setup()
-        await web.TCPSite(self._runner, self._host, self._port).start()
+        try:
+            await web.TCPSite(self._runner, self._host, self._port).start()
+        except OSError as error:
+            await self._runner.cleanup()
+            # asyncio puts a sentence before what the system says.
+            problem = (error.strerror or str(error)).rpartition(": ")[2]
+            raise CannotListenError(
+                f"cannot listen on {self._host}:{self._port}: {problem.lower()}"
+            ) from error
         log.info(
             "listening", addresses=[f"{host}:{port}" for host, port, *_ in self._runner.addresses]
         )

@@ -1,6 +1,8 @@
 """The only reader of the environment and of flags: one frozen Settings."""
 
 import enum
+import os
+from typing import Annotated
 
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -41,12 +43,24 @@ class LogFormat(enum.StrEnum):
     CONSOLE = "console"
 
 
+class LogLevel(enum.StrEnum):
+    """From which level on log lines are written."""
+
+    DEBUG = "debug"
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+Name = Annotated[str, Field(min_length=1)]
+
+
 class Settings(BaseSettings):
     """Every setting of `run`: field `like_this` is flag `--like-this` and `PGS_LIKE_THIS`."""
 
     model_config = SettingsConfigDict(env_prefix="PGS_", frozen=True, extra="forbid")
 
-    scheduler_names: tuple[str, ...] = Field(
+    scheduler_names: tuple[Name, ...] = Field(
         default=("py-gang-scheduler",),
         min_length=1,
         description="Values of spec.schedulerName that are ours (a JSON list in the environment).",
@@ -92,7 +106,7 @@ class Settings(BaseSettings):
             "py-gang-scheduler.io/min-runtime; 0: none of it."
         ),
     )
-    protection_label_namespaces: tuple[str, ...] = Field(
+    protection_label_namespaces: tuple[Name, ...] = Field(
         default=(),
         description=(
             "Namespaces in which labels protect pods from preemption (a JSON list in the "
@@ -181,4 +195,13 @@ class Settings(BaseSettings):
         default="", description="Path of a kubeconfig; empty: in-cluster, else the usual places."
     )
     log_format: LogFormat = Field(default=LogFormat.JSON, description="json or console.")
-    log_level: str = Field(default="info", description="debug, info, warning or error.")
+    log_level: LogLevel = Field(default=LogLevel.INFO, description="debug, info, warning or error.")
+
+
+def unknown_variables() -> list[str]:
+    """Return the variables of the environment that are named like a setting, and are none."""
+    prefix = Settings.model_config["env_prefix"]
+    known = {f"{prefix}{name}".upper() for name in Settings.model_fields}
+    # As pydantic reads them: in upper or lower case.
+    ours = (name for name in os.environ if name.upper().startswith(prefix))
+    return sorted(name for name in ours if name.upper() not in known)

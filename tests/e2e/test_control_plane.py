@@ -216,7 +216,7 @@ def test_up_and_down_outlive_their_commands(tmp_path: Path) -> None:
     def run(*arguments: str, check: bool = True) -> str:
         return subprocess.run(
             [sys.executable, "-m", "tools.controlplane", *arguments],
-            env={**os.environ, "PYTHONPATH": str(TESTS), "PGS_STATE_DIR": str(tmp_path)},
+            env={**os.environ, "PYTHONPATH": str(TESTS), "CONTROLPLANE_STATE_DIR": str(tmp_path)},
             capture_output=True,
             text=True,
             check=check,
@@ -239,11 +239,11 @@ def test_up_and_down_outlive_their_commands(tmp_path: Path) -> None:
 def test_an_existing_cluster_is_used_only_when_that_is_allowed(
     plane: controlplane.ControlPlane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("PGS_E2E_KUBECONFIG", str(plane.kubeconfig))
-    with pytest.raises(controlplane.ControlPlaneError, match="PGS_E2E_ALLOW_EXISTING"):
+    monkeypatch.setenv("E2E_KUBECONFIG", str(plane.kubeconfig))
+    with pytest.raises(controlplane.ControlPlaneError, match="E2E_ALLOW_EXISTING"):
         controlplane.open_cluster()
 
-    monkeypatch.setenv("PGS_E2E_ALLOW_EXISTING", "1")
+    monkeypatch.setenv("E2E_ALLOW_EXISTING", "1")
     with controlplane.open_cluster(BARE) as cluster:
         assert "kube-system" in cluster.kubectl("get", "namespaces")
     assert "kube-system" in plane.kubectl("get", "namespaces")

@@ -1,6 +1,6 @@
 """Random changes to gangs of every source: the API server and a plain model of the rules agree.
 
-PGS_SEQUENCES=1000 runs more of them, PGS_SEED=17 the one that failed.
+E2E_SEQUENCES=1000 runs more of them, E2E_SEED=17 the one that failed.
 """
 
 import concurrent.futures
@@ -52,10 +52,10 @@ def test_whatever_happens_the_same_gangs_are_bound_as_the_rules_say(
 
 def seeds() -> range:
     """Return the seeds to run."""
-    if "PGS_SEED" in os.environ:
-        seed = int(os.environ["PGS_SEED"])
+    if "E2E_SEED" in os.environ:
+        seed = int(os.environ["E2E_SEED"])
         return range(seed, seed + 1)
-    return range(int(os.environ.get("PGS_SEQUENCES", SEQUENCES)))
+    return range(int(os.environ.get("E2E_SEQUENCES", SEQUENCES)))
 
 
 def failure_of(plane: controlplane.ControlPlane, seed: int) -> str:

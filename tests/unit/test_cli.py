@@ -1,6 +1,7 @@
 """The command line: exit statuses, output and errors as users see them."""
 
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -200,6 +201,31 @@ def test_a_flag_wins_over_the_environment_and_that_over_the_default(
             {"PGS_SCHEDULER_NAMES": "a,b"},
             'PGS_SCHEDULER_NAMES must be a JSON list such as ["a", "b"]',
         ),
+        (
+            ["--log-level", "loud"],
+            {},
+            "--log-level: input should be 'debug', 'info', 'warning' or 'error', not \"loud\"",
+        ),
+        (
+            ["--scheduler-names", ""],
+            {},
+            '--scheduler-names: string should have at least 1 character, not ""',
+        ),
+        (
+            [],
+            {"PGS_PREEMTION": "false"},
+            "PGS_PREEMTION: there is no such setting; did you mean PGS_PREEMPTION?",
+        ),
+        (
+            [],
+            {"pgs_preemtion": "false"},
+            "pgs_preemtion: there is no such setting; did you mean PGS_PREEMPTION?",
+        ),
+        (
+            ["--preemption"],
+            {"PGS_WHATEVER_ELSE": "1"},
+            "PGS_WHATEVER_ELSE: there is no such setting",
+        ),
     ],
 )
 def test_a_setting_that_is_wrong_is_named_with_its_value(
@@ -208,6 +234,12 @@ def test_a_setting_that_is_wrong_is_named_with_its_value(
     result = CliRunner().invoke(main, ["run", *flags], env=environment)
 
     assert (2, f"{line}\n", []) == (result.exit_code, result.stderr, started)
+
+
+def test_variables_of_settings_may_be_in_lower_case(started: list[Settings]) -> None:
+    CliRunner().invoke(main, ["run"], env={"pgs_strategy": "spread"})
+
+    assert [Settings(strategy=Strategy.SPREAD)] == started
 
 
 @pytest.mark.parametrize(
@@ -224,11 +256,33 @@ def test_a_kubeconfig_that_leads_nowhere_is_named_with_what_is_wrong(
     path = tmp_path / "config"
     if server is not None:
         path.write_text(KUBECONFIG.format(server=server))
-    command = [sys.executable, "-m", "gang_scheduler", "run", "--kubeconfig", str(path)]
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    status, lines = ran("--kubeconfig", str(path))
 
-    expected = f"--kubeconfig: {problem.format(path=path)}"
-    assert (2, expected) == (result.returncode, result.stderr.splitlines()[-1])
+    assert (2, [f"--kubeconfig: {problem.format(path=path)}"]) == (status, lines)
+
+
+def test_a_port_in_use_is_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text(KUBECONFIG.format(server="http://127.0.0.1:1"))
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        where = ("--http-host=127.0.0.1", f"--http-port={port}")
+        status, lines = ran("--kubeconfig", str(path), *where)
+
+    problem = f"cannot listen on 127.0.0.1:{port}: address already in use"
+    assert (2, [f"--http-host, --http-port: {problem}"]) == (status, lines)
+
+
+def ran(*flags: str) -> tuple[int, list[str]]:
+    """Return the exit status of `run`, and what it wrote to stderr beside its log."""
+    result = subprocess.run(
+        [sys.executable, "-m", "gang_scheduler", "run", *flags],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    lines = result.stderr.splitlines()
+    return result.returncode, [line for line in lines if not line.startswith("{")]
 
 
 def test_help_shows_every_setting_with_its_variable_and_default() -> None:

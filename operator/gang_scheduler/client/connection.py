@@ -14,6 +14,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Self
 
 import aiohttp
@@ -47,26 +48,44 @@ class UnusableConfigurationError(Exception):
 async def load(kubeconfig: str) -> Configuration:
     """Return the configuration of the named file, else in-cluster, else of the usual file.
 
-    Raises UnusableConfigurationError.
+    Raises UnusableConfigurationError, with a message of one line.
     """
-    if kubeconfig and not any(map(os.path.exists, kubeconfig.split(os.pathsep))):
-        raise UnusableConfigurationError(f"{kubeconfig}: there is no such file")
-    try:
-        return await _load(kubeconfig)
-    except (config.ConfigException, yaml.YAMLError, OSError) as error:
-        raise UnusableConfigurationError(f"{kubeconfig or 'by default'}: {error}") from error
-
-
-async def _load(kubeconfig: str) -> Configuration:
-    configuration = Configuration()
     if kubeconfig:
-        await config.load_kube_config(kubeconfig, client_configuration=configuration)
-        return configuration
+        return await _of_file(kubeconfig)
+    configuration = Configuration()
     try:
         config.load_incluster_config(client_configuration=configuration)  # type: ignore[no-untyped-call] # their annotations lack this one
-    except config.ConfigException:
-        await config.load_kube_config(client_configuration=configuration)
+    except config.ConfigException as error:
+        usual = os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
+        if not _exists(usual):
+            raise UnusableConfigurationError(
+                f"not in a pod ({str(error).rstrip('.')}), and {usual}: there is no such file"
+            ) from error
+        return await _of_file(usual)
     return configuration
+
+
+async def _of_file(kubeconfig: str) -> Configuration:
+    if not _exists(kubeconfig):
+        raise UnusableConfigurationError(f"{kubeconfig}: there is no such file")
+    configuration = Configuration()
+    try:
+        await config.load_kube_config(kubeconfig, client_configuration=configuration)
+    except (config.ConfigException, yaml.YAMLError, OSError) as error:
+        problem = " ".join(str(error).split())
+        if isinstance(error, OSError) and error.filename is None:
+            problem += ": a program that it names"
+        raise UnusableConfigurationError(f"{kubeconfig}: {problem}") from error
+    except Exception as error:
+        # A document of another shape fails wherever the library comes to first.
+        problem = f"this is no kubeconfig: {type(error).__name__}: {error}"
+        raise UnusableConfigurationError(f"{kubeconfig}: {problem}") from error
+    return configuration
+
+
+def _exists(kubeconfig: str) -> bool:
+    """Tell whether one of the named files is there."""
+    return any(map(os.path.exists, kubeconfig.split(os.pathsep)))
 
 
 @dataclass

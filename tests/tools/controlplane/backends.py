@@ -1,7 +1,7 @@
 """Which cluster tests run against: our local control plane, unless another is asked for by name.
 
-    PGS_E2E_CLUSTER   local (the default), kind, or existing
-    PGS_E2E_KUBECONFIG, PGS_E2E_ALLOW_EXISTING=1
+    E2E_CLUSTER   local (the default), kind, or existing
+    E2E_KUBECONFIG, E2E_ALLOW_EXISTING=1
                       both are needed for `existing`, and the first alone selects it: tests create
                       and delete objects of all kinds, so neither KUBECONFIG nor the kubeconfig in
                       the home directory is ever taken
@@ -36,10 +36,10 @@ def open_cluster(
     options: Options = plane.DEFAULT_OPTIONS, say: builds.Say = builds.say_on_stderr
 ) -> cluster.Cluster:
     """Return the cluster that the environment asks for. Of a foreign one, only KWOK is ours."""
-    kubeconfig = os.environ.get("PGS_E2E_KUBECONFIG")
-    name = os.environ.get("PGS_E2E_CLUSTER") or ("existing" if kubeconfig else "local")
+    kubeconfig = os.environ.get("E2E_KUBECONFIG")
+    name = os.environ.get("E2E_CLUSTER") or ("existing" if kubeconfig else "local")
     if name not in BACKENDS:
-        raise errors.ControlPlaneError(f"PGS_E2E_CLUSTER={name}: choose from {', '.join(BACKENDS)}")
+        raise errors.ControlPlaneError(f"E2E_CLUSTER={name}: choose from {', '.join(BACKENDS)}")
     return BACKENDS[name](options, say)
 
 
@@ -75,18 +75,18 @@ def _local(options: Options, say: builds.Say) -> cluster.Cluster:
 
 
 def _existing_by_environment(options: Options, say: builds.Say) -> cluster.Cluster:
-    kubeconfig = os.environ.get("PGS_E2E_KUBECONFIG")
-    if not kubeconfig or os.environ.get("PGS_E2E_ALLOW_EXISTING") != "1":
+    kubeconfig = os.environ.get("E2E_KUBECONFIG")
+    if not kubeconfig or os.environ.get("E2E_ALLOW_EXISTING") != "1":
         raise errors.ControlPlaneError(
             "tests change the cluster they run on: to use an existing one, name its file in "
-            "PGS_E2E_KUBECONFIG and set PGS_E2E_ALLOW_EXISTING=1"
+            "E2E_KUBECONFIG and set E2E_ALLOW_EXISTING=1"
         )
     return existing(Path(kubeconfig), options, say)
 
 
 def _new_kind_cluster(options: Options, say: builds.Say) -> cluster.Cluster:
     if not (shutil.which("kind") and shutil.which("docker")):
-        raise errors.ControlPlaneError("PGS_E2E_CLUSTER=kind needs kind and docker on PATH")
+        raise errors.ControlPlaneError("E2E_CLUSTER=kind needs kind and docker on PATH")
     directory, lock = directories.create()
     processes = Processes(directory, lock)
     kubeconfig = directory / "kubeconfig"

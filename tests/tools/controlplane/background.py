@@ -2,7 +2,7 @@
 
 `up` starts a holder, a process of its own session that runs the control plane like any other
 owner. There is at most one for each state file, which lies in `.cache/` of the checkout or in
-$PGS_STATE_DIR.
+$CONTROLPLANE_STATE_DIR.
 """
 
 import contextlib
@@ -20,7 +20,7 @@ from tools.controlplane import builds, credentials, directories, errors, plane
 from tools.controlplane.options import Options
 
 CHECKOUT = Path(__file__).resolve().parents[3]
-STATE = Path(os.environ.get("PGS_STATE_DIR") or CHECKOUT / ".cache") / "controlplane.json"
+STATE = Path(os.environ.get("CONTROLPLANE_STATE_DIR") or CHECKOUT / ".cache") / "controlplane.json"
 HOLDER_LOG = STATE.with_suffix(".log")
 STOP_SECONDS = 30.0
 
