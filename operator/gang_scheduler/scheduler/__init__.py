@@ -4,7 +4,7 @@
 |-----------------|----------------------------------------------------------------------|
 | cycle           | one cycle in numbered steps: order, admit, place, preempt            |
 | profile         | the one page that lists every policy; `policies` are their protocols |
-| admission       | which groups can be tried at all, and why others cannot              |
+| admission       | which groups can be tried at all, and why other groups cannot        |
 | placement_units | members that are placed together, by topology request                |
 | quorums         | places the quorums of a group                                        |
 | surplus         | places members beyond the quorum                                     |

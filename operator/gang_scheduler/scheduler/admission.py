@@ -1,4 +1,4 @@
-"""Which groups can be tried at all, and why the others cannot."""
+"""Which groups can be tried at all, and why the other groups cannot."""
 
 import functools
 from collections.abc import Iterator
@@ -31,9 +31,10 @@ class Verdict:
 
 
 def admit(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
-    """Return what of the group is to be placed, or why it cannot be tried.
+    """Return the units of the group to place, or why the group cannot be tried.
 
-    Worked out once a group for as long as neither that nor the nodes change.
+    Computed once a group for as long as neither the group nor the nodes change; every time for a
+    group with minResources.
     """
     admitted = functools.partial(_admitted, group, snapshot, trial)
     if any(gang.min_resources for gang in group.gangs):
@@ -62,7 +63,7 @@ def _refused_wholly(group: GangGroup, problem: Problem) -> Verdict:
 
 
 def _warnings(found: tuple[PlacementUnit, ...]) -> Iterator[Warned]:
-    """Yield what people should know of units that can be tried all the same."""
+    """Yield what users should know of units that can be tried all the same."""
     for unit in found:
         if unit.scope is None:
             continue
@@ -99,7 +100,8 @@ def _incomplete(gang: Gang) -> Problem | None:
 def _gated(gang: Gang, snapshot: Snapshot, trial: Trial) -> Problem | None:
     """Hold minResources against what is free or held by pods that the gang may preempt.
 
-    Not again once the gang is nominated: others may have been given what it does not need itself.
+    Not again once the gang is nominated: other gangs may have been given resources that count for
+    minResources, but that the members do not need.
     """
     nominated = sum(1 for pod in gang.pending if pod.nominated)
     if not gang.min_resources or gang.was_whole or 0 < gang.lacking <= nominated:

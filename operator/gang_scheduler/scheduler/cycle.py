@@ -34,8 +34,8 @@ from gang_scheduler.scheduler.trial import Trial
 def schedule(snapshot: Snapshot, profile: Profile) -> Plan:
     """Decide every group of the snapshot. Pure: the same snapshot gives the same plan.
 
-    A group that cannot be decided because of an error of ours is set aside, and all others are
-    decided as if it were not there. Raises only where no group is to blame.
+    A group whose decision raises is set aside as a failure, and all other groups are decided as if
+    it were not there. Raises only where the error is not about one group.
     """
     failures: list[Failure] = []
     while True:
@@ -101,16 +101,16 @@ class _Cycle:
         return self.plan(failures)
 
     def each(self, groups: Iterable[GangGroup]) -> Iterator[GangGroup]:
-        """Yield groups; what goes wrong until the next one is about this one."""
+        """Yield groups; an error before the next one is about the group yielded last."""
         for group in groups:
             self.deciding = group
             yield group
         self.deciding = None
 
     def admitted(self, group: GangGroup) -> GangGroup | None:
-        """Return the group as it is to be tried; None if it cannot be, and say why."""
+        """Return the group as it is to be tried; None, with refusals noted, if it cannot be."""
         group = self.deciding = self.evaluator.without_victims(group)
-        # What a group asks the cluster to have is there, too, where it is kept for lower ones.
+        # Room that is reserved for lower priorities counts for the minResources of this group.
         nominated_room = self.evaluator.nominated_room
         asks = any(gang.min_resources for gang in group.gangs)
         nominations = nominated_room.release(nominated_room.below(group.priority)) if asks else ()
@@ -145,7 +145,7 @@ class _Cycle:
         ]
 
     def short_of_room(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
-        """Return the groups that did not fit, or lack members beside those placed singly."""
+        """Return the groups that did not fit, or of whose quorum only a part found a place."""
         waiting = self.without_room(groups)
         if not self.in_part:
             return waiting
@@ -153,7 +153,7 @@ class _Cycle:
         return [group for group in groups if group.gangs[0].key in short]
 
     def make_room(self, group: GangGroup) -> None:
-        """Nominate the group to room that others leave or must leave, if there would be enough."""
+        """Nominate the group to room that pods leave or must leave, if that is enough."""
         # Units without a quorum come with the surplus.
         units = tuple(unit for unit in self.units[group.gangs[0].key] if unit.quorum)
         if group.gangs[0].key in self.in_part:
@@ -164,7 +164,7 @@ class _Cycle:
         if outcome is None:
             outcome = self._attempt(group, units, nominations)
             if outcome.waits:
-                # Room that was kept for lower priorities may be free now.
+                # Room that was reserved for lower priorities may be free now.
                 self.known_misfits.clear()
             elif nominations:
                 self._give_up_room()
@@ -176,19 +176,19 @@ class _Cycle:
     def _attempt(
         self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
     ) -> PreemptionOutcome:
-        """Make room for all that the group lacks; of gangs of one for each, if that fails."""
+        """Make room for all that the group lacks; if that fails, for gangs of one one by one."""
         outcome = self.evaluator.attempt(group, units, nominations)
         if outcome.waits or units[0].quorum == 1 or not all(gang.apart for gang in group.waiting):
             return outcome
         return self.evaluator.attempt_each(group, units[0], nominations)
 
     def _give_up_room(self) -> None:
-        """Note that room was kept for a gang, and is not any more: others may fit there."""
+        """Note that room is not reserved for a gang any more: other gangs may fit there."""
         self.known_misfits.clear()
         self.hopeless.clear()
 
     def _note_preemption(self, group: GangGroup, outcome: PreemptionOutcome) -> None:
-        """Note what came of a group's try to make room."""
+        """Note the outcome of a group's preemption."""
         reason = Reason.WAITING_FOR_VICTIMS if outcome.waits else Reason.UNSCHEDULABLE
         first = group.waiting[0]
         for gang in group.waiting:
@@ -197,7 +197,7 @@ class _Cycle:
             self.refused[gang.key] = replace(why, reason=reason, preemption=own)
 
     def place_surplus(self, group: GangGroup, *, moving: bool = True) -> None:
-        """Place what fits beyond the quorums, and say why the rest does not."""
+        """Place the surplus that fits, and note why the rest does not."""
         for unit in self.units[group.gangs[0].key]:
             placed = self.placements.get(unit)
             if placed is None or len(placed.binds) == len(unit.members):
@@ -212,7 +212,7 @@ class _Cycle:
                 self._report_left_over(unit, grown.placement, grown.misfit)
 
     def worth_another_try(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
-        """Return the refused groups that may fit now: all, if quorums have moved since."""
+        """Return the refused groups that may fit now: all of them, if quorums have moved since."""
         if not self.moved:
             return [group for group in self.without_room(groups) if self._gains(group)]
         # Shapes that did not fit before may fit now.
@@ -220,9 +220,10 @@ class _Cycle:
         return self.without_room(groups)
 
     def settle(self, groups: Sequence[GangGroup]) -> None:
-        """Give quorums that wait the room of surplus that is beside moved ones; add what is left.
+        """Give waiting quorums the room of surplus that was placed with moved quorums.
 
-        Before they moved it was known that no waiting quorum fits beside them. Now it is not.
+        Before a quorum moved it was known that no waiting quorum fits beside it; now it is not.
+        Surplus is placed again in the room that is left.
         """
         waiting = self.without_room(groups)
         whole = {unit: self.placements[unit] for unit in self.moved}
@@ -265,7 +266,7 @@ class _Cycle:
         )
 
     def _binds(self) -> Iterator[Bind]:
-        """Yield all that is placed."""
+        """Yield the binds of all placements."""
         for unit, placement in self.placements.items():
             self.deciding = self.groups[unit.gangs[0].key]
             yield from placement.binds
@@ -273,7 +274,7 @@ class _Cycle:
     def _anywhere(
         self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
     ) -> Outcome:
-        """Place the quorums where they are nominated, in free room, or in that of lower ranks."""
+        """Place quorums on nominated nodes, in free room, or in room of lower priorities."""
         outcome = self.quorums.as_nominated(units, nominations) or self.quorums.in_any_order(units)
         if isinstance(outcome, tuple):
             return self._in_room_kept_for_others(group, units) or outcome
@@ -282,10 +283,10 @@ class _Cycle:
     def _in_room_kept_for_others(
         self, group: GangGroup, units: Sequence[PlacementUnit]
     ) -> Outcome | None:
-        """Place the group in room that is kept for gangs of lower priority; those plan again.
+        """Place the group in room that is reserved for gangs of lower priority; these plan again.
 
-        Only a group that could evict them may, and only for just those members that it would evict
-        them for: any other waits, or pods would have been evicted for nothing.
+        Only a group that may preempt takes such room, and only for the members of its quorum: else
+        the victims of the gang of lower priority would have been evicted for nothing.
         """
         nominated_room = self.evaluator.nominated_room
         if any(gang.preemption_block or not gang.lacking for gang in group.waiting):
@@ -303,7 +304,7 @@ class _Cycle:
         return None
 
     def _keep(self, group: GangGroup, placements: Mapping[PlacementUnit, Placement]) -> None:
-        """Note where the quorums are. Units that have none come with the surplus."""
+        """Note where the quorums are. Units without a quorum are placed with the surplus."""
         for unit in self.units[group.gangs[0].key]:
             self.placements[unit] = placements.get(unit, NOTHING)
         for gang in group.waiting:
@@ -311,7 +312,7 @@ class _Cycle:
             self.refused.pop(gang.key, None)
 
     def _gains(self, group: GangGroup) -> bool:
-        """Tell whether others that were placed since may have made room for the group."""
+        """Return whether pods that were placed since may have made room for the group."""
         return bool(self.placements) and any(unit.gains for unit in self.units[group.gangs[0].key])
 
     def _refuse(self, group: GangGroup, unit: PlacementUnit, misfit: Misfit) -> None:
@@ -336,7 +337,7 @@ class _Cycle:
                 del self.refused[gang.key]
 
     def _leave_over(self, refused: Refused) -> None:
-        """Note members that wait; of a gang in several units, all of them."""
+        """Note members that wait; for a gang in several units, the members of all units."""
         before = self.refused.get(refused.gang.key)
         if before is not None:
             refused = replace(before, pods=(*before.pods, *refused.pods))
@@ -346,7 +347,7 @@ class _Cycle:
 def _partially_bound(
     units: Iterable[PlacementUnit], placements: Mapping[PlacementUnit, Placement]
 ) -> Iterator[PlacementUnit]:
-    """Yield what is missing of quorums that have a place in part."""
+    """Yield the missing part of quorums of which another part is placed."""
     for unit in units:
         binds = placements[unit].binds
         placed = {bind.pod.uid for bind in binds}
@@ -370,7 +371,7 @@ def _rejection(group: GangGroup, why: Refused, misfit: Misfit) -> GroupRejection
 
 
 def _together(group: GangGroup, binds: Mapping[GangKey, Sequence[Bind]]) -> tuple[GangKey, ...]:
-    """Return the gangs that are bound with each other, where there are several."""
+    """Return the gangs of the group that are bound together; empty if only one is."""
     keys = tuple(gang.key for gang in group.waiting if binds[gang.key])
     return keys if len(keys) > 1 else ()
 
@@ -383,7 +384,7 @@ def _in_rank_order(gang: Gang, binds: Iterable[Bind]) -> tuple[Bind, ...]:
 def _prospects(
     group: GangGroup, units: Sequence[PlacementUnit], own: frozenset[GangKey]
 ) -> Hashable | None:
-    """Return what it depends on which pods a group may evict; None where that is itself alone."""
+    """Return a key shared by groups for which preemption ends alike; None for a unique group."""
     if any(unit.bound_members for unit in units) or any(gang.bound for gang in group.waiting):
         return None
     shapes = tuple((unit.shape, unit.quorum) for unit in units)

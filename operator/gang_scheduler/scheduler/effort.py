@@ -1,7 +1,7 @@
 """How much is searched in one cycle, counted in looks: the same snapshot gives the same plan.
 
-A look is what it takes to offer the nodes to one class, about a twentieth of a millisecond. Where
-looks are used up, a search ends with the best that it has found, and says that it was cut off.
+A look is the work to offer the nodes to one class, about a twentieth of a millisecond. A search
+whose looks are used up ends with the best that it has found, and notes that it was cut off.
 """
 
 from collections.abc import Hashable, Sequence
@@ -10,23 +10,26 @@ from typing import Final
 from gang_scheduler.model.gangs import GangKey
 
 MOST_LOOKS: Final = 3_600
-"""What the searches of a cycle share: each may take a part of what is left."""
+"""Looks that the searches of a cycle share: a new search may take half of what is left."""
 PART: Final = 2
 RESERVED: Final = 1_900
-"""What one gang has besides, another one in each cycle: whatever others need, its turn comes."""
+"""Extra looks of one gang a cycle, in turn: every gang is searched for in some cycle."""
 LEAST: Final = 100
-"""What every search has, until nothing is left of all."""
+"""Looks that every search has at least, until `MOST_OF_ALL` is used up."""
 OVERRUN: Final = 1_000
-"""By how much a search may exceed its share for something to be found at all."""
+"""By how many looks a search may exceed its share to find anything at all."""
 MOST_OF_ALL: Final = 5_500
-"""Where this is used up, only what needs no search is decided."""
+"""Once so many looks are spent, the rest of the cycle decides without a search."""
 NODES_A_LOOK: Final = 400
 MIX: Final = 2_654_435_761
 """Spreads consecutive seconds over the gangs, so that no rhythm of the cycles leaves one out."""
 
 
 class Effort:
-    """The looks of one cycle. A search is one of a gang, for a place or for victims."""
+    """The looks of one cycle. A search is for a place or for victims of one gang.
+
+    `taken_at`, in seconds, chooses the gang whose turn it is.
+    """
 
     def __init__(self, gangs: Sequence[GangKey] = (), taken_at: int = 0) -> None:
         self.spent = 0
@@ -38,7 +41,7 @@ class Effort:
         self.begin(None)
 
     def begin(self, gang: GangKey | None, what: str = "place") -> None:
-        """Begin a search, or go on with it: what follows is counted for it."""
+        """Begin a search, or go on with it: looks are counted for it from now on."""
         self._search = gang, what
         if self._search not in self._left:
             share = max((MOST_LOOKS - self.spent) // PART, LEAST)
@@ -51,7 +54,7 @@ class Effort:
         self._left[self._search] -= looks
 
     def may_go_on(self) -> bool:
-        """Tell whether there are looks left for the search; if not, note that it was cut off."""
+        """Return whether the search has looks left; if not, note that it was cut off."""
         if self._left[self._search] > 0 and self.spent < self._limit:
             return True
         self.cut()
@@ -67,14 +70,14 @@ class Effort:
         self._cut_off.add(self._search)
 
     def may_begin(self) -> bool:
-        """Tell whether there are looks left to find anything at all; if not, note it, too."""
+        """Return whether any result can still be searched; if not, note that it was cut off."""
         if self._left[self._search] <= -OVERRUN:
             self.cut()
             return False
         return not self.is_used_up()
 
     def is_used_up(self) -> bool:
-        """Tell whether no search has any looks left; if so, note that this one was cut off."""
+        """Return whether no search has any looks left; if so, note that this one was cut off."""
         if self.spent < self._limit:
             return False
         self.cut()
@@ -87,5 +90,5 @@ class Effort:
 
 
 def looks(nodes: int, classes: int = 1) -> int:
-    """Return what it costs to offer so many nodes to so many classes."""
+    """Return the looks that it costs to offer so many nodes to so many classes."""
     return classes * (4 + nodes // NODES_A_LOOK)

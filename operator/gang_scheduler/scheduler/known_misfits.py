@@ -1,7 +1,7 @@
-"""What did not fit in a cycle, so that nobody is tried again of whom it is known.
+"""The shapes of units that did not fit in this cycle: equal units are refused without a trial.
 
-Room only shrinks during a cycle, and lower priorities come later: who is of the same shape, and
-needs no less, does not fit either. A thousand equal gangs in a full cluster cost one trial.
+Room only shrinks during a cycle, and lower priorities come later: units of the same shape that need
+no less do not fit either. A thousand equal gangs in a full cluster cost one trial.
 """
 
 from collections.abc import Hashable, Sequence
@@ -13,7 +13,7 @@ from gang_scheduler.scheduler.placement_units import PlacementUnit
 
 @dataclass(frozen=True, slots=True)
 class _KnownMisfit:
-    """How many of each unit did not fit together, and the place of the one to blame."""
+    """How many members of each unit did not fit together, and the place of the unit to blame."""
 
     quorums: tuple[int, ...]
     blamed: int
@@ -50,7 +50,7 @@ class KnownMisfits:
 
 
 def _are_comparable(units: Sequence[PlacementUnit]) -> bool:
-    """Tell whether it depends on the shapes alone who fits, and others can only take room."""
+    """Return whether the shapes alone decide what fits, and other pods can only take room."""
     return not any(unit.bound_members or unit.gains for unit in units)
 
 

@@ -9,9 +9,9 @@ from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray, LabelColumn,
 
 
 class Caps(NamedTuple):
-    """How many pods of a class may come to the domains of a key at once, whichever these are.
+    """How many pods of a class may come to each domain of a key at once.
 
-    `domains` are codes by node row, ABSENT for nodes in none, where there is no limit; `most` is
+    `domains` are codes by node row, ABSENT for nodes in no domain, which have no limit; `most` is
     by code.
     """
 
@@ -20,7 +20,7 @@ class Caps(NamedTuple):
 
 
 def by_domain(column: LabelColumn, counts: IntArray) -> IntArray:
-    """Return what is counted in each domain, by code; nodes without the label are in none."""
+    """Return the counts summed by domain, by code; nodes without the label are in none."""
     # Code -1 is a domain of its own for a moment.
     sums = np.bincount(column.codes + 1, weights=counts, minlength=len(column.values) + 1)
     found: IntArray = sums[1:].astype(np.int64)
@@ -28,13 +28,13 @@ def by_domain(column: LabelColumn, counts: IntArray) -> IntArray:
 
 
 def in_domain(column: LabelColumn, counts: IntArray) -> IntArray:
-    """Return what is counted in the whole domain of each node; 0 where a node is in none."""
+    """Return for each node the counts summed over its domain; 0 for a node in none."""
     found: IntArray = np.append(by_domain(column, counts), 0)[column.codes]
     return found
 
 
 def in_none(keys: Iterable[str], counts: IntArray, nodes: NodeTable) -> bool:
-    """Tell whether all that is counted is on nodes without any of these labels."""
+    """Return whether all counts are on nodes without any of these labels."""
     rows = counts > 0
     return not any((rows & has(nodes.label(key))).any() for key in keys)
 
@@ -46,7 +46,7 @@ def has(column: LabelColumn) -> BoolArray:
 
 
 def one_node_each(key: str, nodes: NodeTable) -> bool:
-    """Tell whether no two nodes share a domain, as with hostnames. Computed once a table."""
+    """Return whether no two nodes share a domain, as with hostnames. Computed once a table."""
 
     def compute() -> bool:
         column = nodes.label(key)

@@ -19,9 +19,9 @@ from gang_scheduler.model.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RankedMembers:
-    """Members whose ranks are one sequence, in that order; `bound_members` are those on nodes.
+    """Members whose ranks are one sequence, in rank order; `bound_members` have a node.
 
-    `sizes` are how they are sliced on the scope of their unit; empty without one.
+    `sizes` are the slice sizes by level of the unit's scope; empty without a scope.
     """
 
     members: tuple[Pod, ...]
@@ -33,8 +33,8 @@ class RankedMembers:
 class PlacementUnit:
     """Members that are placed together, of one gang or of several.
 
-    `required` are the uids of the quorums of its gangs; the others are surplus. Without a `scope`
-    they can be anywhere. Only multiples of `step` members are of use.
+    `required` are the uids of the quorums of the gangs; other members are surplus. Without a
+    `scope` members can be on any node. Only multiples of `step` members are of use.
     """
 
     gangs: tuple[Gang, ...]
@@ -46,7 +46,7 @@ class PlacementUnit:
 
     @functools.cached_property
     def members(self) -> tuple[Pod, ...]:
-        """All that wait, in rank order within each part."""
+        """All members that wait, in rank order within each part."""
         return tuple(pod for part in self.parts for pod in part.members)
 
     @functools.cached_property
@@ -56,27 +56,27 @@ class PlacementUnit:
 
     @property
     def quorum(self) -> int:
-        """How many come before any surplus."""
+        """How many members come before any surplus."""
         return len(self.required)
 
     @functools.cached_property
     def at_least(self) -> int:
-        """How many of the quorum must be placed together: any one, where each is for itself."""
+        """How many of the quorum must be placed together: one, where members are placed singly."""
         return min(1, self.quorum) if self.singly else self.quorum
 
     @property
     def sliced(self) -> bool:
-        """Some members must share a domain with those next to them in rank."""
+        """Some members must share a domain with their neighbours in rank."""
         return any(size > 1 for part in self.parts for size in part.sizes)
 
     @property
     def singly(self) -> bool:
-        """The members are of a gang that has started, each placed for itself."""
+        """The members are of gangs that have started, and each member is placed by itself."""
         return all(gang.singly for gang in self.gangs)
 
     @functools.cached_property
     def quorums(self) -> Mapping[GangKey, int]:
-        """How many of the quorum are of each gang: surplus of one never stands in for another."""
+        """How many of the quorum are of each gang: surplus of one gang never counts for another."""
         return self.numbers(self.required)
 
     @functools.cached_property
@@ -86,7 +86,7 @@ class PlacementUnit:
 
     @functools.cached_property
     def classes(self) -> Mapping[PodClass, int]:
-        """How many of the members that wait ask for the same."""
+        """How many of the members that wait are of each class."""
         return Counter(pod.pod_class for pod in self.members)
 
     @functools.cached_property
@@ -95,14 +95,14 @@ class PlacementUnit:
         return {pod.uid: gang.key for gang in self.gangs for pod in gang.pending}
 
     def numbers(self, uids: Iterable[str]) -> Counter[GangKey]:
-        """Return how many of these members are of each gang."""
+        """Return how many of the members with these uids are of each gang."""
         if len(self.gangs) == 1:
             return Counter({self.gangs[0].key: sum(1 for _ in uids)})
         return Counter(self.gang_of[uid] for uid in uids)
 
     @functools.cached_property
     def gains(self) -> bool:
-        """Others that find a place may make room for it: it has an affinity, or is spread."""
+        """Pods that are placed may make room for the unit: it has an affinity, or is spread."""
         return any(
             pod_class.pod_affinity is not None and pod_class.pod_affinity.gains
             for pod_class in self.classes
@@ -124,7 +124,7 @@ class PlacementUnit:
         asked = self.topology_request, tuple(part.sizes for part in self.parts)
         if len(self.classes) == 1:
             return next(iter(self.classes)), asked
-        # Members differ: which of them are the quorum matters, too.
+        # Members differ: it matters, too, which members are the quorum.
         first = Counter(pod.pod_class for pod in self.members if pod.uid in self.required)
         return frozenset(self.classes.items()), frozenset(first.items()), asked
 
@@ -139,13 +139,13 @@ class PlacementUnit:
         return replace(self, parts=tuple(parts))
 
     def after(self, binds: Iterable[Bind]) -> "PlacementUnit":
-        """Return what still waits once these members have their nodes."""
+        """Return the unit with these members bound, and the rest waiting."""
         nodes = {bind.pod.uid: bind.node for bind in binds}
         return replace(self, parts=tuple(_bound(part, nodes) for part in self.parts))
 
 
 def units_of(group: GangGroup, snapshot: Snapshot) -> tuple[PlacementUnit, ...] | Problem:
-    """Return the units of all members that wait, or what is wrong with what they ask for."""
+    """Return the units of all members that wait, or the problem of a topology request."""
     required = frozenset(uid for gang in group.waiting for uid in _quorum_of(gang, group))
     found = []
     for unit in _split(group, required):
@@ -157,7 +157,10 @@ def units_of(group: GangGroup, snapshot: Snapshot) -> tuple[PlacementUnit, ...] 
 
 
 def _quorum_of(gang: Gang, group: GangGroup) -> frozenset[str]:
-    """Return the uids of the first members in rank; one will do where others wait for a start."""
+    """Return the uids of the quorum: the first members in rank.
+
+    One member is enough for gangs of one that other gangs of the group wait for.
+    """
     number = min(1, gang.quorum) if gang.apart and len(group.waiting) > 1 else gang.quorum
     return _uids(gang.pending[:number])
 
@@ -184,7 +187,7 @@ def _split(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUnit
 
 
 def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUnit]:
-    """Yield a unit for each podset, for each named group of them, and for each gang's others."""
+    """Yield a unit for each podset, each named podset group, and each gang's other members."""
     parts: dict[Hashable, dict[Hashable, list[Pod]]] = {}
     gangs: dict[Hashable, dict[GangKey, Gang]] = {}
     for gang in group.gangs:
@@ -212,7 +215,7 @@ def _podsets(group: GangGroup, required: frozenset[str]) -> Iterator[PlacementUn
 
 
 def _podset_of(pod: Pod, gang: GangKey | None) -> tuple[Hashable, Hashable]:
-    """Return what tells the unit of a pod from others, and its part of that from others."""
+    """Return the key of a pod's unit, and the key of its part of that unit."""
     podset = pod.podset
     part = (gang, podset.owner if podset else "", podset)
     return ("group", podset.group) if podset and podset.group else part, part
@@ -226,7 +229,7 @@ def _part(pods: Sequence[Pod]) -> RankedMembers:
 
 
 def _sited(unit: PlacementUnit, snapshot: Snapshot) -> PlacementUnit | Problem:
-    """Return the unit on the scope that it asks for, with the sizes of its slices there."""
+    """Return the unit with the scope that it requests, and the sizes of its slices there."""
     if unit.topology_request is None:
         return unit
     slices = [_slices(unit, part) for part in unit.parts]
@@ -246,7 +249,7 @@ def _sited(unit: PlacementUnit, snapshot: Snapshot) -> PlacementUnit | Problem:
 
 
 def _slices(unit: PlacementUnit, part: RankedMembers) -> tuple[Slices, ...]:
-    """Return how a part is sliced: as the whole unit is, or as its own podset says."""
+    """Return how a part is sliced: as its own podset says, else as the unit is."""
     podset = next((pod.podset for pod in (*part.members, *part.bound_members) if pod.podset), None)
     own = podset.topology_request.slices if podset is not None else ()
     return own or (unit.topology_request.slices if unit.topology_request else ())
@@ -269,13 +272,13 @@ def _stepped(unit: PlacementUnit) -> PlacementUnit | Problem:
 
 
 def _named(problem: Problem, unit: PlacementUnit) -> Problem:
-    """Return the problem with the field that asks for what it is about."""
+    """Return the problem with the field of the topology request that it is about."""
     where = unit.topology_request.where if unit.topology_request else ""
     return replace(problem, cause=Requested(where, problem.cause)) if where else problem
 
 
 def _in_order(pods: Iterable[Pod]) -> tuple[Pod, ...]:
-    """Return members of several gangs by rank, where those are all different; else by gang."""
+    """Return members of several gangs by rank if all ranks differ, else by gang."""
     listed = tuple(pods)
     ranks = {pod.rank for pod in listed if pod.rank}
     if len(ranks) < len(listed):

@@ -13,7 +13,7 @@ from gang_scheduler.scheduler.trial import Share, Trial
 
 
 class NodeFilter(Protocol):
-    """Depends on the node and the ask alone: computed once a class for as long as nodes last."""
+    """Depends on the node and the class alone: computed once a class while nodes do not change."""
 
     def passes(self, ask: PodClass, nodes: NodeTable) -> BoolArray:
         """Return the nodes that the filter allows."""
@@ -23,42 +23,42 @@ class NodeFilter(Protocol):
 
 
 class RoomFilter(Protocol):
-    """Depends on what else is on the node: computed on every trial, for those it concerns."""
+    """Depends on what else is on the node: computed on every trial, for the classes it concerns."""
 
     def concerns(self, ask: PodClass, trial: Trial) -> bool:
-        """Tell whether pods of the class can be rejected at all. Cheap."""
+        """Return whether pods of the class can be rejected at all. Cheap."""
 
     def slots(self, ask: PodClass, trial: Trial) -> IntArray:
-        """Return how many pods of the class fit on each node beside each other."""
+        """Return how many pods of the class fit on each node together."""
 
     def reasons(self, ask: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
         """Count the nodes of `rejected` by reason, in kube-scheduler's words."""
 
 
 class CoupledFilter(RoomFilter, Protocol):
-    """Depends on what is on other nodes, too, so what nodes offer is right for one pod alone."""
+    """Depends on what is on other nodes, too, so slots are right for one pod at a time only."""
 
     def coupled(self, ask: PodClass, trial: Trial) -> bool:
-        """Tell whether a pod of the class on one node changes what others offer to the next."""
+        """Return whether a pod of the class on one node changes the slots of other nodes."""
 
     def at_once(self, ask: PodClass, trial: Trial) -> Caps | None:
-        """Return how many pods may come at once, if coupled; None is one in the whole cluster."""
+        """Return how many pods may be placed at once, if coupled; None is one in the cluster."""
 
     def prospects(self, ask: PodClass, trial: Trial) -> IntArray:
-        """Return a bound on `slots`, whichever pods beside which the class may be were placed."""
+        """Return a bound on `slots`, whatever pods were placed before that the class depends on."""
 
 
 class Preference(Protocol):
-    """Nodes that a class would rather have than others."""
+    """Scores nodes by what a class prefers."""
 
     def concerns(self, ask: PodClass, trial: Trial) -> bool:
-        """Tell whether the class prefers any node at all. Cheap."""
+        """Return whether the class prefers any node at all. Cheap."""
 
     def score(self, ask: PodClass, trial: Trial) -> IntArray:
         """Return how much each node is preferred, on any scale."""
 
     def coupled(self, ask: PodClass, trial: Trial) -> bool:
-        """Tell whether a pod of the class on one node changes the scores for the next."""
+        """Return whether a pod of the class on one node changes the scores for the next."""
 
 
 Rank = Callable[[PodClass, IntArray, Trial], IntArray]
@@ -69,7 +69,7 @@ Fill = Callable[[PodClass, IntArray, int, Trial], Share]
 
 @dataclass(frozen=True, slots=True)
 class PreemptionRules:
-    """Victims are of a priority lower by `min_difference`, and `most_victims` a plan; 0: any.
+    """Victims have a priority lower by `min_difference`, and a plan `most_victims`; 0 is no limit.
 
     `within_budgets`: never more than PodDisruptionBudgets allow, whatever else it costs.
     """

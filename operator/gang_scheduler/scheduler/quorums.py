@@ -1,7 +1,7 @@
-"""Places the quorums of a group: of every gang of it, or of none.
+"""Places the quorums of a group: of every gang of the group, or of none.
 
-A quorum is counted for each gang: surplus of one never stands in for another. The members of a gang
-that has started are placed each for itself, unless its match policy says otherwise.
+A quorum is counted for each gang: surplus of one gang never counts for another. Members of a gang
+that has started are placed one by one, unless its match policy says otherwise.
 """
 
 import itertools
@@ -23,18 +23,18 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Trial
 
 Outcome = dict[PlacementUnit, Placement] | tuple[PlacementUnit, Misfit]
-"""Where the units of a group are, or which one did not fit."""
+"""The placements of a group's units, or the unit that did not fit and why."""
 
 NOTHING = Placement((), ())
 
 MOST_SELECTIONS: Final = 64
 """How many quorums of other members are tried for one group."""
 MOST_CHOICES: Final = 64
-"""How many of them may differ in the members of one gang."""
+"""How many choices of members of one gang are among these quorums."""
 
 
 class Quorums:
-    """Places quorums on one trial. Units may be without a quorum: those have surplus alone."""
+    """Places quorums on one trial. A unit without a quorum has only surplus, and is left out."""
 
     def __init__(self, trial: Trial, profile: Profile) -> None:
         self._trial = trial
@@ -43,11 +43,11 @@ class Quorums:
     def as_nominated(
         self, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
     ) -> Outcome | None:
-        """Place the members on the nodes that they are nominated to, if all their room is free."""
+        """Place the members on their nominated nodes, if all that room is free."""
         return nominated.place(_asked(units), nominations, self._trial, self._profile)
 
     def in_any_order(self, units: Sequence[PlacementUnit]) -> Outcome:
-        """Place the quorums of all units, those first that found no place beside the others."""
+        """Place the quorums of all units; a unit that found no place is placed first next time."""
         asked = _asked(units)
         if all(unit.singly for unit in asked):
             return self._each_for_itself(asked)
@@ -57,11 +57,11 @@ class Quorums:
         return outcome
 
     def as_preemptors(self, units: Sequence[PlacementUnit]) -> Outcome:
-        """Place just those that the group would evict others for: all of them, or none."""
+        """Place just the members that the group may preempt for: all of them, or none."""
         return self._all_of({unit.only(unit.required): unit for unit in _asked(units)})
 
     def _all_of(self, whole: Mapping[PlacementUnit, PlacementUnit]) -> Outcome:
-        """Place the quorums of parts of units; the outcome is about the whole of each."""
+        """Place the quorums of parts of units; the outcome names the whole units."""
         outcome = self._all_in_any_order(tuple(whole))
         if isinstance(outcome, dict):
             return {whole[each]: placement for each, placement in outcome.items()}
@@ -78,7 +78,7 @@ class Quorums:
         return blamed or {}
 
     def _all(self, units: Sequence[PlacementUnit]) -> Outcome:
-        """Place the quorums of all units; or of none, and tell which one did not fit."""
+        """Place the quorums of all units; or of none, and return the unit that did not fit."""
         placements = {}
         with self._trial.all_or_nothing() as attempt:
             for unit in units:
@@ -90,7 +90,7 @@ class Quorums:
         return placements
 
     def _each_for_itself(self, units: Sequence[PlacementUnit]) -> Outcome:
-        """Place the units that fit, of a gang that has started; or tell why none does."""
+        """Place the units that fit, of gangs that have started; or return why none does."""
         outcomes = {unit: self._quorum(unit, unit.at_least) for unit in units}
         misfits = [(unit, each) for unit, each in outcomes.items() if isinstance(each, Misfit)]
         if units and len(misfits) == len(units):
@@ -100,16 +100,16 @@ class Quorums:
         }
 
     def _quorum(self, unit: PlacementUnit, at_least: int) -> Placement | Misfit:
-        """Place the first members in rank, else any that fit."""
+        """Place the first members in rank, else any members that fit."""
         outcome = self._place(unit.only(unit.required), at_least)
         if isinstance(outcome, Misfit) and unit.elastic:
             return self._any_quorum(unit, at_least, outcome)
         return outcome
 
     def _any_quorum(self, unit: PlacementUnit, at_least: int, misfit: Misfit) -> Placement | Misfit:
-        """Place as many of any members as the quorum has: surplus waits for others' quorums."""
+        """Place any members, as many as the quorum has: surplus waits for other gangs' quorums."""
         if len(unit.gangs) > 1:
-            return misfit  # Of each gang just so many: `_with_other_members` finds those.
+            return misfit  # Each gang has a number of its own: `_with_other_members` keeps to it.
         everyone = self._place(unit, at_least)
         if isinstance(everyone, Misfit):
             return everyone
@@ -119,7 +119,7 @@ class Quorums:
         release(everyone, self._trial)
         quorum = self._place(unit.only(first), len(first))
         if isinstance(quorum, Misfit):
-            # Packed for themselves they do not fit: then with those beside which they did.
+            # The quorum does not fit by itself, only packed with the surplus: keep both.
             assume_again(everyone, self._trial)
             return everyone
         return quorum
@@ -127,7 +127,7 @@ class Quorums:
     def _with_other_members(
         self, units: Sequence[PlacementUnit]
     ) -> dict[PlacementUnit, Placement] | None:
-        """Place other members than the first in rank, as many of each gang as its quorum has."""
+        """Place quorums of other members than the first in rank, gang by gang as many."""
         nodes, classes = len(self._trial.nodes), sum(len(unit.classes) for unit in units)
         for chosen in itertools.islice(self._selections(units), MOST_SELECTIONS):
             self._trial.effort.begin(units[0].gangs[0].key)
@@ -143,9 +143,9 @@ class Quorums:
         return None
 
     def _selections(self, units: Sequence[PlacementUnit]) -> Iterator[frozenset[str]]:
-        """Yield the uids of quorums that differ in what they ask for, those of first ranks first.
+        """Yield the uids of quorums that differ in classes, those with the first ranks first.
 
-        Members that fit nowhere, whatever else is decided, are in none.
+        Members that fit on no node are left out.
         """
         classes: dict[GangKey, dict[Hashable, list[str]]] = {}
         needed: Counter[GangKey] = Counter()
@@ -177,18 +177,18 @@ def _asked(units: Sequence[PlacementUnit]) -> tuple[PlacementUnit, ...]:
 
 
 def _may_differ(units: Sequence[PlacementUnit]) -> bool:
-    """Tell whether other members could be the quorum: not of one gang in one unit, tried before."""
+    """Return whether other members could be the quorum; one gang in one unit was tried before."""
     one = len(units) == 1 and len(units[0].gangs) == 1
     return not one and any(unit.elastic for unit in units)
 
 
 def _just(unit: PlacementUnit, uids: frozenset[str]) -> PlacementUnit:
-    """Return the unit with these members alone, all of them required."""
+    """Return the unit with only these members, all of them required."""
     only = unit.only(uids)
     return replace(only, required=frozenset(pod.uid for pod in only.members))
 
 
 def _choices(classes: Sequence[Sequence[str]], number: int) -> Iterator[list[str]]:
-    """Yield so many uids in all ways that differ in how many are of each class."""
+    """Yield choices of so many uids; two choices differ in how many are of some class."""
     for counts in arrangements.choices([len(alike) for alike in classes], number):
         yield [uid for alike, some in zip(classes, counts, strict=True) for uid in alike[:some]]

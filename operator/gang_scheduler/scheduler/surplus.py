@@ -1,4 +1,4 @@
-"""Places members beyond the quorum, where room is left that is kept for no other gang."""
+"""Places members beyond the quorum, where room is left that is reserved for no other gang."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,9 +19,9 @@ from gang_scheduler.scheduler.trial import Trial
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Grown:
-    """A unit with the surplus that fits. `misfit` says why the rest of it does not, if any waits.
+    """A unit's placement with the surplus that fits; `misfit` is why the rest does not, if any.
 
-    `moved`: the quorum is elsewhere now, so that others may fit where it was.
+    `moved`: the quorum is on other nodes now, so other gangs may fit where it was.
     """
 
     placement: Placement
@@ -44,10 +44,10 @@ class Surplus:
         *,
         moving: bool,
     ) -> Grown:
-        """Place a unit anew with all its members; where they do not all fit, as many as do.
+        """Place a unit anew with all its members; if not all fit, as many as do.
 
-        `others` are the other units that have a place: where one of them is there because of where
-        this quorum is, that stays. So it does unless it is `moving`.
+        The quorum stays unless `moving`. It also stays if a unit of `others`, the other placed
+        units, has its place because of where this quorum is.
         """
         everyone = None
         if moving and placed.binds and not _is_leant_on(unit, others):
@@ -58,9 +58,9 @@ class Surplus:
     def without(
         self, unit: PlacementUnit, whole: Placement, number: int, others: Iterable[PlacementUnit]
     ) -> Placement:
-        """Free the room of the surplus of a unit; return the quorum, of so many members.
+        """Free the room of a unit's surplus; return the placement of the quorum of `number` pods.
 
-        All of it stays where a part of it alone might not be as the members ask for.
+        All members stay if the quorum alone might not satisfy the request of its members.
         """
         if unit.sliced or unit.step > 1 or _is_leant_on(unit, others):
             return whole
@@ -72,19 +72,19 @@ class Surplus:
         return quorum or whole
 
     def _anew(self, unit: PlacementUnit, quorum: Placement) -> Placement | None:
-        """Place the members all at once, if no fewer of each gang have a place then."""
+        """Place all members at once, if no fewer members of each gang have a place then."""
         release(quorum, self._trial)
         everyone = self._place(unit, len(quorum.binds))
         if isinstance(everyone, Placement):
             if _has_all(everyone, quorum, unit):
                 return everyone
-            # Placing all at once may pack several classes worse than the quorum alone was.
+            # All members at once may be packed worse than the quorum alone was.
             release(everyone, self._trial)
         assume_again(quorum, self._trial)
         return None
 
     def _with_more(self, unit: PlacementUnit, placed: Placement) -> tuple[Placement, Misfit | None]:
-        """Add members for as long as any fits."""
+        """Add members while any fits."""
         while (rest := unit.after(placed.binds)).members:
             more = self._place(rest, rest.step)
             if isinstance(more, Misfit):
@@ -98,14 +98,14 @@ class Surplus:
 
 
 def _is_leant_on(unit: PlacementUnit, others: Iterable[PlacementUnit]) -> bool:
-    """Tell whether others have their places because of where the quorum of this unit is."""
+    """Return whether other units have their places because of where this unit's quorum is."""
     meant = {selector for pod in unit.members for selector in pod.pod_class.selected_by}
     concerned = (other for other in others if meant and other is not unit)
     return any(not meant.isdisjoint(other.approached) for other in concerned)
 
 
 def _has_all(everyone: Placement, quorum: Placement, unit: PlacementUnit) -> bool:
-    """Tell whether no member of the quorum was left out that other gangs of the unit need."""
+    """Return whether a unit of several gangs still has every member of the quorum placed."""
     if len(unit.gangs) == 1:
         return True
     return {bind.pod.uid for bind in quorum.binds} <= {bind.pod.uid for bind in everyone.binds}

@@ -1,4 +1,4 @@
-"""The room of one snapshot while a cycle decides on it: what is taken, and taken back."""
+"""The room of one snapshot while a cycle decides on it: what is assumed, and released again."""
 
 import copy
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ from gang_scheduler.scheduler.ledgers.volumes import VolumeLedger
 class Share:
     """Room for pods of one class: `counts[i]` of them on node row `rows[i]`; rows are distinct.
 
-    What is only `kept` for pods that may come is taken, and is company for nobody.
+    Room of `nominated` pods is taken, but these pods satisfy no affinity of other pods.
     """
 
     pod_class: PodClass
@@ -30,7 +30,7 @@ class Share:
 
 
 def shares(placed: Iterable[tuple[PodClass, int]]) -> list[Share]:
-    """Return the shares of single pods, given as what they ask for and the row of their node."""
+    """Return the shares of single pods, given by class and the row of their node."""
     rows_by_class: dict[PodClass, list[int]] = {}
     for pod_class, row in placed:
         rows_by_class.setdefault(pod_class, []).append(row)
@@ -41,7 +41,7 @@ def shares(placed: Iterable[tuple[PodClass, int]]) -> list[Share]:
 
 
 def number_in(taken: Iterable[Share]) -> int:
-    """Return how many pods there is room for in shares."""
+    """Return the number of pods in shares."""
     return sum(int(share.counts.sum()) for share in taken)
 
 
@@ -57,12 +57,11 @@ def merged(taken: Iterable[Share]) -> list[Share]:
 
 
 class Trial:
-    """The only mutable thing in a cycle: the free room of a snapshot, and what was assumed on it.
+    """The only mutable thing in a cycle: the free room of a snapshot, and what is assumed on it.
 
-    `free` is nodes by resources, and the ledgers keep what else pods take of a node. `effort` is
-    what may still be searched in the cycle, also in copies. Callers read
-    them and change them through `assume` and `release` only, so that leaving `all_or_nothing`
-    restores the exact earlier state.
+    `free` is nodes by resources, and the ledgers have what else pods take of a node. Callers change
+    both through `assume` and `release` only, so leaving `all_or_nothing` restores the exact earlier
+    state. `effort` is what may still be searched in the cycle; copies share it.
     """
 
     def __init__(self, snapshot: Snapshot) -> None:
@@ -97,7 +96,7 @@ class Trial:
 
     @contextmanager
     def all_or_nothing(self) -> Iterator["Attempt"]:
-        """Undo everything done inside, unless `commit()` was called on what this yields."""
+        """Undo all changes made inside, unless `commit()` was called on the yielded attempt."""
         mark = len(self._journal)
         attempt = Attempt()
         try:

@@ -1,4 +1,4 @@
-"""Which volumes each node reaches, and for which nodes new ones can be made.
+"""Which volumes each node reaches, and for which nodes new volumes can be made.
 
 Semantics of component-helpers' FindMatchingVolume and of kube-scheduler's VolumeBinding.
 """
@@ -20,7 +20,7 @@ Needs = tuple[Need, ...]
 class Finds:
     """Which volumes suit a need, and where: `volumes[i]`, by number, is reached by `rows[i]`.
 
-    `at` are the numbers by row, in the order in which they are taken.
+    `at` are the numbers by row, in the order in which volumes are chosen.
     """
 
     rows: IntArray
@@ -29,9 +29,9 @@ class Finds:
 
 
 class VolumeTopology:
-    """What needs find on each node, if nobody else were there. Each is looked up once.
+    """What needs find on each node while no volume is taken. Each need is looked up once.
 
-    Volumes have numbers here: `names` are in their order.
+    Volumes are numbered by their place in `names`.
     """
 
     def __init__(self, volumes: Volumes, nodes: NodeTable) -> None:
@@ -52,25 +52,25 @@ class VolumeTopology:
         return self._finds[need]
 
     def alike(self, needs: Needs) -> list[IntArray]:
-        """Return the rows that reach any of the volumes, those together that find the same."""
+        """Return the rows that reach any of the volumes, grouped by what they find."""
         if needs not in self._alike:
             self._alike[needs] = self._find_alike(needs)
         return self._alike[needs]
 
     def shared(self, needs: Needs) -> IntArray:
-        """Return the volumes, by number, that a node cannot do without and others reach, too."""
+        """Return the volumes, by number, that one node needs and other nodes reach, too."""
         if needs not in self._shared:
             self._shared[needs] = self._find_shared(needs)
         return self._shared[needs]
 
     def places(self, need: Need) -> BoolArray:
-        """Return the nodes that its class can make a volume for, whether or not there is room."""
+        """Return the nodes that the storage class can make a volume for, with or without space."""
         if need not in self._places:
             self._places[need] = self._find_places(need)
         return self._places[need]
 
     def makeable(self, need: Need) -> BoolArray:
-        """Return the nodes that a volume can be made for."""
+        """Return the nodes that a volume can be made for, by storage class and free space."""
         if need not in self._room:
             self._room[need] = self.places(need) & self._with_room(need)
         return self._room[need]
@@ -140,7 +140,7 @@ def _any_pool(pools: tuple[Pool, ...], nodes: NodeTable) -> BoolArray:
 
 
 def _selected(requirements: tuple[Requirement, ...], nodes: NodeTable) -> BoolArray:
-    # Unlike a node term, an empty selector of labels means all.
+    # Unlike an empty node selector term, an empty label selector selects all nodes.
     if not requirements:
         return np.ones(len(nodes), dtype=np.bool_)
     return terms((requirements,), nodes)

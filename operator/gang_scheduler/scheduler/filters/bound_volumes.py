@@ -14,7 +14,7 @@ from gang_scheduler.model.pods import PodClass
 
 
 def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
-    """Return the nodes that reach every volume which is bound already."""
+    """Return the nodes that reach every volume that is bound already."""
     allowed = np.ones(len(nodes), dtype=np.bool_)
     if pod_class.storage is None:
         return allowed
@@ -26,7 +26,7 @@ def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:
 
 
 def reasons(pod_class: PodClass, _nodes: NodeTable, rejected: BoolArray) -> Counter[str]:
-    """One reason for all: what is wrong with a claim, or where its volume is."""
+    """One reason for all nodes: a problem of a claim, or the node affinity of its volume."""
     problem = pod_class.storage.problem if pod_class.storage is not None else ""
     words = problem or "node(s) didn't match PersistentVolume's node affinity"
     return Counter({words: int(rejected.sum())})

@@ -14,7 +14,7 @@ from gang_scheduler.scheduler.trial import Trial
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:
-    """Tell whether the class claims a port of the host."""
+    """Return whether the class claims a port of the host."""
     return bool(pod_class.host_ports)
 
 

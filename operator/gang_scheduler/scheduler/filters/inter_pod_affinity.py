@@ -1,9 +1,9 @@
 """Required affinity and anti-affinity between pods, in both directions.
 
-Semantics of kube-scheduler's InterPodAffinity: pods count for an affinity that all of its terms
-mean; where none is anywhere, the first of a series may go anywhere that has the keys; and a pod
-stays away from those whose own anti-affinity means it. Members of one gang see each other. Pods
-that room is only kept for keep others away, and draw nobody near.
+Semantics of kube-scheduler's InterPodAffinity: a pod counts for an affinity if all of its terms
+select the pod; while no such pod exists, the first pod of a series may go to any node that has the
+keys; and a pod stays away from pods whose own anti-affinity selects it. Members of one gang see
+each other. Nominated pods count for anti-affinity, not for affinity.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ AVOIDED = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 
 def concerns(pod_class: PodClass, trial: Trial) -> bool:
-    """Tell whether there is anything to look at."""
+    """Return whether the class has required terms, or pods on nodes want none of it near."""
     asks = pod_class.pod_affinity is not None and (
         pod_class.pod_affinity.anti or pod_class.pod_affinity.affinity is not None
     )
@@ -47,7 +47,7 @@ def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[s
 
 
 def coupled(pod_class: PodClass, trial: Trial) -> bool:
-    """Tell whether a pod of the class on one node changes what other nodes offer to the next."""
+    """Return whether a pod of the class on one node changes what other nodes offer to the next."""
     pod_affinity = pod_class.pod_affinity
     if pod_affinity is None:
         return False
@@ -61,7 +61,7 @@ def coupled(pod_class: PodClass, trial: Trial) -> bool:
 
 
 def at_once(pod_class: PodClass, trial: Trial) -> Caps | None:
-    """Return one pod a domain, if it is pods of the class that keep each other away."""
+    """Return one pod a domain, if pods of the class keep each other away."""
     pod_affinity = pod_class.pod_affinity
     if pod_affinity is None or (
         pod_affinity.affinity is not None and _is_first(pod_affinity.affinity, pod_class, trial)
@@ -76,14 +76,14 @@ def at_once(pod_class: PodClass, trial: Trial) -> Caps | None:
 
 
 def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return the same, as if all whom an affinity means were there."""
+    """Return the slots as if pods that the class's affinity selects were in every domain."""
     verdicts = _verdicts(pod_class, trial)
     forbidden = verdicts[ANTI_AFFINITY] | verdicts[AVOIDED]
     return np.where(forbidden, 0, _most(pod_class, trial.nodes))
 
 
 def _verdicts(pod_class: PodClass, trial: Trial) -> dict[str, BoolArray]:
-    """Return the nodes that each rule forbids, in the order in which rules are looked at."""
+    """Return the nodes that each rule forbids, in the order of kube-scheduler."""
     nodes, pod_affinity = trial.nodes, pod_class.pod_affinity
     apart = avoided = together = np.zeros(len(nodes), dtype=np.bool_)
     if pod_affinity is not None and pod_affinity.affinity is not None:
@@ -97,7 +97,7 @@ def _verdicts(pod_class: PodClass, trial: Trial) -> dict[str, BoolArray]:
 
 
 def _allowed(affinity: Affinity, pod_class: PodClass, trial: Trial) -> BoolArray:
-    """Return the nodes that share a domain of every key with a pod that is meant."""
+    """Return the nodes that share a domain of every key with a pod that the affinity selects."""
     columns = [trial.nodes.label(key) for key in affinity.keys]
     if _is_first(affinity, pod_class, trial):
         near = [label_domains.has(column) for column in columns]
@@ -109,7 +109,7 @@ def _allowed(affinity: Affinity, pod_class: PodClass, trial: Trial) -> BoolArray
 
 
 def _is_first(affinity: Affinity, pod_class: PodClass, trial: Trial) -> bool:
-    """Tell whether the class means itself, and nobody whom it means is in any domain."""
+    """Return whether the affinity selects the class itself, and no pod in any domain."""
     if affinity.selector not in pod_class.selected_by:
         return False
     return label_domains.in_none(
@@ -118,7 +118,7 @@ def _is_first(affinity: Affinity, pod_class: PodClass, trial: Trial) -> bool:
 
 
 def _most(pod_class: PodClass, nodes: NodeTable) -> IntArray:
-    """Return 1 where a pod of the class keeps the next one away, as far as the same node goes."""
+    """Return 1 where a pod of the class keeps the next one away from its own node."""
     most = np.full(len(nodes), UNLIMITED, dtype=np.int64)
     for term in pod_class.pod_affinity.anti if pod_class.pod_affinity is not None else ():
         if term.selector in pod_class.selected_by:

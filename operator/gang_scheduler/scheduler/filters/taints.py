@@ -1,8 +1,8 @@
 """Taints of effect NoSchedule and NoExecute must be tolerated.
 
 Semantics of kube-scheduler's TaintToleration. Lt and Gt, of the feature gate
-TaintTolerationComparisonOperators, compare 64-bit integers as people write them; a comparison with
-anything else is false.
+TaintTolerationComparisonOperators, compare 64-bit integers in canonical decimal form; a comparison
+with anything else is false.
 """
 
 import re
@@ -39,7 +39,7 @@ def reasons(pod_class: PodClass, nodes: NodeTable, rejected: BoolArray) -> Count
 
 
 def tolerated(tolerations: Iterable[Toleration], taint: Taint) -> bool:
-    """Tell whether one of the tolerations is for this taint."""
+    """Return whether one of the tolerations is for this taint."""
     return any(_tolerates(toleration, taint) for toleration in tolerations)
 
 
@@ -62,7 +62,7 @@ def _less(one: str, other: str) -> bool:
 
 
 def _integer(text: str) -> int | None:
-    # Far longer ones are none that fit, and Python would not read them.
+    # A far longer text is no 64-bit integer, and Python refuses to parse it.
     number = int(text) if _INTEGER.fullmatch(text) and len(text) <= len(str(_LEAST)) else None
     return number if number is not None and _LEAST <= number <= _GREATEST else None
 
@@ -73,4 +73,4 @@ OPERATORS: Mapping[str, Callable[[str, str], bool]] = {
     "Lt": lambda value, taint: _less(taint, value),
     "Gt": _less,
 }
-"""Whether a toleration of this value is for a taint of that value, by its operator."""
+"""By operator: whether a toleration with the first value is for a taint with the second."""

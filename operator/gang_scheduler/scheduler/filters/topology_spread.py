@@ -2,8 +2,8 @@
 
 Semantics of kube-scheduler's PodTopologySpread: with the pod, no domain may have more than
 `max_skew` pods above the emptiest one. Only nodes count that have the keys of all constraints and
-that the constraint's policies include; too few domains count as an empty one. Members of one gang
-see each other.
+that the constraint's policies include; with fewer domains than `minDomains`, the least count is 0.
+Members of one gang see each other.
 """
 
 from collections import Counter
@@ -23,14 +23,14 @@ SKEWED = "node(s) didn't match pod topology spread constraints"
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:
-    """Tell whether the class has a constraint that must hold."""
+    """Return whether the class has a constraint that must hold."""
     return pod_class.pod_affinity is not None and any(
         each.hard for each in pod_class.pod_affinity.spread
     )
 
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return how many more each node's domain may have, while the emptiest one stays so."""
+    """Return how many pods more each node's domain may have while the emptiest domain stays so."""
     room = np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
     for each in _hard(pod_class):
         np.minimum(room, _more(each, pod_class, trial), out=room)
@@ -52,14 +52,17 @@ def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[s
 
 
 def coupled(pod_class: PodClass, trial: Trial) -> bool:
-    """Tell whether a pod of the class on one node changes what other nodes offer to the next."""
+    """Return whether a pod of the class on one node changes what other nodes offer to the next."""
     return concerns(pod_class, trial) and any(
         each.selector in pod_class.selected_by for each in _hard(pod_class)
     )
 
 
 def at_once(pod_class: PodClass, trial: Trial) -> Caps | None:
-    """Return what each domain may have while the emptiest stays as it is: it can only fill up."""
+    """Return how many pods each domain may get while the emptiest one stays as it is.
+
+    The emptiest domain can only fill up, so the caps are safe.
+    """
     coupling = [each for each in _hard(pod_class) if each.selector in pod_class.selected_by]
     if len(coupling) > 1:
         return None
@@ -83,7 +86,10 @@ def _hard(pod_class: PodClass) -> list[Spread]:
 
 
 def _more(spread: Spread, pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return how many pods more each node's domain may have; without a match, if any."""
+    """Return how many pods more each node's domain may have.
+
+    No limit, or none at all, where the selector does not select the class itself.
+    """
     column = trial.nodes.label(spread.key)
     counted = _included(spread, pod_class, trial.nodes)
     known = np.unique(column.codes[counted])
@@ -93,7 +99,7 @@ def _more(spread: Spread, pod_class: PodClass, trial: Trial) -> IntArray:
     there, expected = _found(spread, trial)
     least = 0
     if len(known) >= spread.min_domains:
-        # Who has yet to come fills up his own domain, and lifts no other.
+        # A nominated pod fills up its own domain, and does not raise the least count.
         least = int(label_domains.in_domain(column, np.where(counted, there, 0))[counted].min())
     in_domain = label_domains.in_domain(column, np.where(counted, expected, 0))
     more: IntArray = spread.max_skew + least - in_domain
@@ -103,8 +109,8 @@ def _more(spread: Spread, pod_class: PodClass, trial: Trial) -> IntArray:
 
 
 def _found(spread: Spread, trial: Trial) -> tuple[IntArray, IntArray]:
-    """Return the pods that a constraint counts, and with those that room is kept for."""
-    # A selector that is empty counts nobody, although the pod itself is one that it selects.
+    """Return the pods that a constraint counts, a row a node; without and with nominated pods."""
+    # An empty selector counts no pod, although it selects the pod itself.
     if not any(clause.labels for clause in spread.selector.clauses):
         nobody = np.zeros(len(trial.nodes), dtype=np.int64)
         return nobody, nobody

@@ -1,8 +1,8 @@
 """Claims that are bound only with their pod must find a volume that the node reaches, or a new one.
 
 Semantics of kube-scheduler's VolumeBinding for claims of WaitForFirstConsumer. Every volume is
-chosen once, also among the members of one gang; a claim that several pods use and that is not
-bound yet keeps them where its volume will be.
+chosen once, also among the members of one gang; pods that share a claim that is not bound yet stay
+where its volume will be.
 """
 
 from collections import Counter
@@ -20,12 +20,12 @@ NO_SPACE = "node(s) did not have enough free storage"
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:
-    """Tell whether the class has claims that are not bound."""
+    """Return whether the class has claims that are not bound."""
     return bool(_needs(pod_class))
 
 
 def coupled(pod_class: PodClass, trial: Trial) -> bool:
-    """Tell whether a member on one node takes room on others: volumes that both reach."""
+    """Return whether a member on one node takes volumes that other nodes reach, too."""
     needs = _needs(pod_class)
     if any(need.claim for need in needs):
         return True
@@ -38,17 +38,17 @@ def slots(pod_class: PodClass, trial: Trial) -> IntArray:
 
 
 def at_once(_pod_class: PodClass, _trial: Trial) -> Caps | None:
-    """Return that one pod may come at once: the next one may find less anywhere."""
+    """Return None, for one pod at once: it may take what the next one needs on any node."""
     return None
 
 
 def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return the slots: whoever comes first only takes some."""
+    """Return the slots: pods that are placed before can only take some."""
     return slots(pod_class, trial)
 
 
 def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
-    """Count the nodes where a volume could be made if there were space, and the others."""
+    """Count the nodes where a volume could be made if there were space, and the other nodes."""
     choices, needs = trial.volumes.choices, _needs(pod_class)
     rows = np.flatnonzero(rejected).tolist()
     return Counter(NO_SPACE if choices.lacks_space(needs, row) else NONE_LEFT for row in rows)

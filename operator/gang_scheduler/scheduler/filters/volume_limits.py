@@ -1,8 +1,8 @@
-"""A node takes so many volumes of each CSI driver, and those of an absent driver not at all.
+"""A node takes a limited number of volumes of each CSI driver, and none of an absent driver.
 
-Semantics of kube-scheduler's NodeVolumeLimits. A volume counts once a node, one that is still to be
-made counts as new, and an attachment counts until it is gone. What an in-tree volume would count
-for a CSI driver that has taken it over is not counted.
+Semantics of kube-scheduler's NodeVolumeLimits. A volume counts once a node, a volume that is still
+to be made counts as a new one, and an attachment counts until it is gone. In-tree volumes do not
+count for the CSI driver that has taken them over.
 """
 
 from collections import Counter
@@ -16,12 +16,12 @@ from gang_scheduler.scheduler.trial import Trial
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:
-    """Tell whether the class has volumes that count anywhere."""
+    """Return whether the class has volumes that count anywhere."""
     return pod_class.storage is not None and bool(pod_class.storage.attached)
 
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return how many pods of this class each node can attach the volumes of."""
+    """Return for how many pods of this class each node can attach the volumes."""
     room = np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
     for driver, handles in _by_driver(pod_class).items():
         room = np.minimum(room, _slots(driver, handles, trial))
@@ -30,7 +30,7 @@ def slots(pod_class: PodClass, trial: Trial) -> IntArray:
 
 
 def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
-    """Count the nodes that lack a driver, by driver; the others have as many as they can have."""
+    """Count the nodes that lack a driver, by driver; the other nodes are at their limit."""
     counts: Counter[str] = Counter()
     for driver in _by_driver(pod_class):
         lacking = rejected & ~trial.volumes.attachments.installed(driver)
@@ -57,5 +57,5 @@ def _slots(driver: str, handles: list[str], trial: Trial) -> IntArray:
     limit = attachments.limit(driver, UNLIMITED)
     left = limit - attachments.used(driver) - shared
     fits = np.where(left >= own, left // own if own else UNLIMITED, 0)
-    # A pod that adds nothing is not asked whether there is too much already.
+    # A pod that adds no volume passes even where the limit is exceeded already.
     return np.where((limit == UNLIMITED) | (shared + own == 0), UNLIMITED, fits)

@@ -1,7 +1,7 @@
-"""A claim for one pod alone has one pod, and a disk that somebody writes one pod a node.
+"""A ReadWriteOncePod claim admits one pod, and a disk that any pod may write one pod a node.
 
-Semantics of kube-scheduler's VolumeRestrictions; members of one gang see each other's claims and
-disks.
+Semantics of kube-scheduler's VolumeRestrictions; disks are those that pods name themselves (GCE,
+EBS, iSCSI, RBD). Members of one gang see each other's claims and disks.
 """
 
 from collections import Counter
@@ -23,17 +23,17 @@ NONE = Storage()
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:
-    """Tell whether the class shares such a claim, or names disks."""
+    """Return whether the class shares such a claim, or names disks."""
     return pod_class.storage is not None and bool(pod_class.storage.sole or pod_class.storage.disks)
 
 
 def coupled(pod_class: PodClass, _trial: Trial) -> bool:
-    """Tell whether a member on one node takes room on others: of the one claim that all use."""
+    """Return whether members share a ReadWriteOncePod claim: after one pod no node has a slot."""
     return pod_class.storage is not None and bool(pod_class.storage.sole)
 
 
 def slots(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return 1 where all is free and 0 where not; no limit to disks that everybody only reads."""
+    """Return 1 where claims and disks are free, else 0; no limit where disks are only read."""
     storage = pod_class.storage or NONE
     if any(trial.volumes.in_use(claim) for claim in storage.sole):
         return np.zeros(len(trial.nodes), dtype=np.int64)
@@ -44,17 +44,17 @@ def slots(pod_class: PodClass, trial: Trial) -> IntArray:
 
 
 def at_once(_pod_class: PodClass, _trial: Trial) -> Caps | None:
-    """Return that one pod may come at once: the next one may find less anywhere."""
+    """Return None, for one pod at once: it may take what the next one needs on any node."""
     return None
 
 
 def prospects(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return the slots: whoever comes first only takes some."""
+    """Return the slots: pods that are placed before can only take some."""
     return slots(pod_class, trial)
 
 
 def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[str]:
-    """Count the nodes with a conflict of disks; in all others the claim is in use."""
+    """Count the nodes with a conflict of disks; on all other nodes the claim is in use."""
     by_disk = int((rejected & _conflicts(pod_class.storage or NONE, trial)).sum())
     return +Counter({DISK: by_disk, SOLE: int(rejected.sum()) - by_disk})
 

@@ -1,4 +1,4 @@
-"""A node with labels of zones or regions must have those of the volumes.
+"""A node with zone or region labels must have the zones and regions of the volumes.
 
 Semantics of kube-scheduler's VolumeZone: a node without any such label passes, and an old label of
 a volume may be met by the new one of a node.

@@ -1,1 +1,1 @@
-"""What pods take of nodes that is not an amount: one ledger a file, changed by a trial alone."""
+"""What pods take of nodes beside amounts: one ledger a file, changed by a trial only."""

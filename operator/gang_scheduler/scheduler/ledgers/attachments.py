@@ -35,7 +35,7 @@ class Attachments:
         return self._columns().get(driver, np.zeros(len(self._nodes), dtype=np.int64))
 
     def limit(self, driver: str, otherwise: int) -> IntArray:
-        """Return how many volumes of a driver each node can have, `otherwise` where none is."""
+        """Return how many volumes of a driver each node can have, `otherwise` without a limit."""
         limits = self._volumes.limits.get(driver, {})
         column = np.full(len(self._nodes), otherwise, dtype=np.int64)
         for node, most in limits.items():
@@ -59,7 +59,7 @@ class Attachments:
         return column
 
     def apply(self, attached: Attached, row: int, count: int) -> None:
-        """Count the volumes of so many pods of a class on a node; negative numbers leave."""
+        """Count the volumes of so many pods of a class on a node; a negative count takes back."""
         columns = self._columns()
         for driver, handle in attached:
             more = self._count(row, driver, handle, count)
@@ -91,7 +91,7 @@ class Attachments:
             self._used.setdefault(attachment.driver, empty)[row] += more
 
     def _count(self, row: int, driver: str, handle: str, pods: int) -> int:
-        """Count pods that use a volume; return how many attachments more that makes."""
+        """Count pods that use a volume; return how many attachments more there are then."""
         before = self._pods[row, driver, handle]
         self._pods[row, driver, handle] = after = before + pods
         if handle == PRIVATE:

@@ -1,4 +1,4 @@
-"""Ports of the hosts that are taken."""
+"""The host ports that are taken."""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
@@ -10,9 +10,9 @@ NO_PORTS: Counter[HostPort] = Counter()
 
 
 class PortLedger:
-    """The taken ports of each node row that has any, and how many pods take each.
+    """The taken ports of each node row that has any, and how many pods take each port.
 
-    Those may be two: one that leaves, and one that is nominated to what it leaves.
+    A port can have two pods: one that leaves, and one that is nominated to its room.
     """
 
     def __init__(self, taken: Mapping[int, Collection[HostPort]]) -> None:
@@ -26,11 +26,11 @@ class PortLedger:
         return other
 
     def rows(self) -> Iterator[tuple[int, Collection[HostPort]]]:
-        """Yield the rows with taken ports, and those."""
+        """Yield the rows with taken ports, with these ports."""
         yield from self._taken.items()
 
     def apply(self, pod_class: PodClass, rows: IntArray, counts: IntArray) -> None:
-        """Take the ports of so many pods of a class on these rows; where less than 0, free them."""
+        """Take the ports of so many pods of a class on these rows; a negative count frees them."""
         ports = set(pod_class.host_ports)
         for row, number in zip(rows.tolist(), counts.tolist(), strict=True):
             claimed = Counter(dict.fromkeys(ports, abs(number)))

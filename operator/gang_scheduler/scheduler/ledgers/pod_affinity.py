@@ -1,4 +1,4 @@
-"""How many pods on each node a selector means, and how many there keep others away."""
+"""How many pods on each node a selector selects, and how many keep other pods away."""
 
 import copy
 from collections.abc import Hashable, Iterator, Mapping
@@ -35,11 +35,11 @@ class PodAffinityLedger:
         return other
 
     def present(self, selector: PodSelector) -> IntArray:
-        """Return how many pods the selector means, a row a node."""
+        """Return how many pods the selector selects, a row a node."""
         return self._present.get(selector, self._nobody)
 
     def expected(self, selector: PodSelector) -> IntArray:
-        """Return the same with those that room is kept for."""
+        """Return how many pods the selector selects, nominated pods included."""
         kept = self._nominated.get(selector)
         return self.present(selector) if kept is None else self.present(selector) + kept
 
@@ -51,7 +51,7 @@ class PodAffinityLedger:
     def apply(
         self, pod_class: PodClass, rows: IntArray, counts: IntArray, *, nominated: bool = False
     ) -> None:
-        """Count so many pods of a class on these rows; negative numbers leave."""
+        """Count so many pods of a class on these rows; negative counts take back."""
         columns = self._nominated if nominated else self._present
         for selector in pod_class.selected_by:
             self._add(columns, selector, rows, counts)

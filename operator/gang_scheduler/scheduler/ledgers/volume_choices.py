@@ -1,4 +1,4 @@
-"""Which volumes are chosen for the claims that are bound only with their pods."""
+"""Which volumes are chosen for the claims of WaitForFirstConsumer."""
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -16,25 +16,26 @@ V = TypeVar("V")
 
 
 class Decision(NamedTuple):
-    """What a claim gets: a volume, by its number, or one that is made on a node."""
+    """What a claim gets: a volume, by its number, or a new volume on a node."""
 
     volume: int = ABSENT
     node: str = ""
 
 
 Decisions = tuple[Decision, ...]
-"""One for each need of a pod; none at all for a pod whose needs could not be met."""
+"""One for each need of a pod; empty for a pod whose needs could not be met."""
 Step = tuple[Needs, bytes, bytes]
 """What was applied: needs, rows and counts."""
 Move = tuple[int, int, Decisions | None]
-"""A pod came to a row (1) or left it (-1), and what it got; None for one of before the cycle."""
+"""A pod came to a row (1) or left it (-1), and what it got; None for a pod of before the cycle."""
 
 
 class VolumeChoices:
     """What the claims of assumed pods get.
 
-    Pods of one class have no names here: what one of them gets, any of them can have. The choice
-    depends on the state alone, and to take back the latest change restores the exact earlier state.
+    Pods of one class are interchangeable here: what one gets, any other of the class can get. The
+    choice depends on the state alone, and undoing the latest change restores the exact earlier
+    state.
     """
 
     def __init__(self, volumes: Volumes, nodes: NodeTable) -> None:
@@ -62,24 +63,24 @@ class VolumeChoices:
         return self._rooms[needs]
 
     def overlap(self, needs: Needs) -> bool:
-        """Tell whether a node cannot do without volumes that other nodes may take."""
+        """Return whether some node needs volumes that other nodes may take."""
         return bool((self._taken[self.volume_topology.shared(needs)] == 0).any())
 
     def decide(self, needs: Needs, row: int) -> Decisions | None:
-        """Return what the claims of one more pod get on a node; None if one of them gets nothing.
+        """Return what the claims of one more pod get on a node; None if a claim gets nothing.
 
         As in kube-scheduler, each claim takes the smallest volume that suits it and is left.
         """
         return self._decide(needs, row, {}, ())
 
     def lacks_space(self, needs: Needs, row: int) -> bool:
-        """Tell whether the first need that is not met on a node would be, if there were space."""
+        """Return whether the first need that is not met on a node would be met with more space."""
         unmet = (i for i in range(len(needs)) if self.decide(needs[: i + 1], row) is None)
         need = needs[next(unmet)]
         return need.claim not in self._decided and bool(self.volume_topology.places(need)[row])
 
     def apply(self, needs: Needs, rows: IntArray, counts: IntArray) -> None:
-        """Choose volumes for so many pods on these rows; negative numbers leave."""
+        """Choose volumes for so many pods on these rows; negative counts take back."""
         self._rooms.clear()
         undone = (needs, rows.tobytes(), (-counts).tobytes())
         if self._history and self._history[-1][0] == undone:
@@ -108,7 +109,7 @@ class VolumeChoices:
         return replace(bind, volumes=tuple(names[each.volume] for each in decisions.pop()))
 
     def _one(self, needs: Needs, row: int, sign: int) -> Move:
-        # Who was there before the cycle keeps what was chosen for it: that is not ours to undo.
+        # A pod of before the cycle keeps what was chosen for it: a trial cannot undo that.
         decisions = self._had.get((needs, row), (None,))[-1]
         if sign > 0:
             decisions = self.decide(needs, row) or ()
@@ -147,7 +148,7 @@ class VolumeChoices:
         return self.volume_topology.alike(needs)
 
     def _anywhere(self, needs: Needs) -> BoolArray:
-        """Return the nodes where any number of pods can do without the volumes that are left."""
+        """Return the nodes where new volumes can be made for any number of pods."""
         found: BoolArray = np.logical_and.reduce([self._makeable(need) for need in needs])
         return found
 
@@ -156,7 +157,7 @@ class VolumeChoices:
         return self._where(need, decided[-1]) if decided else self.volume_topology.makeable(need)
 
     def _pods_at(self, needs: Needs, row: int) -> int:
-        """Count how many pods find their volumes on one node, one after the other."""
+        """Return how many pods find their volumes on one node, one after the other."""
         decided: dict[str, Decision] = {}
         taken: set[int] = set()
         pods = 0
@@ -194,7 +195,7 @@ class VolumeChoices:
     def _where(self, need: Need, decided: Decision) -> BoolArray:
         """Return the nodes that reach what was decided for a claim that several pods use."""
         if decided.node and need.for_many_nodes:
-            # Where its volume can be reached from is known when it is there: it is looked at then.
+            # Which nodes reach a new volume is known once the volume exists.
             return self.volume_topology.makeable(need)
         if decided.node:
             here: BoolArray = np.arange(len(self._nodes)) == self._nodes.rows[decided.node]

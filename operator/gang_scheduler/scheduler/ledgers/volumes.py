@@ -1,4 +1,4 @@
-"""What of claims, disks and drivers is in use, and which volumes are chosen for which claims."""
+"""Which claims, disks and attachments are in use, and which volumes are chosen for claims."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -27,17 +27,17 @@ class VolumeLedger:
         return other
 
     def in_use(self, claim: str) -> bool:
-        """Tell whether a pod has a claim that is for one pod alone."""
+        """Return whether a pod uses a ReadWriteOncePod claim."""
         return self._uses[SoleUse(claim)] > 0
 
     def disks(self) -> Iterator[tuple[int, Disk]]:
-        """Yield the disks that pods name themselves, and the rows where they do."""
+        """Yield the disks that pods name themselves, with the rows of these pods."""
         for use, pods in self._uses.items():
             if isinstance(use, DiskUse) and pods > 0 and use.node in self._nodes.rows:
                 yield self._nodes.rows[use.node], use.disk
 
     def apply(self, pod_class: PodClass, rows: IntArray, counts: IntArray) -> None:
-        """Count so many pods of a class on these rows; negative numbers leave."""
+        """Count so many pods of a class on these rows; negative counts take back."""
         storage = pod_class.storage
         if storage is None:
             return

@@ -1,6 +1,6 @@
-"""Higher priority first, then what a crash left half done, then the older group.
+"""Higher priority first, then groups with a partially bound gang, then the older group.
 
-Every order must have the priority first: a cycle decides one level of it after the other.
+Every order must have the priority first: a cycle decides one priority after the other.
 """
 
 from gang_scheduler.model.gangs import GangGroup

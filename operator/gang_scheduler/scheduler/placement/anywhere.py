@@ -1,6 +1,6 @@
 """Place members of one gang: all that are needed together, or none.
 
-Members that ask for the same thing form a class. A class is filtered once, and its members are
+Members that ask the same of a node form a class. A class is filtered once, and its members are
 placed in one vector operation, so the cost is per class and not per pod.
 """
 
@@ -34,7 +34,7 @@ class Placement:
 def place(
     members: Sequence[Pod], at_least: int, trial: Trial, profile: Profile
 ) -> Placement | Misfit:
-    """Take room for as many members as fit, if those are `at_least`; else change nothing.
+    """Take room for as many members as fit, if at least `at_least` do; else change nothing.
 
     `members` are in rank order. Neighbours in rank get neighbouring nodes within their class.
     """
@@ -71,7 +71,7 @@ def place_on(binds: tuple[Bind, ...], trial: Trial, profile: Profile) -> Placeme
         ]
     with trial.all_or_nothing() as attempt:
         while left:
-            # Who has no place yet may have one beside those that come first.
+            # A member that does not fit yet may fit beside the members that are placed first.
             blocked = [share for share in left if not _assume_if_free(share, trial, profile)]
             if len(blocked) == len(left):
                 return None
@@ -109,7 +109,7 @@ def _assume_if_free(share: Share, trial: Trial, profile: Profile) -> bool:
 def _arranged(
     members: Sequence[Pod], at_least: int, trial: Trial, profile: Profile
 ) -> list[Share] | None:
-    """Take room for members of several classes: the smallest first, or by the exact search."""
+    """Take room for members of several classes: smallest classes first, or by exact search."""
     sizes = _sizes(members)
     if len(sizes) == 1 or interdependent.are(sizes, trial, profile):
         return None
@@ -135,7 +135,7 @@ def _sizes(members: Sequence[Pod]) -> dict[PodClass, int]:
 def _assume(
     members: Sequence[Pod], trial: Trial, profile: Profile
 ) -> tuple[list[Share], list[PodClass]]:
-    """Take what fits of each class; return the shares and the classes that did not wholly fit."""
+    """Take room for what fits of each class; return the shares and the classes that do not fit."""
     sizes = _sizes(members)
     if not interdependent.are(sizes, trial, profile):
         return _assume_by_class(sizes, trial, profile)
@@ -163,9 +163,9 @@ def _assume_by_class(
 
 
 def _hardest_first(sizes: dict[PodClass, int], trial: Trial, profile: Profile) -> list[PodClass]:
-    """Order classes by how few of their pods fit anywhere: those have the least choice.
+    """Order classes by how many of their pods fit, the fewest first: they have the least choice.
 
-    Classes that are equal in that are in the order of their first members.
+    Ties are broken by requests, then by the order of first members.
     """
     if len(sizes) == 1:
         return list(sizes)
@@ -188,7 +188,7 @@ def _binds(members: Sequence[Pod], shares: Sequence[Share], trial: Trial) -> tup
     return tuple(
         Bind(pod, nodes[row].name)
         for pod_class, run in itertools.groupby(members, key=_class_of)
-        # The run comes first: where it ends, no node may be lost to the next one of its class.
+        # The run comes first in zip: where it ends, no node is taken from the iterator and lost.
         for pod, row in zip(run, rows.get(pod_class, ()), strict=False)
     )
 

@@ -1,4 +1,4 @@
-"""Several classes on few nodes: the way to pack them that greedy packing missed."""
+"""Several classes on few nodes: a way to pack them that greedy packing missed."""
 
 import itertools
 from collections import Counter
@@ -15,16 +15,16 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial
 
 MOST_SELECTIONS: Final = 64
-"""Of which numbers of each class it is tried, where not all members need a place."""
+"""How many choices of members are tried, where not all members need a place."""
 
 
 def assume_arranged(
     sizes: Mapping[PodClass, int], rows: IntArray, at_least: int, trial: Trial, profile: Profile
 ) -> list[Share] | None:
-    """Take room for `at_least` members on these nodes, so many of each class at the most.
+    """Take room for `at_least` members on these nodes, at most `sizes` of each class.
 
-    None where that cannot be, or is too large to be searched. What requests and host ports allow is
-    searched exactly, and what is found is held against every filter. The shares are in the order of
+    None if there is no way, or the case is too large to search. Requests and host ports are
+    searched exactly, and the result is held against every filter. The shares are in the order of
     classes.
     """
     counts = tuple(sizes.values())
@@ -43,7 +43,7 @@ def assume_arranged(
 def _selections(
     counts: Sequence[int], at_least: int, requests: IntArray, free: IntArray
 ) -> Iterator[tuple[int, ...]]:
-    """Yield how many of each class may be chosen, those first that ask for least in all."""
+    """Yield how many of each class may be chosen, the smallest requests in all first."""
     if at_least == sum(counts):
         yield tuple(counts)
         return
@@ -58,7 +58,7 @@ def _selections(
 
 
 def choices(counts: Sequence[int], number: int) -> Iterator[tuple[int, ...]]:
-    """Yield all ways to choose so many of classes, as many as can be of the first ones first."""
+    """Yield all ways to choose `number` members of classes, most of the first classes first."""
     if not counts:
         if not number:
             yield ()
@@ -72,7 +72,7 @@ def choices(counts: Sequence[int], number: int) -> Iterator[tuple[int, ...]]:
 def _packed(
     chosen: Mapping[PodClass, int], rows: IntArray, trial: Trial, profile: Profile
 ) -> list[Share] | None:
-    """Take room for exactly these."""
+    """Take room for exactly the chosen numbers."""
     some = {pod_class: number for pod_class, number in chosen.items() if number}
     requests, ports = (
         [trial.nodes.vector(pod_class.requests) for pod_class in some],
@@ -97,8 +97,8 @@ def _packed(
 def _shared_ports(pod_classes: Collection[PodClass]) -> IntArray:
     """Return the host ports that several classes ask for, classes by ports.
 
-    They are as resources of which each node has one. Where one is taken already, a class that asks
-    for it has no slots.
+    A port counts as a resource of which each node has one. Where a port is taken already, a class
+    that asks for it has no slots.
     """
     numbers = Counter(port for pod_class in pod_classes for port in pod_class.host_ports)
     shared = [port for port, number in numbers.items() if number > 1]

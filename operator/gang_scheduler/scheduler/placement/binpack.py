@@ -9,7 +9,7 @@ from gang_scheduler.scheduler.trial import Share, Trial
 
 
 def rank(pod_class: PodClass, slots: IntArray, trial: Trial) -> IntArray:
-    """Return the nodes with slots, those first that are fullest with one more pod."""
+    """Return the nodes with slots, the fullest with one more pod first."""
     candidates = np.flatnonzero(slots)
     fullest = np.argsort(-utilization.use_with(1, pod_class, candidates, trial), kind="stable")
     return candidates[fullest]
@@ -31,10 +31,10 @@ def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial) -> Shar
 
 
 def _first(count: int, pod_class: PodClass, slots: IntArray, trial: Trial) -> IntArray:
-    """Return the first rows of the rank: as many as there are pods, without sorting the others."""
+    """Return the first rows of the rank, as many as there are pods; no other row is sorted."""
     candidates = np.flatnonzero(slots)
     number = len(candidates)
-    # All different, so that it does not matter how it is sorted: fullest first, then by name.
+    # Fullest first, then by name. All keys differ, so an unstable sort is exact.
     keys = np.arange(number) - utilization.use_with(1, pod_class, candidates, trial) * number
     first = np.argpartition(keys, count - 1)[:count] if count < number else np.arange(number)
     return candidates[first[np.argsort(keys[first])]]

@@ -1,9 +1,9 @@
 """What members need at least, by plain counting: what is hopeless is never searched.
 
-However members of several classes are packed, those that ask for at least so much of something
-have no more places than pods that ask for just that. So for every resource and every amount of it
-that a class asks for, the classes that ask for no less are counted together, as if each asked for
-no more than the least of them, in every resource.
+However members of several classes are packed, members that request at least some amount of a
+resource have no more places than pods that request just that amount. So for every resource and
+every amount of it that a class requests, the classes that request no less are counted together, as
+if each requested only the minimum of these classes, in every resource.
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ MOST: Final = 1_000_000
 
 
 class Floor(NamedTuple):
-    """Members of these classes, by number; each of them asks for no less than `request`."""
+    """Members of some classes, by number; every one requests no less than `request`."""
 
     classes: IntArray
     request: IntArray
@@ -41,9 +41,9 @@ class Floors:
         self.least: IntArray = np.array([each.request for each in self.floors], dtype=np.int64)
 
     def places(self, free: IntArray, offers: IntArray) -> IntArray:
-        """Return how many of each floor fit on each node, floors by nodes.
+        """Return how many members of each floor fit on each node, floors by nodes.
 
-        `free` is nodes by resources; `offers`, classes by nodes, are how many would fit alone.
+        `free` is nodes by resources; `offers`, classes by nodes, is how many of a class fit alone.
         """
         offered = np.minimum(offers, self.counts[:, np.newaxis])
         return np.array(
@@ -55,7 +55,7 @@ class Floors:
         ).reshape(len(self.floors), len(free))
 
     def open_to(self, rows: BoolArray) -> BoolArray:
-        """Return where members of each floor may be, from where those of each class may."""
+        """Return the nodes open to each floor, floors by nodes, from `rows`, classes by nodes."""
         found = [rows[each.classes].any(axis=0) for each in self.floors]
         return np.array(found, dtype=np.bool_).reshape(len(self.floors), rows.shape[1])
 
@@ -70,7 +70,7 @@ def times(request: IntArray, free: IntArray) -> IntArray:
 
 
 def _together(requests: IntArray) -> Iterator[IntArray]:
-    """Yield classes that are counted together: each alone, and those that ask for no less."""
+    """Yield classes that are counted together: each alone, and all that request no less."""
     seen: set[bytes] = set()
     alone = np.eye(len(requests), dtype=np.bool_)
     for chosen in (*alone[:MOST_AMOUNTS], *_by_amount(requests)):

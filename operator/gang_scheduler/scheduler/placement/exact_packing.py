@@ -1,8 +1,8 @@
 """An exact search on small cases: some way to pack several classes on few nodes, if there is one.
 
 Greedy packing can fail where members fit in another arrangement. On few nodes all arrangements
-that matter can be tried. Of all ways there is one that fills the first node most, then the second,
-and so on: in that one every node takes as much as it can, and of nodes that are alike none takes
+that matter can be tried. If there is a way, there is one that fills the first node most, then the
+second, and so on: there every node takes as much as it can, and of nodes that are alike none takes
 more than the one before it.
 """
 
@@ -28,12 +28,12 @@ def pack(
 ) -> list[Counts] | None:
     """Return how many of each class go on each node, in the order of nodes.
 
-    None if no way exists, or none was found for the looks that are left. `counts` is by class,
+    None if there is no way, or looks were used up before one was found. `counts` is by class,
     `slots` classes by nodes, `requests` classes by resources and `free` nodes by resources.
     """
     alike = np.concatenate([free, slots.T], axis=1).tolist()
     nodes = sorted(range(len(free)), key=lambda node: (alike.index(alike[node]), node))
-    # The largest first: they have the least choice.
+    # The largest class first: it has the least choice.
     parts = (requests / free.max(axis=0, initial=1)).max(axis=1)
     classes = np.argsort(-parts, kind="stable")
     sizes = tuple(counts[each] for each in classes)
@@ -47,7 +47,7 @@ def pack(
 
 
 class _Search:
-    """Depth first over the nodes, those alike one after the other."""
+    """Depth first over the nodes; nodes that are alike follow each other."""
 
     def __init__(
         self, slots: IntArray, requests: IntArray, free: IntArray, counts: Counts, effort: Effort
@@ -61,7 +61,7 @@ class _Search:
         floors = Floors(requests, counts)
         places = floors.places(free.clip(min=0), slots)
         self._floors = [each.classes.tolist() for each in floors.floors]
-        # What the nodes from each on have places for.
+        # The places of each floor on a node and all later ones.
         self._from: list[list[int]] = places[:, ::-1].cumsum(axis=1)[:, ::-1].T.tolist()
         self._dead: set[tuple[int, Counts, Counts]] = set()
         alike = range(len(self._free) - 1, 0, -1)
@@ -69,7 +69,7 @@ class _Search:
         self._alike_from = next(unlike, 0)
 
     def from_node(self, node: int, left: Counts, most: Counts) -> list[Counts] | None:
-        """Pack what is left on this node and the later ones, here no more than `most` in order."""
+        """Pack what is left on this node and the later ones; this one takes no more than `most`."""
         if not any(left):
             return [(0,) * len(left)] * (len(self._free) - node)
         if node == len(self._free) or self._is_hopeless(node, left):
@@ -93,7 +93,7 @@ class _Search:
         return None
 
     def _goes_on(self) -> bool:
-        """Count an arrangement of a node; tell whether there are looks left for it."""
+        """Count an arrangement of a node; return whether there are looks left for it."""
         self._effort.spend(1)
         self._looks_left -= 1
         if self._looks_left <= 0:
@@ -107,7 +107,7 @@ class _Search:
         return False
 
     def _are_alike_from(self, node: int) -> bool:
-        """Tell whether no later node takes more, in order, than this one."""
+        """Return whether all nodes from this one on are alike: no later one takes more."""
         return self._alike_from <= node
 
     def _is_like_the_one_before(self, node: int) -> bool:
@@ -120,10 +120,7 @@ class _Search:
     def _fillings(
         self, node: int, classes: Sequence[int], left: Counts, free: Sequence[int]
     ) -> Iterator[tuple[Counts, Sequence[int]]]:
-        """Yield how many of these classes the node takes if it has no room for one more of them.
-
-        And what is free then.
-        """
+        """Yield how many of each class the node takes until no more fits, and what is free then."""
         fitting = [each for each in classes if _times(self._requests[each], free)]
         if not fitting:
             yield (0,) * len(left), free
@@ -138,12 +135,12 @@ class _Search:
 
 
 def _first(left: Counts) -> int:
-    """Return the first class of which some are left."""
+    """Return the first class with members left."""
     return next(each for each, number in enumerate(left) if number)
 
 
 def _times(request: Sequence[int], free: Sequence[int]) -> int:
-    """Return how often a request fits."""
+    """Return how often a request fits, `MOST_MEMBERS` at the most."""
     times = MOST_MEMBERS
     for asked, there in zip(request, free, strict=True):
         if asked:
@@ -152,5 +149,5 @@ def _times(request: Sequence[int], free: Sequence[int]) -> int:
 
 
 def small(nodes: int, counts: Sequence[int]) -> bool:
-    """Tell whether a case is small enough to be searched."""
+    """Return whether a case is small enough to be searched."""
     return nodes <= MOST_NODES and sum(counts) <= MOST_MEMBERS

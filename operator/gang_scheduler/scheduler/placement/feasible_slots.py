@@ -1,4 +1,4 @@
-"""How many members of a class the nodes can take: every filter, in one vector operation each."""
+"""How many members of a class the nodes can take: all filters, a vector operation each."""
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
@@ -25,21 +25,21 @@ def offer_slots(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray
 
 
 def prospects(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
-    """Return a bound on the slots, whichever members that the class depends on were placed."""
+    """Return a bound on the slots, whatever members were placed that the class depends on."""
     alone = (each.slots for each in _concerned(profile.room_filters, pod_class, trial))
     together = (each.prospects for each in _concerned(profile.coupled_filters, pod_class, trial))
     return _least(pod_class, trial, profile, (*alone, *together))
 
 
 def coupled(pod_class: PodClass, trial: Trial, profile: Profile) -> bool:
-    """Tell whether members of a class depend on each other, wherever they are."""
+    """Return whether members of a class depend on each other, wherever they are."""
     if pod_class.pod_affinity is None and pod_class.storage is None:
         return False
     return _likes_itself(pod_class, trial, profile) or bool(_coupling(pod_class, trial, profile))
 
 
 def at_once(pod_class: PodClass, trial: Trial, profile: Profile) -> Caps | None:
-    """Return how many of a coupled class may come at once; None is one in the whole cluster."""
+    """Return how many of a coupled class may be placed at once; None is one in the cluster."""
     coupling = _coupling(pod_class, trial, profile)
     if len(coupling) != 1 or _likes_itself(pod_class, trial, profile):
         return None
@@ -47,7 +47,7 @@ def at_once(pod_class: PodClass, trial: Trial, profile: Profile) -> Caps | None:
 
 
 def fit_if_empty(pod_class: PodClass, trial: Trial, profile: Profile) -> BoolArray:
-    """Return the nodes that could take a pod of a class if nobody else were there."""
+    """Return the nodes that could take a pod of a class if no other pod were on them."""
     request = trial.nodes.vector(pod_class.requests)
     enough = (trial.nodes.allocatable >= request).all(axis=1)
     fits: BoolArray = np.logical_and(enough, _allowed(pod_class, trial, profile))
@@ -69,7 +69,7 @@ def _coupling(pod_class: PodClass, trial: Trial, profile: Profile) -> list[Coupl
 
 
 def _likes_itself(pod_class: PodClass, trial: Trial, profile: Profile) -> bool:
-    """Tell whether pods of the class count when the next one prefers nodes to others."""
+    """Return whether pods of the class change the scores of nodes for the next one."""
     return any(preference.coupled(pod_class, trial) for _, preference in profile.preferences)
 
 
@@ -85,7 +85,7 @@ def _least(
 
 
 def _allowed(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
-    """Return 0 where a filter of nodes forbids the class, and no limit elsewhere."""
+    """Return 0 where a node filter forbids the class, and no limit elsewhere."""
 
     def compute() -> IntArray:
         verdicts = [each.passes(pod_class, trial.nodes) for each in profile.node_filters]

@@ -1,8 +1,8 @@
 """Members that depend on each other wherever they are: placed step by step, seeing each other.
 
 Affinity to each other, anti-affinity or spread over domains of several nodes, volumes that can be
-used once: what one member takes changes what every node offers to the next. Where members must
-share a domain, and the first of them would choose the wrong one, each domain is tried.
+used once: what one member takes changes what every node offers to the next. Members that must
+share a domain are tried in one domain after the other, if the first member chooses a wrong one.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -26,16 +26,16 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, number_in
 
 MOST_ANCHORS: Final = 64
-"""In how many domains members are tried that must share one."""
+"""In how many domains members that must share one are tried."""
 
 Sizes = Mapping[PodClass, int]
 """How many members there are of each class."""
 Open = Mapping[PodClass, BoolArray]
-"""The nodes where members of a class may be; of classes that are not in it, all."""
+"""The nodes where members of a class may be; classes that are not in it may be on all nodes."""
 
 
 def are(pod_classes: Collection[PodClass], trial: Trial, profile: Profile) -> bool:
-    """Tell whether members of these classes must be placed step by step."""
+    """Return whether members of these classes must be placed step by step."""
     asking = [
         pod_class
         for pod_class in pod_classes
@@ -55,9 +55,9 @@ def are(pod_classes: Collection[PodClass], trial: Trial, profile: Profile) -> bo
 def assume_interdependent(
     sizes: Sizes, at_least: int, rows: BoolArray | None, trial: Trial, profile: Profile
 ) -> list[Share]:
-    """Take room for as many as can be, if those are `at_least`; else for none.
+    """Take room for as many members as fit, if at least `at_least` do; else for none.
 
-    `rows` are the nodes where they may be; None is all.
+    `rows` are the nodes where members may be; None is all.
     """
     everywhere: Open = {} if rows is None else dict.fromkeys(sizes, rows)
     best, most = everywhere, -1
@@ -75,7 +75,7 @@ def assume_interdependent(
 
 
 def _ways(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> Iterator[Open]:
-    """Yield where members may be: anywhere; then in one domain after the other."""
+    """Yield the nodes to try: all; then one domain of an affinity after the other."""
     yield rows
     for pod_class in sizes:
         affinity = pod_class.pod_affinity.affinity if pod_class.pod_affinity is not None else None
@@ -85,7 +85,7 @@ def _ways(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> Iterator[
 
 
 def _anchors(affinity: Affinity, sizes: Sizes, trial: Trial) -> bool:
-    """Tell whether members are those whom an affinity means, and nobody else is."""
+    """Return whether an affinity selects members to be placed, and no pod in any domain."""
     if not any(affinity.selector in pod_class.selected_by for pod_class in sizes):
         return False
     return label_domains.in_none(
@@ -101,7 +101,7 @@ def _domains(  # noqa: PLR0917 - what is placed, and where.
     trial: Trial,
     profile: Profile,
 ) -> Iterator[Open]:
-    """Yield the domains that may hold all whom the affinity is about, the tightest first."""
+    """Yield the domains that may hold all members that the affinity concerns, tightest first."""
     columns = [trial.nodes.label(key) for key in affinity.keys]
     column = max(columns, key=lambda each: len(each.values))
     concerned = [
@@ -120,7 +120,7 @@ def _domains(  # noqa: PLR0917 - what is placed, and where.
 
 
 def _step_by_step(sizes: Sizes, rows: Open, trial: Trial, profile: Profile) -> list[Share]:
-    """Take room for as many as can be. Who finds none may find some once others are placed."""
+    """Take room for as many members as fit. A class is tried again once others are placed."""
     left = dict(sizes)
     taken: list[Share] = []
     steps = -1
@@ -154,7 +154,7 @@ def _as_many_of(
 def _step(
     pod_class: PodClass, slots: IntArray, number: int, trial: Trial, profile: Profile
 ) -> Share:
-    """Return room for as many members as can come at once, and at least for one."""
+    """Return room for as many members as may be placed at once, and at least for one."""
     if not coupled(pod_class, trial, profile):
         return scoring.fill(pod_class, slots, min(number, int(slots.sum())), trial, profile)
     rows = scoring.rank(pod_class, slots, trial, profile)
@@ -167,7 +167,7 @@ def _step(
 
 
 def _capped(counts: IntArray, codes: IntArray, most: IntArray) -> IntArray:
-    """Return as many of the first counts in each domain as it may have; -1 is the last domain."""
+    """Return the counts cut to what each domain may have, the first ones kept; -1 is the last."""
     order = np.argsort(codes, kind="stable")
     together = np.cumsum(counts[order])
     first = np.searchsorted(codes[order], codes[order])

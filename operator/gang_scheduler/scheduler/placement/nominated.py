@@ -17,10 +17,10 @@ from gang_scheduler.scheduler.trial import Trial
 def place(
     units: Sequence[PlacementUnit], nominations: Sequence[Nominated], trial: Trial, profile: Profile
 ) -> dict[PlacementUnit, Placement] | None:
-    """Take room for the quorums on the nodes that they are nominated to, if all of it is free.
+    """Take room for the quorums on their nominated nodes, if all of it is free.
 
-    Labels may have changed since, or bound members come back elsewhere: what the units ask of the
-    network must hold there, too.
+    Labels may have changed since the nomination, or replacements of bound members be elsewhere: the
+    topology requests of the units must hold, too.
     """
     nodes = {each.pod.uid: each.pod.nominated for each in nominations}
     if not nodes or any(unit.required - nodes.keys() for unit in units):
@@ -39,7 +39,7 @@ def place(
 
 
 def _gathers(unit: PlacementUnit, binds: Sequence[Bind]) -> bool:
-    """Tell whether members on these nodes, and those that are bound, gather as they must."""
+    """Return whether members on these nodes and bound members gather as they must."""
     scope = unit.scope
     if scope is None:
         return True

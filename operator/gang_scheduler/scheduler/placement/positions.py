@@ -19,8 +19,8 @@ def in_line(part: RankedMembers) -> list[Pod]:
 def as_first_placed(part: RankedMembers, tree: Topology, *, complete: bool) -> Sequence[int]:
     """Return the position of each member in the rank order of the gang as it was placed first.
 
-    Members may be missing now. So of the ways to count, the first is taken by which no slice is in
-    two domains; where there is none, the one without gaps.
+    Members may be missing now. So the first way to count is taken by which no slice is in two
+    domains; if there is none, positions without gaps.
     """
     line = in_line(part)
     ways = _ways_to_count(line, max(part.sizes), complete=complete)
@@ -29,7 +29,7 @@ def as_first_placed(part: RankedMembers, tree: Topology, *, complete: bool) -> S
 
 
 def slices_hold(part: RankedMembers, tree: Topology) -> bool:
-    """Tell whether there is a way to count the bound members by which no slice is broken."""
+    """Return whether there is a way to count the bound members by which no slice is broken."""
     if max(part.sizes) == 1:
         return True
     line = in_line(part)
@@ -41,9 +41,9 @@ def slices_hold(part: RankedMembers, tree: Topology) -> bool:
 def _ways_to_count(line: Sequence[Pod], size: int, *, complete: bool) -> Iterator[Sequence[int]]:
     """Yield how members may have been counted when they were placed first, the likeliest first.
 
-    By their indexes, where all have different ones. These need not begin at 0: a leader may have
-    had that one. Of an incomplete gang the first members may be missing as well. Where indexes had
-    gaps from the beginning, members were counted as they stand in the line.
+    By indexes, if all members have different ones. Indexes need not begin at 0, which a leader may
+    have; and the first members of an incomplete gang may be missing. If indexes had gaps from the
+    beginning, members were counted in line, without gaps.
     """
     ranks = [pod.rank for pod in line]
     if all(len(rank) == 1 for rank in ranks) and len(set(ranks)) == len(ranks):
@@ -55,7 +55,7 @@ def _ways_to_count(line: Sequence[Pod], size: int, *, complete: bool) -> Iterato
 
 
 def _agree(numbers: Sequence[int], places: IntArray, part: RankedMembers, tree: Topology) -> bool:
-    """Tell whether all bound members are with the others of their slices."""
+    """Return whether all bound members of a slice are in one domain."""
     bound = np.flatnonzero(places != ABSENT)
     domains = domains_by_level(tree)
     for depth in topology_scope.sliced_at(part.sizes):
@@ -67,7 +67,7 @@ def _agree(numbers: Sequence[int], places: IntArray, part: RankedMembers, tree: 
 
 
 def places_of(pods: Sequence[Pod], tree: Topology) -> IntArray:
-    """Return the place in the tree of each pod's node; ABSENT where it has none there."""
+    """Return the place in the tree of each pod's node; ABSENT for nodes outside the tree."""
     rows = [tree.nodes.rows.get(pod.node, ABSENT) for pod in pods]
     return np.array([ABSENT if row == ABSENT else tree.places[row] for row in rows], dtype=np.int64)
 

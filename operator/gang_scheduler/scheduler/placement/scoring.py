@@ -1,4 +1,4 @@
-"""Of the nodes that would do, those first that the members prefer."""
+"""Scores of feasible nodes by preferences: preferred nodes come first."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ BEST = 100
 
 
 def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial, profile: Profile) -> Share:
-    """Return the most preferred nodes, and of equal ones those that the profile fills first.
+    """Return the nodes with the best scores; ties go to the nodes that the profile fills first.
 
     `slots` must hold at least `count` in all.
     """
@@ -31,21 +31,22 @@ def fill(pod_class: PodClass, slots: IntArray, count: int, trial: Trial, profile
 
 
 def rank(pod_class: PodClass, slots: IntArray, trial: Trial, profile: Profile) -> IntArray:
-    """Return the rows with slots, the most preferred first, and of equal ones as the profile."""
+    """Return the rows with slots, the best score first; ties in the order of the profile."""
     rows = profile.rank(pod_class, slots, trial)
     found = scores(pod_class, slots, trial, profile)
     return rows if found is None else rows[np.argsort(-found[rows], kind="stable")]
 
 
 def matters(pod_class: PodClass, trial: Trial, profile: Profile) -> bool:
-    """Tell whether the class may prefer any node to another."""
+    """Return whether the class may prefer any node to another one."""
     return any(preference.concerns(pod_class, trial) for _, preference in profile.preferences)
 
 
 def scores(pod_class: PodClass, slots: IntArray, trial: Trial, profile: Profile) -> IntArray | None:
-    """Return how much each node is preferred; None where that makes no difference.
+    """Return the score of each node; None if all nodes with slots score the same.
 
-    Each preference is scaled to the nodes with slots, and weighs what the profile says.
+    Each preference is scaled to 0..100 over the nodes with slots and weighted by the profile, as in
+    kube-scheduler.
     """
     concerned = [each for each in profile.preferences if each[1].concerns(pod_class, trial)]
     candidates = slots > 0

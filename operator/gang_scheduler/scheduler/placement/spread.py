@@ -11,7 +11,7 @@ from gang_scheduler.scheduler.trial import Share, Trial
 
 
 def rank(pod_class: PodClass, slots: IntArray, trial: Trial) -> IntArray:
-    """Return the nodes with slots, those first that are emptiest with one more pod."""
+    """Return the nodes with slots, the emptiest with one more pod first."""
     candidates = np.flatnonzero(slots)
     emptiest = np.argsort(utilization.use_with(1, pod_class, candidates, trial), kind="stable")
     return candidates[emptiest]

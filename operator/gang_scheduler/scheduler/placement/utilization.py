@@ -11,14 +11,13 @@ THOUSAND = 1000
 
 
 def use_with(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> IntArray:
-    """Return the use in thousandths, summed over what the pod asks for, with `more` pods on it.
+    """Return the use in thousandths with `more` pods, summed over the resources they request.
 
-    `rows` are all different and ascend.
-    The number of pods counts only where nothing else is asked for: a node is full when its
-    CPUs or GPUs are gone, not when it runs many small pods.
+    `rows` are all different and ascend. The number of pods counts only if no other resource is
+    requested: a node is full when its CPUs or GPUs are gone, not when it runs many small pods.
     """
     use = np.zeros(len(rows), dtype=np.int64)
-    # A slice of all is much faster than to pick each.
+    # A slice of all rows is much faster than picking every row.
     chosen = rows if len(rows) < len(trial.nodes) else slice(None)
     for column, amount in _columns(pod_class, trial):
         allocatable = trial.nodes.allocatable[chosen, column]
@@ -29,7 +28,7 @@ def use_with(more: int, pod_class: PodClass, rows: IntArray, trial: Trial) -> In
 
 
 def _columns(pod_class: PodClass, trial: Trial) -> list[tuple[int, int]]:
-    """Return the columns of the resources that count, and how much of them is asked for."""
+    """Return the columns of the resources that count, and how much of each is requested."""
     axis = trial.nodes.axis
     asked = [(name, amount) for name, amount in pod_class.requests if amount > 0 and name in axis]
     chosen = [each for each in asked if each[0] != PODS] or asked

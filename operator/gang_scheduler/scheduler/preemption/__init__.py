@@ -15,5 +15,5 @@
 | potential_victims | all pods that may be evicted, kept for a whole cycle             |
 | needs             | what a preemptor needs of the nodes at least                     |
 | slots             | how many members would fit as victims leave                      |
-| nominated_room    | room that is kept for nominated pods                             |
+| nominated_room    | room that is reserved for nominated pods                         |
 """

@@ -1,7 +1,8 @@
-"""The domains in which a preemptor may find room, and what it costs there at least.
+"""The domains in which a preemptor may find room, and what victims cost there at least.
 
-All are judged at once, by plain counting: how low a priority suffices, and how much of whatever
-else counts has to go. Nothing that costs more than the best victims known is then looked at.
+All domains are judged at once, by plain counting: the lowest priority that suffices, and the least
+number of gangs, work and pods to evict. A domain that costs more than the best victims known is
+not searched.
 """
 
 from dataclasses import dataclass
@@ -19,14 +20,14 @@ from gang_scheduler.scheduler.preemption.victim_costs import Cost
 
 FREE: Final = Cost()
 MOST_FLOORS: Final = 4
-"""For how many floors it is worked out what each domain costs at least."""
+"""For how many floors the least cost of each domain is computed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A domain, or the whole cluster: the rows of its nodes, and what it costs at least.
+    """A domain, or the whole cluster: the rows of its nodes, and the least cost of victims there.
 
-    `place` is its place in its level, `rank` the place of its name among those of the level.
+    `place` is the domain's place in its level, `rank` the place of its name among all of the level.
     """
 
     place: int | None
@@ -36,14 +37,17 @@ class Candidate:
 
 
 class _Domains(NamedTuple):
-    """The domains of a level: the place of each node's in that level, or NOWHERE."""
+    """The domains of a level: for each node row the place of its domain, or NOWHERE."""
 
     of_rows: IntArray
     ranks: IntArray
 
 
 class _Pool(NamedTuple):
-    """Who is thought of, and in each domain up to which priority; `over`: beyond a budget."""
+    """The pods considered, and up to which priority in each domain.
+
+    `over`: domains that have room only beyond what a PodDisruptionBudget allows.
+    """
 
     chosen: BoolArray
     highest: IntArray
@@ -51,7 +55,7 @@ class _Pool(NamedTuple):
 
 
 def candidates_of(preemptor: Preemptor, potential: PotentialVictims) -> list[Candidate]:
-    """Return the domains that have places enough once all have left who may, the cheapest first."""
+    """Return the domains with places enough once all potential victims left, the cheapest first."""
     found = _domains(preemptor)
     if found is None:
         rows = np.ones(len(preemptor.trial.nodes), dtype=np.bool_)
@@ -82,7 +86,7 @@ def _domains(preemptor: Preemptor) -> _Domains | None:
 
 
 class _Least:
-    """What each domain costs at least."""
+    """The least cost of victims in each domain."""
 
     def __init__(
         self, preemptor: Preemptor, potential: PotentialVictims, domains: _Domains
@@ -97,7 +101,7 @@ class _Least:
         self._here = self._of_bound_pods != NOWHERE
 
     def costs(self) -> list[tuple[int, Cost]]:
-        """Return the domains that can have places enough, and what they cost at least."""
+        """Return the domains that can have places enough, and the least cost of victims in each."""
         pool = self._pool()
         holding = np.flatnonzero(self._suffice(self._up_to(pool, pool.highest)))
         broken, work, pods = self._shares(pool)
@@ -117,7 +121,7 @@ class _Least:
         ]
 
     def _pool(self) -> _Pool:
-        """Return who goes in each domain if no more than necessary is thought of."""
+        """Return the pods to consider in each domain: no priority or budget beyond the least."""
         beyond = self._potential.beyond()
         within = self._here & ~beyond
         highest = np.array([NOBODY, *self._potential.priorities_of(self._here)], dtype=np.int64)
@@ -137,17 +141,17 @@ class _Least:
             enough = self._suffice(self._up_to(pool, priorities[middle]))
             high = np.where(enough, middle, high)
             low = np.where(enough, low, np.minimum(middle + 1, high))
-        # Beyond a budget counts more than any priority: then nothing is known of that.
+        # A pod beyond a budget costs more than any priority: no bound on priorities is known then.
         return np.where(pool.over, NOBODY, priorities[low])
 
     def _up_to(self, pool: _Pool, highest: IntArray) -> BoolArray:
-        """Return those thought of, in each domain up to a priority."""
+        """Return the pods of the pool, in each domain up to a priority."""
         limits = np.where(pool.over, self._potential.priorities.max(initial=NOBODY), highest)
         found: BoolArray = pool.chosen & (self._potential.priorities <= limits[self._of_bound_pods])
         return found
 
     def _suffice(self, leaving: BoolArray) -> BoolArray:
-        """Return the domains that have places enough once these have left."""
+        """Return the domains that have places enough once the `leaving` pods have left."""
         there = self._places(leaving)
         verdicts = [
             self._by_domain(row) >= needed
@@ -167,7 +171,7 @@ class _Least:
         return found.astype(np.int64)
 
     def _shares(self, pool: _Pool) -> tuple[IntArray, IntArray, IntArray]:
-        """Return how many gangs, how much work and how many pods have to go at least."""
+        """Return how many gangs, how much work and how many pods each domain loses at least."""
         nobody = np.zeros(len(self._here), dtype=np.bool_)
         leaving = self._up_to(pool, pool.highest)
         now, at_best = self._places(nobody), self._places(leaving)
@@ -183,9 +187,9 @@ class _Least:
         return least[0], least[1], least[2]
 
     def _weights(self, who: IntArray) -> tuple[Shares, Shares, Shares]:
-        """Return gangs, work and pods that go with each: of a gang that goes whole, its part.
+        """Return gangs, work and pods that are lost with each pod of the array `who`.
 
-        It goes with all who are in the domain: each of those is charged with the same part.
+        What a gang costs that is evicted as a whole is shared evenly by its pods in the domain.
         """
         potential = self._potential
         gangs = potential.gangs[who]
@@ -203,7 +207,7 @@ class _Least:
         )
 
     def _gains(self, floor: int, now: IntArray, at_best: IntArray, who: IntArray) -> Shares:
-        """Return a bound on the places that each one makes, as `Needs.gains` does."""
+        """Return a bound on the places that each pod makes by leaving, as `Needs.gains` does."""
         request = self._floors.least[floor]
         asked = np.flatnonzero(request)
         if not len(asked):

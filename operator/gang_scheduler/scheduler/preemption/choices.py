@@ -1,4 +1,4 @@
-"""What can be taken apart in a domain: gangs that go whole, and single pods of elastic ones."""
+"""What can be evicted apart in a domain: whole gangs, and single pods of elastic gangs."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,10 +11,10 @@ from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 
 
 class Choice(NamedTuple):
-    """An eviction unit that can be taken or left.
+    """An eviction unit that can be evicted or left.
 
-    Of an elastic gang, either some `single` pods go, no more than it can spare, or the `whole` of
-    it. `tied` is one that the preemptor may need: it may fit only while that stays.
+    Of an elastic gang either `single` pods are evicted, no more than its surplus, or the `whole`
+    gang. `tied`: the preemptor may need the pods of the unit where they are.
     """
 
     unit: EvictionUnit
@@ -24,14 +24,14 @@ class Choice(NamedTuple):
 
     @property
     def gang(self) -> GangKey:
-        """The gang that it is of."""
+        """The gang of the eviction unit."""
         return self.unit.gang
 
 
 def choices_of(
     bound_pods: Iterable[BoundPod], costs: VictimCosts, most: int
 ) -> list[Choice] | None:
-    """Return the choices that these bound pods are; None if they are more than `most`."""
+    """Return the choices among these bound pods; None if there are more than `most`."""
     found: dict[object, Choice] = {}
     elastic: dict[GangKey, None] = {}
     for each in bound_pods:
@@ -46,14 +46,14 @@ def choices_of(
             return None
     broken = (costs.unit(costs.members(gang)) for gang in elastic if costs.may_break(gang))
     both = [*found.values(), *(Choice(unit, whole=True) for unit in broken)]
-    # Of sets that cost the same one is taken, whatever order the pods come in.
+    # Of sets that cost the same always one is chosen, in whatever order the pods come.
     return sorted(both, key=lambda each: (each.whole, min(each.unit.uids)))
 
 
 def better(choices: Sequence[Choice]) -> Mapping[int, frozenset[int]]:
-    """Return which choices each one need not be taken without: as much room, and no dearer.
+    """Return for each choice the choices to evict before it: the same room, and no dearer.
 
-    By their places in the sequence. Of equal ones it is those before.
+    By their places in the sequence. Of equal choices, the earlier ones.
     """
     alike: dict[object, list[int]] = {}
     for place, each in enumerate(choices):
@@ -77,12 +77,12 @@ def _price(unit: EvictionUnit) -> tuple[int, ...]:
 
 
 def _likeness(choice: Choice) -> object:
-    """Return what is the same of choices that leave the same room, and break as many gangs."""
+    """Return a key that choices share if they free the same room and break as many gangs."""
     unit = choice.unit
     room = frozenset(
         Counter((each.pod.node, each.pod.pod_class) for each in unit.bound_pods).items()
     )
-    # Of one elastic gang some go, or all: one of another gang touches one more.
+    # Choices of an elastic gang are compared within the gang: another gang is one more touched.
     apart = choice.gang if choice.single or choice.whole or not unit.going else None
     covered = frozenset(unit.covered.items())
     return room, apart, covered, unit.overlapping, choice.single, choice.tied

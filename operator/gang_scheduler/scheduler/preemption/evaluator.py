@@ -1,4 +1,4 @@
-"""What a group does that does not fit: it waits for others to leave, or makes them leave."""
+"""What becomes of a group that does not fit: it waits for pods that leave, or evicts pods."""
 
 from collections import Counter
 from collections.abc import Collection, Sequence
@@ -24,7 +24,7 @@ NO_VICTIMS = PreemptionOutcome(PreemptionVerdict.NO_VICTIMS)
 TERMINATING = PreemptionOutcome(PreemptionVerdict.TERMINATING)
 
 _VictimsKey = tuple[int, frozenset[GangKey], frozenset[PodSelector]]
-"""Up to which priority pods may go, of which gangs none may, and which pods may not."""
+"""Up to which priority pods may be evicted, the gangs that are spared, and the pods that are."""
 
 
 class PreemptionEvaluator:
@@ -35,7 +35,7 @@ class PreemptionEvaluator:
         self._trial = trial
         self._profile = profile
         self._bound_pods = snapshot.bound_pods or BoundPods()
-        # Of all that leave in the end, whatever is decided: victims of this cycle are among them.
+        # The room of all pods that leave in any case; victims of this cycle are added.
         self._left = usage_of(self._bound_pods.leaving, trial.nodes)
         self._victims: list[BoundPod] = []
         self._gone = [each for each in self._bound_pods.leaving if each.pod.living]
@@ -51,13 +51,13 @@ class PreemptionEvaluator:
     def attempt(
         self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
     ) -> PreemptionOutcome:
-        """Make room for a group that does not fit; return what came of that.
+        """Make room for a group that does not fit; return the outcome.
 
-        `nominations` is the room that was kept for it until now: released, and kept again only if
-        it goes on waiting.
+        `nominations` is the room that was reserved for the group and is released now. The room is
+        reserved again only if the group goes on waiting.
         """
         if not any(gang.lacking for gang in group.waiting):
-            return NO_VICTIMS  # No pod leaves for surplus.
+            return NO_VICTIMS  # No pod is evicted for surplus.
         blocks = [each for gang in group.waiting if (each := gang.preemption_block) is not None]
         causes = {block.cause for block in blocks}
         displacing = causes <= {BlockCause.UNDER_WAY}
@@ -78,12 +78,12 @@ class PreemptionEvaluator:
     def attempt_each(
         self, group: GangGroup, unit: PlacementUnit, nominations: Sequence[Nominated]
     ) -> PreemptionOutcome:
-        """Make room for members that are gangs of one, each for itself, in one preemption."""
+        """Make room for members that are gangs of one, for each by itself, in one preemption."""
         before = len(self.preemptions)
         outcomes: list[PreemptionOutcome] = []
         full: set[PodClass] = set()
         for pod in unit.members:
-            # Where there is no room for one there is none for another that asks for the same.
+            # Without room for one pod there is none for another pod of its class.
             if pod.uid in unit.required and pod.pod_class not in full:
                 beside = unit.after(self.nominated_room.binds(group.waiting[0].key))
                 alone = replace(beside, required=frozenset([pod.uid]))
@@ -100,9 +100,10 @@ class PreemptionEvaluator:
         return next((each for each in outcomes if each.waits), outcomes[0])
 
     def without_victims(self, group: GangGroup) -> GangGroup:
-        """Return the group without the members that are being evicted: those are as good as gone.
+        """Return the group without the members that are being evicted.
 
-        The same object where none is evicted. A gang that keeps none must be whole again.
+        The same object if no member is evicted. A gang that loses all members counts as not
+        started: it needs its minMember again.
         """
         if not self._numbers:
             return group
@@ -127,13 +128,13 @@ class PreemptionEvaluator:
     def displace(
         self, group: GangGroup, released: Sequence[Nominated], nodes: Collection[str]
     ) -> None:
-        """Note that a group was placed on these nodes, with all this kept room released."""
+        """Note that a group was placed on these nodes after this reserved room was released."""
         pods = self.nominated_room.keep_elsewhere(released, nodes)
         if pods:
             self.preemptions.append(Preemption(group.waiting, (), displaced=tuple(pods)))
 
     def own(self, group: GangGroup) -> frozenset[GangKey]:
-        """Return the gangs of the group that have pods on nodes: it never evicts those."""
+        """Return the gangs of the group that have pods on nodes: a group never evicts its own."""
         return group.declared & self._bound
 
     def _wait_for_leaving(
@@ -144,10 +145,11 @@ class PreemptionEvaluator:
         *,
         displacing: bool,
     ) -> Preemption | None:
-        """Return where the group is once those have left that are leaving, if it is then.
+        """Return where the group fits once the leaving pods have left; None if it does not.
 
-        It stays where it is nominated, if that is such room: others rely on where it is. Room kept
-        for lower priorities is taken where there is no other, by a group that may evict.
+        The group stays on its nominated nodes if there is room: other gangs were placed around
+        them. If it fits nowhere else, a group that may evict takes room that is reserved for lower
+        priorities.
         """
         if not self._left:
             return None
@@ -196,9 +198,9 @@ class PreemptionEvaluator:
         potential: PotentialVictims,
         nominations: Sequence[Nominated],
     ) -> Found | None:
-        """Return the victims where the group is nominated, if some of them are marked already.
+        """Return the victims on the nominated nodes of the group, if any is marked already.
 
-        So a plan that another life of the scheduler had begun with is gone on with.
+        So a restarted scheduler goes on with the preemption that it had begun.
         """
         nodes = {each.pod.nominated for each in nominations}
         marked = (each.pod.node for each in self._bound_pods.pods if each.pod.marked)
@@ -206,16 +208,16 @@ class PreemptionEvaluator:
             return None
         nominee = Nominee(units, self._trial.copy(), self._profile, nominations)
         nominee.free(self._left)
-        # What must stay there may not leave enough: then no choice of victims need be tried.
+        # If the group does not fit without all potential victims, no choice of them need be tried.
         fits = nominee.fits(potential.shares(potential.remaining), None)
         return search.find(nominee, potential) if fits else None
 
     def _cheapest(
         self, group: GangGroup, units: Sequence[PlacementUnit], potential: PotentialVictims
     ) -> tuple[Found | None, list[Nominated]]:
-        """Return the cheapest victims, and the room kept for others that was released for that.
+        """Return the cheapest victims, and the room reserved for other gangs that was released.
 
-        It is taken only where that saves anything.
+        Reserved room is taken only if victims cost less then.
         """
         found = search.find(self._preemptor(units), potential)
         released = self.nominated_room.release(self.nominated_room.below(group.priority))
@@ -230,7 +232,7 @@ class PreemptionEvaluator:
     def _none_found(
         self, units: Sequence[PlacementUnit], potential: PotentialVictims
     ) -> PreemptionOutcome:
-        """Return why there are no victims; asked before the offers are, which may be cut off."""
+        """Return why there are no victims; the offers come last, because they may be cut off."""
         is_cut_off = self._trial.effort.cut_off
         verdict = PreemptionVerdict.NONE_FOUND if is_cut_off else PreemptionVerdict.NOT_HELPFUL
         return PreemptionOutcome(verdict, offers=self._potential(units, potential))
@@ -238,13 +240,13 @@ class PreemptionEvaluator:
     def _potential(
         self, units: Sequence[PlacementUnit], potential: PotentialVictims
     ) -> Offers | None:
-        """Return what the domains would offer at best, if the group must gather in one."""
+        """Return what the domains offer without any potential victim, if the group must gather."""
         preemptor = self._preemptor(units)
         preemptor.free(potential.shares(potential.remaining))
         return preemptor.offers()
 
     def _preemptor(self, units: Sequence[PlacementUnit]) -> Preemptor:
-        """Return the group, and the room that there is once all pods have left that are leaving."""
+        """Return the group as a preemptor, with the room that the leaving pods free."""
         preemptor = Preemptor(units, self._trial.copy(), self._profile)
         preemptor.free(self._left)
         return preemptor
@@ -270,7 +272,7 @@ class PreemptionEvaluator:
     def _carry_out(
         self, group: GangGroup, preemption: Preemption, nominations: Sequence[Nominated]
     ) -> None:
-        """Keep the room and note the victims, unless the group is nominated just so already."""
+        """Reserve the room and note the victims, unless the group is nominated just so already."""
         self.nominated_room.keep(_nominated(group, preemption.nominations))
         self._leant_on |= _affinities(preemption.nominations)
         self._leave(preemption.victims)
@@ -299,7 +301,7 @@ def _joined(preemptions: Sequence[Preemption]) -> Preemption:
 
 
 def _affinities(binds: Sequence[Bind]) -> frozenset[PodSelector]:
-    """Return which pods members must have near them, and so have to stay where they are."""
+    """Return the selectors of the pods that members must have near: those pods must stay."""
     pod_affinity = (bind.pod.pod_class.pod_affinity for bind in binds)
     affinities = (each.affinity for each in pod_affinity if each is not None)
     return frozenset(each.selector for each in affinities if each is not None)
@@ -308,7 +310,7 @@ def _affinities(binds: Sequence[Bind]) -> frozenset[PodSelector]:
 def _sparing(
     own: frozenset[GangKey], leant_on: frozenset[PodSelector], bound_pods: BoundPods
 ) -> BoundPods:
-    """Return the bound pods without the preemptor's own group and `leant_on`."""
+    """Return the bound pods, none evictable of the preemptor's own group or of `leant_on`."""
     if not own and not leant_on:
         return bound_pods
     spared = (
@@ -325,7 +327,7 @@ def _binds(placements: Placements) -> tuple[Bind, ...]:
 
 
 def _ranked(snapshot: Snapshot) -> list[Nominated]:
-    """Return what is nominated, each with the priority that its group is decided at."""
+    """Return the nominated pods, each with the priority at which its group is decided."""
     if not snapshot.nominated:
         return []
     ranks = {gang.key: group.priority for group in snapshot.groups for gang in group.waiting}

@@ -1,8 +1,8 @@
 """Many victims: cheap ones first, in eviction sets.
 
-Where gangs go whole, taking one often frees no slot at all until its neighbours on the same nodes
-go too. So what is weighed is an eviction set: all that must go to clear one more slot on some node,
-with every other member of those gangs, and how many slots that clears elsewhere for nothing.
+Where whole gangs are evicted, one gang often frees no slot until its neighbours on the same nodes
+are evicted, too. So costs are compared of eviction sets: the units to evict for one more slot on
+some node, with every other member of their gangs, and the slots that this frees on other nodes.
 """
 
 import heapq
@@ -30,14 +30,14 @@ Key = tuple[int, ...]
 
 
 class EvictionSets:
-    """Takes eviction sets until there are slots enough, the one that costs least a slot first."""
+    """Evicts eviction sets until there are slots enough, the one that costs least a slot first."""
 
     def __init__(
         self, potential: PotentialVictims, slots: Slots, pool: Pool, among: BoolArray
     ) -> None:
-        """Only bound pods of the pool are taken, `among` these, and the gangs that they take along.
+        """Choose bound pods of the pool, `among` these, and the gangs that must go with them.
 
-        `among` has all who are on a node, or none of them.
+        `among` has either all bound pods of a node, or none of them.
         """
         self._potential = potential
         self._costs = potential.costs
@@ -45,7 +45,7 @@ class EvictionSets:
         self._effort = slots.effort
         self._weighings = 0
         self._pool = pool
-        # Where not even all of them leave one more slot, there is nothing to weigh.
+        # Nodes where not even all of the pool free one more slot are left out.
         most = slots.without(potential.shares(potential.may_leave_with(pool, among)))
         self._version = dict.fromkeys(np.flatnonzero(most > slots.slots).tolist(), 0)
         self._tally = self._costs.tally()
@@ -54,10 +54,10 @@ class EvictionSets:
         self.victims: Victims = {}
 
     def choose(self, needed: int, question: Hashable = None) -> bool:
-        """Let eviction sets go until there are so many slots; False if there never are.
+        """Evict eviction sets until there are so many slots; False if there never are.
 
-        What is weighed before anybody goes is kept in the potential victims as an answer to the
-        `question`.
+        The eviction sets that are weighed before the first is evicted are kept in the potential
+        victims, as an answer to the `question`.
         """
         if not self._heap:
             known = {} if self.victims else self._potential.weighed(question, self._slots.free)
@@ -96,7 +96,7 @@ class EvictionSets:
             heapq.heappush(self._heap, ((*key, row), row, self._version[row]))
 
     def _weighed(self, row: int) -> Weighed:
-        """Return what it takes to clear one more slot on a node, and what that gives."""
+        """Return the cost and the gain of the eviction set that clears one more slot on a node."""
         self._weighings += 1
         if self._weighings % WEIGHINGS_A_LOOK == 0:
             self._effort.spend(1)
@@ -114,7 +114,7 @@ class EvictionSets:
         return self._alike[eviction_set]
 
     def _eviction_set(self, row: int) -> list[EvictionUnit]:
-        """Return whom it takes to clear one more slot on a node; nobody, if it cannot be."""
+        """Return the units to evict for one more slot on a node; empty if there is no such set."""
         taken: list[EvictionUnit] = []
         uids: set[str] = set()
         freed = self._slots.nothing
@@ -131,13 +131,13 @@ class EvictionSets:
         return []
 
     def _freed_on(self, row: int, unit: EvictionUnit) -> IntArray:
-        """Return what an eviction unit leaves on one node."""
+        """Return what an eviction unit frees on one node."""
         return unit.usage(self._slots.nodes).on_row.get(row, self._slots.nothing)
 
     def _taken_along(
         self, bound_pod: BoundPod, taken: Sequence[EvictionUnit], uids: AbstractSet[str]
     ) -> EvictionUnit | None:
-        """Return who goes with a bound pod: nobody else while its gang has members to spare."""
+        """Return a bound pod as a unit: alone while its gang has surplus, else with its gang."""
         gang, surplus = bound_pod.gang, self._costs.surplus(bound_pod.gang)
         if not surplus:
             return self._costs.unit_of(bound_pod) if self._costs.may_break(gang) else None
@@ -150,7 +150,7 @@ class EvictionSets:
         return self._costs.unit([e for e in self._costs.members(gang) if e.pod.uid not in gone])
 
     def _spared(self, row: int, taken: list[EvictionUnit], freed: IntArray) -> list[EvictionUnit]:
-        """Put back whom it does not take after all."""
+        """Put back the units without which the slot is still cleared."""
         if len(taken) == 1:
             return taken
         apart = self._costs.most_valuable_first(taken, self._tally.numbers)
@@ -164,7 +164,7 @@ class EvictionSets:
 
 
 def _a_slot(before: Cost, after: Cost, gain: int) -> Key:
-    """Return what a slot costs more, as integers, in the order of costs."""
+    """Return how much more a slot costs, as integers, in the order of `Cost`."""
     return (
         (after.over_budget - before.over_budget) * SCALE // gain,
         after.highest_priority,

@@ -1,4 +1,4 @@
-"""Bound pods of one gang that go together, summed up once: what that costs, and what they leave."""
+"""Bound pods of one gang that are evicted together, summed up once: their cost and their usage."""
 
 import functools
 from collections import Counter
@@ -25,7 +25,7 @@ class Usage(NamedTuple):
 
 
 class Overlap(NamedTuple):
-    """A pod under several budgets; those under fewer come first, then those of smaller uids."""
+    """A pod under several budgets; pods under fewer come first, then pods with smaller uids."""
 
     number: int
     uid: str
@@ -33,13 +33,12 @@ class Overlap(NamedTuple):
 
 
 class EvictionUnit:
-    """Bound pods of one gang, at least one.
+    """Bound pods of one gang, at least one; `now` is in seconds.
 
-    One that is marked as a victim already costs nothing any more.
-
-    `going` counts the others, `highest_priority` is theirs, `lost_work` is in pod-seconds,
-    `covered` counts those under one PodDisruptionBudget by that, and `overlapping` are those under
-    several.
+    A pod that is marked as a victim already costs nothing any more. Of the unmarked pods, `going`
+    is the number, `highest_priority` the highest priority, `lost_work` the run time in pod-seconds,
+    `covered` the number of pods under one PodDisruptionBudget by that budget, and `overlapping`
+    are the pods under several budgets.
     """
 
     def __init__(self, bound_pods: Sequence[BoundPod], now: int) -> None:
@@ -68,9 +67,9 @@ class EvictionUnit:
         return frozenset(each.pod.uid for each in self.bound_pods)
 
     def usage(self, nodes: NodeTable) -> Usage:
-        """Return what they use on the nodes that exist.
+        """Return what the pods use on the nodes that exist.
 
-        An eviction unit is one of these nodes only.
+        Computed once: a unit is always asked with the same nodes.
         """
         if self._usage is None:
             self._usage = _usage(self.bound_pods, nodes)
@@ -78,12 +77,12 @@ class EvictionUnit:
 
 
 def work_of(pod: Pod, now: int) -> int:
-    """Return what is lost with a pod, in pod-seconds."""
+    """Return the run time that is lost with a pod, in pod-seconds; `now` is in seconds."""
     return max(0, now - pod.started_at) if pod.started_at and not pod.marked else 0
 
 
 def by_gang(bound_pods: Iterable[BoundPod]) -> dict[GangKey, list[BoundPod]]:
-    """Return bound pods by their gangs, in the order in which they come."""
+    """Return bound pods by gang, in their order."""
     found: dict[GangKey, list[BoundPod]] = {}
     for each in bound_pods:
         found.setdefault(each.gang, []).append(each)
@@ -91,7 +90,7 @@ def by_gang(bound_pods: Iterable[BoundPod]) -> dict[GangKey, list[BoundPod]]:
 
 
 def usage_of(units: Sequence[EvictionUnit], nodes: NodeTable) -> tuple[IntArray, IntArray]:
-    """Return the node rows that all these use, ascending, and what they use on each."""
+    """Return the node rows that any of the units uses, ascending, and what all use on each."""
     rooms = [each.usage(nodes) for each in units]
     if len(rooms) == 1:
         return rooms[0].rows, rooms[0].used

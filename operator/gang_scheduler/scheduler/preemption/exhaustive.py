@@ -1,12 +1,12 @@
 """Few victims: the cheapest set of all, by branch and bound.
 
-Costs only grow with more victims. So a set is not looked at that costs as much as the best one
-known, nor one that has to grow until it does, by what those cost at least that could make the room
-that is lacking; nor one that would not make room even with all the rest. Of victims that leave the
-same room the cheaper go first.
+Costs only grow with more victims. So three kinds of sets are skipped: a set that costs as much as
+the best one known; a set that would, with the least cost of the victims that it still lacks; and a
+set that would not make room even with all undecided victims. Of victims that free the same room the
+cheaper are evicted first.
 
-What fits still fits with more victims gone, but for those that the preemptor may need (`tied`):
-about them is decided first, and until then nothing is concluded from what all the rest would give.
+A preemptor that fits still fits with more victims gone, except for victims that it may need where
+they are (`tied`): they are decided first, and until then no set is skipped by that rule.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -29,7 +29,7 @@ from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tally, Victim
 
 MOST_LOSSES: Final = 16
 LOOKS: Final = 3
-"""What it costs to look at one set of victims, beside the trials whether everybody fits."""
+"""What it costs to look at one set of victims, beside the trials whether the preemptor fits."""
 
 Fits = Callable[[Sequence[EvictionUnit]], bool]
 Key = tuple[float, ...]
@@ -38,10 +38,10 @@ Places = tuple[int, ...]
 
 
 class Problem(NamedTuple):
-    """The choices in a domain, what the preemptor needs there, and what decides whether it fits.
+    """The choices in a domain, what the preemptor needs there, and the test whether it fits.
 
-    Nothing is looked for that costs more than `bound`. `counts`: counting says exactly what fits,
-    and not only what cannot.
+    Sets that cost more than `bound` are not searched. `counts`: counting alone says exactly what
+    fits, and not only what cannot.
     """
 
     choices: Sequence[Choice]
@@ -54,22 +54,22 @@ class Problem(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """The cheapest eviction units; None if there are none. Unless `cut_off`, none are cheaper."""
+    """The cheapest eviction units; None if no set makes room. Exact unless `cut_off`."""
 
     units: tuple[EvictionUnit, ...] | None
     cut_off: bool
 
 
 def cheapest(problem: Problem, effort: Effort) -> Answer:
-    """Return the cheapest choices that make room, or the best that the looks were enough for."""
+    """Return the cheapest choices that make room, or the best found before looks were used up."""
     return _Search(problem, effort).run()
 
 
 class _Branch(NamedTuple):
-    """What is decided: those chosen, and those left to decide on; the others stay.
+    """What is decided: the choices `chosen` for eviction, and those `left` to decide; others stay.
 
-    `free` is what is free on the rows of the needs without the chosen, `at_best` the places there
-    without those left, too, where that is known already.
+    `free` is what is free on the rows of the needs without the chosen pods. `at_best` are the
+    places there if all of `left` were evicted, too; None if not computed yet.
     """
 
     chosen: Places
@@ -98,7 +98,7 @@ class _Search:
         self._work = [each.lost_work for each in units]
         self._pods = [each.going for each in units]
         self._under_budget = any(each.covered or each.overlapping for each in units)
-        # Where budgets overlap, what one more costs can also fall: then nothing is foreseen.
+        # Where budgets overlap, one more victim may cost less beside others: no bound is known.
         self._foreseen = self._under_budget and not any(each.overlapping for each in units)
 
     def run(self) -> Answer:
@@ -108,7 +108,7 @@ class _Search:
         return Answer(self.best, self.cut_off)
 
     def _branch(self, at: _Branch) -> None:
-        """Decide on those that are left, after the chosen ones."""
+        """Decide on the choices that are left, after the chosen ones."""
         self._effort.spend(LOOKS)
         if self.cut_off or not self._effort.may_go_on():
             self.cut_off = True
@@ -128,9 +128,9 @@ class _Search:
     def _branches(
         self, at: _Branch, tally: Tally, there: IntArray, lacking: IntArray
     ) -> Iterator[_Branch]:
-        """Yield the branches with and without the most promising one of those left.
+        """Yield the branches with and without the most promising choice that is left.
 
-        None where no set that is worth it can follow.
+        No branch if no set that makes room for less can follow.
         """
         if not at.left:
             return
@@ -145,7 +145,7 @@ class _Search:
             if not left or self._is_dear(self._at_least(tally, left, gains, int(lacking.max()))):
                 return
         elif tied or self._fits((*at.chosen, *at.left)):
-            # There are places enough, and still not all fit.
+            # There are places enough, and still not all members fit.
             gains, left = [1.0] * len(at.left), at.left
         else:
             return
@@ -160,9 +160,9 @@ class _Search:
     def _gaining(
         self, at: _Branch, there: IntArray, at_best: IntArray, lacking: IntArray
     ) -> tuple[list[float], Places]:
-        """Return what those left gain for the floor that lacks most; without the useless ones.
+        """Return the gains for the floor that lacks most, and the choices left that gain anything.
 
-        Members that differ may need more than counting says: then none is known to be useless.
+        Members that differ may need more than counting says: then every choice is kept.
         """
         some = list(at.left)
         floors = np.flatnonzero(lacking > 0).tolist()
@@ -180,7 +180,7 @@ class _Search:
         return [gain for gain, _ in kept], tuple([each for _, each in kept])
 
     def _at_least(self, tally: Tally, left: Places, gains: Sequence[float], lacking: int) -> Cost:
-        """Return what the set costs at least once it has grown by what is lacking."""
+        """Return the least cost of the set once it has grown by the places that are lacking."""
         now = tally.cost
         price = lowest_that_suffice([self._priorities[each] for each in left], gains, lacking)
         breaks = cheapest_share([self._breaks[each] for each in left], gains, lacking)
@@ -196,7 +196,7 @@ class _Search:
         )
 
     def _keys(self, tally: Tally, left: Places, gains: Sequence[float]) -> Iterator[Key]:
-        """Yield an order in which good sets are found soon: the cheapest for what they make."""
+        """Yield sort keys that find good sets soon: the cheapest choice for each place first."""
         over = self._over(tally, left) if self._under_budget else [0] * len(left)
         for each, beyond, gain in zip(left, over, gains, strict=True):
             made = max(gain, NONE)
@@ -209,13 +209,13 @@ class _Search:
             )
 
     def _over(self, tally: Tally, left: Places) -> list[int]:
-        """Return how many pods more are beyond a budget with each of those left."""
+        """Return for each choice left how many pods more are beyond a budget with it."""
         before = tally.cost.over_budget
         units = (self._choices[each].unit for each in left)
         return [tally.with_more([each]).over_budget - before for each in units]
 
     def _beside(self, taken: int, chosen: Places, others: Places) -> Places:
-        """Return who may still go beside one that is taken: of an elastic gang some, or all."""
+        """Return the choices that can go beside `taken`: of an elastic gang some pods, or all."""
         one = self._choices[taken]
         if not one.single and not one.whole:
             return others
@@ -233,7 +233,7 @@ class _Search:
         return tally
 
     def _is_dear(self, cost: Cost) -> bool:
-        """Tell whether nothing that costs so much, or more, is worth finding."""
+        """Return whether no set of this cost, or a higher one, is worth finding."""
         bound = self._problem.bound
         if bound is not None and cost > bound:
             return True
@@ -247,7 +247,7 @@ class _Search:
 
 
 def _used(units: Sequence[EvictionUnit], needs: Needs, nodes: NodeTable) -> IntArray:
-    """Return what each eviction unit leaves on rows of the needs: units by rows by resources."""
+    """Return what each eviction unit frees on rows of the needs: units by rows by resources."""
     used = np.zeros((len(units), *needs.free.shape), dtype=np.int64)
     for place, each in enumerate(units):
         rows, freed = each.usage(nodes)[:2]

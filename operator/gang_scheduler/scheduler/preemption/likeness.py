@@ -12,16 +12,16 @@ from gang_scheduler.scheduler.preemption.preemptor import Preemptor
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 
 Traits = tuple[object, ...]
-"""What counts of one pod: what it uses, and what it costs if its gang goes."""
+"""What counts of one pod: what it uses, and what its gang costs."""
 
 
 def likeness_of(
     candidate: Candidate, preemptor: Preemptor, potential: PotentialVictims
 ) -> Hashable | None:
-    """Return what is the same of domains that are alike, node by node in some order.
+    """Return a key that only domains share that are alike, node by node in some order.
 
-    None where that is not known: where anything but resources counts, or gangs are elastic. It may
-    differ for domains that are alike, if their pods are called so that it is hard to see.
+    None if anything but resources counts, or gangs are elastic. Domains that are alike may get
+    different keys: of pods with equal traits the order of names decides which gangs correspond.
     """
     places = np.flatnonzero(potential.on_nodes(candidate.rows))
     if candidate.place is None or not preemptor.is_plain or potential.elastic[places].any():

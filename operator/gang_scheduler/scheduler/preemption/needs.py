@@ -1,7 +1,7 @@
 """What a preemptor needs of the nodes at least, by plain counting, as victims leave some of them.
 
-However its members are placed, they need so many places for what they ask for at least
-(`placement.counting`). Only what they request is looked at, and which nodes are open to them.
+However members are placed, they need so many places for their smallest requests
+(`placement.counting`). Only requests count here, and which nodes are open to the members.
 """
 
 import math
@@ -22,10 +22,9 @@ NONE: Final = 1e-9
 
 
 class Needs:
-    """Places for the floors of a preemptor on some nodes, of which victims may leave `rows`.
+    """Places for the floors of a preemptor on the nodes of `inside`; victims are on `rows` only.
 
-    `open_to` is floors by nodes. What the nodes of `inside` that are not among `rows` have places
-    for is counted once.
+    `open_to` is floors by nodes. Places on nodes that are not among `rows` are counted once.
     """
 
     def __init__(
@@ -42,34 +41,34 @@ class Needs:
         self._open = open_to[:, rows]
 
     def places(self, free: IntArray) -> IntArray:
-        """Return the places of each floor on each of the rows, with so much free on those."""
+        """Return the places of each floor on each of the rows, with so much free on the rows."""
         return places(self._least, free, self._open)
 
     def parts(self, used: IntArray) -> Shares:
-        """Return what is used as parts of each floor's request; none of what it does not ask for.
+        """Return usage as parts of each floor's request; 0 for resources that it does not request.
 
-        `used` is leavers by rows by resources, and the floors come before those.
+        `used` is units by rows by resources; the result is floors by units by rows by resources.
         """
         least = self._least[:, np.newaxis, np.newaxis]
         found: Shares = np.where(least > 0, used[np.newaxis] / np.maximum(least, 1), 0)
         return found
 
     def lacking(self, there: IntArray) -> IntArray:
-        """Return how many places more each floor needs than there are; none where 0 or less."""
+        """Return how many places each floor lacks; 0 or less where there are enough."""
         lacking: IntArray = self.needed - there.sum(axis=1)
         return lacking
 
     def gains(
         self, floor: int, free: IntArray, there: IntArray, at_best: IntArray, parts: Shares
     ) -> Shares:
-        """Return a bound on the places of a floor that each one who leaves makes.
+        """Return for each unit a bound on the places of a floor that its eviction makes.
 
-        `parts` are what each leaves, as parts of the request. However many leave, they make no more
-        together than the sum of these, and on no row more than up to what there is `at_best`.
+        `parts` is what each unit frees, as parts of the request. Units together make no more places
+        than the sum of their bounds, and on no row more than up to what there is `at_best`.
         """
         request = self._least[floor]
         free_parts = np.where(request > 0, free / np.maximum(request, 1), np.inf)
-        # By the resource that is shortest now: no other one can make more.
+        # By the resource that is shortest now: it bounds the places, whatever else is freed.
         shortest = free_parts.argmin(axis=1)
         lines = np.arange(len(free))
         begun = (free_parts[lines, shortest] - there[floor]).clip(min=0)
@@ -89,10 +88,10 @@ def places(least: IntArray, free: IntArray, open_to: BoolArray) -> IntArray:
 
 
 def cheapest_share(weights: Sequence[int], gains: Sequence[float], needed: int) -> int:
-    """Return the least weight that makes up for what is lacking, if parts could be taken.
+    """Return the least weight that gains what is needed, if parts of choices could be taken.
 
-    Where all together are too few, it is the weight of all. In plain Python: for a few numbers
-    that is several times faster.
+    Where all together gain too little, the weight of all. Plain Python is several times faster than
+    NumPy for a few numbers.
     """
     line = sorted([(w / g, w, g) for w, g in zip(weights, gains, strict=True) if w and g > NONE])
     lacking = needed - sum([g for w, g in zip(weights, gains, strict=True) if not w])
@@ -106,7 +105,7 @@ def cheapest_share(weights: Sequence[int], gains: Sequence[float], needed: int) 
 
 
 def lowest_that_suffice(values: Sequence[int], gains: Sequence[float], needed: int) -> int:
-    """Return up to which value they make up for what is lacking; the highest if all are too few."""
+    """Return up to which value choices gain what is needed; the highest if all gain too little."""
     highest = NOBODY
     lacking: float = needed
     for value, gain in sorted(zip(values, gains, strict=True)):

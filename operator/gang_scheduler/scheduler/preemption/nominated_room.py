@@ -1,4 +1,4 @@
-"""Room that is kept for nominated pods, whoever asks for it with no higher priority."""
+"""Room that is reserved for nominated pods, against all gangs of no higher priority."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
@@ -11,7 +11,7 @@ from gang_scheduler.scheduler.trial import Share, Trial, shares
 
 
 class NominatedRoom:
-    """The nominations of waiting pods, taken from a trial until they are released."""
+    """The nominations of waiting pods, assumed on a trial until they are released."""
 
     def __init__(self, nominated: Iterable[Nominated], trial: Trial) -> None:
         self._trial = trial
@@ -19,17 +19,17 @@ class NominatedRoom:
         self.keep([each for each in nominated if each.pod.nominated in trial.nodes.rows])
 
     def below(self, priority: int) -> list[GangKey]:
-        """Return the gangs of lower priority that room is kept for."""
+        """Return the gangs of lower priority that room is reserved for."""
         return [
             key for key, nominations in self._by_gang.items() if nominations[0].priority < priority
         ]
 
     def binds(self, gang: GangKey) -> list[Bind]:
-        """Return the members of a gang that room is kept for, and the nodes of that."""
+        """Return the nominated members of a gang on their nodes."""
         return [Bind(each.pod, each.pod.nominated) for each in self._by_gang.get(gang, ())]
 
     def release(self, gangs: Iterable[GangKey]) -> list[Nominated]:
-        """Keep no room for these gangs any more; return what was kept."""
+        """Reserve no room for these gangs any more; return what was reserved."""
         if not self._by_gang:
             return []
         released = [each for key in gangs for each in self._by_gang.pop(key, ())]
@@ -38,13 +38,13 @@ class NominatedRoom:
         return released
 
     def keep_elsewhere(self, released: Sequence[Nominated], nodes: Collection[str]) -> list[Pod]:
-        """Keep room again that is on none of these nodes; return the pods of the other gangs."""
+        """Reserve room again for gangs with no pod on these nodes; return the other gangs' pods."""
         displaced = {each.gang for each in released if each.pod.nominated in nodes}
         self.keep([each for each in released if each.gang not in displaced])
         return [each.pod for each in released if each.gang in displaced]
 
     def keep(self, nominated: Sequence[Nominated]) -> None:
-        """Keep room again that was released."""
+        """Reserve room again that was released."""
         for each in nominated:
             self._by_gang.setdefault(each.gang, []).append(each)
         for share in self._shares(nominated):

@@ -1,7 +1,7 @@
-"""All who may go, as columns and by node, kept from one preemptor of a cycle to the next.
+"""All pods that may be evicted, as columns and by node, kept for all preemptors of a cycle.
 
-Looking at every bound pod for every preemptor is what would make a cycle with many of them slow. So
-each is looked at once, and those whom a preemptor takes are crossed out.
+To look at every bound pod for every preemptor would make a cycle with many preemptors slow. So
+every bound pod is looked at once, and the victims of each preemptor are removed.
 """
 
 from collections.abc import Collection, Hashable
@@ -18,13 +18,13 @@ from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, 
 from gang_scheduler.scheduler.trial import Share
 
 NOWHERE: Final = -1
-"""The row of those on nodes that do not exist."""
+"""The row of pods on nodes that do not exist."""
 
 
 class Pool(NamedTuple):
-    """What is considered: pods up to a priority, perhaps without those under a budget.
+    """The pods considered: up to a priority, with or without the pods under a budget.
 
-    Those stay that any selector of `staying` means.
+    Pods that a selector of `staying` selects are not considered.
     """
 
     highest: int
@@ -33,9 +33,9 @@ class Pool(NamedTuple):
 
 
 class Weighed(NamedTuple):
-    """How many slots it gives, at what cost, to clear one on a node; 0 if that cannot be.
+    """The gain in slots and the cost of an eviction set for one node; the gain is 0 if none exists.
 
-    `rows` are those of the nodes that this depends on.
+    `rows` are the node rows that this depends on.
     """
 
     gain: int
@@ -44,12 +44,13 @@ class Weighed(NamedTuple):
 
 
 class PotentialVictims:
-    """Those whom `costs` let go, in natural order of their names.
+    """The pods that may be evicted by `costs`, in natural order of their names.
 
-    `rows` are those of their nodes, `priorities` the priorities that go with them, `gangs` the
-    numbers of their gangs, `used` what they use along the resource axis, and `work` what is lost
-    with each in pod-seconds. `under_budget` are under a budget, `marked` are victims already,
-    `elastic` were of a gang that could spare some, and `remaining` are those who have not left.
+    Columns, one entry a pod: `rows` are node rows, `priorities` the highest priority evicted with
+    the pod, `gangs` numbers of gangs, `used` what the pod uses along the resource axis, and `work`
+    the run time lost in pod-seconds. Masks: pods `under_budget` are under a budget, `marked` are
+    victims already, `elastic` had a gang with surplus at first, and `remaining` may be evicted
+    still.
     """
 
     def __init__(self, costs: VictimCosts, nodes: NodeTable) -> None:
@@ -89,7 +90,7 @@ class PotentialVictims:
         self._weighed: dict[Hashable, tuple[IntArray, dict[int, Weighed]]] = {}
 
     def leave(self, victims: Collection[BoundPod]) -> None:
-        """Cross those out who have left, and who can go no more without them."""
+        """Remove victims, and pods of their gangs that may not be evicted any more."""
         gangs = {each.gang for each in victims}
         members = (each for gang in gangs for each in self.costs.members(gang))
         concerned = {self.nodes.rows.get(each.pod.node, NOWHERE) for each in members}
@@ -100,58 +101,59 @@ class PotentialVictims:
             self.remaining[place] &= each.pod.uid not in gone and self.costs.may_go(each)
             self.priorities[place] = self.costs.priority(each)
         if any(each.budgets for each in victims):
-            # It costs something else now to evict others under the same budgets.
+            # The cost of other pods under the same budgets has changed.
             self._on_row.clear()
             self._weighed.clear()
         self._forget(concerned)
 
     def on_nodes(self, nodes: BoolArray) -> BoolArray:
-        """Return which of those there are on some nodes, given as rows."""
+        """Return the mask of the remaining pods on some nodes, given as a mask of rows."""
         found: BoolArray = self.remaining & (self.rows != NOWHERE)
         found[found] = nodes[self.rows[found]]
         return found
 
     def priorities_of(self, chosen: BoolArray) -> list[int]:
-        """Return the priorities of these, ascending."""
+        """Return the priorities of the chosen pods, ascending."""
         priorities: list[int] = np.unique(self.priorities[chosen]).tolist()
         return priorities
 
     def of(self, pool: Pool, among: BoolArray) -> BoolArray:
-        """Return which of these are thought of."""
+        """Return the mask of the pods among these that the pool considers."""
         found: BoolArray = among & (self.priorities <= pool.highest)
         if pool.staying:
             found = found & ~self._meant_by(pool.staying)
         return found & ~self.under_budget if pool.outside_budgets else found
 
     def may_leave_with(self, pool: Pool, among: BoolArray) -> BoolArray:
-        """Return which of these may leave if only those are taken who are thought of.
+        """Return the mask of the pods among these that may be evicted with pods of the pool.
 
-        One of a higher priority may go along with an elastic gang, one under a budget with any.
+        A member of an elastic gang may be above the priority limit of the pool, and a pod under a
+        budget may be evicted along with its gang.
         """
         found: BoolArray = among & (self.elastic | (self.priorities <= pool.highest))
         return found
 
     def beyond(self) -> BoolArray:
-        """Return those who cannot go without more going than a budget allows."""
+        """Return the mask of the pods whose eviction exceeds a budget in any case."""
         found: BoolArray = np.zeros_like(self.under_budget)
         for place in np.flatnonzero(self.under_budget & self.remaining).tolist():
             found[place] = self.costs.is_beyond(self.bound_pods[place])
         return found
 
     def freed(self, chosen: BoolArray) -> IntArray:
-        """Return what these leave, nodes by resources."""
+        """Return what the chosen pods free, nodes by resources."""
         freed = np.zeros((len(self.nodes), len(self.nodes.resources)), dtype=np.int64)
         placed = chosen & (self.rows != NOWHERE)
         np.add.at(freed, self.rows[placed], self.used[placed])
         return freed
 
     def victims(self, chosen: BoolArray) -> Victims:
-        """Return these by uid."""
+        """Return the chosen pods by uid."""
         bound_pods = (self.bound_pods[place] for place in np.flatnonzero(chosen).tolist())
         return {each.pod.uid: each for each in bound_pods}
 
     def shares(self, chosen: BoolArray) -> list[Share]:
-        """Return the room that these take."""
+        """Return the shares of the chosen pods."""
         placed = chosen & (self.rows != NOWHERE)
         rows, codes = self.rows[placed], self._codes[placed]
         return [
@@ -160,14 +162,14 @@ class PotentialVictims:
         ]
 
     def on_row(self, row: int, pool: Pool) -> list[BoundPod]:
-        """Return those on a node that are thought of, the cheapest first."""
+        """Return the pods on a node that the pool considers, the cheapest first."""
         known = self._on_row.setdefault(row, {})
         if pool not in known:
             known[pool] = self._cheapest_on(row, pool)
         return known[pool]
 
     def weighed(self, question: Hashable, free: IntArray) -> dict[int, Weighed]:
-        """Return what was weighed for the same question, by row, and holds with so much free."""
+        """Return what was weighed for the same question, by row, and is valid with so much free."""
         before, known = self._weighed.get(question, (free, {}))
         changed = frozenset(np.flatnonzero((before != free).any(axis=1)).tolist())
         if changed:
@@ -176,7 +178,7 @@ class PotentialVictims:
         return known
 
     def _meant_by(self, selectors: frozenset[PodSelector]) -> BoolArray:
-        """Return which bound pods any of the selectors means."""
+        """Return the mask of the bound pods that any of the selectors selects."""
         meant = np.array(
             [bool(pod_class.selected_by & selectors) for pod_class in self._pod_classes],
             dtype=np.bool_,
@@ -195,7 +197,7 @@ class PotentialVictims:
         return sorted(found, key=lambda each: (self.costs.cost_of(each), each.pod.uid))
 
     def _forget(self, rows: set[int]) -> None:
-        """Forget what was known of nodes on which somebody else is now."""
+        """Forget what was known of nodes whose potential victims have changed."""
         for row in rows & self._on_row.keys():
             del self._on_row[row]
         for question, (free, known) in self._weighed.items():

@@ -1,4 +1,4 @@
-"""A group that others must leave room for, and the room that it has once some have left."""
+"""A group that room must be made for, and the room that it has once victims have left."""
 
 import functools
 from collections import Counter
@@ -24,13 +24,13 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.trial import Share, Trial, shares
 
 VICTIMS: Final = "victims"
-"""What is searched for, in what is counted of a cycle's searches."""
+"""The name of the search for victims, by which `effort` counts it."""
 
 Placements = dict[PlacementUnit, Placement]
 
 
 class Preemptor:
-    """The quorums of a group's units, and the room that is there once those leaving have left."""
+    """The quorums of a group's units, and the room that there is once leaving pods have left."""
 
     def __init__(self, units: Sequence[PlacementUnit], trial: Trial, profile: Profile) -> None:
         self.units = units
@@ -40,13 +40,13 @@ class Preemptor:
 
     @functools.cached_property
     def classes(self) -> Mapping[PodClass, int]:
-        """How many members ask for the same, of those that must start together."""
+        """How many of the members that must start together are of each class."""
         members = (pod for unit in self.units for pod in unit.members if pod.uid in unit.required)
         return Counter(pod.pod_class for pod in members)
 
     @functools.cached_property
     def largest_class(self) -> tuple[PodClass, int]:
-        """The class that most of the members are of, and how many those are."""
+        """The class with the most members, and their number."""
         return max(self.classes.items(), key=lambda each: (each[1], each[0].requests))
 
     @functools.cached_property
@@ -65,7 +65,7 @@ class Preemptor:
 
     @functools.cached_property
     def is_plain(self) -> bool:
-        """Counting says exactly whether all fit: they are alike, and ask for resources alone."""
+        """Counting says exactly whether all members fit: one class that asks for resources only."""
         asks, unit = list(self.classes), self.units[0]
         if len(asks) > 1 or len(self.units) > 1 or unit.bound_members or unit.sliced:
             return False
@@ -74,7 +74,7 @@ class Preemptor:
 
     @functools.cached_property
     def leans_on(self) -> frozenset[PodSelector]:
-        """The selectors of pods that members may need where they are: spread, or wanted near."""
+        """The selectors of pods that members may need in place, by their affinity or spread."""
         pod_affinity = [
             pod_class.pod_affinity
             for pod_class in self.classes
@@ -90,13 +90,13 @@ class Preemptor:
         return fit_if_empty(self.largest_class[0], self.trial, self.profile)
 
     def free_without(self, freed: IntArray) -> IntArray:
-        """Return what is free once so much has been left, nodes by resources."""
+        """Return what is free once so much more is freed, nodes by resources."""
         return self.trial.free + freed
 
     def place(self, within: int | None) -> Placements | None:
-        """Take room for all, if there is; in one domain where the units must gather in one.
+        """Place all members on the trial, or none; in one domain where the units must gather.
 
-        As where they are bound, units that found no place beside the others come first.
+        As in `quorums`, a unit that found no place beside the others is placed first next time.
         """
         units = self.units
         for _ in self.units:
@@ -109,7 +109,7 @@ class Preemptor:
     def _place_in_order(
         self, units: Sequence[PlacementUnit], within: int | None
     ) -> Placements | PlacementUnit:
-        """Take room for all, or for none and tell which unit has no place."""
+        """Place all units, or none and return the unit that found no place."""
         self.trial.effort.spend(looks(len(self.trial.nodes), len(self.classes)))
         placements = {}
         with self.trial.all_or_nothing() as attempt:
@@ -122,22 +122,22 @@ class Preemptor:
         return placements
 
     def place_as(self, nominations: Sequence[Nominated]) -> Placements | None:
-        """Take room for all on the nodes that they are nominated to, if all of it is free."""
+        """Place all members on their nominated nodes; None if any of that room is not free."""
         return nominated.place(self.units, nominations, self.trial, self.profile)
 
     def free(self, room: Iterable[Share]) -> None:
-        """Free room that others have."""
+        """Release the room of leaving pods or of victims."""
         for share in room:
             self.trial.release(share)
 
     def fits(self, room: Iterable[Share], within: int | None) -> bool:
-        """Tell whether all fit once this room is free, too. Changes nothing."""
+        """Return whether all members fit once this room is free, too. Changes nothing."""
         with self.trial.all_or_nothing():
             self.free(room)
             return self.place(within) is not None
 
     def offers(self) -> Offers | None:
-        """Return what the domains offer to the first unit that fits in none of them."""
+        """Return what the domains offer to the first unit that fits in none of the domains."""
         with self.trial.all_or_nothing():
             outcomes = [self._place(unit, None) for unit in self.units]
         misfits = (each for each in outcomes if isinstance(each, Misfit))
@@ -181,11 +181,11 @@ class Nominee(Preemptor):
         return False
 
     def place(self, within: int | None) -> Placements | None:  # noqa: ARG002 - the nodes are known.
-        """Take room for all where they are nominated, if there is."""
+        """Place all members on their nominated nodes, or none."""
         return self.place_as(self._nominated)
 
 
 def usage_of(victims: Iterable[BoundPod], nodes: NodeTable) -> list[Share]:
-    """Return the room that victims have on nodes that exist."""
+    """Return the shares of victims on nodes that exist."""
     rows = nodes.rows
     return shares((t.pod.pod_class, rows[t.pod.node]) for t in victims if t.pod.node in rows)

@@ -1,15 +1,16 @@
-"""Who must go so that a whole gang fits, and not one too many.
+"""The cheapest victims for a gang to fit, and not one too many.
 
 1. Victims may only be pods of a lower priority that nothing else protects (`victim_costs`).
-2. Candidates are the domains that the gang must gather in; without such, the whole cluster. What
-   they cost at least is counted for all at once, and gives their order (`candidates`).
+2. Candidates are the domains of the layer that the gang must gather in; without a topology request
+   the whole cluster. The least cost of each is counted for all at once and orders them
+   (`candidates`).
 3. In each candidate that may be cheaper than the best so far: the cheapest set of victims that
-   makes room. Exact up to sixteen units (`exhaustive`), by sets above (`eviction_sets`).
+   makes room. Exact up to sixteen units (`exhaustive`), by eviction sets above (`eviction_sets`).
 4. Reprieve: put victims back while the gang still fits, the most valuable first.
 5. Of all candidates the cheapest; then the one with the least left over; then the first by name.
 
-How much is searched is bounded for the whole cycle (`effort`). Where that is not enough, the best
-victims are taken that were found by then, and it is said.
+The search is bounded for the whole cycle (`effort`). Once the bound is reached, the best victims
+found so far are taken, and the outcome says that the search was cut off.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -39,7 +40,7 @@ NO_SELECTORS: Final[frozenset[PodSelector]] = frozenset()
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """Who goes, and where everybody of the preemptor then is; `domain` is None for the cluster."""
+    """Victims, their cost, and the placements of the preemptor; no `domain`: the whole cluster."""
 
     victims: Victims
     placements: Placements
@@ -48,9 +49,9 @@ class Found:
 
 
 def find(preemptor: Preemptor, potential: PotentialVictims) -> Found | None:
-    """Return the cheapest victims and where the preemptor is then; None if none suffice.
+    """Return the cheapest victims and where the preemptor is placed then; None if none suffice.
 
-    Nothing is changed in the trial. Whether the search was cut off is in the `effort` of that.
+    The trial stays as it is; its `effort` says whether the search was cut off.
     """
     effort = preemptor.trial.effort
     best: _Best | None = None
@@ -91,7 +92,7 @@ class _Best:
     victims: Victims
 
     def or_cheaper(self, other: "_Best") -> "_Best":
-        """Return the cheaper one; of equal ones that of the domain with the least left over."""
+        """Return the cheaper one; of equal ones the one in the domain with the least left over."""
         if self.cost != other.cost:
             return min(self, other, key=lambda each: each.cost)
         return min(self, other, key=lambda each: each.domain.size)
@@ -105,7 +106,7 @@ def _found(
         preemptor.free(usage_of(victims.values(), preemptor.trial.nodes))
         placements = preemptor.place(candidate.place)
     if placements is None:
-        # It took more looks to find this place than there are left: no pod goes in vain.
+        # The looks left are too few to find these places again: no pod is evicted in vain.
         preemptor.trial.effort.cut()
         return None
     scope = preemptor.units[0].scope
@@ -129,9 +130,9 @@ class _Domain:
         self._here = potential.on_nodes(candidate.rows)
 
     def cheapest(self, bound: Cost | None) -> Victims | None:
-        """Return the cheapest victims, none where no pod needs to go.
+        """Return the cheapest victims; empty if the preemptor fits without any eviction.
 
-        None if all are too few, or if they cost more than the bound.
+        None if all potential victims are too few, or cost more than the bound.
         """
         if self._fits({}):
             return {}
@@ -144,12 +145,12 @@ class _Domain:
 
     @property
     def size(self) -> tuple[int, int]:
-        """How many slots there would be if everybody went who may; equal ones are by name."""
+        """How many slots there are without any potential victim; ties are broken by name."""
         left_over = self._slots().without(self._potential.shares(self._here))
         return int(left_over.sum()), self.candidate.rank
 
     def _exactly(self, bound: Cost | None) -> tuple[Victims | None, bool]:
-        """Return the cheapest victims of few eviction units, and whether that is certain."""
+        """Return the cheapest victims of few eviction units, and whether the result is exact."""
         bound_pods = (
             self._potential.bound_pods[place] for place in np.flatnonzero(self._here).tolist()
         )
@@ -166,7 +167,7 @@ class _Domain:
         if units is None:
             return None, not cut_off
         victims = {each.pod.uid: each for unit in units for each in unit.bound_pods}
-        # What costs nothing is no dearer, but may not be needed.
+        # Marked pods cost nothing, so the search may have added some that are not needed.
         spared = any(not unit.going for unit in units)
         return self._reprieved(victims) if spared else victims, not cut_off
 
@@ -180,14 +181,14 @@ class _Domain:
         )
 
     def _is_tied(self, unit: EvictionUnit) -> bool:
-        """Tell whether the preemptor may need any of these where they are."""
+        """Return whether the preemptor may need a pod of the unit where it is."""
         leans_on = self._preemptor.leans_on
         return bool(leans_on) and any(
             leans_on & each.pod.pod_class.selected_by for each in unit.bound_pods
         )
 
     def _slots(self) -> Slots:
-        """Return the slots of the class that most members are of."""
+        """Return the slots of the class with the most members."""
         preemptor = self._preemptor
         open_rows = self.candidate.rows & preemptor.open_rows
         return Slots(preemptor.largest_class[0], open_rows, preemptor.trial)
@@ -197,15 +198,15 @@ class _Domain:
         return self._preemptor.fits(room, self.candidate.place)
 
     def _fits_without(self, units: Iterable[EvictionUnit]) -> bool:
-        """Tell whether all fit once these have gone, of which counting says that it is enough."""
+        """Return whether all members fit without units that free enough by plain counting."""
         if self._preemptor.is_plain:
             return True
         return self._fits({each.pod.uid: each for unit in units for each in unit.bound_pods})
 
     def _by_eviction_sets(self) -> Victims | None:
-        """Return victims that make room: within budgets and of low priority, if that is enough.
+        """Return victims that make room: within budgets and of low priority, if these are enough.
 
-        Those that the preemptor may need stay, if that is possible.
+        Pods that the preemptor may need in place are spared, if that is possible.
         """
         for pool in self._pools():
             found = self._from(pool)
@@ -214,7 +215,7 @@ class _Domain:
         return None
 
     def _pools(self) -> Iterator[Pool]:
-        """Yield who may go, from the lowest priority on that is enough; the last has all."""
+        """Yield pools from the lowest priority on that may suffice; the last pool has all pods."""
         under_budget = bool((self._here & self._potential.under_budget).any())
         leans_on = self._preemptor.leans_on
         for staying in (leans_on, NO_SELECTORS) if leans_on else (NO_SELECTORS,):
@@ -253,9 +254,9 @@ class _Domain:
         return everyone if everyone is not None and self._fits(everyone) else None
 
     def _reprieved(self, victims: Victims) -> Victims:
-        """Put back whoever can be spared, the most valuable first."""
+        """Put back the victims that are not needed, the most valuable first."""
         before = None
-        # Where some are needed, others may be spared only once those have come back.
+        # A pod that the preemptor needs in place may have to come back before others can.
         while before != len(victims) and (before is None or self._preemptor.leans_on):
             before = len(victims)
             victims = self._once_reprieved(victims)

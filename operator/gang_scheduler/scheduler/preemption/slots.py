@@ -15,10 +15,10 @@ MOST: Final = 1_000_000
 
 
 class Slots:
-    """The slots of a class, a row a node, before and after some bound pods have gone.
+    """The slots of a class, a row a node, before and after some bound pods are evicted.
 
-    `open` are the rows where members may be. Requests only: what else is on a node is looked at
-    when the members are placed.
+    `open_rows` are the rows where members may be. Only requests count: ports, volumes and
+    affinities are looked at when the members are placed.
     """
 
     def __init__(self, pod_class: PodClass, open_rows: BoolArray, trial: Trial) -> None:
@@ -37,7 +37,7 @@ class Slots:
         return int(self.slots.sum())
 
     def at(self, rows: IntArray, free: IntArray) -> IntArray:
-        """Return the slots of nodes, if this is what is free on them."""
+        """Return the slots of nodes with so much free on them."""
         if not len(self._asked):
             return np.where(self._open[rows], MOST, 0)
         times = free[:, self._asked] // self._request[self._asked]
@@ -45,7 +45,7 @@ class Slots:
         return slots
 
     def clears(self, row: int, freed: IntArray) -> bool:
-        """Tell whether a node has one more slot with so much more free on it."""
+        """Return whether a node has one more slot with so much more free on it."""
         if not len(self._asked) or not self._open[row]:
             return False
         # A row alone, and often: at() would take three times as long.
@@ -53,16 +53,16 @@ class Slots:
         return bool(times.min() > self.slots[row])
 
     def gain(self, units: Sequence[EvictionUnit], sign: int = 1) -> int:
-        """Return how many slots more there are without these; with the sign -1, once back."""
+        """Return how many slots more there are without units; with the sign -1, with them back."""
         rows, used = usage_of(units, self.nodes)
         return int((self.at(rows, self.free[rows] + sign * used) - self.slots[rows]).sum())
 
     def total_with(self, spared: Sequence[EvictionUnit]) -> int:
-        """Return how many slots there would be if these came back."""
+        """Return how many slots there would be with the spared units back."""
         return self.total + self.gain(spared, sign=-1)
 
     def without(self, leaving: Iterable[Share]) -> IntArray:
-        """Return the slots that there would be if all these left."""
+        """Return the slots that there would be without the `leaving` pods."""
         free = self.free.copy()
         for share in leaving:
             used = self.nodes.vector(share.pod_class.requests)
@@ -70,13 +70,13 @@ class Slots:
         return self._on_all(free)
 
     def evict(self, units: Sequence[EvictionUnit], sign: int = 1) -> None:
-        """Let them go for good; with the sign -1 they come back."""
+        """Count units as evicted; with the sign -1, as put back."""
         rows, used = usage_of(units, self.nodes)
         self.free[rows] += sign * used
         self.slots[rows] = self.at(rows, self.free[rows])
 
     def restore(self, spared: Sequence[EvictionUnit]) -> None:
-        """Let them come back."""
+        """Count units as put back."""
         self.evict(spared, sign=-1)
 
     def _on_all(self, free: IntArray) -> IntArray:

@@ -1,7 +1,7 @@
-"""What an eviction costs, and whom it takes along.
+"""What an eviction costs, and which pods are evicted along with a pod.
 
-A gang that would fall under its minMember goes whole, and is counted whole: who is left of it would
-only burn the GPUs that it holds. The surplus of an elastic gang can go by itself.
+A gang that would fall below its minMember is evicted as a whole, and costs as a whole: the members
+left of it would only hold GPUs without progress. Surplus of an elastic gang is evicted by itself.
 """
 
 from collections import Counter
@@ -26,11 +26,12 @@ NONE: Mapping[GangKey, int] = {}
 class Cost(NamedTuple):
     """What a set of victims costs; compared in this order, less is better.
 
-    `over_budget` are pods beyond what PodDisruptionBudgets allow, each counted once. What a budget
-    allows goes to the first of the victims under it: those under the fewest budgets, then those of
-    the smallest uids. A pod is beyond if any of its budgets allows no more for it, as in
-    kube-scheduler, and counts for its other budgets all the same: so one victim more never makes
-    another one cheaper. A gang of one that goes is `broken`, too. `lost_work` is in pod-seconds.
+    `over_budget` are pods beyond what PodDisruptionBudgets allow, each counted once. The evictions
+    that a budget allows go to the pods under the fewest budgets, then to those with the smallest
+    uids. As in kube-scheduler, a pod is beyond if any of its budgets allows no more evictions; it
+    counts for its other budgets all the same, so one victim more never makes another one cheaper.
+    `broken` are gangs that fall below their minMember (a gang of one, too), `touched` gangs that
+    lose any member. `lost_work` is in pod-seconds.
     """
 
     over_budget: int = 0
@@ -42,19 +43,19 @@ class Cost(NamedTuple):
 
 
 class VictimCosts:
-    """Whom preemptors of a certain priority may evict, and at what cost.
+    """The pods that preemptors of a certain priority may evict, and at what cost.
 
-    Kept for all of a cycle: those that one preemptor takes have left for the next one.
+    Kept for all of a cycle: the victims of one preemptor have left for the next one.
     """
 
     def __init__(self, bound_pods: BoundPods, below: int, now: int) -> None:
-        """Only pods of a priority less than or equal to `below` may go; `now` is in seconds."""
+        """Only pods of at most the priority `below` may be evicted; `now` is in seconds."""
         self._below = below
         self._now = now
         self._surplus = dict(bound_pods.surplus)
         self._allowed = dict(bound_pods.allowed)
         low = [each for each in bound_pods.pods if _may_go(each, below)]
-        # Of gangs with nobody who may go, nobody asks.
+        # Gangs without an evictable pod are never asked about.
         self._gangs: dict[GangKey, list[BoundPod]] = {each.gang: [] for each in low}
         for each in bound_pods.pods:
             if each.gang in self._gangs and not each.pod.deleting:
@@ -66,10 +67,10 @@ class VictimCosts:
         self._units: dict[GangKey | str, EvictionUnit] = {}
         self._alone: dict[GangKey | str, Cost] = {}
         self.evictable = [each for each in low if self.may_go(each)]
-        """Who may go, of those that there were at first."""
+        """The pods that could be evicted at first."""
 
     def leave(self, victims: Collection[BoundPod]) -> None:
-        """Note that these have left, with all of their gangs that must go with them."""
+        """Note that victims have left, with all members of their gangs that must go with them."""
         gone = {each.pod.uid for each in victims}
         for gang, number in Counter(each.gang for each in victims).items():
             left = [each for each in self.members(gang) if each.pod.uid not in gone]
@@ -85,7 +86,7 @@ class VictimCosts:
             self._alone.clear()
 
     def surplus(self, gang: GangKey) -> int:
-        """Return how many members a gang can lose and be none the worse."""
+        """Return how many members a gang can lose without falling below its minMember."""
         return self._surplus.get(gang, 0)
 
     def members(self, gang: GangKey) -> list[BoundPod]:
@@ -93,30 +94,30 @@ class VictimCosts:
         return self._gangs.get(gang, [])
 
     def may_break(self, gang: GangKey) -> bool:
-        """Tell whether a gang may go whole."""
+        """Return whether a gang may be evicted as a whole."""
         return self._lost.get(gang, False)
 
     def may_go(self, bound_pod: BoundPod) -> bool:
-        """Tell whether one of those that may be evicted can go with its gang, or without it."""
+        """Return whether an evictable pod can be evicted now, alone or with its gang."""
         return self._lost[bound_pod.gang] or self.surplus(bound_pod.gang) > 0
 
     def priority(self, bound_pod: BoundPod) -> int:
-        """Return the highest priority that goes with this pod, if its gang goes with it."""
+        """Return the highest priority that is evicted with a pod: its own, or that of its gang."""
         if self.surplus(bound_pod.gang):
             return _price(bound_pod)
         return self._highest[bound_pod.gang]
 
     def work(self, bound_pod: BoundPod) -> int:
-        """Return what is lost with a pod, in pod-seconds."""
+        """Return the run time that is lost with a pod, in pod-seconds."""
         return work_of(bound_pod.pod, self._now)
 
     def is_beyond(self, bound_pod: BoundPod) -> bool:
-        """Tell whether a budget allows a pod to go no more, whatever else goes."""
+        """Return whether a budget allows no eviction of a pod, whatever the other victims are."""
         exhausted = (self._allowed.get(each, 0) <= 0 for each in bound_pod.budgets)
         return not bound_pod.pod.marked and any(exhausted)
 
     def with_gangs(self, victims: Victims) -> Victims | None:
-        """Return all who must go where these do; None if somebody of them may not."""
+        """Return victims with all pods that must go with them; None if any of these must stay."""
         closed = dict(victims)
         for gang, number in Counter(each.gang for each in victims.values()).items():
             if number <= self.surplus(gang):
@@ -127,7 +128,7 @@ class VictimCosts:
         return closed
 
     def unit_of(self, bound_pod: BoundPod) -> EvictionUnit:
-        """Return what goes with a bound pod: nobody else where its gang has members to spare."""
+        """Return a bound pod as a unit: alone while its gang has surplus, else with its gang."""
         elastic = self.surplus(bound_pod.gang) > 0
         key = bound_pod.pod.uid if elastic else bound_pod.gang
         if key not in self._units:
@@ -139,7 +140,7 @@ class VictimCosts:
         return EvictionUnit(tuple(bound_pods), self._now)
 
     def cost_of(self, bound_pod: BoundPod) -> Cost:
-        """Return what it costs if one goes, with its gang where that must go whole."""
+        """Return the cost of a pod, with its gang if the gang must be evicted as a whole."""
         key = bound_pod.pod.uid if self.surplus(bound_pod.gang) else bound_pod.gang
         if key not in self._alone:
             self._alone[key] = self.tally().with_more([self.unit_of(bound_pod)])
@@ -150,7 +151,7 @@ class VictimCosts:
         return [self.unit(each) for each in by_gang(victims.values()).values()]
 
     def cost(self, victims: Mapping[str, BoundPod]) -> Cost:
-        """Return what it costs. Who is marked as a victim already costs nothing any more."""
+        """Return the cost of victims. A pod that is marked as a victim already costs nothing."""
         return self.tally().with_more(self.units(victims))
 
     def tally(self) -> "Tally":
@@ -160,9 +161,9 @@ class VictimCosts:
     def most_valuable_first(
         self, units: Iterable[EvictionUnit], gone: Mapping[GangKey, int] = NONE
     ) -> list[EvictionUnit]:
-        """Return what of units can be spared apart, where so many others of a gang are `gone`.
+        """Return units split into parts that can be spared apart, the most valuable first.
 
-        Protected by a budget, then by priority, size and age.
+        Ordered by budget, priority, size of the gang and age. `gone` are further victims by gang.
         """
         groups: dict[GangKey, list[EvictionUnit]] = {}
         for each in units:
@@ -204,14 +205,14 @@ def _may_go(bound_pod: BoundPod, below: int) -> bool:
 
 
 def _price(bound_pod: BoundPod) -> int:
-    """Return the priority that counts: who is marked as a victim already costs nothing."""
+    """Return the priority that counts: a pod that is marked as a victim already costs nothing."""
     return NOBODY if bound_pod.pod.marked else bound_pod.priority
 
 
 class Tally:
     """What a growing set of victims costs, and what it would cost with more.
 
-    `numbers` are how many of each gang are in it.
+    `numbers` are the victims of each gang in the set.
     """
 
     def __init__(self, allowed: Mapping[str, int], surplus: Callable[[GangKey], int]) -> None:
@@ -224,7 +225,7 @@ class Tally:
         self._overlapping: tuple[Overlap, ...] = ()
 
     def add(self, more: Collection[EvictionUnit]) -> None:
-        """Let the set grow by eviction units that are not in it."""
+        """Add eviction units that are not in the set."""
         self.cost = self.with_more(more)
         for each in more:
             self.numbers[each.gang] += len(each)
@@ -233,7 +234,7 @@ class Tally:
             self._overlapping += each.overlapping
 
     def with_more(self, more: Collection[EvictionUnit]) -> Cost:
-        """Return the cost of the set and these."""
+        """Return the cost of the set with more units."""
         now = self.cost
         numbers: dict[GangKey, int] = {}
         going: dict[GangKey, int] = {}
@@ -251,7 +252,7 @@ class Tally:
         )
 
     def _over_budget(self, more: Collection[EvictionUnit]) -> int:
-        """Return how many pods of the set and these are beyond a budget."""
+        """Return how many pods of the set with more units are beyond a budget."""
         under_budget = [each for each in more if each.covered or each.overlapping]
         if not under_budget:
             return self.cost.over_budget
@@ -267,7 +268,7 @@ class Tally:
         return over
 
     def _breaks(self, gang: GangKey, more: int, going: int) -> int:
-        """Return 1 if so many more break a gang that was not broken."""
+        """Return 1 if so many more victims break a gang that was not broken, else 0."""
         return self._is_broken(gang, more, going) - self._is_broken(gang, 0, 0)
 
     def _is_broken(self, gang: GangKey, more: int, going: int) -> bool:

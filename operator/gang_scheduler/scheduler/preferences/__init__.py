@@ -1,4 +1,4 @@
-"""Which nodes a pod would rather have. One a file, named after the upstream plugin it follows."""
+"""Which nodes a pod prefers. One preference a file, named after the upstream plugin it follows."""
 
 from gang_scheduler.scheduler.preferences import (
     inter_pod_affinity,

@@ -1,7 +1,7 @@
 """Preferred affinity and anti-affinity between pods.
 
-Semantics of kube-scheduler's InterPodAffinity, save that the preferences of the pods that run
-already say nothing about those that come.
+Semantics of kube-scheduler's InterPodAffinity, except that preferences of pods on nodes do not
+count for the pod to be placed.
 """
 
 import numpy as np
@@ -13,12 +13,12 @@ from gang_scheduler.scheduler.trial import Trial
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:
-    """Tell whether the class has preferences among pods."""
+    """Return whether the class has preferences among pods."""
     return pod_class.pod_affinity is not None and bool(pod_class.pod_affinity.preferred)
 
 
 def score(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return the weights of the terms, once for each pod that they mean in a node's domain."""
+    """Return the weights of the terms, once for each pod that a term selects in a node's domain."""
     total = np.zeros(len(trial.nodes), dtype=np.int64)
     for weight, term in (
         pod_class.pod_affinity.preferred if pod_class.pod_affinity is not None else ()
@@ -29,6 +29,6 @@ def score(pod_class: PodClass, trial: Trial) -> IntArray:
 
 
 def coupled(pod_class: PodClass, _trial: Trial) -> bool:
-    """Tell whether the members of the class count for each other."""
+    """Return whether the members of the class count for each other."""
     terms = pod_class.pod_affinity.preferred if pod_class.pod_affinity is not None else ()
     return any(term.selector in pod_class.selected_by for _, term in terms)

@@ -9,12 +9,12 @@ from gang_scheduler.scheduler.trial import Trial
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:
-    """Tell whether the class has preferences among nodes."""
+    """Return whether the class has preferences among nodes."""
     return bool(pod_class.preferred)
 
 
 def score(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return the weights of the terms that mean a node, in all."""
+    """Return for each node the sum of the weights of the terms that match it."""
     total = np.zeros(len(trial.nodes), dtype=np.int64)
     for weight, term in pod_class.preferred:
         total += weight * any_term([term], trial.nodes)

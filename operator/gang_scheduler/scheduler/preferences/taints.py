@@ -14,7 +14,7 @@ SOFT = "PreferNoSchedule"
 
 
 def concerns(_pod_class: PodClass, trial: Trial) -> bool:
-    """Tell whether any node has such a taint."""
+    """Return whether any node has such a taint."""
     _, sets = trial.nodes.taint_sets()
     return any(taint.effect == SOFT for each in sets for taint in each)
 

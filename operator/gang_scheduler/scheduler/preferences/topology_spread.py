@@ -13,12 +13,12 @@ from gang_scheduler.scheduler.trial import Trial
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:
-    """Tell whether the class has such a constraint."""
+    """Return whether the class has such a constraint."""
     return bool(_soft(pod_class))
 
 
 def score(pod_class: PodClass, trial: Trial) -> IntArray:
-    """Return the pods that are there already as a negative number; without the key, one more."""
+    """Return minus the pods in each node's domain; without the key, minus the most and one more."""
     total = np.zeros(len(trial.nodes), dtype=np.int64)
     for each in _soft(pod_class):
         column = trial.nodes.label(each.key)
@@ -28,7 +28,7 @@ def score(pod_class: PodClass, trial: Trial) -> IntArray:
 
 
 def coupled(pod_class: PodClass, _trial: Trial) -> bool:
-    """Tell whether the members of the class count for each other."""
+    """Return whether the members of the class count for each other."""
     return any(each.selector in pod_class.selected_by for each in _soft(pod_class))
 
 

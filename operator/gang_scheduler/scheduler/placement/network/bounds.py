@@ -40,18 +40,18 @@ class Bounds:
         return holds
 
     def allow(self, area: Area) -> bool:
-        """Tell whether a part of the area has places enough."""
+        """Return whether a part of the area has places enough."""
         return bool((self._places[:, area.open].sum(axis=1) >= self._floors.needed).all())
 
     def fewest(self, depth: int, area: Area) -> int:
-        """Return how many domains of a level it takes at least, in a part of the area."""
+        """Return how many domains of a level the classes need at least, in a part of the area."""
         places = np.where(area.open, self._places, 0)
         by_domain = np.add.reduceat(places, self._tree.levels[depth].starts, axis=1)
         held = np.cumsum(-np.sort(-by_domain, axis=1), axis=1)
         return 1 + int((held < self._floors.needed[:, np.newaxis]).sum(axis=1).max())
 
     def likeness(self, area: Area) -> bytes:
-        """Return what is the same of areas whose nodes are alike, one by one, in any order."""
+        """Return a key that areas share if their nodes are alike, one by one, in any order."""
         columns = [self._free[area.open][:, self._asked].T, self._offered[:, area.open]]
         nodes = np.concatenate(columns)
         return nodes[:, np.lexsort(nodes)].tobytes()

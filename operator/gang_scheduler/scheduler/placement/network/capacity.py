@@ -1,8 +1,8 @@
 """How many members of one class each domain can take, slices and all: the roll-up.
 
-Slices make capacity more than a sum: a domain of a sliced layer holds whole slices only, save for
-the one domain that takes the short last slice, the tail. So two numbers are kept for a domain, what
-it holds without the tail and what it holds beside it, and both roll up exactly.
+With slices capacity is no plain sum: a domain of a sliced layer holds whole slices only, except for
+the one domain that takes the short last slice, the tail. So two numbers are kept for a domain, its
+capacity without the tail and its capacity beside the tail, and both roll up exactly.
 """
 
 from collections.abc import Sequence
@@ -18,9 +18,9 @@ NEVER: Final = -(2**62)
 
 
 class Capacity(NamedTuple):
-    """Of every domain of one level, in members of whole slices.
+    """The capacity of every domain of one level, in members of whole slices.
 
-    `whole` is what fits without the tail, `beside_tail` what fits with the tail beside it.
+    `whole` is what fits without the tail, `beside_tail` what fits beside the tail.
     """
 
     whole: IntArray
@@ -28,7 +28,7 @@ class Capacity(NamedTuple):
 
     @property
     def loss(self) -> IntArray:
-        """What the tail costs each domain, at most 0; far less where it does not fit."""
+        """What the tail costs each domain, at most 0; NEVER and less where it does not fit."""
         lost: IntArray = np.where(self.beside_tail >= 0, self.beside_tail - self.whole, NEVER)
         return lost
 
@@ -69,9 +69,9 @@ def _of_parents(
     room = np.add.reduceat(children.whole, first_child)
     beside = room
     if count % small:
-        # One child takes the smaller tail, the one that loses the least by it.
+        # The child that loses the least by the smaller tail takes it.
         beside = room + np.maximum.reduceat(children.loss, first_child)
-    # The whole smaller slices that are a part of the larger tail.
+    # Without the whole smaller slices that are a part of the larger tail.
     left = beside - (count % size - count % small)
     return Capacity(
         whole=room - room % size,

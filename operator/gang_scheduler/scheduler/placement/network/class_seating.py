@@ -1,6 +1,6 @@
-"""Members of one class that gather: the domain for all of them, and seats inside it.
+"""Members of one class that gather: the domain for all members, and their nodes inside it.
 
-Members that ask for the same thing form a class. A class is seated exactly, down to the level where
+Members that ask the same of a node form a class. A class is seated exactly, down to the level where
 it is first split.
 """
 
@@ -29,7 +29,7 @@ Found = tuple[int, int]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassMembers:
-    """Members that ask for the same thing, in rank order, and how they are sliced."""
+    """Members of one class, in rank order, and how they are sliced."""
 
     pod_class: PodClass
     members: tuple[Pod, ...]
@@ -41,9 +41,9 @@ class ClassMembers:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Area:
-    """Where members may go: the places of a tree that are `open`, and all in one domain at `must`.
+    """Where members may go: the places of a tree that are `open`, in one domain of depth `must`.
 
-    `prefer` are the depths to gather at, from the top down.
+    `prefer` are the preferred depths to gather at, from the top down.
     """
 
     tree: Topology
@@ -52,13 +52,13 @@ class Area:
     prefer: tuple[int, ...] = ()
 
     def inside(self, depth: int, place: int) -> "Area":
-        """Return the part of the area that is in one domain, anywhere in it."""
+        """Return the part of the area in one domain; members need not gather closer."""
         places = np.zeros_like(self.open)
         places[self.tree.slice_of(depth, place)] = True
         return replace(self, open=self.open & places, must=0)
 
     def within(self, depth: int, domains: IntArray) -> "Area":
-        """Return the part of the area that is in any of these domains of a level."""
+        """Return the part of the area in any of these domains; members need not gather closer."""
         level = self.tree.levels[depth]
         chosen = np.zeros(len(level), dtype=np.bool_)
         chosen[domains] = True
@@ -73,26 +73,26 @@ class ClassSeating:
         self.profile = profile
 
     def slots(self, class_members: ClassMembers, area: Area) -> IntArray:
-        """Return what each place in the tree offers to the class; nothing outside the area."""
+        """Return the slots of the class by place in the tree; none outside the area."""
         return self._in(area, offer_slots(class_members.pod_class, self.trial, self.profile))
 
     def rolled(self, class_members: ClassMembers, area: Area) -> tuple[Capacity, ...]:
-        """Return what every domain offers to the class, from the cluster down."""
+        """Return the capacity of every domain for the class, from the cluster down."""
         return capacity.roll_up(
             self.slots(class_members, area), len(class_members), class_members.sizes, area.tree
         )
 
     def rolled_at_best(self, class_members: ClassMembers, area: Area) -> tuple[Capacity, ...]:
-        """Return a bound on that, whichever members that the class depends on were placed."""
+        """Return a bound on `rolled`, whatever members were placed that the class depends on."""
         slots = self.slots_at_best(class_members, area)
         return capacity.roll_up(slots, len(class_members), class_members.sizes, area.tree)
 
     def slots_at_best(self, class_members: ClassMembers, area: Area) -> IntArray:
-        """Return a bound on the slots, whichever members that the class depends on were placed."""
+        """Return a bound on `slots`, whatever members were placed that the class depends on."""
         return self._in(area, prospects(class_members.pod_class, self.trial, self.profile))
 
     def seat(self, class_members: ClassMembers, area: Area) -> Seated | None:
-        """Take room for the whole class in one domain at `area.must` or lower, else for none."""
+        """Take room for all of the class in one domain at `area.must` or lower, else for none."""
         if not area.open.any():
             return None
         rolled = self.rolled(class_members, area)
@@ -106,7 +106,7 @@ class ClassSeating:
         return self.assume(class_members, area.tree, seats)
 
     def seat_one_by_one(self, by_class: Sequence[ClassMembers], area: Area) -> Seated | None:
-        """Take room for all of several classes whose members see each other, else for none."""
+        """Take room for all members of classes that see each other, else for none."""
         everyone = sum(len(class_members) for class_members in by_class)
         found = self.assume_one_by_one(by_class, area, at_least=everyone)
         if number_in(found) < everyone:
@@ -126,7 +126,7 @@ class ClassSeating:
     def assume_one_by_one(
         self, by_class: Sequence[ClassMembers], area: Area, *, at_least: int
     ) -> list[Share]:
-        """Take room for as many as can be, one by one, if those are `at_least`."""
+        """Take room for as many members as fit, one by one, if at least `at_least` do."""
         rows = np.zeros(len(self.trial.nodes), dtype=np.bool_)
         rows[area.tree.rows[area.open]] = True
         sizes = {class_members.pod_class: len(class_members) for class_members in by_class}
@@ -139,14 +139,14 @@ class ClassSeating:
         return dict(zip((pod.uid for pod in class_members.members), seats.tolist(), strict=True))
 
     def _in(self, area: Area, slots: IntArray) -> IntArray:
-        """Return slots by place in the tree instead of by node row; none outside the area."""
+        """Return slots by place in the tree, given by node row; none outside the area."""
         offered = slots[area.tree.rows].clip(max=slot_limit(self.trial))
         return np.where(area.open, offered, 0)
 
     def _as_preferred(
         self, class_members: ClassMembers, area: Area, rolled: tuple[Capacity, ...], found: Found
     ) -> tuple[Area, tuple[Capacity, ...], Found]:
-        """Return the same on preferred nodes alone, where the class is as close together there."""
+        """Return area, capacity and domain on preferred nodes only, if as low a level holds all."""
         if not scoring.matters(class_members.pod_class, self.trial, self.profile):
             return area, rolled, found
         slots = offer_slots(class_members.pod_class, self.trial, self.profile)
@@ -164,15 +164,15 @@ class ClassSeating:
         return liked, rolled_there, there
 
     def request(self, class_members: ClassMembers) -> IntArray:
-        """Return what one member asks for, along the resource axis."""
+        """Return the request of one member, along the resource axis."""
         return self.trial.nodes.vector(class_members.pod_class.requests)
 
 
 def tightest(rolled: Sequence[Capacity], class_members: ClassMembers, area: Area) -> Found | None:
     """Return the domain to gather in, as its depth and its place in that level.
 
-    Of the lowest level where one holds all: the one with the least left over, then in its parent,
-    and so on up; then the first by name.
+    Of the lowest level with a domain that holds all members: the domain with the least left over,
+    then the least in its parent, and so on up; then the first by name.
     """
     for depth in range(len(rolled) - 1, area.must - 1, -1):
         domains = np.flatnonzero(

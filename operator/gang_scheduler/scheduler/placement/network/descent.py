@@ -1,6 +1,6 @@
 """Down the tree from a domain that holds all members: the fewest domains at every level.
 
-The largest are filled first, and the last one is the tightest that takes the rest.
+The largest domains are filled first, and the last one is the tightest that takes the rest.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from gang_scheduler.scheduler.placement.network.capacity import NEVER, Capacity
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Descent:
-    """What each level can take (`capacity.roll_up`), and how the members want to be gathered."""
+    """The capacity of each level (`capacity.roll_up`), and the preferred depths to gather at."""
 
     tree: Topology
     capacities: Sequence[Capacity]
@@ -25,8 +25,8 @@ class Descent:
     def seats(self, depth: int, pool: IntArray, count: int) -> IntArray:
         """Return a place in the tree for each of `count` members, in rank order.
 
-        The domains `pool` of the level `depth` must hold them. Neighbours in rank are neighbours
-        in the tree, and the short last slice has the last ranks.
+        The domains `pool` of the level `depth` must hold all members. Neighbours in rank are
+        neighbours in the tree, and the short last slice has the last ranks.
         """
         below = self._next_below(depth)
         if below is None:
@@ -41,7 +41,7 @@ class Descent:
         return self._apart(below, domains, counts, count % size)
 
     def _apart(self, depth: int, domains: IntArray, counts: IntArray, tail: int) -> IntArray:
-        """Seat each domain's own members. Its slices are whole: they cannot be pooled any more."""
+        """Seat each domain's members by itself: its slices are whole and cannot be pooled."""
         if self._next_below(depth) is None and not tail:
             order = np.argsort(domains)
             return np.repeat(domains[order], counts[order])
@@ -55,7 +55,7 @@ class Descent:
         return np.concatenate([*seats, *tails])
 
     def _next_below(self, depth: int) -> int | None:
-        """Return the level to split at: the next preferred one, but none past one of slices."""
+        """Return the level to split at: the next preferred one, but none below a sliced one."""
         last = len(self.sizes) - 1
         if depth == last:
             return None
@@ -79,8 +79,8 @@ class Descent:
 def fewest(capacity: Capacity, count: int, size: int) -> tuple[IntArray, IntArray]:
     """Return the fewest domains that hold `count` members in slices of `size`, and how many each.
 
-    Together they must hold them. Exact: no smaller number of domains does. The last one of them
-    is the tightest that completes them, and has the tail if there is one; ties go to the first.
+    All domains together must hold them. Exact: no smaller number of domains does. The last domain
+    is the tightest that takes the rest, and has the tail if there is one; ties go to the first.
     """
     order = np.argsort(-capacity.whole, kind="stable")
     whole = capacity.whole[order]
@@ -91,7 +91,7 @@ def fewest(capacity: Capacity, count: int, size: int) -> tuple[IntArray, IntArra
         return _fewest_with_tail(order, capacity.beside_tail[order], whole, held, needed, tail)
     full = int(np.searchsorted(held, needed))
     left = needed - (int(held[full - 1]) if full else 0)
-    # Of those that take what is left, the smallest; of equal ones the first.
+    # Of the domains that take what is left, the smallest; of equal ones the first.
     tightest = whole[int(np.searchsorted(-whole, -left, side="right")) - 1]
     last = max(full, int(np.searchsorted(-whole, -tightest)))
     return np.append(order[:full], order[last]), np.append(whole[:full], left)

@@ -40,7 +40,7 @@ def explain(
             for class_members in by_class
         ]
     )
-    # The class of which the smallest part has room.
+    # The class of which the smallest fraction has room.
     room = offered.max(axis=1, initial=0) / [len(class_members) for class_members in by_class]
     shortest = by_class[int(np.argmin(room))]
     if see_each_other:
@@ -74,7 +74,7 @@ def _fill(class_members: ClassMembers, slots: IntArray, area: Area, trial: Trial
 
 
 def _offers(by_class: Sequence[ClassMembers], area: Area, together: IntArray) -> Offers | None:
-    """Return what the domains offer, where it matters in which of them the members are."""
+    """Return what the domains offer; None if members may be in any domain and are not sliced."""
     tree = area.tree
     layers = [level.layer for level in tree.levels]
     multiples = {

@@ -1,13 +1,13 @@
-"""Where members go that ask something of the network: close together, and as they are sliced.
+"""Where members with a topology request go: close together, and as they are sliced.
 
-1. Members that ask for the same thing form a class; the nodes offer slots to it.
-2. What they offer is rolled up to every domain (`capacity`).
+1. Members that ask the same of a node form a class; nodes offer slots to the class.
+2. Slots are rolled up to the capacity of every domain (`capacity`).
 3. Only domains of the layer that the members must gather in, or lower, are candidates.
-4. The lowest layer is taken that has a domain with room for all.
+4. The lowest layer is taken that has a domain with room for all members.
 5. Of its domains, the one with the least left over (`class_seating`).
 6. Down from there, the fewest domains at every level (`descent`).
 
-Members that have bound members with a node go beside those (`replacements`).
+Members of a unit with bound members join these (`replacements`).
 """
 
 import bisect
@@ -44,10 +44,11 @@ Pack = Callable[[Area], Seated]
 def place(
     unit: PlacementUnit, at_least: int, trial: Trial, profile: Profile, *, within: int | None = None
 ) -> Placement | Misfit:
-    """Take room for as many members as the request allows, if those are `at_least`; else none.
+    """Take room for as many members as the request allows, if at least `at_least` fit; else none.
 
-    Without a request they may be anywhere. Fewer than all only where all do not fit in one domain
-    that they must gather in; `within` names that domain, if it is to be one in particular.
+    Without a request members may be on any node. Fewer than all members are placed only if not all
+    fit in one domain that they must gather in. `within` is that domain, if it must be one in
+    particular.
     """
     scope = unit.scope
     if scope is None:
@@ -90,13 +91,13 @@ class _Gathering:
         confined = self._home if within is None else within
         if confined is not None:
             self.area = replace(everywhere, open=everywhere.inside(scope.must, confined).open)
-        # A preference holds nobody up: not where nodes have no labels either.
+        # A preference keeps no gang waiting, not even where nodes lack the labels.
         self.may_be_anywhere = (
             within is None and scope.must == 0 and len(tree.outside) > 0 and not unit.sliced
         )
 
     def as_many(self, at_least: int) -> Seated | None:
-        """Take room for all members, or for the most that is possible from `at_least` on."""
+        """Take room for all members, or for as many as fit if at least `at_least` do."""
         if self._home is not None:
             return self._beside_bound_members(at_least)
         step = self._unit.step
@@ -108,12 +109,12 @@ class _Gathering:
         # If some number fits, every smaller one does.
         too_many = bisect.bisect_left(numbers, x=True, key=lambda n: not self._fits(everyone[:n]))
         number = numbers[too_many - 1] if too_many else 0
-        # Where members differ, the first in rank may not fit where others do.
+        # Where members differ, other members may fit where the first in rank do not.
         others = self._any(max(at_least, number + 1))
         return others or (self._seat(everyone[:number]) if number else None)
 
     def by_class(self, parts: Sequence[RankedMembers]) -> list[ClassMembers]:
-        """Return the members of parts by what they ask for and how they are sliced."""
+        """Return the members of parts by class and by how they are sliced."""
         found: dict[tuple[PodClass, int], list[Pod]] = {}
         for number, part in enumerate(parts):
             sliced = part.sizes[0] > 1
@@ -143,12 +144,12 @@ class _Gathering:
         return self._packing.seat(self.by_class(waiting), area)
 
     def _is_rough(self, part: RankedMembers) -> bool:
-        """Tell whether sliced members are of no one class: they differ, or see each other."""
+        """Return whether sliced members cannot be seated as one class: they differ, or are tied."""
         pod_classes = {pod.pod_class for pod in part.members}
         return part.sizes[0] > 1 and (len(pod_classes) > 1 or self._tied)
 
     def _seat_rough(self, parts: Sequence[RankedMembers], area: Area) -> Seated | None:
-        """Seat slices whose members differ: one after the other, each like a gang of its own."""
+        """Seat slices whose members differ: one slice after the other, each like a gang."""
         by_class = self.by_class(parts)
         for depth in range(len(area.tree.levels) - 1, area.must - 1, -1):
             holds = self._packing.holds_requests(by_class, area, depth)
@@ -168,7 +169,7 @@ class _Gathering:
         rough = (part for part in parts if self._is_rough(part))
         slices = [each for part in rough for each in _slices_of(part, area)]
         seated: Seated = {}
-        # Slices have the least choice; but they may look at the others, who must be there then.
+        # Slices have the least choice and come first, unless they may depend on other members.
         for some, where in (*others, *slices) if self._tied else (*slices, *others):
             found = self._seat_parts(some, where)
             if found is None:
@@ -179,7 +180,7 @@ class _Gathering:
     def _beside_bound_members(self, at_least: int) -> Seated | None:
         members = self._needed_first()
         for number in dict.fromkeys((len(members), at_least)):
-            # One by one they may stand in each other's way.
+            # Members that are placed one by one may stand in each other's way.
             seated = self._one_by_one(number) or self._unless_sliced(members[:number])
             if seated is not None:
                 return seated
@@ -199,7 +200,7 @@ class _Gathering:
         return self._seat(members) if members else {}
 
     def _any(self, at_least: int) -> Seated | None:
-        """Take room for the most members of several classes, whoever they are."""
+        """Take room for the most members of several classes, whatever their ranks."""
         by_class = self.by_class(self._unit.parts)
         if len(by_class) == 1 or self._unit.step > 1 or len(self._unit.gangs) > 1:
             return None
@@ -223,7 +224,7 @@ class _Gathering:
         return None if best is None else best[0](best[1])
 
     def _ways_to_pack(self, by_class: Sequence[ClassMembers], at_least: int) -> Iterator[Pack]:
-        """Yield ways to seat as many as can be: in several orders, and by the exact search."""
+        """Yield ways to seat as many members as fit: in several orders, and by exact search."""
         for order in itertools.islice(itertools.permutations(by_class), MOST_ORDERS):
             yield functools.partial(self._most_of_each, order)
         yield lambda area: self._packing.seat_exactly(by_class, area, at_least) or {}
@@ -246,7 +247,7 @@ class _Gathering:
 
 
 def _slices_of(part: RankedMembers, area: Area) -> Iterator[tuple[list[RankedMembers], Area]]:
-    """Yield each largest slice of a part, like a gang of its own, and where it must gather."""
+    """Yield each outermost slice of a part, like a gang, and the area where it must gather."""
     depth, sizes = topology_scope.sliced_at(part.sizes)[0], topology_scope.inner_sizes(part.sizes)
     for start in range(0, len(part.members), part.sizes[0]):
         members = part.members[start : start + part.sizes[0]]
@@ -254,7 +255,7 @@ def _slices_of(part: RankedMembers, area: Area) -> Iterator[tuple[list[RankedMem
 
 
 def _placement(members: Sequence[Pod], seated: Seated, scope: TopologyScope) -> Placement:
-    """Return the binds in rank order, and the room that was taken for them."""
+    """Return the placement of seated members, in rank order."""
     rows = scope.tree.rows
     nodes = scope.tree.nodes.nodes
     placed = [(pod, int(rows[seated[pod.uid]])) for pod in members if pod.uid in seated]

@@ -1,9 +1,9 @@
 """Members of several classes that gather: packed together in each domain, by trial.
 
 A trainer and its rollout pods, a master and its workers: what one class takes the other cannot
-have, so what the domains offer to each is only a bound. The classes are seated one after the other,
-in several orders, and on few nodes by an exact search. What plain counting forbids is not tried
-(`counting`), and of domains that are alike the first stands for all.
+have, so what a domain offers to one class is only a bound. The classes are seated one after the
+other, in several orders, and on few nodes by an exact search. What plain counting excludes is not
+tried (`counting`), and of domains that are alike the first stands for all.
 """
 
 import bisect
@@ -28,9 +28,9 @@ from gang_scheduler.scheduler.placement.network.class_seating import (
 MOST_ORDERS: Final = 6
 """In how many orders classes are packed before a domain is given up."""
 MOST_PACKED: Final = 64
-"""In how many domains of a level it is tried: the tightest, and as many of the roomiest."""
+"""In how many domains of a level packing is tried: half the tightest, half the roomiest."""
 MOST_NARROWED: Final = 32
-"""Up to how many nodes their number is made small as well, and not only that of domains above."""
+"""Up to how many nodes the number of nodes is minimized, too, and not only that of domains."""
 MOST_SUBSETS: Final = 256
 """How many sets of domains are looked at to find a smaller one."""
 
@@ -96,9 +96,9 @@ class Packing:
         area: Area,
         bounds: Bounds,
     ) -> Iterator[tuple[int, int]]:
-        """Yield depths and places of domains that may hold all, from the lowest level up.
+        """Yield depths and places of domains that may hold all members, from the lowest level up.
 
-        After the first it ends where the looks of the search are used up.
+        Always yields the first; ends once the looks of the search are used up.
         """
         effort, number = self._trial.effort, 0
         for depth in range(len(area.tree.levels) - 1, area.must - 1, -1):
@@ -116,7 +116,7 @@ class Packing:
                 yield depth, place
 
     def holds_requests(self, by_class: Sequence[ClassMembers], area: Area, depth: int) -> BoolArray:
-        """Return the domains that have enough of every resource for all the classes at once."""
+        """Return the domains that have enough of every resource for all classes at once."""
         needed = sum(
             len(class_members) * self.seating.request(class_members) for class_members in by_class
         )
@@ -146,7 +146,7 @@ class Packing:
         return packed is not None
 
     def _as_packed(self, by_class: Sequence[ClassMembers], area: Area) -> Seated:
-        """Take room as when they last could be packed: in the area that was narrowed to."""
+        """Take room as in the last trial that succeeded: the one in the narrowed area."""
         for class_members in by_class:
             seats = np.array([self._packed[pod.uid] for pod in class_members.members])
             self.seating.assume(class_members, area.tree, seats)
@@ -155,7 +155,7 @@ class Packing:
     def _narrowed(
         self, by_class: Sequence[ClassMembers], area: Area, depth: int, bounds: Bounds
     ) -> Area:
-        """Return the part of the area in the fewest domains of a level that still do."""
+        """Return the part of the area in the fewest domains of a level that still hold all."""
         offered = np.array(
             [
                 self.seating.rolled(class_members, area)[depth].whole.clip(max=len(class_members))
@@ -163,7 +163,7 @@ class Packing:
             ]
         )
         together = offered.sum(axis=0)
-        # The largest first; as many of them as it takes.
+        # The largest domains first; as many as are needed.
         domains = np.argsort(-together, kind="stable")[: int((together > 0).sum())]
         least = min(bounds.fewest(depth, area), len(domains))
         fewest = bisect.bisect_left(
@@ -185,7 +185,7 @@ class Packing:
     def _fewer(
         self, domains: IntArray, numbers: range, offered: IntArray, by_class: Sequence[ClassMembers]
     ) -> Iterator[IntArray]:
-        """Yield some sets of so many domains that offer each class enough, the smallest first."""
+        """Yield sets of so many domains that offer each class enough, the smallest sets first."""
         needed = np.array([len(class_members) for class_members in by_class])
         sets = itertools.chain.from_iterable(
             itertools.combinations(domains.tolist(), size) for size in numbers
@@ -219,9 +219,9 @@ class Packing:
         return seated
 
     def _hardest_first(self, by_class: Sequence[ClassMembers], area: Area) -> list[ClassMembers]:
-        """Order classes by how often they would fit: the fewest times is the least choice.
+        """Order classes by how often they fit, the fewest times first: they have the least choice.
 
-        Classes that are equal in that are in the order of their first members.
+        Ties are broken by requests, then by the order of first members.
         """
 
         def room(class_members: ClassMembers) -> tuple[float, tuple[tuple[str, int], ...]]:
@@ -233,7 +233,7 @@ class Packing:
     def seat_exactly(
         self, by_class: Sequence[ClassMembers], area: Area, at_least: int
     ) -> Seated | None:
-        """Seat `at_least` members on few nodes, of whichever classes, if there is a way."""
+        """Seat `at_least` members on few nodes, of any of the classes, if there is a way."""
         if any(class_members.sizes[0] > 1 for class_members in by_class):
             return None
         sizes = {class_members.pod_class: len(class_members) for class_members in by_class}
@@ -253,7 +253,7 @@ class Packing:
 
 
 def _depend_on_room_alone(by_class: Sequence[ClassMembers]) -> bool:
-    """Tell whether it makes no difference how nodes are called, and which are near each other."""
+    """Return whether only room counts: not the names of nodes, nor which nodes are neighbours."""
     return all(
         class_members.sizes[0] == 1 and class_members.pod_class.storage is None
         for class_members in by_class
@@ -263,7 +263,7 @@ def _depend_on_room_alone(by_class: Sequence[ClassMembers]) -> bool:
 def _worth_trying(
     level: Sequence[Capacity], area: Area, depth: int, domains: IntArray
 ) -> list[int]:
-    """Return domains by what they would have left over, the least first; not the middle of many."""
+    """Return domains by what they have left over, the least first; of many, not the middle."""
     left = np.sum([each.whole[domains] for each in level], axis=0, dtype=np.float64)
     ranks = area.tree.levels[depth].ranks[domains]
     ordered: list[int] = domains[np.lexsort((ranks, left))].tolist()

@@ -1,8 +1,8 @@
-"""Members that join others that have a node already: each beside its neighbours in rank.
+"""Members that join bound members: each beside its neighbours in rank.
 
-Replacements of members that died, what a crash left, and surplus that comes later. A member goes
-where its slices are, and of the free slots there takes the one that shares the deepest domains
-with the members before and after it.
+Replacements of members that died, members that a crash left, and surplus that comes later. A member
+goes where its slices are, and there takes the free slot that shares the deepest domains with the
+members before and after it in rank.
 """
 
 import bisect
@@ -33,16 +33,16 @@ SeatParts = Callable[[Sequence[RankedMembers], Area], Seated | None]
 
 
 def home_of(bound_members: Sequence[Pod], scope: TopologyScope) -> int | None:
-    """Return the domain that the others must join: of those with bound members, the fullest.
+    """Return the domain that waiting members must join: the one with the most bound members.
 
-    It is a domain of the level that all must gather in; None if nobody is bound in the tree.
+    A domain of the level that all members must gather in; None without bound members in the tree.
     """
     counts = _bound_members_by_domain(bound_members, scope)
     return int(np.argmax(counts)) if counts.any() else None
 
 
 def scattered(bound_members: Sequence[Pod], scope: TopologyScope) -> Problem | None:
-    """Tell of bound members that are not all in one domain that they should have gathered in."""
+    """Return a problem if bound members are not all in one domain of the level to gather in."""
     counts = _bound_members_by_domain(bound_members, scope)
     places = np.flatnonzero(counts).tolist()
     if len(places) < 2:
@@ -59,9 +59,9 @@ def _bound_members_by_domain(bound_members: Sequence[Pod], scope: TopologyScope)
 
 
 def seat(unit: PlacementUnit, area: Area, seating: ClassSeating, seat_parts: SeatParts) -> Seated:
-    """Take room for as many members as have a slot that their bound bound members allow.
+    """Take room for as many members as have a slot that the bound members allow.
 
-    `seat_parts` seats slices of which nobody is bound.
+    `seat_parts` seats slices without a bound member.
     """
     seated: Seated = {}
     complete = all(len(gang.pending) + gang.bound >= gang.min_member for gang in unit.gangs)
@@ -73,7 +73,7 @@ def seat(unit: PlacementUnit, area: Area, seating: ClassSeating, seat_parts: Sea
 
 
 class _Ranks:
-    """The members of one part in rank order; those that have a place in the tree, and where."""
+    """The members of one part in rank order, and the places in the tree of those on nodes."""
 
     def __init__(
         self,
@@ -99,9 +99,9 @@ class _Ranks:
         self._domains = positions.domains_by_level(area.tree)
 
     def seat(self) -> Seated:
-        """Seat those who wait, the first in rank first; but slices that were lost whole last.
+        """Seat waiting members in rank order, but slices that lost all members last.
 
-        Those can go anywhere, and must not take the slots that others depend on.
+        Such slices can go to any domain, and must not take slots that other members depend on.
         """
         stretches = list(self._stretches())
         seated: Seated = {}
@@ -120,9 +120,9 @@ class _Ranks:
             start = end
 
     def _end_of_stretch(self, start: int) -> int:
-        """Return where those end that wait, ask for the same and share all their slices.
+        """Return the end of the stretch: waiting members of one class that share all slices.
 
-        Slices of which nobody has a place yet are a stretch of their own, whatever is in them.
+        A slice without a placed member is a stretch of its own, whatever its classes.
         """
         run = self._untouched_run(start)
         if run:
@@ -138,7 +138,7 @@ class _Ranks:
         return len(self._line)
 
     def _untouched_run(self, start: int) -> range:
-        """Return the largest slice that begins here, if nobody of it has a place; else nothing."""
+        """Return the outermost slice that begins here, if none of it has a place; else empty."""
         size = self._sizes[0]
         run = self._numbers[start] // size
         if size == 1 or (start and self._numbers[start - 1] // size == run):
@@ -155,7 +155,7 @@ class _Ranks:
         return seated
 
     def _seat_run(self, run: range) -> Seated:
-        """Seat a slice of which nobody is bound, like a gang of its own."""
+        """Seat a slice without a bound member, like a gang."""
         if self._whole and len(run) < self._sizes[0]:
             return {}
         depth = topology_scope.sliced_at(self._sizes)[0]
@@ -164,7 +164,7 @@ class _Ranks:
         return self._seat_parts([part], replace(self._area, must=depth)) or {}
 
     def _seat_beside(self, start: int, end: int) -> Seated:
-        """Seat as many of a stretch as have a slot, in those that are nearest to its neighbours."""
+        """Seat as many of a stretch as have a slot, in the slots nearest to its neighbours."""
         unsliced = (1,) * len(self._sizes)
         members = tuple(self._line[start:end])
         class_members = ClassMembers(members[0].pod_class, members, unsliced)
@@ -178,7 +178,7 @@ class _Ranks:
         return self._seating.assume(some, self._area.tree, np.sort(seats))
 
     def _where_their_slices_are(self, position: int) -> BoolArray:
-        """Return the places in the domains where others of these slices are."""
+        """Return the places in the domains of placed members of the same slices."""
         allowed = np.ones(len(self._area.open), dtype=np.bool_)
         for depth in topology_scope.sliced_at(self._sizes):
             size = self._sizes[depth]
@@ -192,7 +192,7 @@ class _Ranks:
         return allowed
 
     def _nearest_first(self, start: int, end: int, slots: IntArray) -> IntArray:
-        """Return places with slots: nearest to the neighbours, then tightest, first."""
+        """Return places with slots: nearest to the neighbours first, then tightest."""
         candidates = np.flatnonzero(slots)
         shared = [
             (self._domains[:, candidates] == self._domains[:, [place]]).sum(axis=0)
@@ -202,7 +202,7 @@ class _Ranks:
         return candidates[np.lexsort((candidates, slots[candidates], -farthest, -nearest))]
 
     def _neighbours(self, start: int, end: int) -> list[int]:
-        """Return the places of the next members before and after that have one."""
+        """Return the places of the next placed members before and after the stretch."""
         before = np.flatnonzero(self._places[:start] != ABSENT)[-1:]
         after = np.flatnonzero(self._places[end:] != ABSENT)[:1] + end
         found: list[int] = self._places[np.concatenate([before, after])].tolist()
