@@ -3,7 +3,7 @@
 | module     | promise                                                                    |
 |------------|----------------------------------------------------------------------------|
 | syntax     | text to JSON values, YAML read as kubectl reads it                         |
-| documents  | FILE, DIR or - to documents that know where they came from                 |
+| documents  | FILE, DIR or - to documents, with their places for messages                |
 | kinds      | which kinds and versions are known, and which spelling is a mistake        |
 | objects    | the table kind -> loader: documents to nodes, pods and gang declarations   |
 | defaults   | what an API server would have filled in: names, uids, times, schedulerName |
@@ -12,5 +12,5 @@
 | run        | fills a cache, decides, applies, decides again                             |
 | waiting    | what waits in the end, and why                                             |
 | report     | the output document; `tables` is the same for people, with its `cells`     |
-| trees      | the network for people: how full it is, and what it offers those who wait  |
+| trees      | the network for people: usage, and what domains offer gangs that wait      |
 """

@@ -20,7 +20,7 @@ def table(names: Iterable[str], numbers: Iterable[str]) -> Table:
 
 
 def is_extended(resource: str) -> bool:
-    """Tell the resources that device plugins offer."""
+    """Return whether device plugins offer a resource."""
     return "/" in resource
 
 
@@ -43,6 +43,6 @@ def _amount(resource: str, amount: int) -> str:
 
 
 def _bytes(amount: int) -> str:
-    """Return bytes with the largest binary unit of which there is at least one."""
+    """Return bytes in the largest binary unit that gives at least 1."""
     unit = max(0, (abs(amount).bit_length() - 1) // 10)
     return f"{amount / 1024**unit:.4g}{BINARY[unit]}"

@@ -13,7 +13,7 @@ from gang_scheduler.wire.structs import Int64, Wire
 
 RFC_3339 = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)", re.ASCII)
 GRACE_SECONDS = 30
-"""How long a pod has to end that says nothing else."""
+"""The grace period of a pod that sets none, as in Kubernetes."""
 
 
 class GivenMetadata(Metadata, frozen=True):
@@ -50,7 +50,7 @@ def with_identity(body: Mapping[str, Any], kind: Kind, sequence: int) -> Mapping
 
 
 def with_pod_defaults(body: Mapping[str, Any], scheduler: str) -> Mapping[str, Any]:
-    """Return a pod with a schedulerName, running if it has a node and does not say otherwise."""
+    """Return a pod with a schedulerName and a phase: Running with a node, unless it has one."""
     spec, status = body.get("spec", {}), body.get("status", {})
     _check_time("status.startTime", status.get("startTime") or "")
     phase = "Running" if spec.get("nodeName") else "Pending"
@@ -62,16 +62,16 @@ def with_pod_defaults(body: Mapping[str, Any], scheduler: str) -> Mapping[str, A
 
 
 def latest_time(body: Mapping[str, Any]) -> int:
-    """Return the last time at which something had happened to the object already.
+    """Return the latest time of the object, in seconds since the epoch.
 
-    That is whatever its status dates, and when its deletion was asked for.
+    Of its creation, its deletion request, and all times in its status.
     """
     happened = _times(body.get("status"))
     return max(creation_time(body) or 0, _deleted_at(body), *happened, 0)
 
 
 def creation_time(body: Mapping[str, Any]) -> int | None:
-    """Return the time that the object gives, in seconds since the epoch."""
+    """Return the creation time that the object gives, in seconds since the epoch; None if none."""
     text = body["metadata"].get("creationTimestamp")
     return fields.timestamp(text) if text else None
 

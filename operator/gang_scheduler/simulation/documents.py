@@ -24,7 +24,7 @@ class Document:
 
     @property
     def place(self) -> str:
-        """Where it stands, for people."""
+        """Where the document stands, for messages."""
         inside = f", {self.path}" if self.path else ""
         return f"{self.file}: document {self.number}{inside}"
 
@@ -41,7 +41,7 @@ class Problem:
 
 
 def read(names: Iterable[str]) -> Iterator[Document | Problem]:
-    """Yield the objects of files, of directories (not of those inside them) and of `-`."""
+    """Yield the objects of files, of directories (not of their subdirectories) and of `-`."""
     for name in names:
         for file in _files(name):
             if isinstance(file, Problem):
@@ -125,7 +125,7 @@ def _is_list(body: Mapping[str, Any]) -> bool:
 
 
 def _item(body: Mapping[str, Any], item: Any) -> Any:  # noqa: ANN401 - any JSON value.
-    """Return the item of a list; those of a PodList do not say that they are Pods."""
+    """Return the item of a list with its kind, which items of a PodList do not state."""
     if not isinstance(item, Mapping) or body["kind"] == "List":
         return item
     return {

@@ -17,7 +17,7 @@ class Kind:
 
     @property
     def groups(self) -> set[str]:
-        """The API groups of these versions; the core group is the empty string."""
+        """The API groups of the versions; the core group is the empty string."""
         return {group_of(each) for each in self.api_versions}
 
 
@@ -60,7 +60,7 @@ ALL = (
 
 
 def kind_of(body: Mapping[str, Any]) -> Kind | None:
-    """Return the kind of an object, None for one that is not known.
+    """Return the kind of an object, None for an unknown one.
 
     Raises InvalidField for a misspelt kind and for a version that does not exist. The same name
     in a product's own API group is another kind, and not a mistake.
@@ -83,7 +83,7 @@ def group_of(api_version: str) -> str:
 
 
 def is_builtin(group: str) -> bool:
-    """Tell a group of Kubernetes from that of another product."""
+    """Return whether an API group is one of Kubernetes itself."""
     return "." not in group or group.endswith(".k8s.io")
 
 

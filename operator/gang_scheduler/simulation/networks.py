@@ -1,4 +1,4 @@
-"""Topologies of the input: a wrong type is refused, and one that makes no tree says why."""
+"""Topologies of the input: a wrong type is refused, and a topology without a tree is explained."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -23,19 +23,19 @@ class _Spec(Wire, frozen=True):
 
 
 class _ClusterNetworkTopology(Wire, frozen=True):
-    """The types in a ClusterNetworkTopology. Whether it makes a tree is told as on a cluster."""
+    """The types in a ClusterNetworkTopology. Its layers are checked as on a cluster."""
 
     spec: _Spec = _Spec()
 
 
 def cluster_network_topology(body: Mapping[str, Any]) -> DeclaredTopology:
-    """Return what a ClusterNetworkTopology says. Raises InvalidField for a wrong type."""
+    """Return what a ClusterNetworkTopology declares. Raises InvalidField for a wrong type."""
     fields.read(body, _ClusterNetworkTopology)
     return topologies.read(body)
 
 
 def kueue_topology(body: Mapping[str, Any]) -> DeclaredTopology:
-    """Return what a Topology of Kueue says. Raises InvalidField for a wrong type."""
+    """Return what a Topology of Kueue declares. Raises InvalidField for a wrong type."""
     fields.read(body, kueue_topologies.Topology)
     return kueue_topologies.read(body)
 

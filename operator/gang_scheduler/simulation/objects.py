@@ -32,9 +32,9 @@ from gang_scheduler.wire.structs import Wire
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """An object that describes gangs: none, one, or several that are a group.
+    """An object that describes no gang, one gang, or the gangs of a group.
 
-    `pods`: of a Job, how many it can have.
+    `pods` is how many pods a Job can have; None for other kinds.
     """
 
     api_group: str
@@ -44,7 +44,7 @@ class Described:
 
 
 UNDATED_SECONDS = 1
-"""After the last thing that has happened, objects without a time are created within this time."""
+"""Objects without a creation time are created within this time after the input's latest time."""
 
 Loaded = Node | Pod | Described | DeclaredTopology | DeclaredBudget | DeclaredNamespace | Stored
 T = TypeVar("T")
@@ -52,10 +52,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Objects:
-    """What the input says, in its order.
+    """The objects of the input, in its order.
 
-    `read_at` is a second later than all that has happened in it, in seconds since the epoch,
-    however many objects there are. `notes` are lines for people on what was left out.
+    `read_at` is a second after the latest time in the input, in seconds since the epoch, however
+    many objects there are. `notes` are lines for users on what was left out.
     """
 
     loaded: tuple[Loaded, ...]
@@ -105,7 +105,7 @@ def load(documents: Iterable[Document | Problem], scheduler: str) -> Objects:
 
 
 class _Reading:
-    """The objects found so far, in order, and what was wrong with others."""
+    """The objects found so far, in order, and the problems of documents."""
 
     def __init__(self) -> None:
         self.objects: dict[tuple[str, str, str, str], _Object] = {}
@@ -116,7 +116,7 @@ class _Reading:
         self._sequence = 0
 
     def take(self, document: Document | Problem) -> None:
-        """Take in a document of a known kind; note one that is skipped."""
+        """Take in a document of a known kind; note a document of another kind as skipped."""
         if isinstance(document, Problem):
             self.problems.append(document)
             return
@@ -134,7 +134,7 @@ class _Reading:
             self.problems.append(document.problem(error))
 
     def load(self, scheduler: str) -> tuple[Loaded, ...]:
-        """Return what can be read, in order; note what is wrong with the rest."""
+        """Return the objects that can be read, in order; note the problems of the rest."""
         classes = [self._try(each, priorities.read) for each in self._of(kinds.PRIORITY_CLASS)]
         known = priorities.priorities_of(each for each in classes if each is not None)
         storage_classes = (each.body for each in self._of(kinds.STORAGE_CLASS))
@@ -149,7 +149,7 @@ class _Reading:
         return tuple(each for each in found if each is not None)
 
     def _take_made(self, document: Document, made: Iterable[Mapping[str, Any]]) -> None:
-        """Take in what the controller of a workload creates, as if it stood there, too."""
+        """Take in what the controller of a workload creates, as if it were in the input."""
         for each in made:
             path = f"{each['kind']} {each['metadata']['name']}"
             self.take(replace(document, body=each, path=path))
@@ -192,7 +192,7 @@ class _Reading:
 
 
 def _made_of(kind: Kind, body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return what the controller of this object would create. Raises InvalidField."""
+    """Return the objects that this object's controller would create. Raises InvalidField."""
     if kind is kinds.POD:
         return list(volumes.claims_of(body))
     if kind is kinds.JOB:
@@ -203,7 +203,7 @@ def _made_of(kind: Kind, body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _loaders(
     scheduler: str, known: Priorities
 ) -> Mapping[Kind, Callable[[Mapping[str, Any]], Loaded]]:
-    """Return the table. A new kind is its line here and in `kinds`."""
+    """Return the table of loaders. A new kind is a line here and in `kinds`."""
     return {
         kinds.NODE: nodes.node,
         kinds.NAMESPACE: namespaces.read,
@@ -225,7 +225,7 @@ def _pod(body: Mapping[str, Any], scheduler: str, known: Priorities) -> Pod:
 
 
 class _PodGroupSpec(Wire, frozen=True):
-    """The types in a PodGroup. Whether the values make sense is the gang's own problem."""
+    """The types in a PodGroup. Its values are checked as on a cluster."""
 
     min_member: int = 1
     min_resources: Quantities = field(default_factory=dict)
@@ -254,10 +254,9 @@ def _described(
 
 
 def _aged(loaded: Loaded | None, body: Mapping[str, Any], created_at: float) -> Loaded | None:
-    """Return the object with an age: one without a time is younger than all that have one.
+    """Return the object with an age: objects without a time are younger than all that have one.
 
-    All such objects are of one second, in their order: none is older than another by a time that
-    means anything.
+    All such objects are created within one second, in their order, so their age only breaks ties.
     """
     if defaults.creation_time(body) is not None:
         return loaded

@@ -12,7 +12,7 @@ from gang_scheduler.wire.structs import Int32, Wire
 
 
 class PreemptionPolicy(StrEnum):
-    """Whether pods of the class may evict others."""
+    """Whether pods of the class may evict other pods."""
 
     PREEMPT = "PreemptLowerPriority"
     NEVER = "Never"
@@ -29,7 +29,7 @@ class PriorityClass(Wire, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class Priorities:
-    """All classes by name, and the one for pods that name none."""
+    """All classes by name, and the default for pods that name none."""
 
     by_name: Mapping[str, PriorityClass] = field(default_factory=dict)
     default: PriorityClass | None = None
@@ -49,7 +49,7 @@ class Priorities:
         )
 
     def _with_policy(self, spec: Mapping[str, Any]) -> Mapping[str, Any]:
-        """Return a spec with what its class says of preempting, unless it says so itself."""
+        """Return a spec with its class's preemptionPolicy, unless it has one of its own."""
         found = self.by_name.get(spec.get("priorityClassName") or "")
         if found is None:
             return spec
@@ -63,7 +63,7 @@ SYSTEM = tuple(
         ("system-node-critical", 2_000_001_000),
     )
 )
-"""Exist in every cluster."""
+"""The classes that exist in every cluster."""
 
 
 def read(body: Mapping[str, Any]) -> PriorityClass:

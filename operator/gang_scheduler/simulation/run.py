@@ -1,4 +1,4 @@
-"""Decides what a cluster read from manifests would see: the cycles of `run`, on a cache alone."""
+"""Runs the cycles of `run` on a cache that is filled from manifests."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -27,7 +27,7 @@ from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to simulate. `until_settled`: cycles go on until one changes nothing."""
+    """How to simulate. `until_settled`: cycles go on until a cycle changes nothing."""
 
     schedulers: tuple[str, ...]
     strategy: str = "binpack"
@@ -38,9 +38,8 @@ class Options:
 class Outcome:
     """The decisions of all cycles in their order, what waits in the end, and the cluster then.
 
-    `nominated` are the nominations that still stand in the end, of those that were decided.
-    `refused` are the gangs that wait without one, wholly or with some members. `asked` are the
-    trees that gangs asked for.
+    `nominated` are the decided nominations that still stand in the end. `refused` are the gangs
+    with members that wait without a nomination. `asked` are the trees of topology requests.
     """
 
     placed: tuple[Placed, ...]
@@ -52,13 +51,13 @@ class Outcome:
 
 
 class _AtOnce:
-    """Carries plans out at once: pods are on their nodes, and victims are told."""
+    """Carries plans out at once: pods are on their nodes, and victims are noted."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
 
     def stop_preempting(self, uids: Iterable[str]) -> None:
-        """Do nothing: no preemption is on its way between cycles."""
+        """Do nothing: no preemption is under way between cycles."""
 
     def bind(self, together: Sequence[Placed]) -> None:
         """Confirm the bindings."""
@@ -66,11 +65,11 @@ class _AtOnce:
             self._cache.upsert_pod(replace(bind.pod, node=bind.node))
 
     def is_preempting(self, _: Preemption) -> bool:
-        """Say no: no preemption is on its way between cycles."""
+        """Return False: no preemption is under way between cycles."""
         return False
 
     def preempt(self, preemption: Preemption) -> None:
-        """Let the gangs of the victims know who takes their members."""
+        """Note the preemptor with the gangs of the victims."""
         for victim in preemption.victims:
             self._cache.gang_queue.preempted(victim.gang, str(preemption.gangs[0].key))
 
@@ -86,7 +85,7 @@ def simulate(objects: Objects, options: Options) -> Outcome:
     lost_nominations = LostNominations(cache, Naming())
     waiting = Waiting(cache)
     asked: dict[GangKey, Topology] = {}
-    # Every backoff has ended by the next cycle, so that all that wait are tried in each.
+    # Every backoff has ended by the next cycle, so every waiting gang is tried in every cycle.
     for now in count(objects.read_at, LAST_RETRY_SECONDS):
         # 2. Decide.
         snapshot = cache.snapshot(now)
@@ -134,7 +133,7 @@ def _fill(cache: Cache, loaded: Iterable[Loaded]) -> None:
 
 
 def _pass(cache: Cache, plan: Plan) -> bool:
-    """Let those go who must and those who are leaving already; tell whether there were any."""
+    """Delete victims and pods that are leaving already; return whether there were any."""
     leaving = {pod.uid for pod in cache.pods() if pod.deleting and pod.node}
     leaving.update(each.pod.uid for made in plan.preemptions for each in made.victims)
     for uid in leaving:

@@ -1,7 +1,7 @@
 """From text to JSON values as kubectl reads it: YAML 1.1 or JSON, several documents a text.
 
-Plain PyYAML differs in what matters here: it makes dates and sexagesimal numbers of strings,
-reads `1e3` as text, and lets the second of two equal keys win in silence.
+Plain PyYAML differs where it matters: it makes dates and sexagesimal numbers of strings, reads
+`1e3` as text, and lets the second of two equal keys win silently.
 """
 
 import contextlib
@@ -20,9 +20,9 @@ except ImportError:
 
 DEEPEST = 100
 MOST_VALUES, MOST_REPEATED = 1_000_000, 10
-"""A text may have so many values, or so many for each of its characters, if that is more."""
+"""How many values a text may have, in all or for each of its characters; the larger one counts."""
 MOST_MERGED = 10_000
-"""So many keys an object may have after a merge."""
+"""How many keys an object may have after a merge."""
 STRING_MAPS = frozenset({"labels", "annotations", "nodeSelector", "matchLabels"})
 """Maps of strings: a null in them is the empty string, and not an absent field."""
 
@@ -48,7 +48,10 @@ class _Loader(SafeLoader):
         self._seen: dict[int, yaml.MappingNode] = {}
 
     def flatten_mapping(self, node: yaml.MappingNode) -> None:
-        """Refuse equal keys before merge keys are put in, which may bring equal ones, and many."""
+        """Refuse equal keys before merge keys are expanded, and objects that are too large after.
+
+        Merged keys may equal keys of the object: its own key wins.
+        """
         if id(node) not in self._seen:
             self._seen[id(node)] = node
             _refuse_equal_keys(node)
@@ -65,7 +68,7 @@ for _tag, _pattern in _SCALARS:
 
 
 def values(text: str) -> Iterator[Any]:
-    """Yield the value of each document. Raises UnreadableText at the first that is none."""
+    """Yield the value of each document. Raises UnreadableText at the first unreadable one."""
     try:
         yield from _from_json(text) if text.lstrip().startswith("{") else _from_yaml(text)
     except yaml.YAMLError as error:
@@ -77,7 +80,7 @@ def values(text: str) -> Iterator[Any]:
 
 
 def _from_json(text: str) -> Iterator[Any]:
-    """Read JSON values one after the other; what only begins like JSON may still be YAML."""
+    """Yield JSON values one after the other; a text that only begins like JSON is read as YAML."""
     decoder = json.JSONDecoder(object_pairs_hook=_unequal)
     text, found, position, plain = text.strip(), [], 0, _Plain(text)
     try:
@@ -108,7 +111,7 @@ def _from_yaml(text: str) -> Iterator[Any]:
 def _first_too_deep(text: str) -> int | None:
     """Return the first document that would overflow the stack: libyaml composes by recursion."""
     number, depth = -1, 0
-    # What is no YAML is found again, with its place, when it is loaded.
+    # A text that is not YAML raises again, with its place, when it is loaded.
     with contextlib.suppress(yaml.YAMLError):
         for event in yaml.parse(text, Loader=SafeLoader):
             number += isinstance(event, yaml.DocumentStartEvent)
@@ -136,21 +139,22 @@ def _unequal(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 class _Plain:
-    """Makes JSON values as Kubernetes takes them of what one text says."""
+    """Makes JSON values as Kubernetes takes them from the values of one text."""
 
     def __init__(self, text: str) -> None:
         self._left = max(MOST_VALUES, MOST_REPEATED * len(text))
 
     def value(self, value: Any, *, strings: bool = False, depth: int = 0) -> Any:  # noqa: ANN401 - any JSON value.
-        """Return the value with string keys and without null fields: those are absent.
+        """Return the value with string keys and without null fields, which count as absent.
 
-        Raises ValueError for what no JSON can say, and for what aliases make far too large.
+        Raises ValueError for a value that JSON cannot express, and for values that aliases make far
+        too large.
         """
         self._left -= 1
         if self._left < 0:
             raise ValueError("its aliases make it too large")
         if depth > DEEPEST:
-            raise RecursionError  # Of JSON it is asked again, as YAML: that knows why.
+            raise RecursionError  # JSON that is too deep is read again as YAML, which says why.
         if isinstance(value, dict):
             return {
                 _key(name): "" if item is None else self._field(name, item, depth)
@@ -174,7 +178,7 @@ def _scalar(value: object) -> object:
 
 
 def _text(text: str) -> str:
-    """Return a text. Raises ValueError for one with half of a character: nothing can write it."""
+    """Return a text. Raises ValueError for half of a surrogate pair, which UTF-8 cannot encode."""
     if not text.isascii():
         try:
             text.encode()

@@ -19,7 +19,7 @@ from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.node_usage import NodeUsage
 
 UNBOUNDED = 10_000
-"""The width of a page that is no terminal: nothing is wrapped or cut off there."""
+"""The width of a page that is no terminal: no line is wrapped or cut off there."""
 
 MOST_PODS = 40
 VICTIMS = {"VICTIM": "pod", "NODE": "node", "GANG": "gang", "PREEMPTOR": "preemptor"}
@@ -85,7 +85,7 @@ def _warnings(outcome: Outcome) -> Iterator[tuple[str, str]]:
 
 
 def _cluster(outcome: Outcome) -> Iterator[Table | Text]:
-    """Yield each tree after an empty line; where there is none, all nodes."""
+    """Yield each tree after an empty line; without a tree, all nodes."""
     usage, pods = outcome.cache.node_usage, outcome.cache.pods()
     drawn = trees.to_draw(outcome.asked, outcome.cache)
     matter = trees.resources_that_matter(pods)
@@ -115,7 +115,7 @@ def _gangs(document: dict[str, Any]) -> Table:
 
 
 def _domains(document: dict[str, Any]) -> list[str]:
-    """Return the domain of each gang, in short; a node is known by its name."""
+    """Return the domain of each gang, in short; a node is shown by its name."""
     written = (gang["domain"] for gang in document["gangs"])
     domains = [Domain(each["layer"], tuple(each["path"])) if each else None for each in written]
     names = messages.short_names(filter(None, domains))

@@ -1,7 +1,7 @@
-"""The trees of the network for people: how full domains are, and what they offer who waits.
+"""The trees of the network for people: usage of domains, and what they offer gangs that wait.
 
-A table a tree, its rows indented. It is short however large the cluster: layers from the top for as
-long as there are lines, and the domains that those who wait were told of.
+A table a tree, its rows indented. The table is short however large the cluster: layers from the top
+while there are lines, and the domains in the messages of waiting gangs.
 """
 
 import itertools
@@ -37,7 +37,7 @@ Spot = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class _Wish:
-    """A gang that waits for room in a domain, and how many members fit into some of them."""
+    """A gang that waits for room in a domain, and how many members fit in the best domains."""
 
     gang: str
     needs: int
@@ -46,7 +46,7 @@ class _Wish:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Use:
-    """How much of something is used, by place in the tree. `resource` is "" for nodes."""
+    """How much of a resource is used, by place in the tree. `resource` is "" for nodes."""
 
     resource: str
     used: IntArray
@@ -64,7 +64,7 @@ class _Use:
 
 
 def asked_for(snapshot: Snapshot) -> dict[GangKey, Topology]:
-    """Return the tree that each gang asks for, of those that ask for one."""
+    """Return the tree of each gang with a topology request."""
     asked: dict[GangKey, Topology] = {}
     for group in snapshot.groups:
         found = placement_units.units_of(group, snapshot)
@@ -75,7 +75,7 @@ def asked_for(snapshot: Snapshot) -> dict[GangKey, Topology]:
 
 
 def to_draw(asked: Mapping[GangKey, Topology], cache: Cache) -> list[Topology]:
-    """Return the trees that gangs ask for, else the first; those that say more than the nodes."""
+    """Return the trees that gangs ask for, else the first; none that has only nodes."""
     first = (
         build(tree_spec, cache.node_usage.table())
         for tree_spec in cache.topologies.tree_specs()[:1]
@@ -85,7 +85,7 @@ def to_draw(asked: Mapping[GangKey, Topology], cache: Cache) -> list[Topology]:
 
 
 def resources_that_matter(pods: Iterable[Pod]) -> list[str]:
-    """Return what the pods ask for that is scarce: of devices a few kinds, else CPU."""
+    """Return the scarce resources that pods request: a few extended resources, else CPU."""
     asked = {name for pod in pods for name, amount in pod.pod_class.requests if amount}
     return sorted(filter(cells.is_extended, asked))[:MOST_RESOURCES] or [CPU]
 
@@ -93,7 +93,7 @@ def resources_that_matter(pods: Iterable[Pod]) -> list[str]:
 def draw(
     tree: Topology, usage: NodeUsage, refused: Sequence[Refused], resources: Sequence[str]
 ) -> Iterator[Table | Text]:
-    """Yield a table with the domains of a tree, and lines on what it leaves out."""
+    """Yield a table with the domains of a tree, and lines on the domains and nodes left out."""
     outside = tree.outside_names
     yield Text(f"{tree.tree_spec.name} (used/all)")
     if len(tree.rows):
@@ -112,7 +112,7 @@ def _table(
 ) -> Table:
     table = cells.table(["DOMAIN"], (use.heading for use in uses))
     for wish in wishes:
-        # To the left: names of gangs are long, and lines are better short.
+        # Folded: names of gangs are long, and lines should be short.
         table.add_column(wish.gang, overflow="fold")
     columns = [[use.by_domain(level.starts) for use in uses] for level in tree.levels]
     for depth, place in shown:
@@ -126,7 +126,7 @@ def _table(
 
 def _name(tree: Topology, depth: int, place: int) -> str:
     level = tree.levels[depth]
-    # Everybody knows a node by its name.
+    # A node is shown by its name alone.
     words = (
         (level.names[place],) if level.layer == NODE_LAYER else (level.layer, level.names[place])
     )
@@ -162,7 +162,7 @@ def _wishes(tree: Topology, refused: Iterable[Refused]) -> Iterator[_Wish]:
 
 
 def _slots(tree: Topology, offers: Offers) -> dict[Spot, int]:
-    """Return the offers by the domains' places in the tree; none for those of another tree."""
+    """Return the offers by the domains' places in the tree; empty for offers of another tree."""
     wanted: dict[Domain, int] = dict(offers.best)
     layers = {domain.layer for domain in wanted}
     spots = (
@@ -191,7 +191,7 @@ def _shown(tree: Topology, wishes: Iterable[_Wish]) -> list[Spot]:
 
 
 def _up(tree: Topology, spot: Spot) -> Iterator[Spot]:
-    """Yield a domain and all that it is in."""
+    """Yield a domain and all domains around it."""
     depth, place = spot
     while depth >= 0:
         yield depth, place

@@ -30,7 +30,7 @@ Body = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """A claim, a volume, or something that makes them."""
+    """A claim, a volume, or another storage object."""
 
     gvr: GVR
     found: VolumeObject
@@ -48,7 +48,7 @@ RESOURCES: Final[Mapping[Kind, GVR]] = {
 
 
 def loaders(classes: Iterable[Body]) -> Mapping[Kind, Callable[[Body], Stored]]:
-    """Return how each kind is read, where these are the StorageClasses."""
+    """Return how each storage kind is read; `classes` are the StorageClasses of the input."""
     default = _default_class(classes)
     return {kind: _loader(kind, default) for kind in RESOURCES}
 
@@ -104,7 +104,7 @@ def _settled_claim(body: Body, default: str) -> Body:
 
 
 def _settled_volume(body: Body) -> Body:
-    """Return a volume that is available, unless it says whose it is or what else it is."""
+    """Return a volume with a phase: its own, else Bound with a claimRef, else Available."""
     source = fields.read(body, volume_wire.Volume)
     phase = "Available" if source.spec.claim_ref is None else "Bound"
     return {**body, "status": {"phase": source.status.phase or phase}}

@@ -1,4 +1,4 @@
-"""What waits in the end, for what and why: every pending pod is spoken of once."""
+"""What waits in the end, for what and why: every pending pod is reported once."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,7 +10,7 @@ from gang_scheduler.state.gangs import queueing_hints
 
 
 class Waiting:
-    """The gangs that wait after the cycles so far, and the room that is kept for some of them."""
+    """The gangs that wait after the cycles so far, and the nominations of their members."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
@@ -18,7 +18,7 @@ class Waiting:
         self._nominated: dict[str, tuple[GangKey, Bind]] = {}
 
     def note(self, plan: Plan) -> None:
-        """Bring up to date what waits, why, and for which room; the latest decision comes last."""
+        """Take in the refusals and nominations of a plan; the latest decision comes last."""
         decided = [each.gang.key for each in plan.placed] + [each.gang.key for each in plan.refused]
         for key in decided:
             self._refused.pop(key, None)
@@ -30,7 +30,7 @@ class Waiting:
                 self._nominated[bind.pod.uid] = (gang_of[bind.pod.uid], bind)
 
     def nominated(self) -> tuple[tuple[GangKey, Bind], ...]:
-        """Return the nominations that are still waited for."""
+        """Return the nominations that still stand."""
         now = {uid: self._cache.pod(uid) for uid in self._nominated}
         return tuple(
             (key, bind)
@@ -39,7 +39,7 @@ class Waiting:
         )
 
     def refused(self) -> tuple[Refused, ...]:
-        """Return why the members wait that have no nomination, a gang at a time."""
+        """Return why members without a nomination wait, gang by gang."""
         nominees = {bind.pod.uid for _, bind in self.nominated()}
         keys = dict.fromkeys((*self._refused, *self._cache.gang_queue.infos))
         return tuple(each for key in keys for each in self._refusal(key, nominees))
@@ -55,7 +55,7 @@ class Waiting:
         if refused is None:
             yield queueing_hints.untold(gang, waiting)
         elif len(waiting) < len(gang.pending):
-            # The quorum is nominated: what waits for other room is surplus.
+            # The quorum is nominated: members that wait without a nomination are surplus.
             yield replace(refused, pods=waiting, left_over=True)
         else:
             yield replace(refused, pods=waiting)

@@ -13,7 +13,7 @@ JOB_NAMES = ("batch.kubernetes.io/job-name", "job-name")
 JOB_SET_JOB = "jobset.sigs.k8s.io/job-index"
 
 MOST_PODS = 100_000
-"""As many as an indexed Job can have. More are a slip of the pen, and would take all memory."""
+"""As many pods as an indexed Job can have. A larger number is a mistake, and fills the memory."""
 
 Body = Mapping[str, Any]
 
@@ -99,7 +99,7 @@ def _merged(
 
 
 def owned(owner: Body, kind: str, name: str) -> dict[str, Any]:
-    """Return the metadata of an object that the controller of another one creates."""
+    """Return the metadata of an object that the owner's controller creates."""
     given = owner["metadata"]
     reference = {
         "apiVersion": owner["apiVersion"],
