@@ -3,16 +3,16 @@
 | module       | promise                                                                |
 |--------------|------------------------------------------------------------------------|
 | pods         | a pod, and what it asks of a node                                      |
-| bound_pods   | the pods on nodes, and what stands between each and its eviction       |
+| bound_pods   | the pods on nodes, and what protects them from eviction                |
 | gangs        | a gang that waits, and the groups of gangs that start together         |
 | causes       | why gangs wait, as data that messages are made of                      |
 | nodes        | a node, and all nodes of a snapshot as columns                         |
 | resources    | quantities, and amounts in milli-CPU, bytes and counts                 |
-| requirements | expressions of node selectors and of label selectors                   |
+| requirements | expressions of node selectors and label selectors                      |
 | node_terms   | which nodes the terms of a node selector match                         |
 | pod_affinity | affinity, anti-affinity and spread constraints of a pod                |
 | volumes      | what the volumes of a pod need of a node, and the volumes there are    |
-| network      | topology trees, and what gangs request of them                         |
+| network      | topology trees, and the topology requests of gangs                     |
 | refs         | references to pods, claims and volumes by name and uid                 |
 | names        | natural order of names                                                 |
 | snapshot     | the cluster at one moment, as the scheduler sees it                    |

@@ -1,4 +1,4 @@
-"""Who is on the nodes, and what stands between a pod and its eviction."""
+"""The pods on the nodes, and what protects them from eviction."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,10 +11,10 @@ from gang_scheduler.model.pods import Pod
 class BoundPod:
     """A pod that has a node. `budgets` name the PodDisruptionBudgets that cover it.
 
-    `gangs_priority` is that of its gang, where the pod's own is another one: it is the one that
-    counts, as in the queue. It is `evictable` where nothing but its priority protects it: no label,
-    no owner that would only put it back, no minimum run time that is not over yet, and one of our
-    own schedulerNames.
+    `gangs_priority` is the priority of the gang if it differs from the pod's: the gang's counts, as
+    in the queue. A pod is `evictable` if only its priority protects it: no label forbids preemption,
+    no owner recreates it on the same node, the minimum run time of its gang is over, and its
+    schedulerName is one of ours.
     """
 
     pod: Pod
@@ -25,7 +25,7 @@ class BoundPod:
 
     @property
     def priority(self) -> int:
-        """The priority by which it may be evicted: its gang's."""
+        """The priority by which the pod may be evicted: that of its gang."""
         return self.pod.priority if self.gangs_priority is None else self.gangs_priority
 
 
@@ -33,10 +33,10 @@ class BoundPod:
 class BoundPods:
     """The pods that have a node, in natural order of their names.
 
-    `leaving` are those that terminate, and victims of earlier cycles: they leave whatever is
-    decided now, so their room can be planned with. All others are `pods`. `surplus` is how many
-    of these a running gang can lose and still have its minMember; a gang that is not in it can lose
-    none. `allowed` is how many more pods of each PodDisruptionBudget may go.
+    `leaving` are pods that terminate, and victims of earlier cycles: they leave in any case, so
+    their room can be planned with. All other bound pods are `pods`. `surplus` is how many of `pods`
+    a running gang can lose and still have its minMember; a gang that is not in it can lose none.
+    `allowed` is how many more pods of each PodDisruptionBudget may be evicted.
     """
 
     pods: tuple[BoundPod, ...] = ()

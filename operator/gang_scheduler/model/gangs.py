@@ -1,4 +1,4 @@
-"""A gang that waits: who is in it, and how many must start together."""
+"""A gang that waits: its members, and how many must start together."""
 
 import enum
 import functools
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class GangName(NamedTuple):
-    """How one gang names another."""
+    """How one gang names another one: without the source."""
 
     namespace: str
     name: str
@@ -23,7 +23,7 @@ class GangName(NamedTuple):
 
 
 class GangKey(NamedTuple):
-    """What tells one gang from another. `source` is the name of a membership source."""
+    """The identity of a gang. `source` is the name of a membership rule."""
 
     source: str
     namespace: str
@@ -55,11 +55,11 @@ class Reason(enum.StrEnum):
 
 
 class BlockCause(enum.IntEnum):
-    """What keeps a gang from evicting pods. Of several gangs of a group the lowest is told."""
+    """What keeps a gang from evicting pods. Of several causes in a group the lowest is reported."""
 
     TOO_MANY_ROUNDS = 1
     UNDER_WAY = 2
-    """Pods that it has evicted, or that leave its nominated node, are not gone yet."""
+    """Pods that the gang has evicted, or that leave its nominated nodes, are not gone yet."""
     POLICY_NEVER = 3
     SWITCHED_OFF = 4
 
@@ -67,8 +67,8 @@ class BlockCause(enum.IntEnum):
 class PreemptionBlock(NamedTuple):
     """Why a gang may not evict pods now.
 
-    `pod` is the namespace/name of its first member with the policy Never; `rounds` is how many
-    preemptions it has had.
+    `pod` is the namespace/name of the first member with the policy Never; `rounds` is how many
+    preemptions the gang has had.
     """
 
     cause: BlockCause
@@ -102,13 +102,13 @@ class Problem:
 class Gang:
     """A gang as one cycle sees it.
 
-    `pending` is in rank order; `bound` counts living members that have a node. `was_whole` says
-    that the gang was whole once and has not been empty since. `apart`: every member is a gang of
-    one. `strict` is the mode. A `partially_bound` one is what a crash left of a gang that was being
-    bound: it goes first. `bound_members` are the bound members in rank order, where its group or
-    its members ask something of the network. `preemption_block` says why the gang may not evict
-    pods; None if it may. `created_at` is in seconds since the epoch; `priority` is the lowest of
-    the members'.
+    `pending` is in rank order; `bound` counts living members that have a node. `was_whole`: the
+    gang had its minMember on nodes once and has not been empty since. `apart`: every member is a
+    gang of one. `strict` is the mode. A `partially_bound` gang was being bound when the scheduler
+    crashed, and is decided first. `bound_members` are the bound members in rank order, if the group
+    or its members have a topology request. `preemption_block` is why the gang may not evict pods;
+    None if it may. `created_at` is in seconds since the epoch; `priority` is the lowest of the
+    members.
     """
 
     key: GangKey
@@ -130,12 +130,12 @@ class Gang:
 
     @property
     def lacking(self) -> int:
-        """How many members the gang lacks under its minimum; only for those it may evict others."""
+        """How many members the gang lacks of its minMember; only for these may it evict pods."""
         return len(self.pending) if self.apart else max(0, self.min_member - self.bound)
 
     @property
     def singly(self) -> bool:
-        """Members need not be placed together: it has started, or each is a gang of one."""
+        """Members need not be placed together: the gang has started, or each is a gang of one."""
         is_free = not self.strict or self.match_policy is MatchPolicy.ONCE_SATISFIED
         return self.apart or (self.was_whole and is_free)
 
@@ -143,7 +143,7 @@ class Gang:
     def quorum(self) -> int:
         """How many pending members come before any surplus: what the gang lacks.
 
-        They are placed together or not at all, unless `singly`. 0: all that wait are surplus.
+        The quorum is placed together or not at all, unless `singly`. 0: all pending are surplus.
         """
         if (
             self.match_policy is MatchPolicy.ONLY_WAITING
@@ -158,12 +158,12 @@ class Gang:
 class GangGroup:
     """Gangs that start together or not at all; a gang by itself is a group of one.
 
-    `gangs` are those that have not been whole yet, in order of their keys, also when one of them
-    has no pending member. At least one has. `topology_request` is what the group as a whole asks of
-    the network, also when it is of one gang. `started` are the bound members of those gangs of the
-    group that have been whole, where others are to be near them. `declared` are the keys of all
-    gangs of the group, those that have been whole among them; empty for a gang by itself. A group
-    that waits for long is the same object in many cycles, so what follows from it is kept in it.
+    `gangs` are the gangs that have not been whole yet, in order of their keys, with or without
+    pending members; at least one has some. `topology_request` is the request of the group as a
+    whole, also of a group of one gang. `started` are the bound members of gangs of the group that
+    have been whole, if other gangs must be near them. `declared` are the keys of all gangs of the
+    group, whole ones included; empty for a gang by itself. A group that waits for long is the same
+    object in many cycles, so what is derived from the group is kept in it.
     """
 
     gangs: tuple[Gang, ...]
@@ -175,7 +175,7 @@ class GangGroup:
 
     @functools.cached_property
     def name(self) -> str:
-        """The group is called after its first gang."""
+        """The name of the group: that of its first gang."""
         return str(self.gangs[0].key)
 
     @functools.cached_property
@@ -185,7 +185,7 @@ class GangGroup:
 
     @functools.cached_property
     def priority(self) -> int:
-        """The lowest of its waiting gangs'."""
+        """The lowest priority of its waiting gangs."""
         return min(gang.priority for gang in self.waiting)
 
     @functools.cached_property
@@ -195,11 +195,11 @@ class GangGroup:
 
     @functools.cached_property
     def uid(self) -> str:
-        """The first of its gangs' uids."""
+        """The first uid of its gangs."""
         return min(gang.uid for gang in self.gangs)
 
     def derive(self, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
-        """Return what `compute` gives, computed once for as long as these objects are the basis."""
+        """Return what `compute` gives, computed once while the basis is these same objects."""
         known = self._derived
         if known is None or any(a is not b for a, b in zip(known[0], basis, strict=True)):
             object.__setattr__(self, "_derived", (basis, compute()))

@@ -11,7 +11,7 @@ NaturalKey = tuple[tuple[str | Number, ...], str]
 
 
 def natural_key(name: str) -> NaturalKey:
-    """Return a sort key that compares runs of digits as numbers; equal ones compare bytewise.
+    """Return a sort key that compares runs of digits as numbers; ties compare bytewise.
 
     `re.split` with a group puts text at even and digits at odd places, so that two keys
     always compare like with like.

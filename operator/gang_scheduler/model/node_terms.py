@@ -1,7 +1,7 @@
-"""Which nodes the terms of a node selector mean.
+"""Which nodes the terms of a node selector match.
 
 Semantics of component-helpers' `nodeaffinity`: terms are alternatives, the requirements of a term
-must all hold, an empty term matches nothing, and a comparison with what is no integer is false.
+must all hold, an empty term matches nothing, and a comparison is false unless both are integers.
 """
 
 import functools
@@ -18,7 +18,7 @@ _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
 def any_term(terms: Iterable[NodeTerm], nodes: NodeTable) -> BoolArray:
-    """Return the nodes that one of the terms means at least."""
+    """Return the nodes that at least one of the terms matches."""
     allowed = np.zeros(len(nodes), dtype=np.bool_)
     for term in terms:
         if term:
@@ -63,5 +63,5 @@ TESTS: Mapping[Operator, Callable[[LabelColumn, tuple[str, ...]], BoolArray]] = 
 
 
 def terms(of: tuple[NodeTerm, ...], nodes: NodeTable) -> BoolArray:
-    """Return the nodes that one of the terms means, looked up once for as long as nodes last."""
+    """Return the nodes that one of the terms matches, computed once a node table."""
     return nodes.derive(("volume", of), functools.partial(any_term, of, nodes))

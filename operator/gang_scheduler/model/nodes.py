@@ -15,10 +15,10 @@ BoolArray = NDArray[np.bool_]
 T = TypeVar("T")
 
 UNLIMITED: Final = int(np.iinfo(np.int64).max)
-"""How many pods a node takes as far as a filter goes that does not count."""
+"""How many pods a node takes by a filter that sets no limit."""
 
 MOST_DERIVED = 20_000
-"""Pods that are all different must not fill the memory with what was derived for each."""
+"""How much a table keeps of what is derived for pod classes: pods that all differ are bounded."""
 
 ABSENT = -1
 """The code of a label that a node does not have."""
@@ -37,7 +37,7 @@ class Taint:
 class Node:
     """What the scheduler reads of a node.
 
-    `allocatable` is sorted by resource name, `features` are those that the node declares.
+    `allocatable` is sorted by resource name; `features` are the features that the node declares.
     """
 
     name: str
@@ -52,7 +52,7 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class LabelColumn:
-    """The values of one label as small integers, a row a node; ABSENT where there is none."""
+    """The values of one label as small integers, a row a node; ABSENT for nodes without it."""
 
     codes: IntArray
     values: tuple[str, ...]
@@ -95,7 +95,7 @@ class NodeTable:
         return table
 
     def vector(self, amounts: Iterable[tuple[str, int]]) -> IntArray:
-        """Return amounts along the resource axis; what no node offers is left out."""
+        """Return amounts along the resource axis; resources that no node offers are left out."""
         vector = np.zeros(len(self.resources), dtype=np.int64)
         for name, amount in amounts:
             if name in self.axis:

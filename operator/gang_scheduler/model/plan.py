@@ -21,8 +21,8 @@ from gang_scheduler.model.pods import Pod
 class Bind:
     """Bind one pod to one node.
 
-    `volumes` are the names of those that its claims get, one for each of the needs of its storage;
-    "" for one that is to be made.
+    `volumes` are the names of the volumes that its claims get, one for each need of its storage; ""
+    for a volume that is to be made.
     """
 
     pod: Pod
@@ -34,8 +34,8 @@ class Bind:
 class Placed:
     """Members of a gang that go to nodes together, in rank order.
 
-    `together` are the keys of all gangs that it starts with, itself among them; empty for a gang
-    that starts by itself.
+    `together` are the keys of all gangs that start with the gang, its own included; empty for a
+    gang that starts by itself.
     """
 
     gang: Gang
@@ -48,8 +48,8 @@ class Misfit:
     """Why members found no place.
 
     `rejections` are (reason in kube-scheduler's words, number of nodes), most nodes first.
-    `fits` of `needs` members found room before the next one did not. `cut_off`: there may be a
-    place all the same, that was not looked for.
+    `fits` of `needs` members found room before the next one did not. `cut_off`: the search ended
+    early, so there may be a place that was not found.
     """
 
     nodes: int
@@ -62,10 +62,10 @@ class Misfit:
 
 @dataclass(frozen=True, slots=True)
 class Offers:
-    """What the domains offer that members might have gathered in.
+    """What the domains offer in which members could have gathered.
 
-    `best` are (domain, members that fit there), most first and ten at most; `more` counts the
-    others. `multiples` are (layer, number) of slices that must be whole there.
+    `best` are (domain, members that fit there), most first and ten at most; `more` counts the other
+    domains. `multiples` are (layer, size) of the slices of the members.
     """
 
     best: tuple[tuple[Domain, int], ...]
@@ -74,32 +74,32 @@ class Offers:
 
 
 class PreemptionVerdict(enum.Enum):
-    """What came of the try to make room for a group."""
+    """The outcome of a group's preemption."""
 
     NO_VICTIMS = enum.auto()
-    """No pod may leave for it: it lacks only surplus, or no pod has a lower priority."""
+    """No pod may be evicted: the group lacks only surplus, or no pod has a lower priority."""
     BLOCKED = enum.auto()
-    """A gang of it may not evict pods."""
+    """A gang of the group may not evict pods."""
     NOT_HELPFUL = enum.auto()
-    """It would not fit if all pods had left that may be evicted."""
+    """The group does not fit even without all potential victims."""
     NONE_FOUND = enum.auto()
     """The search was cut off before it found victims."""
     TOO_MANY_VICTIMS = enum.auto()
-    """It would need more victims than the limit allows."""
+    """The group needs more victims than the limit allows."""
     TERMINATING = enum.auto()
-    """It waits for pods that terminate already."""
+    """The group waits for pods that terminate already."""
     EVICTING = enum.auto()
-    """It waits for victims that are evicted for it."""
+    """The group waits for victims that are evicted for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PreemptionOutcome:
     """The verdict, with what a message about it needs.
 
-    `victims` is how many there are or would have to be, `limit` how many are allowed. `cut_off`:
-    there may be cheaper victims, that were not looked for. `offers` is what the domains would offer
-    at best, where the group must gather in one. `attempted_by` is the gang of the group that made
-    the try, for the others of it.
+    `victims` is how many victims there are or would have to be, `limit` how many are allowed.
+    `cut_off`: the search ended early, so there may be cheaper victims. `offers` is what the domains
+    offer without any potential victim, if the group must gather in one. `attempted_by` is the gang
+    of the group that attempted the preemption, for the other gangs of the group.
     """
 
     verdict: PreemptionVerdict
@@ -121,8 +121,8 @@ class Refused:
     """A gang that stays pending, wholly or (`left_over`) with members beyond its quorum.
 
     `misfit` is why its members found no place, `cause` what else keeps it waiting.
-    `preemption` is what came of its try to make room; None where there was none. `with_group` is
-    why the gang waits that would fit itself, and another one of its group does not.
+    `preemption` is the outcome of its preemption; None if none was attempted. `with_group` is why
+    the gang waits if not it but another gang of its group does not fit.
     """
 
     gang: Gang
@@ -147,7 +147,7 @@ class GroupRejection:
 
 @dataclass(frozen=True, slots=True)
 class Warned:
-    """Something about a gang that holds nothing up, and that people should know."""
+    """A problem of a gang that does not keep it waiting, and that users should know."""
 
     gang: Gang
     problem: Problem
@@ -155,11 +155,11 @@ class Warned:
 
 @dataclass(frozen=True, slots=True)
 class Preemption:
-    """Room that is made for a group: its members' nodes, and who must leave them.
+    """Room that is made for a group: the nodes of its members, and the victims on them.
 
-    `nominations` are in rank order within each gang. `victims` are empty where those that are
-    leaving already make room enough. `displaced` are waiting pods of lower priority whose own
-    nominations end. `domain` is where the members will be; None is the whole cluster.
+    `nominations` are in rank order within each gang. `victims` are empty if pods that leave already
+    make room enough. `displaced` are waiting pods of lower priority whose own nominations end.
+    `domain` is where the members will be; None is the whole cluster.
     """
 
     gangs: tuple[Gang, ...]
@@ -171,7 +171,7 @@ class Preemption:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A group that could not be decided because of an error of ours."""
+    """A group whose decision raised an error."""
 
     group: GangGroup
     error: Exception
@@ -179,7 +179,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Decisions in the order in which they were made. Gangs are whole in it or absent.
+    """Decisions in the order in which they were made. A plan has all of a quorum or none of it.
 
     The gangs of a group that failed are among the `refused`, too.
     """

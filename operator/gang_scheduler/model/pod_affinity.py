@@ -13,8 +13,8 @@ Labels = Mapping[str, str]
 class Clause:
     """Pods with certain labels in certain namespaces.
 
-    The namespaces are those with these names, and those whose own labels are as `of_namespaces`
-    asks: None is none of them, () is all.
+    A pod's namespace must be named in `namespaces`, or its labels must satisfy `of_namespaces`:
+    None is satisfied by no namespace, () by all.
     """
 
     labels: tuple[Requirement, ...]
@@ -22,7 +22,7 @@ class Clause:
     of_namespaces: tuple[Requirement, ...] | None = None
 
     def selects(self, namespace: str, labels: Labels, of_namespace: Labels) -> bool:
-        """Tell whether it means a pod with these labels, in a namespace with those."""
+        """Return whether the clause selects a pod with `labels`, in a namespace and its labels."""
         here = namespace in self.namespaces or (
             self.of_namespaces is not None and hold(self.of_namespaces, of_namespace)
         )
@@ -31,7 +31,7 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class PodSelector:
-    """The pods that all clauses mean; `staying`: without those that are being deleted.
+    """The pods that all clauses select; `staying`: without pods that are being deleted.
 
     The hash is kept, since selectors are keys of what is counted.
     """
@@ -50,7 +50,7 @@ class PodSelector:
     def selects(
         self, namespace: str, labels: Labels, of_namespace: Labels, *, deleting: bool
     ) -> bool:
-        """Tell whether it means a pod with these labels, in a namespace with those."""
+        """Return whether all clauses select a pod with `labels`, in a namespace and its labels."""
         if deleting and self.staying:
             return False
         return all(each.selects(namespace, labels, of_namespace) for each in self.clauses)
@@ -58,7 +58,7 @@ class PodSelector:
 
 @dataclass(frozen=True, slots=True)
 class AffinityTerm:
-    """Being in one domain with pods: nodes with the same value of the label `key`."""
+    """To be in one domain with selected pods: on nodes with the same value of the label `key`."""
 
     selector: PodSelector
     key: str
@@ -66,10 +66,10 @@ class AffinityTerm:
 
 @dataclass(frozen=True, slots=True)
 class Affinity:
-    """A pod must share a domain of every key with pods that the selector means.
+    """A pod must share a domain of every key with pods that the selector selects.
 
-    Kubernetes counts only pods that all terms of an affinity mean, so one selector has the clauses
-    of all terms.
+    Kubernetes counts only pods that all terms of an affinity select, so one selector has the
+    clauses of all terms.
     """
 
     selector: PodSelector
@@ -80,7 +80,7 @@ class Affinity:
 class Spread:
     """A topology spread constraint; one that is not `hard` is a preference.
 
-    The honoured of `affinity` and `taints` decide which nodes are counted at all.
+    `honours_affinity` and `honours_taints` decide which nodes are counted at all.
     """
 
     key: str
@@ -94,7 +94,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class PodAffinity:
-    """All that a pod asks of others. `preferred` are terms with weights, negative for avoidance."""
+    """All that a pod asks of other pods; `preferred` are weighted terms, negative for avoidance."""
 
     affinity: Affinity | None = None
     anti: tuple[AffinityTerm, ...] = ()
@@ -103,7 +103,7 @@ class PodAffinity:
 
     @property
     def selectors(self) -> frozenset[PodSelector]:
-        """All selectors in it."""
+        """The selectors of all terms and constraints."""
         affinity = () if self.affinity is None else (self.affinity.selector,)
         return frozenset(
             (
@@ -116,12 +116,12 @@ class PodAffinity:
 
     @property
     def approached(self) -> frozenset[PodSelector]:
-        """The selectors of pods that make room, or a better place, where they are."""
+        """The selectors of pods that make nodes near them feasible, or better."""
         return self.selectors - {each.selector for each in self.anti}
 
     @property
     def gains(self) -> bool:
-        """Other pods that find a place can make room for this one."""
+        """Other pods that are placed can make nodes feasible for this pod."""
         return self.affinity is not None or any(each.hard for each in self.spread)
 
 
@@ -129,8 +129,8 @@ class PodAffinity:
 class AffinityCounts:
     """Pods on the nodes, a row a node.
 
-    `present` is how many each selector means; `avoiding` how many have a term of required
-    anti-affinity. What is in neither is nowhere.
+    `present` is how many pods each selector selects; `avoiding` how many have a term of required
+    anti-affinity. A selector or term that is absent counts no pod.
     """
 
     present: Mapping[PodSelector, IntArray] = field(default_factory=dict)

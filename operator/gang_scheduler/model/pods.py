@@ -13,7 +13,7 @@ from gang_scheduler.model.volumes import PodVolume, Storage
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """A toleration; an empty key, operator value or effect means what it means to Kubernetes."""
+    """A toleration; empty keys, values and effects mean the same as in Kubernetes."""
 
     key: str = ""
     operator: str = "Equal"
@@ -30,7 +30,7 @@ class HostPort:
     ip: str = "0.0.0.0"  # noqa: S104 - Kubernetes' word for "all addresses"; nothing is opened here.
 
     def conflicts(self, other: "HostPort") -> bool:
-        """Tell whether both cannot be on one node (rule of kube-scheduler's NodePorts)."""
+        """Return whether both cannot be on one node (rule of kube-scheduler's NodePorts)."""
         if (self.port, self.protocol) != (other.port, other.protocol):
             return False
         return self.ip == other.ip or "0.0.0.0" in (self.ip, other.ip)  # noqa: S104 - as above.
@@ -41,11 +41,11 @@ class PodClass:
     """What a pod asks of a node. Pods with equal asks form one class.
 
     `requests` are what the kubelet counts, sorted by name, with `pods: 1`. `preferred` are weights
-    and terms of node affinity. `features` are those that a node must declare. `pod_affinity` is
-    what it asks of other pods, `selected_by` are the selectors of all pods that mean it, and
-    `storage` is what its claims ask for: the last two are known only in a cluster, and change with
-    it. `unsupported` names the fields that this scheduler cannot honour yet. The hash is kept,
-    since classes are keys of every hot dictionary.
+    and terms of node affinity. `features` are the features that a node must declare. `pod_affinity`
+    is what the pod asks of other pods, `selected_by` are the selectors of other pods that select
+    it, and `storage` is what its claims ask for: the last two are known only in a cluster, and
+    change with it. `unsupported` names the fields that this scheduler cannot honour yet. The hash
+    is kept, since classes are keys of every hot dictionary.
     """
 
     requests: tuple[tuple[str, int], ...] = ()
@@ -99,18 +99,20 @@ ENDED = (PodPhase.SUCCEEDED, PodPhase.FAILED)
 class Pod:
     """What the scheduler reads of a pod.
 
-    `assumed`: the node is from a bind of ours that the API server has not shown yet.
-    `created_at` is in seconds since the epoch; `labels` are all of the pod's, `annotations` only
-    those of the prefixes that the scheduler knows; `owner` is `namespace/name` of each owner,
-    sorted, with commas between; `job` and `job_uid` tell the Job that controls the pod, and
-    `scheduling_group` names its native PodGroup. `rank` is what its index says, smaller first;
-    empty where nothing does. `podset` is what its own annotations ask of the network, `volumes`
-    those that may matter to where it goes.
-    `unscheduled` is the reason and message of a PodScheduled condition that is false: we write it,
-    so it makes no pod differ from another. `scheduled_at` is when that condition became true.
-    `nominated` is the node that room is made on for it, `preempts` whether it may make room.
-    `marked` says that it was chosen as a victim, `started_at` when it began to run, and `gone_by`
-    when a pod that is being deleted should be gone. Somebody would only put a `pinned` one back.
+    `assumed`: the node is from a binding of ours that the API server has not shown yet.
+    `created_at` is in seconds since the epoch, as all times here; `labels` are all labels of the
+    pod, `annotations` only the ones with prefixes that the scheduler knows; `owner` has
+    `namespace/name` of each owner, sorted, with commas between; `job` and `job_uid` are the Job that
+    controls the pod, and `scheduling_group` its native PodGroup. `rank` is by its index, smaller
+    first; empty without an index. `podset` is what the pod's own annotations ask of the network,
+    `volumes` are the volumes that may matter to where the pod goes.
+
+    `unscheduled` is the reason and message of a PodScheduled condition that is false: the scheduler
+    writes it, so pods are equal without it. `scheduled_at` is when that condition became true.
+    `nominated` is the pod's nominated node, `preempts` whether the pod may evict other pods.
+    `marked`: the pod was chosen as a victim. `started_at` is when the pod began to run, and
+    `gone_by` when a pod that is being deleted should be gone. A `pinned` pod is recreated on the
+    same node after an eviction (DaemonSets, mirror pods).
     """
 
     uid: str
@@ -150,7 +152,7 @@ class Pod:
 
     @property
     def terminal(self) -> bool:
-        """Succeeded or failed: it uses nothing any more."""
+        """Succeeded or failed: the pod uses nothing of its node any more."""
         return self.phase in ENDED
 
     @property
@@ -160,5 +162,5 @@ class Pod:
 
 
 def rank_key(pod: Pod) -> tuple[bool, tuple[int, ...], NaturalKey]:
-    """Return a sort key: the rank, then the name in natural order. Who has no rank comes last."""
+    """Return a sort key: the rank, then the name in natural order; pods without a rank are last."""
     return not pod.rank, pod.rank, natural_key(pod.name)

@@ -1,10 +1,10 @@
-"""References to objects of a certain life: of the same name, another uid is another object."""
+"""References to objects by name and uid: a new object of the same name has another uid."""
 
 from typing import NamedTuple
 
 
 class PodRef(NamedTuple):
-    """A pod of a certain life: of the same name, another uid is another pod."""
+    """A pod by name and uid: a new pod of the same name has another uid."""
 
     namespace: str
     name: str
@@ -12,7 +12,7 @@ class PodRef(NamedTuple):
 
 
 class ClaimRef(NamedTuple):
-    """A PersistentVolumeClaim of a certain life."""
+    """A PersistentVolumeClaim by name and uid."""
 
     namespace: str
     name: str
@@ -25,14 +25,14 @@ class ClaimRef(NamedTuple):
 
 
 class VolumeRef(NamedTuple):
-    """A PersistentVolume of a certain life."""
+    """A PersistentVolume by name and uid."""
 
     name: str
     uid: str
 
 
 class JobPods(NamedTuple):
-    """How many pods a Job can have at once: when it began, and with what is left to do."""
+    """How many pods a Job can have at once: at its start, and with the completions left."""
 
     at_once: int
     left: int

@@ -35,11 +35,11 @@ LABEL_OPERATORS: Mapping[Operator, Callable[[str | None, tuple[str, ...]], bool]
     Operator.EXISTS: lambda value, _: value is not None,
     Operator.DOES_NOT_EXIST: lambda value, _: value is None,
 }
-"""Whether a label of this value, None where it is absent, is what an expression asks for."""
+"""By operator: whether a label value, None if the label is absent, satisfies an expression."""
 
 
 def hold(requirements: Iterable[Requirement], labels: Mapping[str, str]) -> bool:
-    """Tell whether labels are what all expressions of a label selector ask for."""
+    """Return whether labels satisfy all expressions of a label selector."""
     return all(
         LABEL_OPERATORS[each.operator](labels.get(each.key), each.values) for each in requirements
     )

@@ -16,7 +16,7 @@ Amounts = Mapping[str, int]
 """Resource name to amount: milli-CPU for `cpu`, else bytes or a count."""
 
 ENORMOUS = 2**50
-"""Amounts beyond this count as this: more than any node has, and sums of them fit 64 bits."""
+"""The largest amount counted: more than any node has, and sums of such amounts fit 64 bits."""
 
 _MAX_INT64 = 2**63 - 1
 _QUANTITY = re.compile(
@@ -41,7 +41,7 @@ _DECIMAL: dict[str, int | Fraction] = {
 def parse_quantity(text: str | float, scale: int = 1) -> int:
     """Return `text` times `scale` as an integer, rounded up.
 
-    Raises ValueError for what is no Kubernetes quantity or does not fit 64 bits.
+    Raises ValueError for a text that is no Kubernetes quantity or does not fit 64 bits.
     """
     match = _QUANTITY.fullmatch(str(text)) if not isinstance(text, bool) else None
     if match is None:
@@ -72,14 +72,14 @@ def add(left: Amounts, right: Amounts) -> dict[str, int]:
 
 
 def maximum(left: Amounts, right: Amounts) -> dict[str, int]:
-    """Return the larger of both, resource by resource; what one lacks counts as none."""
+    """Return the larger of both, resource by resource; an absent resource counts as 0."""
     if not (left and right):
         return dict(left or right)
     return {key: max(left.get(key, 0), right.get(key, 0)) for key in (*left, *right)}
 
 
 def total(amounts: Iterable[Amounts]) -> dict[str, int]:
-    """Return the sum of all."""
+    """Return the sum of all amounts, resource by resource."""
     result: dict[str, int] = {}
     for each in amounts:
         result = add(result, each)

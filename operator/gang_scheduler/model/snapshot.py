@@ -28,11 +28,11 @@ class Snapshot:
     `taken_at` is in seconds since the epoch. `free` is nodes by resources, in the order of `nodes`
     and of its resource axis, and may be negative where a node is over-committed. `host_ports` has a
     row only where a port is taken, and may count by how many pods. `affinity_counts` counts pods by
-    what other pods ask of them. `volumes` are all that there are, where a group uses any. `held` is
-    what pods of each priority use in the whole cluster, along the resource axis. `tree_specs` are
-    those of the trees of the network, in the order in which a layer is looked up. `bound_pods` are
-    the pods on the nodes, where another may evict some of them. `nominated` are all pods that room
-    is kept for. `groups` are those worth a try now.
+    the selectors and terms that concern them. `volumes` are all volumes, if a group uses any.
+    `held` is what pods of each priority use in the whole cluster, along the resource axis.
+    `tree_specs` are in the order in which a layer is looked up. `bound_pods` are the pods on the
+    nodes, if a group may evict some of them. `nominated` are all pods that room is reserved for.
+    `groups` are the groups that are due for a try.
     """
 
     taken_at: int

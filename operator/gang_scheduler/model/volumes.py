@@ -1,4 +1,4 @@
-"""What the volumes of a pod ask of a node, and what there is of volumes."""
+"""What the volumes of a pod ask of a node, and which volumes there are."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,21 +9,21 @@ from gang_scheduler.model.requirements import NodeTerm, Requirement, hold
 FILESYSTEM: Final = "Filesystem"
 MANY: Final = frozenset({"ReadWriteMany", "ReadOnlyMany"})
 PRIVATE: Final = ""
-"""The handle of a volume that no other pod uses, and that nobody need tell from another."""
+"""The handle of any volume that no other pod uses: such volumes are only counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Disk:
-    """A disk that a pod names itself, by any of its `names`; it may be in use once a node.
+    """A disk that a pod names itself, by any of its `names`; one pod a node may use it.
 
-    Pods that only read may share it, but for the kinds of disks that cannot be read only.
+    Pods that only read may share a disk, except for the kinds of disks that cannot be read only.
     """
 
     names: tuple[str, ...]
     read_only: bool = False
 
     def conflicts(self, other: "Disk") -> bool:
-        """Tell whether both cannot be on one node (rule of kube-scheduler's VolumeRestrictions)."""
+        """Return whether both cannot be on one node (kube-scheduler's VolumeRestrictions)."""
         return not (self.read_only and other.read_only) and not set(self.names).isdisjoint(
             other.names
         )
@@ -33,7 +33,7 @@ class Disk:
 class PodVolume:
     """A volume of a pod as the pod names it: a claim of its own namespace, or a disk.
 
-    The claim of an `ephemeral` one must belong to the pod.
+    The claim of an `ephemeral` volume must belong to the pod.
     """
 
     claim: str = ""
@@ -43,10 +43,10 @@ class PodVolume:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a claim asks for that is bound only once its pod has a node.
+    """What a claim of WaitForFirstConsumer asks for, before it is bound.
 
-    `claim` is its `namespace/name`, only where other pods use it, too. `volume` is the one that is
-    kept for it, and `node` the one that a volume is being made for.
+    `claim` is its `namespace/name`, only if other pods use the claim, too. `volume` is the volume
+    that is kept for the claim, and `node` the node that a volume is being made for.
     """
 
     storage_class: str
@@ -69,12 +69,12 @@ class Need:
 class Storage:
     """What the volumes of a pod ask for, as its claims are now. Pods that ask alike are equal.
 
-    `problem` is why no node will do, in kube-scheduler's words; empty where some may.
-    `affinities` are the node terms of each bound volume that has any, and `zones` its labels of
-    zones and regions with the values that a node may have. `needs` are the claims that are bound
-    only with the pod, smallest first. `sole` are claims (`namespace/name`) for one pod alone that
-    several use. `attached` are drivers and handles of what will be attached to the node, of the
-    drivers that have a limit anywhere; an unbound claim's volume counts as its class says.
+    `problem` is why no node is feasible, in kube-scheduler's words; empty if some may be.
+    `affinities` are the node terms of each bound volume that has any, and `zones` its zone and
+    region labels with the values that a node may have. `needs` are the unbound claims of
+    WaitForFirstConsumer, smallest first. `sole` are ReadWriteOncePod claims (`namespace/name`) that
+    several pods use. `attached` are drivers and handles of the volumes to attach, for drivers that
+    have a limit on any node; the volume of an unbound claim counts by its class.
     """
 
     problem: str = ""
@@ -90,8 +90,8 @@ class Storage:
 class Volume:
     """A persistent volume that a claim can be bound to.
 
-    `nodes` are the terms of the nodes that reach it, None for all. One that is `for_claim` is for a
-    certain claim only.
+    `nodes` are the terms of the nodes that reach the volume, None for all. `for_claim`: the volume
+    is reserved for a certain claim.
     """
 
     name: str
@@ -105,7 +105,7 @@ class Volume:
     for_claim: bool = False
 
     def roomy(self, need: Need) -> bool:
-        """Tell whether it is large enough and of the kind that is needed."""
+        """Return whether the volume is large enough and of the mode and class that is needed."""
         return (
             self.size >= need.size
             and self.volume_mode == need.volume_mode
@@ -113,7 +113,7 @@ class Volume:
         )
 
     def suits(self, need: Need) -> bool:
-        """Tell whether it can be bound to the claim of a need (rule of FindMatchingVolume)."""
+        """Return whether the volume can be bound to a need's claim (rule of FindMatchingVolume)."""
         if need.volume or self.for_claim:
             return self.name == need.volume
         return (
@@ -136,8 +136,8 @@ class Pool:
 class Provisioning:
     """How volumes of a class are made.
 
-    `nodes` are the terms of the nodes that they can be made for, () for all; `pools` is the room
-    that its driver says it has, None where it does not say.
+    `nodes` are the terms of the nodes that volumes can be made for, () for all; `pools` is the
+    capacity that the driver reports, None if it reports none.
     """
 
     nodes: tuple[NodeTerm, ...] = ()
@@ -146,7 +146,7 @@ class Provisioning:
 
 @dataclass(frozen=True, slots=True)
 class SoleUse:
-    """A pod uses a claim that is for one pod alone."""
+    """A pod uses a ReadWriteOncePod claim."""
 
     claim: str
 
@@ -173,12 +173,12 @@ Use = SoleUse | DiskUse | Attachment
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Volumes:
-    """What there is of volumes, where a pod that is worth a try uses any.
+    """The volumes of the cluster, if a pod that is due for a try uses any.
 
-    `available` are those that claims can be bound to, by class, smallest first and then by name.
-    `provisioning` is by class; a class that makes no volumes is not in it. `uses` are how many
-    pods on nodes use what. `lingering` are attachments to nodes whether or not a pod is there.
-    `limits` are by driver and node. A driver in `installed` can be used on those nodes only.
+    `available` are the volumes that claims can be bound to, by class, smallest first and then by
+    name. `provisioning` is by class; a class that makes no volumes is not in it. `uses` is how many
+    pods on nodes have each use. `lingering` are attachments to nodes with or without a pod there.
+    `limits` are by driver and node. A driver in `installed` can be used on its nodes only.
     """
 
     available: Mapping[str, tuple[Volume, ...]] = field(default_factory=dict)

@@ -27,9 +27,9 @@ Layers: TypeAlias = tuple[Layer, ...]
 class TreeSpec:
     """How a tree is made from the labels of nodes.
 
-    `name` is how people know it. `layers` are from the top to the nodes (`in_order`). With
-    `lone_nodes`, a node that lacks only the label of the layer right above the nodes is a domain of
-    its own there; else it is outside. Nodes without the label `node_label`, if any, are outside.
+    `name` is for messages. `layers` are from the top to the nodes (`in_order`). With `lone_nodes`,
+    a node that lacks only the label of the layer right above the nodes is a domain by itself there;
+    else the node is outside. Nodes without the label `node_label`, if one is given, are outside.
     """
 
     name: str
@@ -43,7 +43,7 @@ Named: TypeAlias = Mapping[str, Layer]
 
 @dataclass(eq=False)
 class InvalidLayers(ValueError):  # noqa: N818 - names what is wrong, like the reasons users see
-    """These layers make no tree: the field of one of them, its value, and what is wrong with it."""
+    """Layers that make no tree: the bad field of a layer, its value, and what is wrong with it."""
 
     layer: str
     field: str
@@ -59,7 +59,7 @@ class InvalidLayers(ValueError):  # noqa: N818 - names what is wrong, like the r
 def in_order(layers: Sequence[Layer]) -> Layers:
     """Return the layers from the top to the nodes, whatever order they are written in.
 
-    Raises `InvalidLayers` unless they are one line from the cluster down to `NODE_LAYER`.
+    Raises `InvalidLayers` unless the layers are one line from the cluster down to `NODE_LAYER`.
     """
     named = _named(layers)
     children = _children(named)
@@ -68,7 +68,7 @@ def in_order(layers: Sequence[Layer]) -> Layers:
     while below:
         line += below
         below = children.get(line[-1].name, [])
-    # Every layer has one parent, so what hangs on no line from the top hangs on itself.
+    # Every layer has one parent, so a layer that is not below the top is in a cycle.
     stray = [layer for layer in named.values() if layer not in line]
     if stray:
         raise _bad_parent(stray[0], "leads round in a cycle, and not to the cluster")
@@ -76,7 +76,7 @@ def in_order(layers: Sequence[Layer]) -> Layers:
 
 
 def _named(layers: Sequence[Layer]) -> Named:
-    """Return the layers by name, each fit to be a layer."""
+    """Return the layers by name. Raises `InvalidLayers` for a layer that is wrong by itself."""
     named: dict[str, Layer] = {}
     for layer in layers:
         if layer.name in named:
@@ -94,7 +94,7 @@ def _named(layers: Sequence[Layer]) -> Named:
 
 
 def _children(named: Named) -> Mapping[str, list[Layer]]:
-    """Return the one layer below each; "" is the cluster."""
+    """Return the one layer below each layer; "" is the cluster."""
     children: dict[str, list[Layer]] = defaultdict(list)
     for layer in named.values():
         parent = "" if layer.parent == CLUSTER_LAYER else layer.parent

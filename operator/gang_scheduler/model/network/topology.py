@@ -1,7 +1,7 @@
 """The tree of network domains: which nodes are near each other, as slices of one order of nodes.
 
-In the order of the tree every domain, of whatever layer, is one contiguous slice. So the sum of
-anything over all domains of a layer is one `np.add.reduceat(values[tree.rows], level.starts)`.
+In the order of the tree every domain, of any layer, is one contiguous slice. So sums over all
+domains of a layer are one `np.add.reduceat(values[tree.rows], level.starts)`.
 """
 
 import functools
@@ -19,7 +19,7 @@ from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray, NodeTable
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """All domains of one layer, in tree order. A domain is known by its place here.
+    """All domains of one layer, in tree order. A domain is identified by its place here.
 
     Names are unique within a parent at most: two blocks of one name under two spines are two.
     `starts` and `sizes` are in nodes; `parents` are places in the level above. `ranks` sort the
@@ -43,7 +43,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Domain:
-    """A domain as people read it: its layer, and the names from the top down to its own."""
+    """A domain as users read it: its layer, and the names from the top down to its own."""
 
     layer: str
     path: tuple[str, ...]
@@ -93,7 +93,7 @@ class Topology:
         return slice(start, start + int(level.sizes[place]))
 
     def domain(self, depth: int, place: int) -> Domain:
-        """Return a domain as people read it."""
+        """Return a domain as users read it."""
         path: list[str] = []
         for level in reversed(self.levels[1 : depth + 1]):
             path.append(level.names[place])
@@ -132,7 +132,7 @@ class _Column(NamedTuple):
 def build(tree_spec: TreeSpec, nodes: NodeTable) -> Topology:
     """Return the tree over these nodes, built once for as long as the table lasts.
 
-    Linear in nodes times layers. A node that lacks a label is outside the tree, but for the lone
+    Linear in nodes times layers. A node that lacks a label is outside the tree, except for the lone
     nodes of the tree spec.
     """
     return nodes.derive(("tree", tree_spec), functools.partial(_build, tree_spec, nodes))
@@ -170,7 +170,7 @@ def _column(layer: Layer, nodes: NodeTable) -> _Column:
     codes = np.full(len(nodes), ABSENT, dtype=np.int64)
     for key in layer.label_keys:
         label = nodes.label(key)
-        # An empty value is none. The one more at the end is where ABSENT, which is -1, points.
+        # An empty value counts as absent. ABSENT, which is -1, indexes the extra entry at the end.
         shared = [names.setdefault(v, len(names)) if v else ABSENT for v in label.values]
         here = np.array([*shared, ABSENT], dtype=np.int64)[label.codes]
         codes = np.where(codes == ABSENT, here, codes)
@@ -203,7 +203,7 @@ def _levels(
     levels = [_level(CLUSTER_LAYER, [""], root, root, count, None)]
     for layer, column in zip(layers, columns, strict=False):
         codes = column.codes[rows]
-        # A domain begins where one above it does, and where the next one beside it does.
+        # A domain begins where a domain above it begins, and where the name changes.
         begins[1:] |= codes[1:] != codes[:-1]
         starts = np.flatnonzero(begins)
         ranks = codes[starts]

@@ -1,4 +1,4 @@
-"""What members ask of the network: how close together they want to be."""
+"""What members ask of the network: how close together they must or should be."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -19,7 +19,7 @@ class LayerRef:
 class Slices:
     """Members in runs of `size` ranks, each run inside one domain of the layer.
 
-    The last run may be short, unless they are `whole`: then there are only whole ones.
+    The last run may be short, unless `whole`: then members come in whole slices only.
     """
 
     layer: LayerRef
@@ -29,11 +29,11 @@ class Slices:
 
 @dataclass(frozen=True, slots=True)
 class TopologyRequest:
-    """One topology request. Nothing in it at all means anywhere.
+    """One topology request; an empty one allows all nodes.
 
-    Everything must be in one domain of each layer of `must`, and should be in one of those of
-    `prefer`; `upward` prefers every layer above those, too. `slices` are hard. `where` is the
-    field that says all this, for messages; it makes no request differ from another.
+    Members must be in one domain of each layer of `must`, and should be in one domain of each layer
+    of `prefer`; `upward` prefers every layer above these, too. `slices` are hard. `where` is the
+    field that has the request, for messages; requests are equal without it.
     """
 
     must: tuple[LayerRef, ...] = ()
@@ -44,12 +44,12 @@ class TopologyRequest:
 
     @property
     def asks(self) -> bool:
-        """It asks for anything at all."""
+        """The request asks for anything at all."""
         return bool(self.must or self.prefer or self.slices)
 
     @property
     def shared(self) -> "TopologyRequest":
-        """The part of it that members of a podset group have in common."""
+        """The part of the request that members of a podset group have in common."""
         return TopologyRequest(self.must, self.prefer, self.upward, (), self.where)
 
 
@@ -57,8 +57,8 @@ class TopologyRequest:
 class PodSet:
     """What a pod's own annotations ask for (Kueue's). Podsets of one `group` share a domain.
 
-    `owner` tells the pods of one workload from those of another one in the same gang. `problem`
-    says what is wrong with the annotations; then nothing else counts.
+    `owner` tells the pods of one workload from the pods of another one in the same gang. `problem`
+    is what is wrong with the annotations; if it is set, no other field counts.
     """
 
     topology_request: TopologyRequest = TopologyRequest()

@@ -1,7 +1,7 @@
 """What a topology request means on the trees there are: layers by depth, and sizes of slices.
 
-A layer is looked up in the trees in their order. A label key that is in none of them makes a tree
-of its own; a layer that is in none is unknown.
+A layer is looked up in the trees in their order. A label key that is in no tree makes a tree of its
+own; a layer that is in no tree is unknown.
 """
 
 import difflib
@@ -42,13 +42,13 @@ class TopologyScope:
 def resolve(
     topology_request: TopologyRequest, tree_specs: Sequence[TreeSpec], nodes: NodeTable
 ) -> TopologyScope | Problem:
-    """Return where the request can be met, or why that cannot be known. Computed once a table."""
+    """Return the scope of the request, or why there is none. Computed once a node table."""
     key = ("ground", topology_request, tuple(tree_specs))
     return nodes.derive(key, functools.partial(_resolve, topology_request, tree_specs, nodes))
 
 
 def sizes_of(slices: Iterable[Slices], scope: TopologyScope) -> Sizes | Problem:
-    """Return the sizes by depth. What is a multiple further down is one further up as well."""
+    """Return the slice sizes by depth; a size is a multiple of all sizes below it."""
     own = [1] * len(scope.tree.levels)
     deepest = -1
     for each in slices:
@@ -67,12 +67,12 @@ def sizes_of(slices: Iterable[Slices], scope: TopologyScope) -> Sizes | Problem:
 
 
 def sliced_at(sizes: Sizes) -> list[int]:
-    """Return the depths that say how members are sliced, from the top down; others repeat them."""
+    """Return the depths that have slices of their own, from the top down."""
     return [depth for depth, (size, inner) in enumerate(pairwise((*sizes, 1))) if size > inner]
 
 
 def inner_sizes(sizes: Sizes) -> Sizes:
-    """Return how the members of one largest slice are sliced further."""
+    """Return the sizes of the slices inside one outermost slice."""
     smaller = next((size for size in sizes if size < sizes[0]), 1)
     return tuple(min(size, smaller) for size in sizes)
 
@@ -120,7 +120,7 @@ def _tree(
 
 
 def _implied(ref: LayerRef) -> TreeSpec:
-    """Return the tree of a label key that nobody has described, and the nodes."""
+    """Return the tree of a label key that is in no topology, right above the nodes."""
     layers = (Layer(ref.name, label_keys=(ref.name,)), Layer(NODE_LAYER, parent=ref.name))
     return TreeSpec(f"label {ref.name}", layers, lone_nodes=False)
 
@@ -131,7 +131,7 @@ def _known(ref: LayerRef, tree_specs: Sequence[TreeSpec], nodes: NodeTable) -> b
 
 
 def _unknown(refs: Sequence[LayerRef], tree_specs: Sequence[TreeSpec]) -> Problem:
-    """Name the layers that do not exist, those that do, and the likeliest of them."""
+    """Return a problem that names the unknown layers, the known ones, and the closest of these."""
     known = tuple(dict.fromkeys(layer.name for each in tree_specs for layer in each.layers))
     names = tuple(ref.name for ref in refs)
     return Problem(Reason.UNKNOWN_LAYER, UnknownLayers(names, known, _near(names[0], known)))
