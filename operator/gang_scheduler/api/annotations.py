@@ -1,7 +1,7 @@
 """Keys of the labels and annotations that say which gang a pod is in and how to place it.
 
-Most were defined by other projects and are kept letter by letter, so that manifests written for
-those work unchanged. Keys of our own have the prefix `py-gang-scheduler.io/`.
+Most keys were defined by other projects and are kept letter by letter, so that manifests written
+for these projects work unchanged. Keys of our own have the prefix `py-gang-scheduler.io/`.
 """
 
 from collections.abc import Mapping
@@ -40,16 +40,16 @@ QUOTA_PREEMPTIBLE: Final = "quota.scheduling.koordinator.sh/preemptible"
 # On the API server's picture of a pod that the kubelet runs from a file.
 MIRROR_POD: Final = "kubernetes.io/config.mirror"
 
-# Written by us with a binding. After a crash they tell a gang that was bound by half from one that
-# lost a member.
+# Written by us with a binding. After a crash they tell a partially bound gang from a gang that lost
+# a member.
 PLAN_ID: Final = "py-gang-scheduler.io/plan-id"
 PLAN_SIZE: Final = "py-gang-scheduler.io/plan-size"
-# How many of its members the plan left out, and how many gangs start together by it; absent: none,
-# and the gang alone.
+# How many members of the gang the plan left out, and how many gangs the plan starts together;
+# absent: no member, and the gang alone.
 PLAN_LEFT_OUT: Final = "py-gang-scheduler.io/plan-left-out"
 PLAN_GANGS: Final = "py-gang-scheduler.io/plan-gangs"
 PLAN_GANG: Final = "py-gang-scheduler.io/plan-gang"
-"""The gang that a plan binds: a pod may become another gang's, by its labels."""
+"""The gang that a plan binds: a change of labels may make the pod a member of another gang."""
 
 # Kueue's annotations on a pod template: how its pods are to be placed together.
 KUEUE_PODSET_PREFIX: Final = "kueue.x-k8s.io/podset-"
@@ -84,10 +84,10 @@ SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 
 
 def ask_for_topology(present: Mapping[str, str]) -> bool:
-    """Tell whether annotations ask for members to be placed together, in a way known or not.
+    """Return whether annotations ask for members to be placed together, in a way known or not.
 
-    Then the pods of a Job are a gang. An unconstrained podset is one, too: it may be anywhere, but
-    Kueue starts it as a whole. The index of a member asks for nothing.
+    If so, the pods of a Job are a gang. An unconstrained podset is a gang, too: it may be on any
+    nodes, but Kueue starts it as a whole. The index of a member asks for nothing.
     """
     return any(_asks(key, text) for key, text in present.items())
 

@@ -8,7 +8,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What is to be said under one condition type now. `status` false with a reason: not so."""
+    """What one condition type must say now: its status, the reason and the message."""
 
     type: str
     status: bool
@@ -27,9 +27,10 @@ def merged(
     generation: int,
     now: int,
 ) -> list[dict[str, Any]]:
-    """Return the conditions to write: ours as found, those of others untouched, sorted by type.
+    """Return the conditions to write, sorted by type; conditions of other writers are untouched.
 
-    `lastTransitionTime` moves only when the status does, as the API conventions ask.
+    `lastTransitionTime` becomes `now`, in seconds since the epoch, only if the status changes, as
+    the API conventions ask.
     """
     before = {str(each.get("type")): dict(each) for each in present}
     after = dict(before)

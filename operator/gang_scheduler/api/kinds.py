@@ -17,11 +17,11 @@ class GVR(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name, as that of a CRD: `podgroups.scheduling.x-k8s.io`."""
+        """The name of the kind, as that of a CRD: `podgroups.scheduling.x-k8s.io`."""
         return f"{self.plural}.{self.group}" if self.group else self.plural
 
     def path(self, namespace: str = "", name: str = "") -> str:
-        """Return the path of an object, or of all of them in a namespace or in the cluster."""
+        """Return the path of an object, or of all objects in a namespace or in the cluster."""
         path = f"/{'apis' if self.group else 'api'}/{self.api_version}"
         path += f"/namespaces/{namespace}" if namespace else ""
         return f"{path}/{self.plural}" + (f"/{name}" if name else "")

@@ -1,7 +1,7 @@
 """Reads a stored object into its model, or says which field is wrong.
 
 The API server checks most objects against our CRD. Not all: a CRD of the same name that another
-product installed may check less, and files given to `simulate` are checked by nobody.
+product installed may check less, and files given to `simulate` are not checked before.
 """
 
 import json
@@ -61,7 +61,7 @@ def shortened(text: str, most: int = LONGEST_SHOWN_VALUE) -> str:
 def parse_spec(kind_model: type[Kind], obj: Mapping[str, Any]) -> Kind:
     """Return the object as its model, or raise `InvalidField` for its first bad field.
 
-    The status never makes an object invalid: the parts of it that cannot be read are left out.
+    The status never makes an object invalid: its unreadable fields are left out.
     """
     document = without_nulls(obj)
     status = document.pop("status", {})
@@ -87,7 +87,7 @@ def _readable_status(status_model: type[ApiModel], status: object) -> ApiModel:
 
 
 def without_nulls(value: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the JSON value without fields that are null: to Kubernetes those are absent."""
+    """Return the JSON value without null fields, which Kubernetes treats as absent."""
     if isinstance(value, Mapping):
         return {name: without_nulls(item) for name, item in value.items() if item is not None}
     if isinstance(value, list):

@@ -1,7 +1,7 @@
 """Turns a pydantic model into the structural schema that a CRD may contain.
 
-Structural means: no references, a type on every value, nullable fields simply not required. What
-this module does not know it refuses, so that the API server is never the first to complain.
+Structural means: no references, a type on every value, nullable fields simply not required. A
+keyword that this module does not know is refused here, before the API server would refuse it.
 Rules: https://kubernetes.io/docs/tasks/extend-kubernetes/custom-resources/custom-resource-definitions
 """
 
@@ -45,7 +45,7 @@ def structural(model: type[BaseModel]) -> Schema:
 
 
 def _structural(schema: Schema, definitions: dict[str, Schema]) -> Schema:
-    """Return one value's schema, and those inside it, with references put in place."""
+    """Return one value's schema, with all schemas inside it, and references resolved."""
     schema = _without_null(_resolved(schema, definitions), definitions)
     result: Schema = {}
     for keyword, value in sorted(schema.items()):
