@@ -1,18 +1,18 @@
-"""Carries a plan out: binds, evicts, and takes back what cannot be had.
+"""Carries a plan out: binds, evicts, and takes back what cannot be completed.
 
 | module            | promise                                                        |
 |-------------------|----------------------------------------------------------------|
-| plan              | takes a plan into the state, and hands it to what writes       |
+| plan              | takes a plan into the state, and hands it to the writers       |
 | binder            | binds a placed gang: retries, and settles unanswered requests  |
-| gang_binding      | members that are bound together, and how that ended for each   |
-| outcomes          | the queue of what came of the writes                           |
+| gang_binding      | members that are bound together, with the outcome of each      |
+| outcomes          | the queue of the outcomes of writes                            |
 | volume_binder     | binds the claims of placed gangs before any of their pods      |
 | claim_waits       | the gangs that wait for claims while their room is held        |
 | evictor           | nominates, marks and evicts                                    |
 | preemption_run    | the steps of one preemption                                    |
 | disruption_target | the condition DisruptionTarget of victims                      |
-| orphaned_marks    | such conditions that an earlier process left behind            |
+| orphaned_marks    | DisruptionTarget conditions that an earlier process left       |
 | lost_nominations  | gangs whose nominated room was taken                           |
 | stuck_victims     | victims that do not terminate in time                          |
-| partial_gangs     | takes back what was bound of a gang, where settings ask for it |
+| partial_gangs     | deletes bound members of partially bound gangs, if so set      |
 """

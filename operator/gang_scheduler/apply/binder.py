@@ -1,12 +1,12 @@
-"""Binds placed gangs, and settles what an answer left open.
+"""Binds placed gangs, and settles requests whose answer left the outcome open.
 
-A fixed number of workers takes bindings from one queue, gang after gang, so that gangs complete
-one by one and no task is made per pod. Gangs that start together, and have claims that are bound
-only now, wait for those first (`volume_binder`); the bindings of their quorums are queued at once
-then.
-A binding ends in one of three ways: the pod is on its node; the pod is gone or somebody else's; or
-the API server refuses. Whatever is not bound is forgotten in the cache, and the gang's rest is
-planned again.
+A fixed number of workers takes bindings from one queue, gang after gang, so that gangs complete one
+by one and no task is made per pod. Gangs that start together wait for their unbound claims first
+(`volume_binder`); then the bindings of their quorums are queued at once.
+
+A binding ends in one of three ways: the pod is on its node; the pod is gone, or on another node; or
+the API server refuses. A pod that is not bound is forgotten in the cache, and planned again with
+the rest of its gang.
 """
 
 import asyncio
@@ -27,17 +27,17 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import plan_annotations
 
 GIVE_UP_SECONDS = 120.0
-"""After this the room is better planned anew: the node may be gone as well."""
+"""After this time the room is better planned anew: the node may be gone as well."""
 LOOK_SECONDS = 5.0
-"""How soon to ask again where a pod is, when nothing else can be done."""
+"""How soon to ask again where a pod is, if that must be known."""
 LATE_SECONDS = 4.0
-"""What was not answered may still be carried out for so long: its room is not given away."""
+"""How long a request without an answer may still be carried out: its room stays assumed."""
 
 
 COUNTED = (Outcome.BOUND, Outcome.LOST)
-"""With these, the pod is on a node that is known."""
+"""Outcomes with which the pod is on a known node."""
 UNBOUND = (Outcome.REFUSED, Outcome.GAVE_UP)
-"""With these, it has none as far as is known."""
+"""Outcomes with which the pod has no node, as far as is known."""
 
 Held = tuple[WaitSet, Mapping[ClaimWait, list[GangBinding]]]
 
@@ -74,11 +74,11 @@ class Binder:
         return self._queue.qsize()
 
     def is_busy(self) -> bool:
-        """Tell whether bindings wait for a worker."""
+        """Return whether bindings wait for a worker."""
         return self.waiting > 0
 
     def submit(self, together: Sequence[GangBinding]) -> None:
-        """Queue the bindings of gangs that start together; where claims are not bound, those first.
+        """Queue the bindings of gangs that start together, after their claims if any is not bound.
 
         The members are assumed on their nodes already.
         """
@@ -102,17 +102,17 @@ class Binder:
                 workers.create_task(self._after_claims(*held))
 
     def close(self) -> None:
-        """Begin with no more gangs: those whose claims are not bound yet are the next leader's."""
+        """Begin no more gangs: gangs whose claims are not bound yet are left to the next leader."""
         self._closed = True
 
     async def drain(self) -> None:
-        """Return when everything that does not wait for claims has its outcome."""
+        """Return when every binding that does not wait for claims has its outcome."""
         await self._queue.join()
 
     async def _after_claims(
         self, wait_set: WaitSet, bindings: Mapping[ClaimWait, list[GangBinding]]
     ) -> None:
-        """Bind all of a share once its claims are bound, or nobody of it."""
+        """Bind the members of each wait once its claims are bound, or none of them."""
 
         def settled(wait: ClaimWait) -> None:
             for gang_binding in bindings[wait]:
@@ -163,7 +163,7 @@ class Binder:
                 await self._api.bind(pod, bind.node, marks)
             except ApiError as error:
                 gang_binding.problem = str(error)
-                # Once one was not answered, what is said of a later one is not the last word.
+                # Once a request was not answered, a refusal of a later one may not be final.
                 is_open |= error.kind is Kind.UNKNOWN
                 outcome = await self._judge(pod, bind.node, error)
                 if outcome is None and clock() >= deadline:
@@ -178,7 +178,7 @@ class Binder:
         return Outcome.GAVE_UP
 
     async def _judge(self, pod: PodRef, node: str, error: ApiError) -> Outcome | None:
-        """Return the outcome that an error means, None to try again."""
+        """Return the outcome that an error means; None to try again."""
         match error.kind:
             case Kind.GONE:
                 return Outcome.GONE
@@ -191,12 +191,12 @@ class Binder:
         except ApiError:
             return None
         if outcome is None and error.kind is Kind.CONFLICT:
-            # A conflict on a pod without a node: it is being deleted, or has got a gate.
+            # A conflict on a pod without a node: the pod is being deleted, or has got a gate.
             return Outcome.REFUSED
         return outcome
 
     async def _find_out(self, pod: PodRef, node: str, otherwise: Outcome) -> Outcome:
-        """Ask until there is an answer: the pod may be on its node, and the room with it."""
+        """Ask for the pod's node until there is an answer: the pod may hold the room already."""
         await asyncio.sleep(LATE_SECONDS)
         backoff = Backoff(LOOK_SECONDS, LOOK_SECONDS)
         while self._may_write():
@@ -207,7 +207,7 @@ class Binder:
         return otherwise
 
     async def _read_back(self, pod: PodRef, node: str) -> Outcome | None:
-        """Look where the pod is; None while it has no node. Raises ApiError without an answer."""
+        """Read the pod's node; None while it has none. Raises ApiError without an answer."""
         try:
             bound_to = await self._api.bound_node(pod)
         except ApiError as error:
@@ -222,7 +222,7 @@ class Binder:
         return Outcome.LOST
 
     def _count_at(self, uid: str, node: str) -> None:
-        """Count a pod where it turned out to be: the watch may take its time to tell."""
+        """Assume a pod on the node that it turned out to be on: the watch event may come late."""
         self._cache.forget(uid)
         pod = self._cache.pod(uid)
         if pod is not None and not pod.node:

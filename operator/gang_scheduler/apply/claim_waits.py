@@ -1,4 +1,4 @@
-"""Who waits for claims with whom, while their room is held."""
+"""Which members of a plan wait for claims together, while their room is held."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -11,10 +11,11 @@ from gang_scheduler.state.volumes.assume_cache import Target
 
 @dataclass(slots=True, eq=False)
 class ClaimWait:
-    """Members that are bound once the claims of all of them are, or not at all.
+    """Members that are bound once the claims of all of them are bound, or not at all.
 
-    `placed` has a gang each, and `joins` tells that it does not need them to be whole. They come
-    `after` another share. `unbound` are the uids of those whose claims are not known to be bound.
+    `placed` has an entry a gang; with `joins` the gang does not need these members for its quorum.
+    The wait may come `after` another one. `unbound` are the uids of members whose claims are not
+    known to be bound.
     """
 
     placed: tuple[Placed, ...]
@@ -24,7 +25,7 @@ class ClaimWait:
     problem: str = ""
 
     def __post_init__(self) -> None:
-        """Expect claims of all who need some."""
+        """Begin with all members that have claims as unbound."""
         self.unbound = {bind.pod.uid for bind in self.waiting}
 
     @property
@@ -39,17 +40,18 @@ class ClaimWait:
 
     @property
     def keys(self) -> tuple[GangKey, ...]:
-        """The gangs."""
+        """The keys of the gangs."""
         return tuple(placed.gang.key for placed in self.placed)
 
 
 @dataclass(slots=True, eq=False)
 class WaitSet:
-    """What one plan holds for a group of gangs. The others may wait for the first of the shares.
+    """The claim waits of gangs that start together. Later waits may come after the first one.
 
-    `open` are those that still wait. `moved` are the uids of members whose claims may have come
-    further, `errors` what keeps claims from being written for now, and `wait_of` is by uid, for
-    members that have claims. `began` is the event loop's time.
+    `open` are the waits that are not settled. `moved` are the uids of members whose claims may have
+    progressed, `errors` the latest errors of writes by claim or volume, and `wait_of` is the wait
+    of each member with claims, by uid. `size` is the number of claims. `began` is the event loop's
+    time, in seconds.
     """
 
     waits: tuple[ClaimWait, ...]
@@ -63,7 +65,7 @@ class WaitSet:
     began: float = field(default_factory=lambda: asyncio.get_running_loop().time())
 
     def __post_init__(self) -> None:
-        """Find the members that have claims, and count those."""
+        """Find the members that have claims, and count the claims."""
         self.open = dict.fromkeys(self.waits)
         waiting = [(bind.pod, wait) for wait in self.waits for bind in wait.waiting]
         self.wait_of = {pod.uid: wait for pod, wait in waiting}
@@ -71,37 +73,37 @@ class WaitSet:
         self.size = sum(len(storage.needs) for storage in storages if storage is not None)
 
     def move(self, uid: str) -> None:
-        """Note that claims of a member may have come further."""
+        """Note that claims of a member may have progressed."""
         self.moved.add(uid)
         self.news.set()
 
     def fail(self, wait: ClaimWait, problem: str) -> None:
-        """Give a share up, for the first reason that there is."""
+        """Give a wait up; the first problem is the reason."""
         if not wait.problem:
             wait.problem = problem
             self.moved |= wait.unbound
             self.news.set()
 
     def is_ready(self, wait: ClaimWait) -> bool:
-        """Tell whether nothing more is waited for: no claims, and nobody who comes before."""
+        """Return whether all claims are bound, and the wait to come before is settled."""
         return not wait.unbound and wait.after not in self.open
 
     def followers(self, wait: ClaimWait) -> tuple[ClaimWait, ...]:
-        """Return the shares that wait for this one."""
+        """Return the waits that come after this one."""
         return self.waits[1:] if wait is self.waits[0] and self.waits[-1].after else ()
 
 
 def needs_claims(bind: Bind) -> bool:
-    """Tell whether a member has claims that are to be bound first."""
+    """Return whether a member has claims that must be bound before its pod."""
     storage = bind.pod.pod_class.storage
     return storage is not None and bool(storage.needs)
 
 
 def waits_of(together: Sequence[Placed]) -> tuple[ClaimWait, ...]:
-    """Return who waits for whom, of gangs that start together.
+    """Return the claim waits of gangs that start together.
 
-    Quorums wait for each other, and everybody else who has claims waits for them and for his own.
-    A gang by itself of which any member can start waits for none.
+    The quorums are one wait. Every other member with claims is a wait of its own, after the
+    quorums. In a gang by itself whose members can start singly, no member waits for another one.
     """
     quorums = [_quorum(placed, alone=len(together) == 1) for placed in together]
     begin = [_begins(placed, quorum) for placed, quorum in zip(together, quorums, strict=True)]
@@ -123,6 +125,6 @@ def _quorum(placed: Placed, *, alone: bool) -> int:
 
 
 def _begins(placed: Placed, quorum: int) -> Placed:
-    """Return the quorum, and beside it those who wait for nothing else."""
+    """Return the quorum, and the members beside it that have no claims to wait for."""
     more = (bind for bind in placed.binds[quorum:] if not needs_claims(bind))
     return replace(placed, binds=(*placed.binds[:quorum], *more))

@@ -1,4 +1,4 @@
-"""How a victim is marked: in the words that Kubernetes has for it, with who it makes room for."""
+"""How a victim is marked: the condition DisruptionTarget of Kubernetes, with the preemptor."""
 
 from dataclasses import dataclass
 
@@ -16,9 +16,9 @@ BEGINNING = pod_decode.OUR_MARK
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How those who preempt and who are preempted are named to each other.
+    """How preemptors and victims are named to each other.
 
-    `hides_foreign`: by uid, in other namespaces than their own.
+    `hides_foreign`: in namespaces other than their own by uid.
     """
 
     hides_foreign: bool = False
@@ -40,7 +40,7 @@ def mark(preemption: Preemption, namespace: str, naming: Naming, now: int) -> Bo
     """Return the condition of a victim of this namespace. `now` is in seconds."""
     preemptor = naming.preemptor(preemption, namespace)
     trigger = naming.pod(preemption.nominations[0].pod, namespace)
-    # Without the moment of the transition, the mark would be taken for an old one at once.
+    # Without lastTransitionTime, kube-controller-manager would reset the mark at once as stale.
     return {
         "type": TYPE,
         "status": "True",
@@ -51,7 +51,7 @@ def mark(preemption: Preemption, namespace: str, naming: Naming, now: int) -> Bo
 
 
 def unmark(now: int) -> Body:
-    """Return the condition of a pod that is no victim any more."""
+    """Return the condition of a pod that is no victim any more. `now` is in seconds."""
     return {
         "type": TYPE,
         "status": "False",

@@ -1,9 +1,9 @@
 """Carries preemptions out: nominates the members, marks all victims, and only then evicts them.
 
-Each stage is written as a whole before the next one begins, so that nobody is evicted for a plan
-that could not be carried out. Every write may come twice: after a crash between any two the plan is
-made again from the objects, and what is there already is not written again. What a round leaves
-behind when it is given up, it takes back itself.
+Each stage is written completely before the next one begins, so that no pod is evicted for a plan
+that cannot be carried out. Every write may come twice: after a crash between any two writes the
+plan is made again from the objects, and writes that are there already are skipped. A run that is
+given up takes its own writes back.
 """
 
 import asyncio
@@ -34,8 +34,8 @@ LOOK_SECONDS = 0.5
 class Evictor:
     """Preempts with bounded concurrency, and only while `may_write()` says that we are the leader.
 
-    When all victims of a preemption are marked, or when one was given up and taken back, `outcomes`
-    has it.
+    A preemption is put into `outcomes` when all its victims are marked, and when it was given up
+    and taken back.
     """
 
     def __init__(
@@ -60,42 +60,42 @@ class Evictor:
         self._queue: asyncio.Queue[PreemptionRun] = asyncio.Queue()
         self._by_member: dict[str, PreemptionRun] = {}
         self._by_victim: dict[str, PreemptionRun] = {}
-        # Uids of pods that may show something else than what was written last.
+        # Uids of pods whose nomination in the cache may differ from the last write.
         self._written: set[str] = set()
         self._unmarked: set[str] = set()
         self._orphaned_marks = OrphanedMarks(cache)
 
-    # What the loop says.
+    # Called by the loop.
 
     def is_preempting(self, preemption: Preemption) -> bool:
-        """Tell whether all that a preemption would do is on its way already."""
+        """Return whether all that a preemption would do is under way already."""
         made = PreemptionRun(preemption)
         earlier = self._runs_of(_concerned(made))
         return bool(made.nodes) and len(earlier) == 1 and earlier[0].covers(made)
 
     def submit(self, preemption: Preemption) -> None:
-        """Queue the writes of a preemption. Its nominations and victims are the caller's to count.
+        """Queue the writes of a preemption. The caller counts its nominations and victims.
 
-        What is on its way for the same members, or for some that are displaced, goes no further.
+        Earlier runs for the same members, or for members that are displaced now, are stopped.
         """
         made = PreemptionRun(preemption)
         concerned = _concerned(made)
         made.earlier = self._runs_of(concerned)
-        # One that only displaced a member has its own members to make room for.
+        # A run that only displaced one of these pods goes on for its own members.
         replaced = [each for each in made.earlier if not concerned.isdisjoint(each.nodes)]
         self._begin(made)
         for each in replaced:
             self._stop(each)
 
     def placed(self, uids: Iterable[str]) -> None:
-        """Stop what is on its way for members that have found a place."""
+        """Stop the runs for members that have found a place."""
         uids = set(uids)
         for each in self._runs_of(uids):
             if not self._is_over(each) and not uids.isdisjoint(each.nodes):
                 self._stop(each)
 
     def settle_leftovers(self, plan: Plan) -> None:
-        """Withdraw the marks of an earlier life that no plan of this one needs.
+        """Withdraw the marks of an earlier process that no plan of this one needs.
 
         Called after every cycle.
         """
@@ -119,7 +119,7 @@ class Evictor:
     async def _work(self) -> None:
         while True:
             current = await self._queue.get()
-            # They were taken from the queue before this one, so they do stop.
+            # Earlier runs were taken from the queue before this one, so they do stop.
             for each in current.earlier:
                 await each.stopped.wait()
             current.earlier = ()
@@ -133,7 +133,7 @@ class Evictor:
             self._queue.task_done()
 
     async def _carry_out(self, current: PreemptionRun) -> None:
-        """Go through the stages in their order; take back what was begun if one cannot be done."""
+        """Write the stages in their order; take all back if one cannot be written."""
         for stage in (
             self._nominations,
             self._clearings,
@@ -149,7 +149,7 @@ class Evictor:
         self._is_over(current)
 
     async def _take_back(self, current: PreemptionRun) -> None:
-        """Undo what no later round has made its own, save that no gang is left with too few."""
+        """Undo the writes that no later run has taken over; no broken gang is left running."""
         self._stop(current)
         pods = (self._cache.pod(uid) for uid in self._owned(current))
         unbound = tuple(pod for pod in pods if pod is not None and not pod.node)
@@ -163,43 +163,43 @@ class Evictor:
             self._outcomes.put(PreemptionFailed(current.preemption, current.problem))
 
     async def _watch(self) -> None:
-        """Note when the last victim of each round is gone."""
+        """Note when the last victim of each run is gone."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             for each in {*self._by_member.values(), *self._by_victim.values()}:
                 with confined("preempt", each.name):
                     self._is_over(each)
 
-    # Rounds.
+    # Runs.
 
     def _begin(self, made: PreemptionRun) -> None:
         displaced = (pod.uid for pod in made.preemption.displaced)
         self._by_member.update(dict.fromkeys((*made.nodes, *displaced), made))
         self._by_victim.update(dict.fromkeys(made.victims, made))
-        # Marks of another round or life are its own to take back from now on.
+        # Marks of an earlier run or process are taken over: this run takes them back if it fails.
         made.marked |= {pod.uid for pod in self._victims(made) if self._is_marked(pod)}
         self._queue.put_nowait(made)
 
     def _stop(self, current: PreemptionRun) -> None:
-        """Let a round go no further: pods that it has not begun to evict are victims no more.
+        """Stop a run: pods that it has not begun to evict are no victims any more.
 
-        Unless a later round evicts them.
+        Except pods that a later run evicts.
         """
         current.void = True
         left = current.victims - current.evicted
         self._cache.victims.spared({uid for uid in left if self._by_victim.get(uid) is current})
 
     def _runs_of(self, uids: Iterable[str]) -> tuple[PreemptionRun, ...]:
-        """Return the rounds that write nominations of these pods."""
+        """Return the runs that write nominations of these pods."""
         found = (self._by_member.get(uid) for uid in uids)
         return tuple(dict.fromkeys(each for each in found if each is not None))
 
     def _owned(self, current: PreemptionRun) -> list[str]:
-        """Return the members that no later round has taken over."""
+        """Return the members that no later run has taken over."""
         return [uid for uid in current.nodes if self._by_member.get(uid) is current]
 
     def _is_over(self, current: PreemptionRun) -> bool:
-        """Tell whether all is written and every victim gone; such a round is forgotten."""
+        """Return whether all is written and every victim gone; such a run is forgotten."""
         if not current.sent:
             return False
         if not current.void and any(map(self._uses_room, current.victims)):
@@ -223,7 +223,7 @@ class Evictor:
     def _nominations(self, current: PreemptionRun) -> Iterator[Step]:
         for bind in current.preemption.nominations:
             pod, node = bind.pod, bind.node
-            # What a pod shows may be what we only assume, unless another life of ours wrote it.
+            # The nomination in the cache is from the API server, unless this process wrote one.
             if pod.nominated != node or pod.uid in self._written:
                 self._written.add(pod.uid)
                 request = functools.partial(self._api.nominate, node=node)
@@ -252,7 +252,7 @@ class Evictor:
             yield Step("mark", pod, request, begun=current.marked)
 
     def _evictions(self, current: PreemptionRun) -> Iterator[Step]:
-        """Yield nothing when a member is gone: then nobody need go for it."""
+        """Yield the evictions; none if a member is gone, since its room is not needed then."""
         members = (bind.pod for bind in current.preemption.nominations)
         missing = next((pod for pod in members if self._is_gone(pod)), None)
         if missing is not None:
@@ -269,11 +269,11 @@ class Evictor:
     def _eviction(self, pod: Pod, **how: Any) -> Step:  # noqa: ANN401 - fields of a Step.
         if not self._use_eviction_api:
             return Step("evict", pod, self._api.delete_pod, PASSING, **how)
-        # A budget that other evictions have used up meanwhile fills again.
+        # A budget that other evictions have used up meanwhile allows evictions again later.
         return Step("evict", pod, self._api.evict, PASSING | {Kind.PROTECTED}, **how)
 
     def _releases(self, current: PreemptionRun) -> Iterator[Step]:
-        """Let those go on who are marked and still there, but not the rest of a broken gang."""
+        """Yield the steps that unmark victims, and that evict the rest of a broken gang."""
         made = disruption_target.unmark(int(self._clock()))
         unmark = functools.partial(self._api.patch_pod_condition, condition=made)
         for uid in sorted(current.marked - current.evicted):
@@ -289,7 +289,7 @@ class Evictor:
                 yield Step("unmark", pod, unmark, optional=True)
 
     def _is_of_broken_gang(self, pod: Pod, without: Collection[str]) -> bool:
-        """Tell whether so many of a pod's gang are gone that it would go on for nothing."""
+        """Return whether a pod's gang has lost so many members that it is below its minMember."""
         info = self._cache.gang_queue.infos.get(membership.gang_of(pod))
         if info is None or pod.uid not in info.members:
             return False
@@ -302,7 +302,7 @@ class Evictor:
         return (pod for pod in found if pod is not None and pod.living)
 
     def _is_marked(self, pod: Pod) -> bool:
-        """Tell whether a mark stands, as far as we know: what is seen may be older than a write."""
+        """Return whether a mark stands; the pod in the cache may be older than its removal."""
         return pod.marked and pod.uid not in self._unmarked
 
     def _uses_room(self, uid: str) -> bool:
@@ -315,5 +315,5 @@ class Evictor:
 
 
 def _concerned(made: PreemptionRun) -> set[str]:
-    """Return the uids of the pods whose nominations a round writes."""
+    """Return the uids of the pods whose nominations a run writes."""
     return {*made.nodes, *(pod.uid for pod in made.preemption.displaced)}

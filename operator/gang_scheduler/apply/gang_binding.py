@@ -1,4 +1,4 @@
-"""Members of a gang that are being bound together, and how that ended for each."""
+"""Members of a gang that are being bound together, with the outcome of each."""
 
 import asyncio
 import enum
@@ -15,19 +15,19 @@ class Outcome(enum.StrEnum):
     BOUND = "bound"
     GONE = "gone"
     LOST = "lost"
-    """The pod is on another node: somebody else bound it."""
+    """The pod is on another node: another scheduler bound it."""
     REFUSED = "refused"
     GAVE_UP = "gave_up"
     WITHOUT_VOLUMES = "without_volumes"
-    """Claims of the gang were not bound: nothing was tried."""
+    """Claims of the gang were not bound: no binding was tried."""
 
 
 @dataclass(slots=True, eq=False)
 class GangBinding:
     """Members of a gang that are being bound. `outcomes` fills up by pod uid.
 
-    `joins` tells that the gang does not need them to be whole. `submitted_at` is the event loop's
-    time, in seconds.
+    With `joins` the gang does not need these members for its quorum. `submitted_at` is the event
+    loop's time, in seconds.
     """
 
     placed: Placed
@@ -64,10 +64,10 @@ class GangBinding:
 
     @property
     def without_volumes(self) -> bool:
-        """Claims of members were not bound, and so nobody was."""
+        """Claims of members were not bound, and so no member was."""
         return Outcome.WITHOUT_VOLUMES in self.outcomes.values()
 
     @property
     def failed(self) -> int:
-        """How many members were not bound by us."""
+        """How many members this scheduler did not bind."""
         return sum(outcome is not Outcome.BOUND for outcome in self.outcomes.values())

@@ -1,4 +1,4 @@
-"""Room that was made for gangs and then lost: a node is gone, or somebody else was faster."""
+"""Room that was made for gangs and then lost: a node is gone, or another pod took the room."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,11 +14,11 @@ from gang_scheduler.state.cache import Cache
 HOLDING = frozenset(
     {Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS}
 )
-"""The room stays a gang's own while its victims leave, or a member is being made again."""
+"""With these reasons a gang keeps its nominated room: victims leave, or a member is recreated."""
 
 
 class LostNomination(NamedTuple):
-    """A gang that has lost room, how, and the members whose nominations are worth nothing now."""
+    """A gang that has lost room, the cause, and the members whose nominations must end."""
 
     gang: GangKey
     cause: str
@@ -26,7 +26,7 @@ class LostNomination(NamedTuple):
 
 
 class LostNominations:
-    """Who has lost room, and how, until it is bound after all."""
+    """The gangs that have lost room, with the cause, until they are bound after all."""
 
     def __init__(self, cache: Cache, naming: Naming) -> None:
         self._cache = cache
@@ -34,7 +34,7 @@ class LostNominations:
         self._causes: dict[GangKey, str] = {}
 
     def cause(self, key: GangKey) -> str:
-        """Return how a gang lost its room; "" for one that did not."""
+        """Return how a gang lost its room; "" for a gang that did not."""
         return self._causes.get(key, "")
 
     def over(self, key: GangKey) -> None:
@@ -42,7 +42,7 @@ class LostNominations:
         self._causes.pop(key, None)
 
     def note(self, plan: Plan) -> list[Pod]:
-        """Note what a plan shows to be lost; return the pods whose nominations end by that."""
+        """Note the room that a plan shows to be lost; return the pods whose nominations end."""
         found = [*_taken(plan, self._naming), *_lost(plan, self._cache.node_usage.table())]
         for each in found:
             self._causes[each.gang] = each.cause
@@ -54,7 +54,7 @@ class LostNominations:
 
 
 def _taken(plan: Plan, naming: Naming) -> Iterator[LostNomination]:
-    """Yield the gangs whose room gangs of higher priority take."""
+    """Yield the gangs whose room goes to gangs of higher priority."""
     for made in plan.preemptions:
         for pod in made.displaced:
             taker = naming.preemptor(made, pod.namespace)
@@ -78,7 +78,7 @@ def _lost(plan: Plan, nodes: NodeTable) -> Iterator[LostNomination]:
 
 
 def _judged(plan: Plan) -> Iterator[Gang]:
-    """Yield the gangs that wait and that no room is kept for, save what this plan nominates."""
+    """Yield the gangs that wait without reserved room, and those that this plan nominates."""
     for made in plan.preemptions:
         if made.nominations:
             yield from made.gangs

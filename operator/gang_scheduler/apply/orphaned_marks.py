@@ -1,4 +1,4 @@
-"""Marks that an earlier life of the scheduler left, for plans that may not be made again."""
+"""Marks that an earlier process of the scheduler left, and that no preemption may need now."""
 
 from collections.abc import Iterator
 
@@ -8,10 +8,12 @@ from gang_scheduler.state.cache import Cache
 
 
 class OrphanedMarks:
-    """Finds out who was marked for nobody.
+    """Finds marked pods that no preemption needs.
 
-    Victims are marked when all members of the preemptor are nominated. So only when each gang that
-    has nominated members has had a verdict, who is a victim of none of these plans is one no more.
+    After a restart pods may carry a DisruptionTarget of a preemption that is not planned again.
+    Victims are marked only after all members of the preemptor are nominated. So once every gang
+    with nominated members has been decided, each marked pod that no plan names as a victim is
+    orphaned.
     """
 
     def __init__(self, cache: Cache) -> None:
@@ -20,7 +22,7 @@ class OrphanedMarks:
         self._unjudged: set[GangKey] = set()
 
     def settled(self, plan: Plan) -> set[str]:
-        """Return the uids of those who were marked for nobody, once it is certain."""
+        """Return the uids of pods with orphaned marks, once these are certain; empty before."""
         if self._marked is None:
             pods = self._cache.pods()
             self._marked = {pod.uid for pod in pods if pod.marked and pod.living and pod.node}

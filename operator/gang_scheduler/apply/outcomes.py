@@ -1,6 +1,6 @@
-"""What came of the writes, as values in one queue.
+"""The outcomes of writes, as values in one queue.
 
-Binder, volume binder and evictor put outcomes there, and know nothing of what is made of these.
+Binder, volume binder and evictor put outcomes there, and do not know what reads them.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class VolumesAwaited:
 
 @dataclass(frozen=True, slots=True)
 class VictimStuck:
-    """A pod does not terminate in time, and the gang waits for its room."""
+    """A pod does not terminate in time, and a gang waits for its room."""
 
     gang: GangKey
     victim: Pod
@@ -50,7 +50,7 @@ WriteOutcome = GangBinding | EvictionBegun | PreemptionFailed | VolumesAwaited |
 
 
 class Outcomes:
-    """A queue of outcomes, oldest first. It has no limit: a write does not wait for its readers."""
+    """A queue of outcomes, oldest first, without a limit: writes do not wait for its readers."""
 
     def __init__(self) -> None:
         self._queue: asyncio.Queue[WriteOutcome] = asyncio.Queue()
@@ -70,7 +70,7 @@ class Outcomes:
 
 
 def count_binding(cache: Cache, binding: GangBinding, now_seconds: int) -> None:
-    """Let the state know how the binding of a gang ended."""
+    """Count the outcome of a gang's binding in the state."""
     if binding.failed:
         cache.gang_queue.bind_failed(binding.refusal(), now_seconds)
     elif binding.joins:

@@ -1,7 +1,7 @@
-"""Takes back what was bound of a gang whose rest found no room in time, where settings ask for it.
+"""Deletes the bound members of a gang whose rest found no room in time, if the settings say so.
 
-Only a crash, or a binding that the API server refused, leaves a gang in part. By default the
-bound members stay and wait (`Hold`): deleting what runs is the administrator's decision.
+Only a crash, or a binding that the API server refused, leaves a gang partially bound. By default
+the bound members stay and wait (`Hold`): to delete running pods is the administrator's decision.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ log = structlog.get_logger()
 
 
 class PartialGangs:
-    """Deletes the bound members of a gang that stays in part past its schedule timeout."""
+    """Deletes the bound members of gangs that stay partially bound past their schedule timeout."""
 
     def __init__(
         self, api: Api, cache: Cache, may_write: Callable[[], bool] = lambda: True
@@ -34,7 +34,7 @@ class PartialGangs:
         self._queued: set[GangKey] = set()
 
     def consider(self, refused: Iterable[Refused], now: int) -> None:
-        """Queue those of the refused gangs that are late and bound in part. `now` in seconds."""
+        """Queue the refused gangs that are late and partially bound. `now` is in seconds."""
         for key in (each.gang.key for each in refused if each.gang.partially_bound):
             info = self._cache.gang_queue.infos.get(key)
             deadline = self._cache.gang_queue.deadline(info) if info else None
@@ -52,11 +52,11 @@ class PartialGangs:
 
     async def _release(self, key: GangKey) -> None:
         info = self._cache.gang_queue.infos.get(key)
-        # It may have become whole since.
+        # The gang may have become whole since.
         if info is None or info.was_whole or not self._may_write():
             return
         bound = [pod for pod in info.living() if pod.node and not pod.assumed]
-        if not bound:  # It is a group's rest.
+        if not bound:  # Only other gangs of its group are bound.
             return
         log.warning("gang_released", gang=str(key), pods=len(bound))
         for pod in bound:
@@ -68,7 +68,7 @@ class PartialGangs:
         except ApiError as error:
             telemetry.WRITES.labels("pod_delete", error.kind.value).inc()
             if error.kind not in (Kind.GONE, Kind.CONFLICT):
-                # The gang is refused again before long, and with that considered again.
+                # The gang is refused again before long, and then considered again.
                 log.warning("release_failed", pod=f"{pod.namespace}/{pod.name}", error=str(error))
         else:
             telemetry.WRITES.labels("pod_delete", "written").inc()

@@ -1,7 +1,7 @@
 """Takes a plan into the state: its decisions count from then on, before the API server knows.
 
-Called by the loop, by `simulate` and by tests. What differs between these is only what writes the
-decisions (`Writers`).
+Called by the loop, by `simulate` and by tests, which differ only in what writes the decisions
+(`Writers`).
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,19 +22,19 @@ from gang_scheduler.state.cache import Cache
 
 
 class Writers(Protocol):
-    """Carries out what the state counts as done: begins with it, and does it in the background.
+    """Carries out in the background what the state counts as done already.
 
-    An error that a method raises concerns the gangs that it was called for, and no others.
+    An error that a method raises concerns only the gangs that the method was called for.
     """
 
     def stop_preempting(self, uids: Iterable[str]) -> None:
-        """Let preemptions go no further for pods that have found a place."""
+        """Stop preemptions for pods that have found a place."""
 
     def bind(self, together: Sequence[Placed]) -> None:
         """Begin to bind gangs that start together. All are taken back if this raises."""
 
     def is_preempting(self, preemption: Preemption) -> bool:
-        """Tell whether all that a preemption would do is being done."""
+        """Return whether all that a preemption would do is under way."""
 
     def preempt(self, preemption: Preemption) -> None:
         """Begin to make room, or only to clear the nominations of displaced pods."""
@@ -51,15 +51,15 @@ class BinderAndEvictor:
         self.cycle = 0
 
     def stop_preempting(self, uids: Iterable[str]) -> None:
-        """Let preemptions go no further for pods that have found a place."""
+        """Stop preemptions for pods that have found a place."""
         self._evictor.placed(uids)
 
     def bind(self, together: Sequence[Placed]) -> None:
-        """Queue the bindings of gangs that start together, or first their claims."""
+        """Queue the bindings of gangs that start together, after their claims."""
         self._binder.submit([GangBinding(placed, self._plan_id()) for placed in together])
 
     def is_preempting(self, preemption: Preemption) -> bool:
-        """Tell whether all that a preemption would do is being done."""
+        """Return whether all that a preemption would do is under way."""
         return self._evictor.is_preempting(preemption)
 
     def preempt(self, preemption: Preemption) -> None:
@@ -75,7 +75,7 @@ class BinderAndEvictor:
 class TakenIn:
     """A plan as it was taken in, and the pods whose nominations ended with it.
 
-    Gangs that met an error of ours are among the refused.
+    Gangs that could not be taken in because of an error are among the refused.
     """
 
     plan: Plan
@@ -90,9 +90,9 @@ def take_in(
     lost_nominations: LostNominations,
     writers: Writers,
 ) -> TakenIn:
-    """Count all decisions of a plan, and hand what is to be written to the writers.
+    """Count all decisions of a plan, and hand what must be written to the writers.
 
-    Bindings come first, then preemptions, then what is said of gangs that wait.
+    Bindings come first, then preemptions, then the verdicts on gangs that wait.
     """
     lost = tuple(lost_nominations.note(plan))
     failed = [each for gangs in _together(plan.placed) for each in _bind(cache, gangs, writers)]
@@ -107,7 +107,7 @@ def take_in(
 
 
 def _together(placed: Iterable[Placed]) -> list[list[Placed]]:
-    """Return gangs by which of them start together, in the order of the first of each."""
+    """Return lists of gangs that start together, in the order of the first gang of each."""
     found: dict[tuple[GangKey, ...], list[Placed]] = {}
     for each in placed:
         found.setdefault(each.together or (each.gang.key,), []).append(each)
@@ -135,10 +135,10 @@ def _bind(cache: Cache, together: Sequence[Placed], writers: Writers) -> list[Re
 
 
 def _preempt(cache: Cache, preemption: Preemption, now_seconds: int, writers: Writers) -> None:
-    """Count nominations and victims, unless the same preemption is on its way already."""
+    """Count nominations and victims, unless the same preemption is under way already."""
     if writers.is_preempting(preemption):
         return
-    # First, so that nothing is counted that would not be written.
+    # Written first: if this raises, nothing is counted.
     writers.preempt(preemption)
     cache.clear_nominations(pod.uid for pod in preemption.displaced)
     cache.nominate(preemption.nominations)
@@ -158,7 +158,7 @@ def _note_verdicts(cache: Cache, plan: Plan, now_seconds: int) -> None:
 
 
 def _note_verdict(cache: Cache, key: GangKey, note: Callable[[], None]) -> None:
-    """Note a verdict on a gang; where that fails, let the gang be tried again."""
+    """Note a verdict on a gang; if that raises, the gang is due again."""
     with confined("refuse", str(key)) as step:
         note()
     if step.failed:

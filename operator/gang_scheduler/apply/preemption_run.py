@@ -1,4 +1,4 @@
-"""A preemption on its way: its steps, and how each is written until an answer settles it."""
+"""A preemption under way: its steps, and how each is written until an answer settles it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,22 +17,21 @@ GIVE_UP_SECONDS = 60.0
 """Less than the two minutes after which kube-controller-manager resets a mark."""
 
 PASSING = frozenset({Kind.UNKNOWN, Kind.THROTTLED})
-"""What an answer must be for the same request to be worth another try."""
+"""Answers after which the same request is tried again."""
 PATCHED = PASSING | {Kind.CONFLICT}
-"""The same for a patch, which has no precondition that could fail for good."""
+"""Answers after which a patch is tried again: it has no precondition that could fail for good."""
 ANOTHER_LIFE = 422
-"""What a patch with the uid of an earlier pod is answered: it cannot change the uid."""
+"""The status that answers a patch with the uid of an earlier pod: a uid cannot be changed."""
 
 log = structlog.get_logger()
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One write of a stage, and the answers that are `passing`.
+    """One write of a stage. It is tried again after `passing` answers.
 
-    `begun` takes the uid once it may have happened; a `final` step is then finished, whatever
-    becomes of the round. `needs_pod`: without the pod the round makes no sense. An `optional` step
-    may fail altogether.
+    `begun` gets the uid before the first request; a `final` step is finished from then on even if
+    the run is stopped. `needs_pod`: the run fails if the pod is gone. An `optional` step may fail.
     """
 
     what: str
@@ -47,10 +46,10 @@ class Step:
 
 @dataclass(slots=True, eq=False)
 class PreemptionRun:
-    """A preemption on its way. One that is `void` goes no further and is taken back.
+    """A preemption under way. A `void` run is stopped and taken back.
 
-    `problem` says what went wrong with it, if anything did. `marked` and `evicted` are uids.
-    `submitted_at` is the event loop's time, in seconds.
+    `problem` is what went wrong, if anything did. `marked` and `evicted` are uids. `submitted_at`
+    is the event loop's time, in seconds.
     """
 
     preemption: Preemption
@@ -65,7 +64,7 @@ class PreemptionRun:
 
     @property
     def name(self) -> str:
-        """The gangs that it makes room for, for people."""
+        """The gangs that the run makes room for, for logs."""
         return ", ".join(str(gang.key) for gang in self.preemption.gangs) or "no gang"
 
     @property
@@ -79,7 +78,7 @@ class PreemptionRun:
         return {each.pod.uid for each in self.preemption.victims}
 
     def covers(self, other: "PreemptionRun") -> bool:
-        """Tell whether all that the other one would do is being done."""
+        """Return whether this run does all that the other one would do."""
         displaced = {pod.uid for pod in self.preemption.displaced}
         return (
             not self.void
@@ -89,13 +88,13 @@ class PreemptionRun:
         )
 
     def fail(self, problem: str) -> None:
-        """Give up, for the first reason that there is."""
+        """Give up; the first problem is the reason."""
         self.problem = self.problem or problem
         self.void = True
 
 
 class StepWriter:
-    """Writes the steps of all rounds, so many at once, while `may_write()` says that we lead."""
+    """Writes the steps of all runs, so many at once, while `may_write()` says that we lead."""
 
     def __init__(self, concurrency: int, may_write: Callable[[], bool]) -> None:
         self._concurrency = concurrency
@@ -103,7 +102,7 @@ class StepWriter:
         self._may_write = may_write
 
     async def write_all(self, current: PreemptionRun, steps: Sequence[Step]) -> None:
-        """Do the steps, some at once, until one fails for good. One task a slot, not one a step."""
+        """Write the steps, some at once, until one fails for good. A task a slot, not a step."""
         remaining = iter(steps)
 
         async def work() -> None:
@@ -115,13 +114,13 @@ class StepWriter:
                 workers.create_task(work())
 
     async def _write(self, current: PreemptionRun, step: Step) -> None:
-        """Send a request until its answer settles it, or the round is void."""
+        """Send a request until its answer settles it, or the run is void."""
         pod = PodRef(step.pod.namespace, step.pod.name, step.pod.uid)
         clock = asyncio.get_running_loop().time
         backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
         while not current.void or (step.final and pod.uid in step.begun):
             if not self._may_write():
-                # Whoever leads now plans anew, from what is written.
+                # The replica that leads now plans anew, from what is written.
                 current.void = True
                 return
             step.begun.add(pod.uid)
@@ -140,15 +139,15 @@ class StepWriter:
 
     @staticmethod
     def _judge(current: PreemptionRun, step: Step, error: ApiError) -> None:
-        """Give a round up for an answer, unless that is as good as the write."""
+        """Give a run up for an answer, unless the answer is as good as the write."""
         gone = error.kind is Kind.GONE or error.status == ANOTHER_LIFE
-        # The uid that was asked for is another pod's: no patch would be answered so.
+        # A conflict on a precondition: the name is another pod's now, with another uid.
         gone |= error.kind is Kind.CONFLICT and Kind.CONFLICT not in step.passing
         if gone and not step.needs_pod:
             return
         log.warning("preemption_write_failed", what=step.what, pod=step.pod.key, error=str(error))
         if step.final:
-            # As if it had never begun: the pod stays, or is seen to leave after all.
+            # As if it had never begun: the pod stays, or the watch shows that it leaves after all.
             step.begun.discard(step.pod.uid)
         if not step.optional:
             current.fail(f"{step.what} {step.pod.key}: {error}")

@@ -1,4 +1,4 @@
-"""Looks for pods that should be gone and still hold the room that others wait for."""
+"""Looks for pods that should be gone and still hold the room that gangs wait for."""
 
 import asyncio
 import time
@@ -18,10 +18,10 @@ log = structlog.get_logger()
 
 
 class StuckVictims:
-    """Tells once of every pod that hangs in termination on a node that a gang is nominated to.
+    """Reports every pod once that is stuck in termination on a node that a gang is nominated to.
 
-    It hangs when `timeout_seconds` have passed since the end of its grace period. `outcomes` then
-    has the gang that waits for it, and the pod.
+    A pod is stuck when `timeout_seconds` have passed since the end of its grace period. `outcomes`
+    then gets the gang that waits, and the pod.
     """
 
     def __init__(
@@ -38,14 +38,14 @@ class StuckVictims:
         self._told: set[str] = set()
 
     async def run(self) -> None:
-        """Look now and then, until cancelled."""
+        """Look every LOOK_SECONDS, until cancelled."""
         while True:
             await asyncio.sleep(LOOK_SECONDS)
             with confined("look for pods that do not end", "all gangs"):
                 self.look()
 
     def look(self) -> None:
-        """Tell of those that hang by now. Nothing is looked at while nobody waits for victims."""
+        """Report the pods that are stuck by now. Costs nothing while no gang waits for victims."""
         waiting = dict(self._waiting())
         if not waiting:
             self._told.clear()
@@ -59,7 +59,7 @@ class StuckVictims:
         self._told = {pod.uid for pod in hanging}
 
     def _waiting(self) -> Iterator[tuple[str, GangKey]]:
-        """Yield the nodes that room is being made on, and for whom."""
+        """Yield the nodes that room is being made on, and the gang that waits for it."""
         gang_queue = self._cache.gang_queue
         if gang_queue.waiting[Reason.WAITING_FOR_VICTIMS] <= 0:
             return

@@ -1,10 +1,10 @@
 """Binds the claims of placed gangs before any of their pods, while their room is held.
 
-All that must be written is written at once, for every member; then provisioners and the PV
-controller have their time. So no gang starts in part because a volume came late, nor a group of
-gangs, and no quorum waits for the claims of others. What goes wrong with one claim ends the wait
-for all who wait together. What was written by then stays, as kube-scheduler leaves it: a volume
-may be on its way, and whoever needs it is tried on its node alone.
+All writes for all members are sent at once; then provisioners and the PV controller do their work.
+So no gang, and no group of gangs, starts in part because a volume is late, and no quorum waits for
+the claims of surplus. A claim that fails ends the wait for all members that wait together. What was
+written by then stays, as in kube-scheduler: a volume may be under way, and the pod that needs it is
+then tried only on the node of the volume.
 """
 
 import asyncio
@@ -27,17 +27,17 @@ from gang_scheduler.state.volumes.claim_steps import ClaimStep, Stage
 
 HOLD_SECONDS = 600
 LOOK_SECONDS = 0.5
-"""How soon it shows that a member or a node is gone. Of claims we are told."""
+"""How often members and nodes are checked. Progress of claims is notified."""
 QUIET_SECONDS = 5.0
-"""Most claims are bound by then, and nobody need have heard of it."""
+"""Most claims are bound within this time, and need no Event."""
 PASSING = frozenset({Kind.UNKNOWN, Kind.THROTTLED, Kind.CONFLICT})
-"""What an answer must be for another try: each reads the object anew."""
+"""Answers after which a write is tried again: each try reads the object anew."""
 
 
 class VolumeBinder:
     """Binds claims while `may_write()` says that we are the leader, for at most `hold_seconds`.
 
-    What a gang waits for goes to `outcomes` when that takes longer than usual.
+    The claims that a gang waits for go to `outcomes` if that takes longer than usual.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class VolumeBinder:
         self._volumes.on_progress = self._moved
 
     def begin(self, waits: tuple[ClaimWait, ...]) -> WaitSet:
-        """Note at once who is held, so that nobody is planned beside them."""
+        """Note the waits at once, so that no plan places the same gangs again."""
         wait_set = WaitSet(waits)
         self._wait_sets.update(dict.fromkeys(wait_set.wait_of, wait_set))
         for wait in waits:
@@ -71,7 +71,7 @@ class VolumeBinder:
         return wait_set
 
     async def bind(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
-        """Hand over each share when all of its claims are bound, or why they cannot be."""
+        """Hand each wait to `settled` once all its claims are bound, or with its problem."""
         try:
             async with asyncio.timeout(self._hold_seconds), asyncio.TaskGroup() as tasks:
                 tasks.create_task(self._write_all(wait_set))
@@ -82,19 +82,19 @@ class VolumeBinder:
             self._settle(wait_set, list(wait_set.open), settled)
         finally:
             for uid in wait_set.wait_of:
-                # Given up and planned anew, a member may be in another hold by now.
+                # A member that was given up and planned anew may be in another wait set by now.
                 if self._wait_sets.get(uid) is wait_set:
                     del self._wait_sets[uid]
 
     # Writing.
 
     async def _write_all(self, wait_set: WaitSet) -> None:
-        """Do all steps, some at once. One task a slot, not one a step."""
+        """Write all steps, some at once. One task a slot, not one a step."""
         steps: dict[Target, ClaimStep] = {}
         users: dict[Target, list[ClaimWait]] = defaultdict(list)
         for uid, wait in wait_set.wait_of.items():
             for step in self._volumes.steps(uid):
-                # A claim that several members use is given the node of the first.
+                # A claim that several members use gets the node of the first one.
                 steps.setdefault(target_of(step), step)
                 users[target_of(step)].append(wait)
         remaining = iter(steps.items())
@@ -108,7 +108,7 @@ class VolumeBinder:
                 workers.create_task(work())
 
     async def _write(self, wait_set: WaitSet, users: list[ClaimWait], step: ClaimStep) -> None:
-        """Send a request until its answer settles it, or nobody waits for it any more."""
+        """Send a request until its answer settles it, or no open wait needs it any more."""
         what = "volume" if step.volume else "claim"
         backoff = Backoff()
         while self._may_write() and not wait_set.open.keys().isdisjoint(users):
@@ -143,7 +143,10 @@ class VolumeBinder:
             wait_set.move(uid)
 
     async def _wait(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
-        """Return when all shares are settled. What moves is looked at at once, all in turns."""
+        """Return when all waits are settled.
+
+        Members whose claims moved are looked at right away, all members every LOOK_SECONDS.
+        """
         clock = asyncio.get_running_loop().time
         look_at = clock()
         while wait_set.open:
@@ -159,7 +162,7 @@ class VolumeBinder:
                 await asyncio.wait_for(wait_set.news.wait(), look_at - clock())
 
     def _look(self, wait_set: WaitSet) -> None:
-        """See whether there still is what room is held for, and what is bound of it."""
+        """Check the members and nodes of all open waits, and which claims are bound."""
         wait_set.moved.clear()
         for wait in wait_set.open:
             self._check(wait_set, wait)
@@ -167,19 +170,19 @@ class VolumeBinder:
                 self._look_at(wait_set, wait, bind.pod)
 
     def _check(self, wait_set: WaitSet, wait: ClaimWait) -> None:
-        """Fail a share if there is no longer what its room is held for. Linear in members."""
+        """Fail a wait if a member or a node of it is gone. Linear in members."""
         if not self._may_write():
             wait_set.fail(wait, "this replica does not lead any more")
         nodes = self._cache.node_usage.table().rows
         for bind in wait.binds:
             pod = self._cache.pod(bind.pod.uid)
             if pod is None or not pod.living:
-                wait_set.fail(wait, f"pod {bind.pod.key} is gone, for whom room was held")
+                wait_set.fail(wait, f"pod {bind.pod.key} is gone, for which room was held")
             elif bind.node not in nodes:
                 wait_set.fail(wait, f"node {bind.node} is gone, where room was held")
 
     def _look_at_moved(self, wait_set: WaitSet) -> Iterable[ClaimWait]:
-        """See how far those have come that have moved, and return their shares."""
+        """Look at the claims of members that moved, and return the waits of these members."""
         moved, wait_set.moved = wait_set.moved, set()
         waits = dict.fromkeys(wait_set.wait_of[uid] for uid in moved)
         for uid in moved:
@@ -201,7 +204,7 @@ class VolumeBinder:
     def _settle(
         self, wait_set: WaitSet, waits: Iterable[ClaimWait], settled: Callable[[ClaimWait], None]
     ) -> None:
-        """Hand over those of the shares that have nothing more to wait for."""
+        """Hand over the waits that are ready or have failed, and then their followers."""
         for wait in waits:
             if wait.after is not None and wait.after.problem:
                 wait.problem = wait.problem or wait.after.problem
@@ -217,7 +220,7 @@ class VolumeBinder:
             self._settle(wait_set, wait_set.followers(wait), settled)
 
     def _say(self, wait_set: WaitSet) -> None:
-        """Let people know what is waited for: in the status at once, in Events if it lasts."""
+        """Report the claims that gangs wait for: in the status at once, in Events if it lasts."""
         uids = (bind.pod.uid for wait in wait_set.open for bind in wait.waiting)
         waiting = [claim for uid in uids for claim in self._volumes.progress(uid).waiting]
         if not waiting:
@@ -232,7 +235,7 @@ class VolumeBinder:
 
 
 def _waits(waits: Iterable[ClaimWait]) -> Iterator[tuple[Gang, tuple[Pod, ...]]]:
-    """Yield each gang of these shares with its members in them."""
+    """Return each gang of the waits with its members in them."""
     found: dict[GangKey, tuple[Gang, list[Pod]]] = {}
     for placed in (placed for wait in waits for placed in wait.placed):
         _, pods = found.setdefault(placed.gang.key, (placed.gang, []))

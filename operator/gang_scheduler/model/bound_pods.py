@@ -12,8 +12,8 @@ class BoundPod:
     """A pod that has a node. `budgets` name the PodDisruptionBudgets that cover it.
 
     `gangs_priority` is the priority of the gang if it differs from the pod's: the gang's counts, as
-    in the queue. A pod is `evictable` if only its priority protects it: no label forbids preemption,
-    no owner recreates it on the same node, the minimum run time of its gang is over, and its
+    in the queue. A pod is `evictable` if only its priority protects it: no label forbids it, no
+    owner recreates the pod on the same node, the minimum run time of its gang is over, and its
     schedulerName is one of ours.
     """
 

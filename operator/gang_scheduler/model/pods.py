@@ -102,10 +102,10 @@ class Pod:
     `assumed`: the node is from a binding of ours that the API server has not shown yet.
     `created_at` is in seconds since the epoch, as all times here; `labels` are all labels of the
     pod, `annotations` only the ones with prefixes that the scheduler knows; `owner` has
-    `namespace/name` of each owner, sorted, with commas between; `job` and `job_uid` are the Job that
-    controls the pod, and `scheduling_group` its native PodGroup. `rank` is by its index, smaller
-    first; empty without an index. `podset` is what the pod's own annotations ask of the network,
-    `volumes` are the volumes that may matter to where the pod goes.
+    `namespace/name` of each owner, sorted, with commas between; `job` and `job_uid` are of the Job
+    that controls the pod, `scheduling_group` of its native PodGroup. `rank` is by its index,
+    smaller first; empty without an index. `podset` is what the pod's own annotations ask of the
+    network, `volumes` are the volumes that may matter to where the pod goes.
 
     `unscheduled` is the reason and message of a PodScheduled condition that is false: the scheduler
     writes it, so pods are equal without it. `scheduled_at` is when that condition became true.
