@@ -93,7 +93,7 @@ async def test_the_events_tell_both_sides() -> None:
     assert notes["Preempting", "high"].startswith("Evicting 4 pods to make room")
     assert notes["Preempted", "low"] == (
         "Preempted by default/high: 4 members: low-0, low-1, low-2, low-3; "
-        "4 of them have no owner: nobody will create those again"
+        "4 of them have no owner: no controller will create these again"
     )
 
 

@@ -186,7 +186,7 @@ async def test_a_victim_that_nobody_creates_again_is_told_so() -> None:
     key = membership.gang_of(victim.pod)
     desk.gang_events.preempted(preemption(replace(victim, gang=key)))
 
-    note = "Preempted by default/a; it has no owner: nobody will create it again"
+    note = "Preempted by default/a; it has no owner: no controller will create it again"
     assert [("Warning", "Preempted", "v-0", note)] == await desk.told()
 
 

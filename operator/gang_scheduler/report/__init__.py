@@ -1,4 +1,4 @@
-"""Tells people what was decided: statuses, conditions and Events.
+"""Tells users what was decided: statuses, conditions and Events.
 
 | module           | promise                                                      |
 |------------------|--------------------------------------------------------------|

@@ -1,7 +1,7 @@
-"""Bindings go first: what is only told to people waits for a lull, though never for long.
+"""Bindings go first: statuses and Events wait while bindings queue, though never for long.
 
-A status costs the API server more than two bindings, and until a gang is bound the next one makes
-it untrue.
+A status costs the API server more than two bindings, and while a gang is being bound, every binding
+makes its status stale.
 """
 
 import asyncio
@@ -18,8 +18,8 @@ class Backpressure:
         self._busy = busy
 
     async def wait(self, since: float) -> None:
-        """Return in a lull, or LONGEST_SECONDS after `since`, in the event loop's time."""
+        """Return when no bindings wait, or LONGEST_SECONDS after `since` (event loop's time)."""
         clock = asyncio.get_running_loop().time
-        # Polled: nobody else needs to know when bindings wait no longer.
+        # Polled: nothing else needs a notification that bindings wait no longer.
         while self._busy() and clock() - since < LONGEST_SECONDS:  # noqa: ASYNC110
             await asyncio.sleep(LOOK_SECONDS)

@@ -1,4 +1,4 @@
-"""Events for people: aggregated a gang, rate-limited, never in the way of scheduling."""
+"""Events for users: aggregated by gang, rate-limited, never in the way of scheduling."""
 
 import asyncio
 import os
@@ -27,7 +27,7 @@ BURST = 100.0
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What an Event is about."""
+    """The object that an Event is about."""
 
     api_version: str
     kind: str
@@ -37,7 +37,7 @@ class About:
 
 
 class _Queued(NamedTuple):
-    """An Event, and since when it waits, in the event loop's time."""
+    """An Event, and since when it waits, in the event loop's time in seconds."""
 
     since: float
     namespace: str
@@ -45,7 +45,7 @@ class _Queued(NamedTuple):
 
 
 class _Said(NamedTuple):
-    """What was said last and when, and when somebody last wanted to say something."""
+    """The last note of a kind and when it was sent, and when one was last asked for; in seconds."""
 
     note: str
     at: float
@@ -55,10 +55,10 @@ class _Said(NamedTuple):
 class Events:
     """Takes Events at once and sends them as fast as the rate allows.
 
-    The same Event about the same object is not repeated for some minutes, and one that says the
-    same in other numbers not for half a minute. When the queue is full, the oldest is dropped, so
-    that none comes late by more than 25 seconds: conditions tell the state, Events only how it
-    came to be.
+    The same Event about the same object is not repeated for REPEAT_SECONDS, and an Event of the
+    same reason with another note not for REWORD_SECONDS. When the queue is full, the oldest Event
+    is dropped, so that none comes late by more than 25 seconds: conditions have the state, Events
+    only its history.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Events:
         self._instance = f"{CONTROLLER}-{os.environ.get('HOSTNAME') or socket.gethostname()}"
 
     def is_quiet(self, about: About, reason: str, *, warning: bool = False) -> bool:
-        """Tell whether nothing of this kind need be said yet. Cheap, where to find words is not."""
+        """Return whether an Event of this kind is not due yet. Cheap: call before finding words."""
         said = self._last.get((about.uid, reason, warning))
         return said is not None and self._clock() - said.asked_at < REWORD_SECONDS
 
@@ -113,9 +113,10 @@ class Events:
                     await self._send(queued)
 
     async def _send(self, queued: _Queued) -> None:
-        """Send an Event, and once more where there was no answer: the connection may be stale.
+        """Send an Event, and once more if there was no answer: the connection may be stale.
 
-        No more often: it would only delay the next ones. A second one of its name is refused.
+        No more often, since that would delay other Events. The API server refuses a second Event of
+        the same name.
         """
         for last in (False, True):
             try:

@@ -1,4 +1,4 @@
-"""Tells people what was decided and done: Events on gangs, metrics and warnings."""
+"""Tells users what was decided and done: Events on gangs, metrics and warnings."""
 
 import asyncio
 import itertools
@@ -22,9 +22,9 @@ from gang_scheduler.report.events import About, Events
 from gang_scheduler.report.messages import by_reason, describe
 from gang_scheduler.state.cache import Cache
 
-# A gang whose members or object are still on their way is not worth an Event.
+# A gang whose members or PodGroup do not exist yet is not worth an Event.
 SILENT = frozenset({Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS})
-# Told once, when the preemption begins.
+# Reported once, when the preemption begins.
 TOLD_BEFORE = frozenset({Reason.WAITING_FOR_VICTIMS})
 UNTOLD = SILENT | TOLD_BEFORE
 INVALID = frozenset({Reason.INVALID_SPEC, Reason.UNKNOWN_LAYER, Reason.UNSUPPORTED_FEATURE})
@@ -34,7 +34,7 @@ log = structlog.get_logger()
 
 
 class GangEvents:
-    """What a user can read of a decision, beside the statuses."""
+    """What users can read of decisions, beside the statuses."""
 
     def __init__(self, cache: Cache, events: Events, naming: Naming) -> None:
         self._cache = cache
@@ -42,10 +42,7 @@ class GangEvents:
         self._naming = naming
 
     def planned(self, plan: Plan, now: int) -> None:
-        """Tell why gangs wait, which wait for too long, and what else is wrong with some.
-
-        `now` is in seconds.
-        """
+        """Report why gangs wait, which ones wait too long, and warnings. `now` is in seconds."""
         for refused in plan.refused:
             with confined("report", str(refused.gang.key)):
                 self._waits(refused, now)
@@ -67,7 +64,7 @@ class GangEvents:
             self._events.record(about, "SchedulingTimeout", note, warning=True)
 
     def preempted(self, preemption: Preemption) -> None:
-        """Tell gangs, and pods without one, that they make room for somebody."""
+        """Report to the gangs of victims, and to pods without a gang, that they are preempted."""
         members: dict[GangKey, list[Pod]] = defaultdict(list)
         for victim in preemption.victims:
             members[victim.gang].append(victim.pod)
@@ -78,14 +75,14 @@ class GangEvents:
             self._events.record(self._object(key, pods[0]), "Preempted", note, warning=orphans > 0)
 
     def withdrawn(self, preemption: Preemption, why: str) -> None:
-        """Tell that room could not be made."""
+        """Report that room could not be made."""
         gang = preemption.gangs[0]
         log.warning("preemption_withdrawn", preemptor=str(gang.key), why=why)
         note = f"preemption: given up, {why}"
         self._events.record(self._about(gang), "FailedScheduling", note, warning=True)
 
     def victim_is_stuck(self, key: GangKey, victim: Pod) -> None:
-        """Tell a gang that a pod that should have made room for it does not end."""
+        """Report to a gang that a pod on its nominated node does not terminate in time."""
         info = self._cache.gang_queue.infos.get(key)
         member = next(info.living(), None) if info else None
         if member is not None:
@@ -94,7 +91,7 @@ class GangEvents:
             self._events.record(self._object(key, member), "Preempting", note, warning=True)
 
     def bound(self, binding: GangBinding) -> None:
-        """Tell that a gang was bound, or what kept it from being bound wholly."""
+        """Report that a gang was bound, or why not all of its members were."""
         counts = Counter(outcome.value for outcome in binding.outcomes.values())
         for outcome, number in counts.items():
             telemetry.BINDINGS.labels(outcome).inc(number)
@@ -113,28 +110,28 @@ class GangEvents:
         self._events.record(about, "FailedScheduling", note, warning=True)
 
     def waits_for_volumes(self, gang: Gang, words: str) -> None:
-        """Tell which claims a gang waits for, whose room is held meanwhile."""
+        """Report which claims a gang waits for while its room is held."""
         self._events.record(self._about(gang), Reason.WAITING_FOR_VOLUMES, words)
 
     def broken(self, kind: str, obj: Object, why: InvalidField) -> None:
-        """Tell that an object was left out because it cannot be read."""
+        """Report that an object was left out because it cannot be read."""
         found = unreadable.identity(obj)
         names = {"namespace": found.namespace, "name": found.name}
         log.warning("object_left_out", kind=kind, **names, why=str(why))
         if not found.name:
-            return  # There is nothing that an Event could be about.
+            return  # Without a name there is no object for an Event.
         about = About(str(obj.get("apiVersion", "v1")), kind, **names, uid=found.uid)
         self._events.record(about, "FailedScheduling", f"left out: {why}", warning=True)
 
     def _refused(self, refused: Refused) -> None:
         reason = "InvalidGang" if refused.reason in INVALID else "FailedScheduling"
         about = self._about(refused.gang)
-        # Who is invalid is not tried again: what is wrong now is said now or never.
+        # An invalid gang is not tried again, so its problem is reported now or never.
         if reason == "InvalidGang" or not self._events.is_quiet(about, reason, warning=True):
             self._events.record(about, reason, describe(refused), warning=True)
 
     def _warned(self, plan: Plan) -> None:
-        """Tell all there is to say of a gang for one reason in one Event."""
+        """Report all problems of a gang for one reason in one Event."""
         problems: dict[GangKey, list[Problem]] = defaultdict(list)
         for warned in plan.warned:
             problems[warned.gang.key].append(warned.problem)
@@ -157,7 +154,7 @@ class GangEvents:
         return self._object(gang.key, (*gang.pending, *gang.bound_members)[0])
 
     def _object(self, key: GangKey, pod: Pod) -> About:
-        """Return the PodGroup, or this pod of a gang without one."""
+        """Return the object that describes the gang, or this pod if there is none."""
         info = self._cache.gang_queue.infos.get(key)
         gang_spec = info.spec if info else None
         if gang_spec is not None and gang_spec.gvr is not None:
@@ -191,12 +188,12 @@ def _who(key: GangKey, pods: Sequence[Pod]) -> str:
 
 
 def _for_good(orphans: int, number: int) -> str:
-    """Say what nobody might think of: only owners create pods again."""
+    """Return a warning about pods without an owner: no controller recreates them."""
     if not orphans:
         return ""
     if number == 1:
-        return "; it has no owner: nobody will create it again"
-    return f"; {orphans} of them have no owner: nobody will create those again"
+        return "; it has no owner: no controller will create it again"
+    return f"; {orphans} of them have no owner: no controller will create these again"
 
 
 def _pods(number: int) -> str:

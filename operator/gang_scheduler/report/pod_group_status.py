@@ -18,17 +18,17 @@ from gang_scheduler.state.gangs.phases import Counts, counts_of, phase_of
 
 INITIALLY = "PodGroupInitiallyScheduled"
 WARNINGS = (Reason.UNKNOWN_LAYER, Reason.SCATTERED)
-"""What may be wrong with a gang and need not hold it up: each is a condition of that type."""
+"""Problems that need not keep a gang waiting: each is a condition of that type."""
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What a status says that a gang does not know of itself.
+    """What a status needs that is not in the gang info.
 
-    `written` is what the object says already. `now` and `deadline`, when the schedule timeout ends,
-    are in seconds since the epoch; there is no deadline while the clock does not run. `domain` is
-    the lowest that holds the gang, None for the whole cluster. `room_lost` says how the room that
-    was made for it was lost, if it was.
+    `written` is the status that the object has already. `now` and `deadline`, when the schedule
+    timeout ends, are in seconds since the epoch; there is no deadline while the timeout does not
+    run. `domain` is the lowest domain that holds the gang, None for the whole cluster. `room_lost`
+    is how the room that was made for the gang was lost, if it was.
     """
 
     written: Mapping[str, Any]
@@ -46,7 +46,7 @@ def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]
     findings = [
         finding
         for finding in _findings(info, counts, view)
-        # What is not so, and was never said to be so, needs no words.
+        # A condition that is false, and was never written, is left out.
         if finding.status or finding.type in known or finding.type == "Scheduled"
     ]
     return {
@@ -66,7 +66,8 @@ def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]
 def native_status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]:
     """Return the status of a PodGroup of scheduling.k8s.io, as kube-scheduler writes it.
 
-    One condition. Once true it stays true, whatever becomes of the members.
+    The condition PodGroupInitiallyScheduled stays true once it is true, whatever happens to
+    members.
     """
     counts = counts_of(info)
     present = view.written.get("conditions") or []
@@ -96,7 +97,7 @@ def native_status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[st
 
 def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
     yield _scheduled(info, counts)
-    if info.warnings is not None:  # Else not tried since the start: what is written stands.
+    if info.warnings is not None:  # Else not tried since the start: the written one stands.
         for reason in WARNINGS:
             yield _wrong(reason, info.warnings, info.refusal, otherwise="Resolved")
     refusal = info.refusal if counts.scheduled < counts.min_member else None
@@ -116,7 +117,7 @@ def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
 
 
 def _of_preemption(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
-    """Yield what became of preemptions, as far as it is known: after a restart what is written."""
+    """Yield the conditions of known preemptions; after a restart the written ones stand."""
     bound = _is_bound(info, counts)
     started = info.preempting
     if started is not None and started.victims:
@@ -147,7 +148,7 @@ def _is_bound(info: GangInfo, counts: Counts) -> bool:
 
 
 def _waits_for_victims(info: GangInfo) -> bool:
-    # Before the first verdict nobody knows.
+    # Before the first verdict it is not known: assume that the gang does.
     if info.refusal is None:
         return not info.tried
     return info.refusal.reason is Reason.WAITING_FOR_VICTIMS
@@ -156,7 +157,7 @@ def _waits_for_victims(info: GangInfo) -> bool:
 def _wrong(
     reason: Reason, warnings: Iterable[Problem], refusal: Refused | None, *, otherwise: str
 ) -> Finding:
-    """Return what is wrong for this reason, whether it holds the gang up or not."""
+    """Return the condition of one reason, whether its problem keeps the gang waiting or not."""
     texts = [text_of(each.cause) for each in warnings if each.reason is reason]
     if refusal is not None and refusal.reason is reason:
         texts.append(describe(refusal))
@@ -188,5 +189,5 @@ def _owners(info: GangInfo) -> str:
 def _start_time(info: GangInfo, written: Mapping[str, Any]) -> str | None:
     if info.quorum_since is None:
         return None
-    # Set once for as long as the quorum lasts; after a restart the written one is older and right.
+    # Set once while the quorum lasts; after a restart the written time is the older and right one.
     return written.get("scheduleStartTime") or conditions.rfc3339(info.quorum_since)

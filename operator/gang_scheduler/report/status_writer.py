@@ -1,7 +1,7 @@
 """Writes what users see: the status of PodGroups and the PodScheduled condition of pods.
 
-Coalesced: changed gangs are looked at once an interval, and only what differs from what was
-written last is sent. So ten thousand pods that change at once cost a write a gang, not a pod.
+Coalesced: changed gangs are looked at once an interval, and only statuses that differ from the last
+write are sent. So ten thousand pods that change at once cost a write a gang, not a pod.
 """
 
 import asyncio
@@ -43,9 +43,9 @@ STATUSES = {
     SCHED_PLUGINS_POD_GROUPS.group: status_of,
     NATIVE_POD_GROUPS[0].group: native_status_of,
 }
-"""What the status of a kind says. Other objects that describe gangs get none from us."""
+"""How the status of each API group is made. Jobs and JobSets get no status from this scheduler."""
 QUIET_SECONDS = 5
-"""Only what lasts is written: not each member that arrives, nor that a gang is being bound."""
+"""Only what lasts so long is written: not every new member, nor that a gang is being bound."""
 REWORD_SECONDS = 30
 """The counts in a message change with every pod that starts or ends elsewhere."""
 MOST_GONE = 1000
@@ -56,11 +56,12 @@ Write = Callable[[], Awaitable[None]]
 
 @dataclass(slots=True)
 class _Told:
-    """What was last written of a gang, and since when it waits for the same reason.
+    """The last status written of a gang, and since when the gang waits for the same reason.
 
-    `uid` is that of the object that describes the gang: another one knows nothing of this yet.
-    `at` is when the gang was last looked at; `binding_since`, since when it is being bound;
-    `untold_since`, since when members wait that no verdict speaks of.
+    `uid` is the uid of the object that describes the gang: a new object gets a status of its own.
+    All times are in seconds since the epoch: `at` is when the gang was last looked at,
+    `binding_since` since when it is being bound, and `untold_since` since when members wait that no
+    verdict covers.
     """
 
     uid: str = ""
@@ -139,7 +140,7 @@ class StatusWriter:
         self._later[key] = min(moment, self._later.get(key, moment))
 
     def _forget_the_gone(self) -> None:
-        """Drop what was told of gangs and pods that are gone, once they are the larger part."""
+        """Drop the records of gangs and pods that are gone, once they are more than the others."""
         infos = self._cache.gang_queue.infos
         if len(self._told) > 2 * len(infos) + MOST_GONE:
             self._told = {key: told for key, told in self._told.items() if key in infos}
@@ -163,7 +164,7 @@ class StatusWriter:
         yield from self._untold_writes(info, told, now)
 
     def _is_being_bound(self, info: GangInfo, told: _Told, now: int) -> bool:
-        """Tell whether a gang is on its way to its nodes, and that not for long."""
+        """Return whether a gang is being bound, and for less than QUIET_SECONDS."""
         if info.refusal is not None or not any(pod.assumed for pod in info.living()):
             told.binding_since = None
             return False
@@ -181,7 +182,7 @@ class StatusWriter:
             return
         told_by_others = gang_spec.status and not (info.members or told.status)
         if told_by_others and self._cache.foreign_members.are_in(info.key):
-            return  # Of two installations each tells of its own.
+            return  # The status is written by the installation that schedules the members.
         view = View(
             written=told.status or gang_spec.status,
             now=now,
@@ -197,12 +198,12 @@ class StatusWriter:
     def _is_news(
         self, gvr: GVR, gang_spec: GangSpec, told: _Told, status: Mapping[str, Any]
     ) -> bool:
-        """Tell whether a status says more than what was sent or is there."""
+        """Return whether a status differs from the one that was sent, or is there."""
         present = gang_spec.status
         if gvr in self._without_status:
-            # There every write moves the generation: repeating that would never end.
+            # Without a status subresource every write moves the generation, which never ends.
             return _undated(status) not in (_undated(told.status), _undated(present))
-        # What was sent counts, not what is there: its echo may be late, and a CRD of another
+        # The status sent counts, not the one there: the watch may be late, and a CRD of another
         # product may drop fields.
         known = told.status or present
         return any(known.get(key) != value for key, value in status.items())
@@ -230,7 +231,7 @@ class StatusWriter:
         yield from self._told_to_pods(info.key, refusal, message, now)
 
     def _untold_writes(self, info: GangInfo, told: _Told, now: int) -> Iterator[Write]:
-        """Tell members that no verdict speaks of why they wait, once that lasts."""
+        """Yield writes that tell members without a verdict why they wait, once that lasts."""
         refusal = queueing_hints.untold_of(info, self._cache.schedulers)
         if refusal is None:
             told.untold_since = None
@@ -307,7 +308,7 @@ def _without_counts(refusal: Refused) -> str:
 
 
 async def _in_parallel(writes: Iterable[Write], concurrency: int) -> None:
-    """Run all, some at once. One task a connection, not one a write."""
+    """Run all writes, some at once. One task a connection, not one a write."""
     remaining = iter(writes)
 
     async def work() -> None:

@@ -19,20 +19,20 @@ INVALID_SPEC = "InvalidSpec"
 NOT_DEFAULT = "NotDefault"
 NAMES_SHOWN = 10
 MOST_BYTES = 900_000
-"""etcd takes no object of more than 1.5 MiB, and the status is not all of this one."""
+"""etcd takes no object of more than 1.5 MiB, and the object has more than its detailStatus."""
 
 Detail = dict[str, Any]
 Levels = tuple[Level, ...]
 
 
 def detail_status(tree: Topology) -> list[Detail]:
-    """Return the domains above the nodes, depth first, with what is above and below each.
+    """Return the domains above the nodes, depth first, each with its parent and children.
 
-    All of them, if that is not too long to be stored.
+    Domains are left out if all of them would be too long to be stored.
     """
     levels = tree.levels
     listed = _listed(levels)
-    # Before its children begins every domain where its first child does: so this is depth first.
+    # A domain starts where its first child does, and sorts before it by depth: depth first.
     domains = [
         (start, depth, place)
         for depth, level in enumerate(levels[:-1])
@@ -71,7 +71,7 @@ def _named(level: Level, place: int) -> Mapping[str, str]:
 def _listed(levels: Levels) -> list[list[bool]]:
     """Return for each level above the nodes which domains are listed: from the top, what fits.
 
-    Where a level does not fit, nothing below it is listed, and of itself lone nodes come last.
+    Below a level that does not fit, no domain is listed; in that level lone nodes come last.
     """
     listed = []
     left = MOST_BYTES
@@ -86,7 +86,7 @@ def _listed(levels: Levels) -> list[list[bool]]:
 
 
 def _lengths(levels: Levels, depth: int) -> IntArray:
-    """Return how many bytes it takes to list each domain, here and among the children above."""
+    """Return how many bytes each domain takes, with its name among the children of its parent."""
     level, above = levels[depth], levels[max(depth - 1, 0)]
     names = np.array([len(name) for name in level.names], dtype=np.int64)
     names_above = np.array([len(name) for name in above.names], dtype=np.int64)
@@ -102,7 +102,7 @@ def _lengths(levels: Levels, depth: int) -> IntArray:
 
 
 def _are_lone(level: Level, nodes: Level) -> BoolArray:
-    """Tell which domains are one node that is called like them: those say the least."""
+    """Return the mask of domains that are one node of the same name: the least informative ones."""
     lone: BoolArray = level.sizes == 1
     for place in np.flatnonzero(lone).tolist():
         lone[place] = level.names[place] == nodes.names[level.starts[place]]
@@ -110,7 +110,7 @@ def _are_lone(level: Level, nodes: Level) -> BoolArray:
 
 
 def tree_in_use(tree: Topology, listed: int) -> Finding:
-    """Return the condition of a tree as its spec says, of whose domains so many are listed."""
+    """Return the condition of a tree in use, of which `listed` domains are in detailStatus."""
     reason = EXCLUDED_NODES if len(tree.outside) else IN_USE
     message = _excluded(tree) if len(tree.outside) else f"{len(tree.rows)} nodes are in the tree"
     domains = sum(len(level) for level in tree.levels[:-1])
@@ -121,7 +121,7 @@ def tree_in_use(tree: Topology, listed: int) -> Finding:
 
 
 def _excluded(tree: Topology) -> str:
-    """Return which nodes are outside, by name as far as people read."""
+    """Return the message about nodes outside the tree, with the first names."""
     outside = tree.outside_names
     shown = ", ".join(outside[:NAMES_SHOWN])
     more = f" and {len(outside) - NAMES_SHOWN} more" if len(outside) > NAMES_SHOWN else ""
@@ -132,13 +132,13 @@ def _excluded(tree: Topology) -> str:
 
 
 def invalid_spec(cause: str, *, kept: bool) -> Finding:
-    """Return the condition of a spec that makes no tree; that of an earlier spec may be kept."""
+    """Return the condition of a spec that makes no tree; `kept`: the earlier tree stays in use."""
     now = "the tree of the last valid spec stays in use" if kept else "no tree is made of it"
     return Finding(READY, status=False, reason=INVALID_SPEC, message=f"{cause}; {now}")
 
 
 def not_default(name: str) -> Finding:
-    """Return the condition of an object that nobody uses."""
+    """Return the condition of an object that is not used, because of its name."""
     words = f'only the ClusterNetworkTopology named "{name}" is used'
     return Finding(READY, status=False, reason=NOT_DEFAULT, message=words)
 

@@ -1,6 +1,6 @@
 """Keeps the status of ClusterNetworkTopologies current. Woken by changes, never by a clock.
 
-The status of Kueue's Topologies is not ours to write: what is wrong with one is told by an Event.
+The status of Kueue's Topologies belongs to Kueue: a problem of one is reported by an Event.
 """
 
 import asyncio
@@ -25,9 +25,9 @@ from gang_scheduler.report.events import About, Events
 from gang_scheduler.state.cache import Cache
 
 WAIT_SECONDS = 1.0
-"""Labels of a thousand nodes change one by one: what comes within this time is written at once."""
+"""Changes within this time are written at once: labels of a thousand nodes change one by one."""
 FIRST_PAUSE, LAST_PAUSE = 2.0, 64.0
-"""After a failure: a status that the API server cannot take now may be large."""
+"""In seconds, after a failure: a status that the API server cannot take now may be large."""
 WORTH_AN_EVENT = frozenset({topology_status.EXCLUDED_NODES, topology_status.INVALID_SPEC})
 
 log = structlog.get_logger()
@@ -35,7 +35,7 @@ Status = Mapping[str, Any]
 
 
 class TopologyWriter:
-    """Writes while `may_write()` says that we are the leader; only what is new."""
+    """Writes statuses that have changed, while `may_write()` says that we are the leader."""
 
     def __init__(
         self,
@@ -56,8 +56,8 @@ class TopologyWriter:
         self._told: dict[str, Finding] = {}
         self._backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
         self._wait_seconds = WAIT_SECONDS
-        # Where a CRD has no status subresource, every write moves the generation: to follow it
-        # with another write would never end.
+        # If a CRD has no status subresource, every write moves the generation, and a status that
+        # follows the generation would never settle.
         self._follows_generation = True
         cache.topologies.on_change = self._changed.set
 
@@ -92,13 +92,13 @@ class TopologyWriter:
             "detailStatus": detail,
             "conditions": conditions.merged(present, [finding], generation, now),
         }
-        # Another product's CRD may drop fields: what was sent is not sent again for that.
+        # Another product's CRD may drop fields: the same status is not sent again for that.
         if status != self._written.get(declared.uid) and _differs(declared.status, status):
             self._tell(declared, finding, present)
             await self._write(declared, status)
 
     def _warn(self, declared: DeclaredTopology) -> None:
-        """Tell of an object that makes no tree, once for as long as the same is wrong with it."""
+        """Report an object that makes no tree, once while its problem is the same."""
         if not declared.problem:
             self._told.pop(declared.uid, None)
             return
@@ -112,7 +112,7 @@ class TopologyWriter:
             self._record(declared, finding)
 
     def _judge(self, declared: DeclaredTopology) -> tuple[Finding, list[dict[str, Any]] | None]:
-        """Return the condition and the details; None removes those in a merge patch."""
+        """Return the condition and the details; None removes the details in a merge patch."""
         if declared.name != DEFAULT_NAME:
             return topology_status.not_default(DEFAULT_NAME), None
         tree = self._cache.topologies.tree(self._cache.node_usage.table())
@@ -156,7 +156,7 @@ class TopologyWriter:
 
 
 def _conditions_now(present: Status, before: Status) -> list[Status]:
-    """Return the conditions of others as they are there, and ours as it was written last."""
+    """Return other writers' conditions as they are present, and ours as it was written last."""
     others = [each for each in _conditions(present) if each.get("type") != topology_status.READY]
     return others + [e for e in _conditions(before) if e.get("type") == topology_status.READY]
 
