@@ -17,7 +17,8 @@ from gang_scheduler.apply.outcomes import (
 )
 from gang_scheduler.apply.partial_gangs import PartialGangs
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.gangs import Reason
+from gang_scheduler.model.causes import PreemptionGivenUp
+from gang_scheduler.model.gangs import Cause, Reason
 from gang_scheduler.model.plan import Preemption, Refused
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.state.cache import Cache
@@ -69,9 +70,9 @@ class OutcomeHandler:
             case PreemptionFailed(preemption, why):
                 with confined("take back", _gangs(preemption)):
                     self._given_up(preemption, why)
-            case VolumesAwaited(gang, words):
+            case VolumesAwaited(gang, cause):
                 with confined("report", str(gang.key)):
-                    self._gang_events.waits_for_volumes(gang, words)
+                    self._gang_events.waits_for_volumes(gang, cause)
             case VictimStuck(key, victim):
                 with confined("report", str(key)):
                     self._gang_events.victim_is_stuck(key, victim)
@@ -94,15 +95,15 @@ class OutcomeHandler:
         with confined("report", str(preemption.gangs[0].key)):
             self._gang_events.preempted(preemption)
 
-    def _given_up(self, preemption: Preemption, why: str) -> None:
+    def _given_up(self, preemption: Preemption, why: Cause) -> None:
         """Say why the gangs still wait; they are tried again."""
         with confined("report", str(preemption.gangs[0].key)):
             self._gang_events.withdrawn(preemption, why)
         now = int(self._clock())
         for gang in preemption.gangs:
             if gang.key in self._cache.gang_queue.infos:
-                detail = f"preemption: given up, {why}"
-                refused = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail=detail)
+                cause = PreemptionGivenUp(why)
+                refused = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, cause=cause)
                 self._cache.gang_queue.refused(refused, now)
 
 

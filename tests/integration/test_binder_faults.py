@@ -9,6 +9,7 @@ from gang_scheduler.apply.binder import GIVE_UP_SECONDS, LATE_SECONDS
 from gang_scheduler.apply.gang_binding import Outcome
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.faults import Call, Fault
+from gang_scheduler.report.cause_texts import text_if_any
 from integration.support.binding_faults import (
     FORBIDDEN,
     LOST_ANSWER,
@@ -202,7 +203,7 @@ async def test_a_refused_member_is_forgotten_and_planned_again(victim: str) -> N
             name: outcome for name, outcome in outcomes.items() if outcome is not Outcome.BOUND
         }
         assert "" == harness.nodes()[victim]
-        assert "403" in harness.finished[0].problem
+        assert "403" in text_if_any(harness.finished[0].problem)
         harness.assert_the_cache_is_right()
         await harness.cycles(harness.all_bound)
         assert [1, 0] == [binding.failed for binding in harness.finished]

@@ -11,6 +11,7 @@ import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.apply.volume_binder import HOLD_SECONDS
+from gang_scheduler.report.messages import describe
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
 from integration.support.waiting_for_claims import held
 from support import api_objects
@@ -62,7 +63,7 @@ async def test_gangs_of_a_group_fail_together_and_say_why() -> None:
         refusals = [binding.refusal() for binding in harness.finished]
         assert [] == bound(harness)
         assert ["a", "b"] == [refused.gang.key.name for refused in refusals]
-        assert all(refused.detail.startswith(words) for refused in refusals)
+        assert all(describe(refused).startswith(words) for refused in refusals)
         harness.makes.clear()
         harness.wake("a-1")
         await harness.cycles(harness.all_bound)

@@ -10,7 +10,7 @@ from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.causes import InvalidInput
+from gang_scheduler.model.causes import ApiAnswer, InvalidInput
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Misfit, Plan, Preemption, Refused, Warned
@@ -192,7 +192,7 @@ async def test_a_victim_that_nobody_creates_again_is_told_so() -> None:
 
 async def test_a_preemption_that_is_given_up_is_told_with_the_reason() -> None:
     desk = Desk()
-    desk.gang_events.withdrawn(preemption(), "a budget forbids it")
+    desk.gang_events.withdrawn(preemption(), ApiAnswer("a budget forbids it"))
 
     expected = [("Warning", "FailedScheduling", "a", "preemption: given up, a budget forbids it")]
     assert expected == await desk.told()

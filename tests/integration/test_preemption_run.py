@@ -10,8 +10,11 @@ from gang_scheduler.apply import preemption_run
 from gang_scheduler.client.errors import BUDGET, ApiError
 from gang_scheduler.client.fake.documents import Document
 from gang_scheduler.client.fake.faults import Call, Fault
+from gang_scheduler.model.causes import NodeFault, NominationLost
+from gang_scheduler.model.gangs import Cause
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.refs import PodRef
+from gang_scheduler.report.cause_texts import text_of
 from integration.support.victims_and_preemptor import (
     MEMBERS,
     NAMESPACE,
@@ -112,13 +115,13 @@ async def test_a_budget_that_others_used_up_meanwhile_is_waited_for() -> None:
 
 async def test_a_round_that_is_given_up_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     made = workloads()
-    given_up: list[str] = []
+    given_up: list[Cause] = []
     async with SchedulerProcess(made) as process:
         monkeypatch.setattr(process.gang_events, "withdrawn", lambda _, why: given_up.append(why))
         process.api.fail("patch_pod_condition", Fault(ApiError(403, "forbidden")), name="low-2")
         await process.until(lambda: bool(given_up))
 
-    assert ["mark default/low-2: 403: forbidden"] == given_up
+    assert ["mark default/low-2: 403: forbidden"] == [text_of(each) for each in given_up]
 
 
 async def test_a_write_that_never_works_is_given_up_in_time() -> None:
@@ -143,7 +146,7 @@ async def test_a_nominated_gang_that_cannot_be_placed_any_more_gives_its_room_up
         await process.until(lambda: not made.nominated())
 
         key = next(key for key in process.cache.gang_queue.infos if key.name == "high")
-        assert "node n1 takes no more pods" == process.lost_nominations.cause(key)
+        assert NominationLost("n1", NodeFault.UNSCHEDULABLE) == process.lost_nominations.cause(key)
 
 
 async def test_room_that_another_scheduler_takes_is_lost_and_made_elsewhere() -> None:
@@ -163,7 +166,7 @@ async def test_room_that_another_scheduler_takes_is_lost_and_made_elsewhere() ->
         cause = process.lost_nominations.cause(key)
         await process.until(lambda: is_bound(made))
 
-        assert "the room on n1 was taken" == cause
+        assert NominationLost("n1", NodeFault.FULL) == cause
         assert ["n2"] * MEMBERS == made.nodes("high")
         assert 2 * VICTIMS == sum(method == "delete_pod" for method, _ in process.writes())
 
@@ -204,13 +207,13 @@ async def test_a_pod_that_the_api_server_does_not_let_go_is_not_counted_as_leavi
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     made = workloads()
-    given_up: list[str] = []
+    given_up: list[Cause] = []
     async with SchedulerProcess(made) as process:
         refused = [Fault(ApiError(403, "forbidden"))] * 2
         process.api.fail("delete_pod", *refused, name="low-2")
         withdrawn = process.gang_events.withdrawn
 
-        def note(preemption: Preemption, why: str) -> None:
+        def note(preemption: Preemption, why: Cause) -> None:
             given_up.append(why)
             process.stop_deciding()
             withdrawn(preemption, why)
@@ -218,7 +221,7 @@ async def test_a_pod_that_the_api_server_does_not_let_go_is_not_counted_as_leavi
         monkeypatch.setattr(process.gang_events, "withdrawn", note)
         await process.until(lambda: bool(given_up))
 
-        assert ["evict default/low-2: 403: forbidden"] == given_up
+        assert ["evict default/low-2: 403: forbidden"] == [text_of(each) for each in given_up]
         assert "uid-low-2" not in process.cache.evictable_pods.leaving
         assert ["n1"] == made.nodes("low")
 

@@ -12,6 +12,7 @@ from gang_scheduler.apply.volume_binder import HOLD_SECONDS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.model.gangs import Reason
+from gang_scheduler.report.messages import describe
 from integration.support.waiting_for_claims import SIZE, held
 from support.volume_harness import NEVER, VolumeHarness
 
@@ -38,7 +39,7 @@ def refusal(harness: VolumeHarness) -> tuple[Reason, str]:
     assert {Outcome.WITHOUT_VOLUMES} == set(binding.outcomes.values())
     refused = binding.refusal()
     assert SIZE == len(refused.pods)
-    return refused.reason, refused.detail
+    return refused.reason, describe(refused)
 
 
 # All is well.
@@ -80,7 +81,7 @@ async def test_a_volume_that_not_all_members_reach_lets_none_of_them_start() -> 
 
         assert ["select_node"] == methods(harness)
         (binding,) = harness.finished
-        assert "node affinity doesn't match node" in binding.refusal().detail
+        assert "node affinity doesn't match node" in describe(binding.refusal())
 
 
 async def test_room_is_held_for_as_long_as_claims_are_not_bound() -> None:
@@ -122,7 +123,7 @@ async def test_of_several_claims_one_is_named_and_the_others_are_counted() -> No
         refused = harness.cache.gang_queue.infos[harness.key("a")].refusal
         words = "2 of 3 claims are not bound yet: default/a-1 (StorageClass fast) and 1 more"
         assert refused is not None
-        assert words == refused.detail
+        assert words == describe(refused)
 
 
 async def test_people_can_read_what_is_waited_for() -> None:
@@ -133,7 +134,7 @@ async def test_people_can_read_what_is_waited_for() -> None:
         assert record.refusal is not None
         assert Reason.WAITING_FOR_VOLUMES is record.refusal.reason
         words = "1 of 3 claims are not bound yet: default/a-1 (StorageClass fast)"
-        assert words == record.refusal.detail
+        assert words == describe(record.refusal)
         assert [] == harness.told
         await asyncio.sleep(5)
         assert [("default/a", words)] == list(dict.fromkeys(harness.told))

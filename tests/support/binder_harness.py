@@ -26,6 +26,7 @@ from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Plan
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
@@ -186,7 +187,7 @@ class BinderHarness:
             self.finished.append(outcome)
             count_binding(self.cache, outcome, int(asyncio.get_running_loop().time()))
         elif isinstance(outcome, VolumesAwaited):
-            self._told(outcome.gang, outcome.words)
+            self._told(outcome.gang, text_of(outcome.cause))
 
     def _told(self, gang: Gang, words: str) -> None:
         """Hear of claims that people are told of."""

@@ -19,8 +19,9 @@ from gang_scheduler.apply.volume_binder import VolumeBinder
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.retry import Backoff
-from gang_scheduler.internal_errors import confined, in_short
-from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.causes import ApiAnswer, InternalError
+from gang_scheduler.model.gangs import Cause, GangKey
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.refs import PodRef
 from gang_scheduler.state.cache import Cache
@@ -121,8 +122,8 @@ class Binder:
         with confined("bind", "claims"):
             await self._volume_binder.bind(wait_set, settled)
 
-    def _claims_settled(self, gang_binding: GangBinding, problem: str) -> None:
-        if problem:
+    def _claims_settled(self, gang_binding: GangBinding, problem: Cause | None) -> None:
+        if problem is not None:
             gang_binding.problem = problem
             for bind in gang_binding.placed.binds:
                 self._settle(gang_binding, bind, Outcome.WITHOUT_VOLUMES)
@@ -140,7 +141,7 @@ class Binder:
             with confined("bind", bind.pod.key) as step:
                 outcome = await self._bind(gang_binding, bind)
             if step.error is not None:
-                gang_binding.problem = in_short(step.error)
+                gang_binding.problem = InternalError.of(step.error)
             with confined("settle", bind.pod.key):
                 self._settle(gang_binding, bind, outcome)
             self._queue.task_done()
@@ -162,7 +163,7 @@ class Binder:
             try:
                 await self._api.bind(pod, bind.node, marks)
             except ApiError as error:
-                gang_binding.problem = str(error)
+                gang_binding.problem = ApiAnswer(str(error))
                 # Once a request was not answered, a refusal of a later one may not be final.
                 is_open |= error.kind is Kind.UNKNOWN
                 outcome = await self._judge(pod, bind.node, error)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.gangs import Cause, GangKey
 from gang_scheduler.model.plan import Bind, Placed
 from gang_scheduler.state.volumes.assume_cache import Target
 
@@ -22,7 +22,7 @@ class ClaimWait:
     after: "ClaimWait | None" = None
     joins: bool = False
     unbound: set[str] = field(init=False)
-    problem: str = ""
+    problem: Cause | None = None
 
     def __post_init__(self) -> None:
         """Begin with all members that have claims as unbound."""
@@ -48,17 +48,17 @@ class ClaimWait:
 class WaitSet:
     """The claim waits of gangs that start together. Later waits may come after the first one.
 
-    `open` are the waits that are not settled. `moved` are the uids of members whose claims may have
-    progressed, `errors` the latest errors of writes by claim or volume, and `wait_of` is the wait
-    of each member with claims, by uid. `size` is the number of claims. `began` is the event loop's
-    time, in seconds.
+    `open` are the waits that are not settled, and `cause` is what for. `moved` are the uids of
+    members whose claims may have progressed, `errors` the latest errors of writes by claim or
+    volume, and `wait_of` is the wait of each member with claims, by uid. `size` is the number of
+    claims. `began` is the event loop's time, in seconds.
     """
 
     waits: tuple[ClaimWait, ...]
-    words: str = ""
+    cause: Cause | None = None
     news: asyncio.Event = field(default_factory=asyncio.Event)
     moved: set[str] = field(default_factory=set)
-    errors: dict[Target, str] = field(default_factory=dict)
+    errors: dict[Target, Cause] = field(default_factory=dict)
     open: dict[ClaimWait, None] = field(init=False)
     wait_of: dict[str, ClaimWait] = field(init=False)
     size: int = field(init=False)
@@ -77,9 +77,9 @@ class WaitSet:
         self.moved.add(uid)
         self.news.set()
 
-    def fail(self, wait: ClaimWait, problem: str) -> None:
+    def fail(self, wait: ClaimWait, problem: Cause) -> None:
         """Give a wait up; the first problem is the reason."""
-        if not wait.problem:
+        if wait.problem is None:
             wait.problem = problem
             self.moved |= wait.unbound
             self.news.set()

@@ -21,7 +21,8 @@ from gang_scheduler.apply.preemption_run import PASSING, PreemptionRun, Step, St
 from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.decode.gangs import membership
-from gang_scheduler.internal_errors import confined, in_short
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.causes import InternalError, MemberGone
 from gang_scheduler.model.plan import Plan, Preemption
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
@@ -126,7 +127,7 @@ class Evictor:
             with confined("preempt", current.name) as step:
                 await self._carry_out(current)
             if step.error is not None:
-                current.fail(in_short(step.error))
+                current.fail(InternalError.of(step.error))
                 with confined("take back", current.name):
                     await self._take_back(current)
             current.stopped.set()
@@ -158,7 +159,7 @@ class Evictor:
         steps = (*self._clearings(undoing), *self._releases(current))
         await self._writer.write_all(undoing, steps)
         self._forget(current)
-        if current.problem:
+        if current.problem is not None:
             telemetry.PREEMPTIONS.labels("withdrawn").inc()
             self._outcomes.put(PreemptionFailed(current.preemption, current.problem))
 
@@ -256,7 +257,7 @@ class Evictor:
         members = (bind.pod for bind in current.preemption.nominations)
         missing = next((pod for pod in members if self._is_gone(pod)), None)
         if missing is not None:
-            current.fail(f"pod {missing.key} is gone")
+            current.fail(MemberGone(missing.key))
             return
         victims = tuple(self._victims(current))
         if victims:

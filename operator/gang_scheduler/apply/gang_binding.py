@@ -4,7 +4,8 @@ import asyncio
 import enum
 from dataclasses import dataclass, field, replace
 
-from gang_scheduler.model.gangs import Gang, Reason
+from gang_scheduler.model.causes import BindingFailed
+from gang_scheduler.model.gangs import Cause, Gang, Reason
 from gang_scheduler.model.plan import Placed, Refused
 from gang_scheduler.model.pods import Pod
 
@@ -35,7 +36,7 @@ class GangBinding:
     joins: bool = False
     submitted_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
     outcomes: dict[str, Outcome] = field(default_factory=dict)
-    problem: str = ""
+    problem: Cause | None = None
 
     @property
     def gang(self) -> Gang:
@@ -57,10 +58,10 @@ class GangBinding:
         bound = {uid for uid, outcome in self.outcomes.items() if outcome is Outcome.BOUND}
         rest = tuple(bind.pod for bind in self.placed.binds if bind.pod.uid not in bound)
         if self.without_volumes:
-            return Refused(self.gang, Reason.WAITING_FOR_VOLUMES, rest, detail=self.problem)
-        detail = f"binding failed for {len(rest)} of {len(self.outcomes)} members: {self.problem}"
+            return Refused(self.gang, Reason.WAITING_FOR_VOLUMES, rest, cause=self.problem)
+        cause = BindingFailed(len(rest), len(self.outcomes), self.problem)
         gang = replace(self.gang, partially_bound=self.gang.partially_bound or bool(bound))
-        return Refused(gang, Reason.UNSCHEDULABLE, rest, detail=detail)
+        return Refused(gang, Reason.UNSCHEDULABLE, rest, cause=cause)
 
     @property
     def without_volumes(self) -> bool:

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.decode.gangs import membership
-from gang_scheduler.model.gangs import Gang, GangKey, Reason
+from gang_scheduler.model.causes import NodeFault, NominationLost, NominationTaken
+from gang_scheduler.model.gangs import Cause, Gang, GangKey, Reason
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
@@ -21,7 +22,7 @@ class LostNomination(NamedTuple):
     """A gang that has lost room, the cause, and the members whose nominations must end."""
 
     gang: GangKey
-    cause: str
+    cause: Cause
     pods: tuple[Pod, ...] = ()
 
 
@@ -31,11 +32,11 @@ class LostNominations:
     def __init__(self, cache: Cache, naming: Naming) -> None:
         self._cache = cache
         self._naming = naming
-        self._causes: dict[GangKey, str] = {}
+        self._causes: dict[GangKey, Cause] = {}
 
-    def cause(self, key: GangKey) -> str:
-        """Return how a gang lost its room; "" for a gang that did not."""
-        return self._causes.get(key, "")
+    def cause(self, key: GangKey) -> Cause | None:
+        """Return how a gang lost its room; None for a gang that did not."""
+        return self._causes.get(key)
 
     def over(self, key: GangKey) -> None:
         """Note that a gang has a place."""
@@ -58,7 +59,7 @@ def _taken(plan: Plan, naming: Naming) -> Iterator[LostNomination]:
     for made in plan.preemptions:
         for pod in made.displaced:
             taker = naming.preemptor(made, pod.namespace)
-            cause = f"the room on {pod.nominated} goes to {taker}, which has a higher priority"
+            cause = NominationTaken(pod.nominated, taker)
             yield LostNomination(membership.gang_of(pod), cause)
 
 
@@ -71,7 +72,8 @@ def _lost(plan: Plan, nodes: NodeTable) -> Iterator[LostNomination]:
         nominated = (pod for pod in gang.pending if pod.nominated and pod.uid not in settled)
         lost = [pod for pod in nominated if moves.get(pod.uid) != pod.nominated]
         if lost:
-            cause = _cause(lost[0].nominated, nodes)
+            name = lost[0].nominated
+            cause = NominationLost(name, _fault_of(name, nodes))
             yield LostNomination(
                 gang.key, cause, tuple(pod for pod in lost if pod.uid not in moves)
             )
@@ -87,13 +89,11 @@ def _judged(plan: Plan) -> Iterator[Gang]:
             yield refused.gang
 
 
-def _cause(name: str, nodes: NodeTable) -> str:
+def _fault_of(name: str, nodes: NodeTable) -> NodeFault:
     row = nodes.rows.get(name)
     if row is None:
-        return f"node {name} is gone"
+        return NodeFault.GONE
     node = nodes.nodes[row]
     if not node.ready:
-        return f"node {name} is not ready"
-    if node.unschedulable:
-        return f"node {name} takes no more pods"
-    return f"the room on {name} was taken"
+        return NodeFault.NOT_READY
+    return NodeFault.UNSCHEDULABLE if node.unschedulable else NodeFault.FULL

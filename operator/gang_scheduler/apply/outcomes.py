@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gang_scheduler.apply.gang_binding import GangBinding
-from gang_scheduler.model.gangs import Gang, GangKey
+from gang_scheduler.model.gangs import Cause, Gang, GangKey
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
@@ -26,7 +26,7 @@ class PreemptionFailed:
     """A preemption was given up and taken back."""
 
     preemption: Preemption
-    why: str
+    why: Cause
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class VolumesAwaited:
     """A gang waits longer than usual for its claims to be bound."""
 
     gang: Gang
-    words: str
+    cause: Cause
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,8 @@ from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.gang_binding import GangBinding
 from gang_scheduler.apply.lost_nominations import LostNominations
-from gang_scheduler.internal_errors import confined, in_short
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.causes import InternalError
 from gang_scheduler.model.gangs import GangKey, Reason
 from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
@@ -129,9 +130,9 @@ def _bind(cache: Cache, together: Sequence[Placed], writers: Writers) -> list[Re
         return []
     for bind in binds:
         cache.forget(bind.pod.uid)
-    detail = in_short(step.error)
+    cause = InternalError.of(step.error)
     gangs = (placed.gang for placed in together)
-    return [Refused(each, Reason.INTERNAL_ERROR, each.pending, detail=detail) for each in gangs]
+    return [Refused(each, Reason.INTERNAL_ERROR, each.pending, cause=cause) for each in gangs]
 
 
 def _preempt(cache: Cache, preemption: Preemption, now_seconds: int, writers: Writers) -> None:

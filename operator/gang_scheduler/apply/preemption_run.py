@@ -9,6 +9,8 @@ import structlog
 from gang_scheduler import telemetry
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.retry import Backoff
+from gang_scheduler.model.causes import StepFailed
+from gang_scheduler.model.gangs import Cause
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import PodRef
@@ -56,7 +58,7 @@ class PreemptionRun:
     submitted_at: float = field(default_factory=lambda: asyncio.get_running_loop().time())
     earlier: tuple["PreemptionRun", ...] = ()
     void: bool = False
-    problem: str = ""
+    problem: Cause | None = None
     sent: bool = False
     marked: set[str] = field(default_factory=set)
     evicted: set[str] = field(default_factory=set)
@@ -87,7 +89,7 @@ class PreemptionRun:
             and displaced.issuperset(pod.uid for pod in other.preemption.displaced)
         )
 
-    def fail(self, problem: str) -> None:
+    def fail(self, problem: Cause) -> None:
         """Give up; the first problem is the reason."""
         self.problem = self.problem or problem
         self.void = True
@@ -150,4 +152,4 @@ class StepWriter:
             # As if it had never begun: the pod stays, or the watch shows that it leaves after all.
             step.begun.discard(step.pod.uid)
         if not step.optional:
-            current.fail(f"{step.what} {step.pod.key}: {error}")
+            current.fail(StepFailed(step.what, step.pod.key, str(error)))

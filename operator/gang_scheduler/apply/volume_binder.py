@@ -18,6 +18,15 @@ from gang_scheduler.apply.outcomes import Outcomes, VolumesAwaited
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.retry import Backoff
+from gang_scheduler.model.causes import (
+    ClaimNotWritten,
+    ClaimsUnbound,
+    HeldForPodGone,
+    HeldNodeGone,
+    HoldEnded,
+    NotLeading,
+    PodsClaimFailed,
+)
 from gang_scheduler.model.gangs import Gang, GangKey, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
@@ -78,7 +87,7 @@ class VolumeBinder:
                 await self._wait(wait_set, settled)
         except TimeoutError:
             for wait in wait_set.open:
-                wait.problem = f"given up after {self._hold_seconds:g} s: {wait_set.words}"
+                wait.problem = HoldEnded(self._hold_seconds, wait_set.cause)
             self._settle(wait_set, list(wait_set.open), settled)
         finally:
             for uid in wait_set.wait_of:
@@ -117,7 +126,8 @@ class VolumeBinder:
                     version = await self._send(step)
             except ApiError as error:
                 telemetry.WRITES.labels(what, error.kind.value).inc()
-                problem = f"{_target(step)} cannot be written: {error}"
+                volume = step.volume.name if step.volume is not None else ""
+                problem = ClaimNotWritten(step.claim.key, step.node, volume, str(error))
                 if error.kind not in PASSING:
                     for wait in users:
                         wait_set.fail(wait, problem)
@@ -172,14 +182,14 @@ class VolumeBinder:
     def _check(self, wait_set: WaitSet, wait: ClaimWait) -> None:
         """Fail a wait if a member or a node of it is gone. Linear in members."""
         if not self._may_write():
-            wait_set.fail(wait, "this replica does not lead any more")
+            wait_set.fail(wait, NotLeading())
         nodes = self._cache.node_usage.table().rows
         for bind in wait.binds:
             pod = self._cache.pod(bind.pod.uid)
             if pod is None or not pod.living:
-                wait_set.fail(wait, f"pod {bind.pod.key} is gone, for which room was held")
+                wait_set.fail(wait, HeldForPodGone(bind.pod.key))
             elif bind.node not in nodes:
-                wait_set.fail(wait, f"node {bind.node} is gone, where room was held")
+                wait_set.fail(wait, HeldNodeGone(bind.node))
 
     def _look_at_moved(self, wait_set: WaitSet) -> Iterable[ClaimWait]:
         """Look at the claims of members that moved, and return the waits of these members."""
@@ -194,8 +204,8 @@ class VolumeBinder:
 
     def _look_at(self, wait_set: WaitSet, wait: ClaimWait, pod: Pod) -> None:
         progress = self._volumes.progress(pod.uid)
-        if progress.stage is Stage.FAILED:
-            wait_set.fail(wait, f"claims of pod {pod.key}: {progress.problem}")
+        if progress.problem is not None:
+            wait_set.fail(wait, PodsClaimFailed(pod.key, progress.problem))
         elif progress.stage is Stage.BOUND:
             wait.unbound.discard(pod.uid)
         else:
@@ -225,13 +235,14 @@ class VolumeBinder:
         waiting = [claim for uid in uids for claim in self._volumes.progress(uid).waiting]
         if not waiting:
             return
-        wait_set.words = next(iter(wait_set.errors.values()), "") or _words(waiting, wait_set.size)
+        unbound = ClaimsUnbound(len(waiting), wait_set.size, waiting[0])
+        cause = wait_set.cause = next(iter(wait_set.errors.values()), unbound)
         lasts = asyncio.get_running_loop().time() - wait_set.began >= QUIET_SECONDS
         for gang, pods in _waits(wait_set.open):
-            refusal = Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, detail=wait_set.words)
+            refusal = Refused(gang, Reason.WAITING_FOR_VOLUMES, pods, cause=cause)
             self._cache.gang_queue.held(refusal)
             if lasts:
-                self._outcomes.put(VolumesAwaited(gang, wait_set.words))
+                self._outcomes.put(VolumesAwaited(gang, cause))
 
 
 def _waits(waits: Iterable[ClaimWait]) -> Iterator[tuple[Gang, tuple[Pod, ...]]]:
@@ -241,15 +252,3 @@ def _waits(waits: Iterable[ClaimWait]) -> Iterator[tuple[Gang, tuple[Pod, ...]]]
         _, pods = found.setdefault(placed.gang.key, (placed.gang, []))
         pods += (bind.pod for bind in placed.binds)
     return ((gang, tuple(pods)) for gang, pods in found.values())
-
-
-def _words(waiting: list[str], of: int) -> str:
-    more = f" and {len(waiting) - 1} more" if len(waiting) > 1 else ""
-    claims = "a claim is" if of == 1 else f"{len(waiting)} of {of} claims are"
-    return f"{claims} not bound yet: {waiting[0]}{more}"
-
-
-def _target(step: ClaimStep) -> str:
-    if step.volume is None:
-        return f"node {step.node} for claim {step.claim.key}"
-    return f"volume {step.volume.name} for claim {step.claim.key}"

@@ -6,6 +6,7 @@ cause may have more fields than the text of today shows.
 
 import enum
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from gang_scheduler.model.gangs import Cause, GangKey, GangName
 from gang_scheduler.model.network.topology import Domain
@@ -210,6 +211,161 @@ class GangsRequestsDiffer(Cause):
 
     gangs: tuple[GangKey, GangKey]
     fields: tuple[str, str]
+
+
+# Bindings.
+
+
+@dataclass(frozen=True, slots=True)
+class BindingFailed(Cause):
+    """So many of the members that were to be bound are not; `cause` is what was met last."""
+
+    failed: int
+    of: int
+    cause: Cause | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ApiAnswer(Cause):
+    """What the API server answered to a write, in its words."""
+
+    text: str
+
+
+# Claims that members are bound after.
+
+
+class UnboundClaim(NamedTuple):
+    """A claim, as `namespace/name`, that is not bound yet, and the class of its volume."""
+
+    claim: str
+    storage_class: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimsUnbound(Cause):
+    """So many of the claims of a plan are not bound yet; `first` is one of them."""
+
+    number: int
+    of: int
+    first: UnboundClaim
+
+
+class ClaimFault(enum.Enum):
+    """Why a claim will not be bound for a pod on its node: what checkBindings finds."""
+
+    NOT_FOUND = enum.auto()
+    DELETING = enum.auto()
+    NOT_PROVISIONED = enum.auto()
+    NO_PROVISIONER = enum.auto()
+    VOLUME_NOT_FOUND = enum.auto()
+    VOLUME_TAKEN_BACK = enum.auto()
+    VOLUME_OUT_OF_REACH = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimFailed(Cause):
+    """A claim will not be bound; `name` is that of the claim or, in a VOLUME fault, its volume."""
+
+    fault: ClaimFault
+    name: str
+    node: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PodsClaimFailed(Cause):
+    """A claim of this member will not be bound."""
+
+    pod: str
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimNotWritten(Cause):
+    """A `volume` could not be reserved for a claim or, with none, a `node` not be selected."""
+
+    claim: str
+    node: str
+    volume: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeldForPodGone(Cause):
+    """A pod for which room was held is gone."""
+
+    pod: str
+
+
+@dataclass(frozen=True, slots=True)
+class HeldNodeGone(Cause):
+    """A node on which room was held is gone."""
+
+    node: str
+
+
+@dataclass(frozen=True, slots=True)
+class NotLeading(Cause):
+    """Another replica leads, or none does: this one writes no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class HoldEnded(Cause):
+    """Room was held for so many seconds, and `cause` is what was waited for to the end."""
+
+    seconds: float
+    cause: Cause | None = None
+
+
+# Preemptions.
+
+
+@dataclass(frozen=True, slots=True)
+class PreemptionGivenUp(Cause):
+    """A preemption was taken back."""
+
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True)
+class StepFailed(Cause):
+    """A write of a preemption failed for good: which one, for which pod, and the answer."""
+
+    step: str
+    pod: str
+    answer: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemberGone(Cause):
+    """A member for which room is made is gone."""
+
+    pod: str
+
+
+class NodeFault(enum.Enum):
+    """Why there is no room on a node any more."""
+
+    GONE = enum.auto()
+    NOT_READY = enum.auto()
+    UNSCHEDULABLE = enum.auto()
+    FULL = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class NominationLost(Cause):
+    """The room that was made on a node is not there any more."""
+
+    node: str
+    fault: NodeFault
+
+
+@dataclass(frozen=True, slots=True)
+class NominationTaken(Cause):
+    """The room that was made on a node goes to `taker`, which has a higher priority."""
+
+    node: str
+    taker: str
 
 
 # Errors of ours.

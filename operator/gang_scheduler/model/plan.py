@@ -130,7 +130,6 @@ class Refused:
     pods: tuple[Pod, ...]
     misfit: Misfit | None = None
     cause: Cause | None = None
-    detail: str = ""
     left_over: bool = False
     preemption: PreemptionOutcome | None = None
     with_group: "GroupRejection | None" = None

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 from gang_scheduler.api.annotations import GANG_GROUPS, PODSET_GROUP
 from gang_scheduler.decode.fields import field
 from gang_scheduler.model import causes
-from gang_scheduler.model.causes import SliceFault
+from gang_scheduler.model.causes import ClaimFault, NodeFault, SliceFault
 from gang_scheduler.model.gangs import Cause
 
 C = TypeVar("C", bound=Cause)
@@ -16,11 +16,31 @@ _SLICE_FAULTS: Final = {
     SliceFault.NOT_BELOW_OTHER_SLICES: "must be below the layer of the slices before it",
     SliceFault.ABOVE_GATHERING: "is above the layer that the members gather in",
 }
+_CLAIM_FAULTS: Final = {
+    ClaimFault.NOT_FOUND: 'persistentvolumeclaim "{name}" not found',
+    ClaimFault.DELETING: 'persistentvolumeclaim "{name}" is being deleted',
+    ClaimFault.NOT_PROVISIONED: 'provisioning failed for PVC "{name}"',
+    ClaimFault.NO_PROVISIONER: 'nobody makes a volume for persistentvolumeclaim "{name}"',
+    ClaimFault.VOLUME_NOT_FOUND: 'persistentvolume "{name}" not found',
+    ClaimFault.VOLUME_TAKEN_BACK: 'ClaimRef got reset for pv "{name}"',
+    ClaimFault.VOLUME_OUT_OF_REACH: 'pv "{name}" node affinity doesn\'t match node "{node}"',
+}
+_NODE_FAULTS: Final = {
+    NodeFault.GONE: "node {node} is gone",
+    NodeFault.NOT_READY: "node {node} is not ready",
+    NodeFault.UNSCHEDULABLE: "node {node} takes no more pods",
+    NodeFault.FULL: "the room on {node} was taken",
+}
 
 
 def text_of(cause: Cause) -> str:
     """Return what people read of a cause. Raises KeyError for a kind that has no text."""
     return TEXTS[type(cause)](cause)
+
+
+def text_if_any(cause: Cause | None) -> str:
+    """Return what people read of a cause; "" where there is none."""
+    return text_of(cause) if cause is not None else ""
 
 
 def _text(kind: type[C], text: Callable[[C], str]) -> tuple[type[Cause], Text]:
@@ -54,6 +74,18 @@ def _unknown_layers(cause: causes.UnknownLayers) -> str:
 def _requests_differ(cause: causes.GangsRequestsDiffer) -> str:
     (gang, other), (own, others) = cause.gangs, cause.fields
     return f"{own} of {gang} and {others} of {other} must be the same: they are of one gang group"
+
+
+def _claims_unbound(cause: causes.ClaimsUnbound) -> str:
+    claims = "a claim is" if cause.of == 1 else f"{cause.number} of {cause.of} claims are"
+    more = f" and {cause.number - 1} more" if cause.number > 1 else ""
+    claim, storage_class = cause.first
+    return f"{claims} not bound yet: {claim} (StorageClass {storage_class}){more}"
+
+
+def _claim_not_written(cause: causes.ClaimNotWritten) -> str:
+    what = f"volume {cause.volume}" if cause.volume else f"node {cause.node}"
+    return f"{what} for claim {cause.claim} cannot be written: {cause.answer}"
 
 
 TEXTS: Final[Mapping[type[Cause], Text]] = dict(
@@ -155,6 +187,47 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
             ),
         ),
         _text(causes.GangsRequestsDiffer, _requests_differ),
+        # Bindings.
+        _text(
+            causes.BindingFailed,
+            lambda it: (
+                f"binding failed for {it.failed} of {it.of} members: {text_if_any(it.cause)}"
+            ),
+        ),
+        _text(causes.ApiAnswer, lambda it: it.text),
+        # Claims.
+        _text(causes.ClaimsUnbound, _claims_unbound),
+        _text(
+            causes.ClaimFailed,
+            lambda it: _CLAIM_FAULTS[it.fault].format(name=it.name, node=it.node),
+        ),
+        _text(causes.PodsClaimFailed, lambda it: f"claims of pod {it.pod}: {text_of(it.cause)}"),
+        _text(causes.ClaimNotWritten, _claim_not_written),
+        _text(
+            causes.HeldForPodGone,
+            lambda it: f"pod {it.pod} is gone, for which room was held",
+        ),
+        _text(
+            causes.HeldNodeGone,
+            lambda it: f"node {it.node} is gone, where room was held",
+        ),
+        _text(causes.NotLeading, lambda _: "this replica does not lead any more"),
+        _text(
+            causes.HoldEnded,
+            lambda it: f"given up after {it.seconds:g} s: {text_if_any(it.cause)}",
+        ),
+        # Preemptions.
+        _text(
+            causes.PreemptionGivenUp,
+            lambda it: f"preemption: given up, {text_of(it.cause)}",
+        ),
+        _text(causes.StepFailed, lambda it: f"{it.step} {it.pod}: {it.answer}"),
+        _text(causes.MemberGone, lambda it: f"pod {it.pod} is gone"),
+        _text(causes.NominationLost, lambda it: _NODE_FAULTS[it.fault].format(node=it.node)),
+        _text(
+            causes.NominationTaken,
+            lambda it: f"the room on {it.node} goes to {it.taker}, which has a higher priority",
+        ),
         # Errors of ours.
         _text(causes.InternalError, lambda it: f"{it.kind}: {it.text}"),
     )

@@ -15,9 +15,11 @@ from gang_scheduler.decode import unreadable
 from gang_scheduler.decode.event_handlers import Object
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
+from gang_scheduler.model.causes import PreemptionGivenUp
+from gang_scheduler.model.gangs import Cause, Gang, GangKey, Problem, Reason
 from gang_scheduler.model.plan import Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.report.cause_texts import text_if_any, text_of
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.report.messages import by_reason, describe
 from gang_scheduler.state.cache import Cache
@@ -74,11 +76,11 @@ class GangEvents:
             note = f"Preempted by {by}{_who(key, pods)}{_for_good(orphans, len(pods))}"
             self._events.record(self._object(key, pods[0]), "Preempted", note, warning=orphans > 0)
 
-    def withdrawn(self, preemption: Preemption, why: str) -> None:
+    def withdrawn(self, preemption: Preemption, why: Cause) -> None:
         """Report that room could not be made."""
         gang = preemption.gangs[0]
-        log.warning("preemption_withdrawn", preemptor=str(gang.key), why=why)
-        note = f"preemption: given up, {why}"
+        log.warning("preemption_withdrawn", preemptor=str(gang.key), why=text_of(why))
+        note = text_of(PreemptionGivenUp(why))
         self._events.record(self._about(gang), "FailedScheduling", note, warning=True)
 
     def victim_is_stuck(self, key: GangKey, victim: Pod) -> None:
@@ -102,16 +104,16 @@ class GangEvents:
             telemetry.GANG_SECONDS.observe(seconds)
             self._events.record(about, "Scheduled", _where(binding))
             return
-        note = binding.problem
+        note = text_if_any(binding.problem)
         if not binding.without_volumes:
             note = f"{dict(counts)} of {len(binding.outcomes)} bindings: {note}"
         what = "claims_not_bound" if binding.without_volumes else "gang_bound_in_part"
         log.warning(what, gang=str(binding.gang.key), note=note)
         self._events.record(about, "FailedScheduling", note, warning=True)
 
-    def waits_for_volumes(self, gang: Gang, words: str) -> None:
+    def waits_for_volumes(self, gang: Gang, cause: Cause) -> None:
         """Report which claims a gang waits for while its room is held."""
-        self._events.record(self._about(gang), Reason.WAITING_FOR_VOLUMES, words)
+        self._events.record(self._about(gang), Reason.WAITING_FOR_VOLUMES, text_of(cause))
 
     def broken(self, kind: str, obj: Object, why: InvalidField) -> None:
         """Report that an object was left out because it cannot be read."""

@@ -16,7 +16,7 @@ from gang_scheduler.model.plan import (
     PreemptionVerdict,
     Refused,
 )
-from gang_scheduler.report.cause_texts import text_of
+from gang_scheduler.report.cause_texts import text_if_any, text_of
 
 CUT_OFF = "The search for a place was cut off; it is made again."
 UNDER_WAY = "not eligible due to terminating pod on the nominated node."
@@ -42,7 +42,7 @@ def describe(refused: Refused) -> str:
 def _shortage(refused: Refused) -> str:
     misfit = refused.misfit
     if misfit is None:
-        return text_of(refused.cause) if refused.cause is not None else refused.detail
+        return text_if_any(refused.cause)
     if refused.left_over:
         return _joined(_nodes(misfit), f"The quorum has a place; {_members(refused, misfit)}")
     if refused.gang.was_whole:

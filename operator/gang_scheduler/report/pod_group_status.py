@@ -8,7 +8,7 @@ from gang_scheduler.api import conditions
 from gang_scheduler.api.conditions import Finding
 from gang_scheduler.apply import disruption_target
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.model.gangs import Problem, Reason
+from gang_scheduler.model.gangs import Cause, Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.report.cause_texts import text_of
@@ -35,7 +35,7 @@ class View:
     now: int
     deadline: int | None = None
     domain: Domain | None = None
-    room_lost: str = ""
+    room_lost: Cause | None = None
 
 
 def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]:
@@ -132,8 +132,8 @@ def _of_preemption(info: GangInfo, counts: Counts, view: View) -> Iterator[Findi
         yield Finding("Preempted", status=True, reason=disruption_target.REASON, message=words)
     elif bound:
         yield Finding("Preempted", status=False, reason="Scheduled")
-    if view.room_lost and not bound:
-        words = view.room_lost
+    if view.room_lost is not None and not bound:
+        words = text_of(view.room_lost)
         yield Finding("RoomLost", status=True, reason=Reason.UNSCHEDULABLE, message=words)
     elif bound:
         yield Finding("RoomLost", status=False, reason="Scheduled")

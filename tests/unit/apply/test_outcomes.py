@@ -1,12 +1,13 @@
 """What came of writes is taken in its order, by waiting for it or all that is there."""
 
 from gang_scheduler.apply.outcomes import Outcomes, VolumesAwaited
+from gang_scheduler.model.causes import ApiAnswer
 from support import builders
 
 
 async def test_outcomes_are_taken_oldest_first() -> None:
     outcomes = Outcomes()
-    put = [VolumesAwaited(builders.gang("a"), words) for words in ("one", "two", "three")]
+    put = [VolumesAwaited(builders.gang("a"), ApiAnswer(text)) for text in ("1", "2", "3")]
     for each in put:
         outcomes.put(each)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gang_scheduler.model import causes
-from gang_scheduler.model.causes import SliceFault
+from gang_scheduler.model.causes import ClaimFault, NodeFault, SliceFault, UnboundClaim
 from gang_scheduler.model.gangs import Cause
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.report.cause_texts import TEXTS, text_of
@@ -12,6 +12,7 @@ from support.builders import gang_key
 A, B = gang_key("a"), gang_key("b")
 GROUPS = "metadata.annotations[gang.scheduling.koordinator.sh/groups]"
 PODSET_GROUP = "metadata.annotations[kueue.x-k8s.io/podset-group-name]"
+DATA = UnboundClaim("default/data", "fast")
 SPINES = tuple(Domain("Spine", (name,)) for name in ("s1", "s2"))
 
 SAMPLES: list[tuple[Cause, str]] = [
@@ -108,6 +109,85 @@ SAMPLES: list[tuple[Cause, str]] = [
     (
         causes.GangsRequestsDiffer((A, B), ("x", "y")),
         "x of default/a and y of default/b must be the same: they are of one gang group",
+    ),
+    (
+        causes.BindingFailed(1, 3, causes.ApiAnswer("403: no")),
+        "binding failed for 1 of 3 members: 403: no",
+    ),
+    (causes.BindingFailed(1, 3), "binding failed for 1 of 3 members: "),
+    (causes.ApiAnswer("403: no"), "403: no"),
+    (
+        causes.ClaimsUnbound(1, 1, DATA),
+        "a claim is not bound yet: default/data (StorageClass fast)",
+    ),
+    (
+        causes.ClaimsUnbound(2, 3, DATA),
+        "2 of 3 claims are not bound yet: default/data (StorageClass fast) and 1 more",
+    ),
+    (
+        causes.ClaimFailed(ClaimFault.NOT_FOUND, "data"),
+        'persistentvolumeclaim "data" not found',
+    ),
+    (
+        causes.ClaimFailed(ClaimFault.DELETING, "data"),
+        'persistentvolumeclaim "data" is being deleted',
+    ),
+    (
+        causes.ClaimFailed(ClaimFault.NOT_PROVISIONED, "data"),
+        'provisioning failed for PVC "data"',
+    ),
+    (
+        causes.ClaimFailed(ClaimFault.NO_PROVISIONER, "data"),
+        'nobody makes a volume for persistentvolumeclaim "data"',
+    ),
+    (
+        causes.ClaimFailed(ClaimFault.VOLUME_NOT_FOUND, "pv"),
+        'persistentvolume "pv" not found',
+    ),
+    (
+        causes.ClaimFailed(ClaimFault.VOLUME_TAKEN_BACK, "pv"),
+        'ClaimRef got reset for pv "pv"',
+    ),
+    (
+        causes.ClaimFailed(ClaimFault.VOLUME_OUT_OF_REACH, "pv", "n1"),
+        'pv "pv" node affinity doesn\'t match node "n1"',
+    ),
+    (
+        causes.PodsClaimFailed("default/a-0", causes.ClaimFailed(ClaimFault.DELETING, "data")),
+        'claims of pod default/a-0: persistentvolumeclaim "data" is being deleted',
+    ),
+    (
+        causes.ClaimNotWritten("default/data", "n1", "", "403: no"),
+        "node n1 for claim default/data cannot be written: 403: no",
+    ),
+    (
+        causes.ClaimNotWritten("default/data", "n1", "pv", "403: no"),
+        "volume pv for claim default/data cannot be written: 403: no",
+    ),
+    (
+        causes.HeldForPodGone("default/a-0"),
+        "pod default/a-0 is gone, for which room was held",
+    ),
+    (causes.HeldNodeGone("n1"), "node n1 is gone, where room was held"),
+    (causes.NotLeading(), "this replica does not lead any more"),
+    (
+        causes.HoldEnded(0.5, causes.ApiAnswer("500: no")),
+        "given up after 0.5 s: 500: no",
+    ),
+    (causes.HoldEnded(600.0), "given up after 600 s: "),
+    (
+        causes.PreemptionGivenUp(causes.MemberGone("default/a-0")),
+        "preemption: given up, pod default/a-0 is gone",
+    ),
+    (causes.StepFailed("mark", "default/x", "403: no"), "mark default/x: 403: no"),
+    (causes.MemberGone("default/a-0"), "pod default/a-0 is gone"),
+    (causes.NominationLost("n1", NodeFault.GONE), "node n1 is gone"),
+    (causes.NominationLost("n1", NodeFault.NOT_READY), "node n1 is not ready"),
+    (causes.NominationLost("n1", NodeFault.UNSCHEDULABLE), "node n1 takes no more pods"),
+    (causes.NominationLost("n1", NodeFault.FULL), "the room on n1 was taken"),
+    (
+        causes.NominationTaken("n1", "other/b"),
+        "the room on n1 goes to other/b, which has a higher priority",
     ),
     (causes.InternalError.of(ZeroDivisionError("planted")), "ZeroDivisionError: planted"),
 ]

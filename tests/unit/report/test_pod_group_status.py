@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.model.causes import UnknownLayers
+from gang_scheduler.model.causes import NodeFault, NominationLost, UnknownLayers
 from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Placed, Plan, Refused, Warned
@@ -18,6 +18,7 @@ from support import applying, builders
 
 KEY = builders.gang_key("a")
 STRANGE = Problem(Reason.UNKNOWN_LAYER, UnknownLayers(("spineLayer",)))
+LOST = NominationLost("n1", NodeFault.GONE)
 
 
 def written(info: GangInfo, view: View) -> dict[str, Any]:
@@ -193,7 +194,7 @@ def test_a_gang_that_room_is_made_for_says_by_whom_and_where() -> None:
 
 
 def test_room_that_was_lost_is_told_with_its_cause() -> None:
-    view = View({}, now=7, room_lost="node n1 is gone")
+    view = View({}, now=7, room_lost=LOST)
 
     expected = ("True", "Unschedulable", "node n1 is gone")
     assert expected == of_preemption(preempting(), view)["RoomLost"]
@@ -203,7 +204,7 @@ def test_when_the_gang_is_bound_all_of_that_is_over() -> None:
     spec = [{"type": each, "status": "True"} for each in ("Preempting", "Preempted", "RoomLost")]
     info = record_of(builders.pod("a-0", node="n1"))
 
-    found = of_preemption(info, View({"conditions": spec}, now=7, room_lost="it"))
+    found = of_preemption(info, View({"conditions": spec}, now=7, room_lost=LOST))
 
     assert dict.fromkeys(("Preempting", "Preempted", "RoomLost"), ("False", "Scheduled", "")) == (
         found

@@ -252,7 +252,7 @@ class GangQueue:
         if (
             info is not None
             and info.volume_waits
-            and (info.refusal is None or info.refusal.detail != refusal.detail)
+            and (info.refusal is None or info.refusal.cause != refusal.cause)
         ):
             self._queueing_hints.note(info, refusal)
             self.changed.add(info.key)

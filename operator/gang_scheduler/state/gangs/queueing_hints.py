@@ -111,6 +111,6 @@ def _wordless(refusal: Refused) -> tuple[object, ...]:
     rejections = {words for words, _ in misfit.rejections} if misfit else None
     with_group = (rejection.group, rejection.pod, rejection.refused.misfit) if rejection else None
     return (
-        *(refusal.reason, refusal.pods, refusal.detail, refusal.left_over, refusal.preemption),
-        *(refusal.cause, rejections, with_group),
+        *(refusal.reason, refusal.pods, refusal.cause, refusal.left_over, refusal.preemption),
+        *(rejections, with_group),
     )

@@ -4,6 +4,7 @@ Rules of kube-scheduler's checkBindings.
 """
 
 from gang_scheduler.decode.volume_objects import Claim, PersistentVolume
+from gang_scheduler.model.causes import ClaimFailed, ClaimFault, UnboundClaim
 from gang_scheduler.model.node_terms import terms
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.state.volumes.assume_cache import AssumeCache
@@ -19,9 +20,9 @@ def progress_of(
     """Tell whether a claim is bound, or cannot be for a pod on the node of the step."""
     claim = stores.claims.get(step.claim.key)
     if claim is None or claim.uid != step.claim.uid:
-        return _failed(f'persistentvolumeclaim "{step.claim.name}" not found')
+        return _failed(ClaimFault.NOT_FOUND, step.claim.name)
     if claim.deleting:
-        return _failed(f'persistentvolumeclaim "{step.claim.name}" is being deleted')
+        return _failed(ClaimFault.DELETING, step.claim.name)
     if claim.volume:
         return _bound(claim, step, stores.volumes.get(claim.volume), nodes)
     return _unbound(claim, step, stores, assumed)
@@ -34,7 +35,7 @@ def _bound(
     if volume is None:
         return _waiting(claim)
     if not _reaches(step.node, volume, nodes):
-        return _failed(f'pv "{volume.key}" node affinity doesn\'t match node "{step.node}"')
+        return _failed(ClaimFault.VOLUME_OUT_OF_REACH, volume.key, step.node)
     return BOUND if claim.bound else _waiting(claim)
 
 
@@ -42,16 +43,16 @@ def _unbound(claim: Claim, step: ClaimStep, stores: VolumeStores, assumed: Assum
     if step.volume is not None:
         volume = stores.volumes.get(step.volume.name)
         if volume is None or volume.uid != step.volume.uid:
-            return _failed(f'persistentvolume "{step.volume.name}" not found')
+            return _failed(ClaimFault.VOLUME_NOT_FOUND, step.volume.name)
         belongs = volume.belongs_to(claim) or assumed.stands(step)
-        return _waiting(claim) if belongs else _failed(f'ClaimRef got reset for pv "{volume.key}"')
+        return _waiting(claim) if belongs else _failed(ClaimFault.VOLUME_TAKEN_BACK, volume.key)
     made_by = stores.classes.get(claim.need.storage_class)
     if made_by is None or not made_by.makes_volumes:
-        return _failed(f'nobody makes a volume for persistentvolumeclaim "{step.claim.name}"')
+        return _failed(ClaimFault.NO_PROVISIONER, step.claim.name)
     # It may be made for another member's node: who reaches it is seen once it is there.
     if claim.node or assumed.stands(step):
         return _waiting(claim)
-    return _failed(f'provisioning failed for PVC "{step.claim.name}"')
+    return _failed(ClaimFault.NOT_PROVISIONED, step.claim.name)
 
 
 def _reaches(node: str, volume: PersistentVolume, nodes: NodeTable) -> bool:
@@ -62,9 +63,8 @@ def _reaches(node: str, volume: PersistentVolume, nodes: NodeTable) -> bool:
 
 
 def _waiting(claim: Claim) -> Progress:
-    words = f"{claim.key} (StorageClass {claim.need.storage_class})"
-    return Progress(Stage.WAITING, waiting=(words,))
+    return Progress(Stage.WAITING, waiting=(UnboundClaim(claim.key, claim.need.storage_class),))
 
 
-def _failed(problem: str) -> Progress:
-    return Progress(Stage.FAILED, problem)
+def _failed(fault: ClaimFault, name: str, node: str = "") -> Progress:
+    return Progress(Stage.FAILED, ClaimFailed(fault, name, node))

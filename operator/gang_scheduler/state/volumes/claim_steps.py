@@ -3,6 +3,7 @@
 import enum
 from dataclasses import dataclass
 
+from gang_scheduler.model.causes import ClaimFailed, UnboundClaim
 from gang_scheduler.model.refs import ClaimRef, VolumeRef
 
 
@@ -31,10 +32,9 @@ class Stage(enum.StrEnum):
 class Progress:
     """How far the claims of a pod have come; `problem` says why they never will be bound so.
 
-    `waiting` are those that are not bound yet, in the words for people that say what each waits
-    for: `default/data-1 (StorageClass fast)`.
+    `waiting` are those that are not bound yet.
     """
 
     stage: Stage
-    problem: str = ""
-    waiting: tuple[str, ...] = ()
+    problem: ClaimFailed | None = None
+    waiting: tuple[UnboundClaim, ...] = ()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 
 from gang_scheduler.api.kinds import GVR, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from gang_scheduler.decode.volume_objects import Claim, PersistentVolume, StorageClass, VolumeObject
+from gang_scheduler.model.causes import UnboundClaim
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.volumes import Storage, Volumes
@@ -144,7 +145,7 @@ class VolumeCache:
 
     def progress(self, uid: str) -> Progress:
         """Tell whether all claims of an assumed pod are bound, or cannot be on its node."""
-        waiting: tuple[str, ...] = ()
+        waiting: tuple[UnboundClaim, ...] = ()
         for step in self._assumed.steps(uid):
             found = progress_of(step, self._stores, self._assumed, self._nodes())
             if found.stage is Stage.FAILED:

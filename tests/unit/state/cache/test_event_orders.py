@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from gang_scheduler.model.causes import ApiAnswer
 from gang_scheduler.model.gangs import MatchPolicy, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.refs import JobPods
@@ -53,7 +54,7 @@ def test_what_the_api_server_refused_is_said_until_it_takes_it() -> None:
     gang_queue = cluster.cache.gang_queue
     (group,) = cluster.cache.snapshot(cluster.now).groups
     gang = group.gangs[0]
-    refusal = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail="403: no")
+    refusal = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, cause=ApiAnswer("403: no"))
 
     gang_queue.bind_failed(refusal, cluster.now)
     gang_queue.placed(gang.key)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.model.causes import ClaimFailed, ClaimFault, UnboundClaim
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.refs import ClaimRef, VolumeRef
 from gang_scheduler.model.volumes import Need
@@ -79,9 +80,9 @@ def test_a_new_volume_is_asked_for_by_selecting_the_node() -> None:
 
     steps = assumed(cache)
 
-    words = ("default/data (StorageClass late)",)
+    unbound = (UnboundClaim("default/data", "late"),)
     assert (ClaimStep(DATA, "n1"),) == steps
-    assert Progress(Stage.WAITING, waiting=words) == progress(cache)
+    assert Progress(Stage.WAITING, waiting=unbound) == progress(cache)
 
 
 def test_a_volume_that_is_there_is_reserved() -> None:
@@ -201,7 +202,9 @@ def test_an_answer_that_is_heard_before_the_write_returns_counts() -> None:
     cache.volumes.written(step, 5)
     see(cache, claim(version=6))
 
-    assert Progress(Stage.FAILED, 'provisioning failed for PVC "data"') == progress(cache)
+    assert Progress(Stage.FAILED, ClaimFailed(ClaimFault.NOT_PROVISIONED, "data")) == progress(
+        cache
+    )
 
 
 def test_a_provisioner_that_gives_up_fails_the_claim() -> None:
@@ -212,7 +215,9 @@ def test_a_provisioner_that_gives_up_fails_the_claim() -> None:
 
     see(cache, claim(version=6))
 
-    assert Progress(Stage.FAILED, 'provisioning failed for PVC "data"') == progress(cache)
+    assert Progress(Stage.FAILED, ClaimFailed(ClaimFault.NOT_PROVISIONED, "data")) == progress(
+        cache
+    )
 
 
 def test_a_volume_that_is_taken_away_fails_the_claim() -> None:
@@ -224,7 +229,7 @@ def test_a_volume_that_is_taken_away_fails_the_claim() -> None:
 
     see(cache, volume_body("disk", LOCAL, nodes=["n1"], version=6))
 
-    reset = Progress(Stage.FAILED, 'ClaimRef got reset for pv "disk"')
+    reset = Progress(Stage.FAILED, ClaimFailed(ClaimFault.VOLUME_TAKEN_BACK, "disk"))
     assert (Stage.WAITING, reset) == (before, progress(cache))
 
 
@@ -234,24 +239,24 @@ def test_a_volume_elsewhere_fails_the_claim() -> None:
 
     see(cache, volume_body("disk", claim="data", nodes=["n2"]), claim(version=6, volume="disk"))
 
-    words = 'pv "disk" node affinity doesn\'t match node "n1"'
-    assert Progress(Stage.FAILED, words) == progress(cache)
+    failed = ClaimFailed(ClaimFault.VOLUME_OUT_OF_REACH, "disk", "n1")
+    assert Progress(Stage.FAILED, failed) == progress(cache)
 
 
 @pytest.mark.parametrize(
-    ("gone", "words"),
+    ("gone", "failed"),
     [
-        (claim(), 'persistentvolumeclaim "data" not found'),
-        (volume_body("disk", LOCAL), 'persistentvolume "disk" not found'),
+        (claim(), ClaimFailed(ClaimFault.NOT_FOUND, "data")),
+        (volume_body("disk", LOCAL), ClaimFailed(ClaimFault.VOLUME_NOT_FOUND, "disk")),
     ],
 )
-def test_what_is_gone_fails_the_claim(gone: dict[str, Any], words: str) -> None:
+def test_what_is_gone_fails_the_claim(gone: dict[str, Any], failed: ClaimFailed) -> None:
     cache = found()
     assumed(cache)
 
     lose(cache, gone)
 
-    assert Progress(Stage.FAILED, words) == progress(cache)
+    assert Progress(Stage.FAILED, failed) == progress(cache)
 
 
 def test_a_claim_that_is_going_fails() -> None:
@@ -261,8 +266,8 @@ def test_a_claim_that_is_going_fails() -> None:
     going = claim(version=2, metadata={"deletionTimestamp": "2024-05-01T12:00:00Z"})
     see(cache, going)
 
-    words = 'persistentvolumeclaim "data" is being deleted'
-    assert Progress(Stage.FAILED, words) == progress(cache)
+    failed = ClaimFailed(ClaimFault.DELETING, "data")
+    assert Progress(Stage.FAILED, failed) == progress(cache)
 
 
 def test_a_claim_that_nobody_makes_a_volume_for_fails() -> None:
@@ -271,8 +276,8 @@ def test_a_claim_that_nobody_makes_a_volume_for_fails() -> None:
 
     cache.assume(Bind(pod, "n2"))
 
-    words = 'nobody makes a volume for persistentvolumeclaim "data"'
-    assert Progress(Stage.FAILED, words) == progress(cache)
+    failed = ClaimFailed(ClaimFault.NO_PROVISIONER, "data")
+    assert Progress(Stage.FAILED, failed) == progress(cache)
 
 
 def test_a_restart_goes_on_where_it_was() -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.model.causes import ApiAnswer
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.state.gangs.gang_queue import GangQueue
@@ -248,7 +249,9 @@ def test_a_postponed_gang_is_tried_after_its_backoff() -> None:
     gang_queue = gangs_of(1)
     gang = gang_queue.infos[KEY].as_gang(gang_queue.schedulers)
 
-    gang_queue.bind_failed(Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail="403"), NOW)
+    gang_queue.bind_failed(
+        Refused(gang, Reason.UNSCHEDULABLE, gang.pending, cause=ApiAnswer("403")), NOW
+    )
 
     assert [[], ["a"]] == [due(gang_queue, NOW), due(gang_queue, NOW + 1)]
 
@@ -259,7 +262,9 @@ def test_a_gang_that_is_bound_in_part_is_tried_again_soon_however_often_that_fai
     now, waits = NOW, []
 
     for _ in range(5):
-        gang_queue.bind_failed(Refused(gang, Reason.UNSCHEDULABLE, gang.pending, detail="403"), now)
+        gang_queue.bind_failed(
+            Refused(gang, Reason.UNSCHEDULABLE, gang.pending, cause=ApiAnswer("403")), now
+        )
         moment = gang_queue.next_retry()
         assert moment is not None
         waits.append(moment - now)

@@ -1,5 +1,6 @@
 """A gang that has room and waits for its claims: what is known and said of it meanwhile."""
 
+from gang_scheduler.model.causes import ApiAnswer, InvalidInput
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Bind, Refused
 from gang_scheduler.report.pod_group_status import View, status_of
@@ -29,7 +30,9 @@ def held(words: str = WORDS) -> Cache:
 
 
 def wait(cache: Cache, words: str = WORDS) -> None:
-    cache.gang_queue.held(Refused(gang("a"), Reason.WAITING_FOR_VOLUMES, (), detail=words))
+    cache.gang_queue.held(
+        Refused(gang("a"), Reason.WAITING_FOR_VOLUMES, (), cause=InvalidInput(words))
+    )
 
 
 def record(cache: Cache) -> GangInfo:
@@ -93,7 +96,9 @@ def test_what_a_gang_waits_for_that_is_not_held_stays() -> None:
     cache.gang_queue.let_go(KEY)
     for uid in ("uid-a-0", "uid-a-1"):
         cache.forget(uid)
-    refused = Refused(gang("a"), Reason.WAITING_FOR_VOLUMES, (), detail="given up after 600 s")
+    refused = Refused(
+        gang("a"), Reason.WAITING_FOR_VOLUMES, (), cause=InvalidInput("given up after 600 s")
+    )
     cache.gang_queue.bind_failed(refused, NOW)
 
     cache.gang_queue.let_go(KEY)
@@ -153,7 +158,9 @@ def test_members_that_join_a_gang_hold_back_nobody() -> None:
 def test_a_member_that_joined_says_nothing_of_a_quorum_that_did_not_start() -> None:
     cache = held()
     cache.gang_queue.let_go(KEY)
-    failed = Refused(gang("a"), Reason.UNSCHEDULABLE, (pod("a-0"), pod("a-1")), detail="refused")
+    failed = Refused(
+        gang("a"), Reason.UNSCHEDULABLE, (pod("a-0"), pod("a-1")), cause=ApiAnswer("refused")
+    )
     cache.gang_queue.bind_failed(failed, NOW)
 
     cache.gang_queue.joined(gang("a", min_member=2), [pod("a-2")])
