@@ -8,21 +8,19 @@ import pytest
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, GVR, NODES, POD_GROUPS, PODS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.client.fake.cluster import Change, FakeCluster
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.fake.faults import Fault
-from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.report import status_writer as status
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
-from support import api_objects, applying, builders, parts
+from support import api_objects, applying, builders, parts, watches
 
 NAMESPACE = "default"
 
 
-class Office:
+class StatusHarness:
     """A cache that sees a fake cluster at once, and the writer of statuses. `now` is in seconds."""
 
     def __init__(self, *, without_status: tuple[GVR, ...] = ()) -> None:
@@ -31,19 +29,8 @@ class Office:
         self.api = FakeApi(self.cluster)
         self.cache = Cache([builders.SCHEDULER])
         self.writer = parts.status_writer(self.api, self.cache, clock=lambda: self.now)
-        event_handlers = EventHandlers(self.cache)
-        taken = {
-            POD_GROUPS: event_handlers.pod_group,
-            PODS: event_handlers.pod,
-            NODES: event_handlers.node,
-            CLUSTER_NETWORK_TOPOLOGIES: event_handlers.topology,
-        }
-
-        def hear(gvr: GVR, change: Change, document: Document) -> None:
-            if gvr in taken:
-                taken[gvr]({"type": change, "object": document})
-
-        self.cluster.watchers.append(hear)
+        kinds = (POD_GROUPS, PODS, NODES, CLUSTER_NETWORK_TOPOLOGIES)
+        watches.tell_at_once(self.cluster, self.cache, kinds)
 
     def gang(self, name: str, minimum: int, pods: int) -> None:
         """Add a PodGroup and pods of it."""
@@ -108,182 +95,182 @@ class Office:
         return sum(call.method == method for call in self.api.calls)
 
 
-def conditions(office: Office, *names: str) -> list[str]:
+def conditions(harness: StatusHarness, *names: str) -> list[str]:
     """Return the reasons of the conditions of pods, "" for none."""
-    pods = (office.cache.pod(f"uid-{name}") for name in names)
+    pods = (harness.cache.pod(f"uid-{name}") for name in names)
     return [pod.unscheduled[0] if pod and pod.unscheduled else "" for pod in pods]
 
 
 async def test_a_status_is_written_once_for_as_long_as_nothing_changes() -> None:
-    office = Office()
-    office.gang("a", 2, pods=1)
+    harness = StatusHarness()
+    harness.gang("a", 2, pods=1)
 
     for _ in range(5):
-        await office.look()
+        await harness.look()
 
-    assert ("Pending", 1) == (office.phase("a"), office.writes("patch_status"))
+    assert ("Pending", 1) == (harness.phase("a"), harness.writes("patch_status"))
 
 
 async def test_a_gang_that_is_being_bound_is_told_of_once_it_is() -> None:
-    office = Office()
-    office.gang("a", 2, pods=2)
-    office.assume("a-0", "a-1")
-    await office.look()
-    office.bind("a-0")
-    await office.look()
-    before = office.phase("a")
+    harness = StatusHarness()
+    harness.gang("a", 2, pods=2)
+    harness.assume("a-0", "a-1")
+    await harness.look()
+    harness.bind("a-0")
+    await harness.look()
+    before = harness.phase("a")
 
-    office.bind("a-1")
-    await office.look()
+    harness.bind("a-1")
+    await harness.look()
 
-    assert (None, "Scheduled") == (before, office.phase("a"))
-    assert 1 == office.writes("patch_status")
+    assert (None, "Scheduled") == (before, harness.phase("a"))
+    assert 1 == harness.writes("patch_status")
 
 
 async def test_a_gang_that_is_being_bound_for_long_is_told_of() -> None:
-    office = Office()
-    office.gang("a", 2, pods=2)
-    office.assume("a-0", "a-1")
-    await office.look()
+    harness = StatusHarness()
+    harness.gang("a", 2, pods=2)
+    harness.assume("a-0", "a-1")
+    await harness.look()
 
-    await office.look(seconds=status.QUIET_SECONDS)
+    await harness.look(seconds=status.QUIET_SECONDS)
 
-    assert "PreScheduling" == office.phase("a")
-    assert 1 == office.writes("patch_status")
+    assert "PreScheduling" == harness.phase("a")
+    assert 1 == harness.writes("patch_status")
 
 
 async def test_what_another_scheduler_tells_of_its_gang_is_left_alone() -> None:
-    office = Office()
+    harness = StatusHarness()
     told = {**api_objects.pod_group_body("a", min_member=1), "status": {"phase": "Running"}}
-    office.cluster.put(PODS, api_objects.pod_body("a-0", gang="a", schedulerName="another"))
-    office.cluster.put(POD_GROUPS, told)
-    await office.look()
-    before = office.phase("a")
+    harness.cluster.put(PODS, api_objects.pod_body("a-0", gang="a", schedulerName="another"))
+    harness.cluster.put(POD_GROUPS, told)
+    await harness.look()
+    before = harness.phase("a")
 
-    office.cluster.delete(PODS, NAMESPACE, "a-0")
-    office.gang("a", 1, pods=1)
-    await office.look()
+    harness.cluster.delete(PODS, NAMESPACE, "a-0")
+    harness.gang("a", 1, pods=1)
+    await harness.look()
 
-    assert ("Running", "Scheduling") == (before, office.phase("a"))
+    assert ("Running", "Scheduling") == (before, harness.phase("a"))
 
 
 async def test_of_a_gang_whose_pods_name_another_scheduler_it_is_told_that_it_has_none() -> None:
-    office = Office()
-    office.gang("a", 1, pods=0)
-    office.cluster.put(PODS, api_objects.pod_body("a-0", gang="a", schedulerName="another"))
+    harness = StatusHarness()
+    harness.gang("a", 1, pods=0)
+    harness.cluster.put(PODS, api_objects.pod_body("a-0", gang="a", schedulerName="another"))
 
-    await office.look()
+    await harness.look()
 
-    assert "Pending" == office.phase("a")
+    assert "Pending" == harness.phase("a")
 
 
 async def test_a_gang_that_was_ours_is_told_of_when_only_foreign_members_are_left() -> None:
-    office = Office()
-    office.gang("a", 1, pods=1)
-    office.cluster.put(PODS, api_objects.pod_body("b", gang="a", schedulerName="another"))
-    await office.look()
+    harness = StatusHarness()
+    harness.gang("a", 1, pods=1)
+    harness.cluster.put(PODS, api_objects.pod_body("b", gang="a", schedulerName="another"))
+    await harness.look()
 
-    office.cluster.delete(PODS, NAMESPACE, "a-0")
-    await office.look()
+    harness.cluster.delete(PODS, NAMESPACE, "a-0")
+    await harness.look()
 
-    assert "Pending" == office.phase("a")
+    assert "Pending" == harness.phase("a")
 
 
 async def test_a_pod_group_that_is_created_again_gets_its_status_again() -> None:
-    office = Office()
-    office.gang("a", 2, pods=0)
-    await office.look()
-    office.cluster.delete(POD_GROUPS, NAMESPACE, "a")
+    harness = StatusHarness()
+    harness.gang("a", 2, pods=0)
+    await harness.look()
+    harness.cluster.delete(POD_GROUPS, NAMESPACE, "a")
     body = api_objects.pod_group_body("a", min_member=2)
     body["metadata"]["uid"] = "another life"
 
-    office.cluster.put(POD_GROUPS, body)
-    await office.look()
+    harness.cluster.put(POD_GROUPS, body)
+    await harness.look()
 
-    assert "Pending" == office.phase("a")
+    assert "Pending" == harness.phase("a")
 
 
 async def test_without_a_status_subresource_a_status_is_not_written_for_ever() -> None:
-    office = Office(without_status=(POD_GROUPS,))
-    office.gang("a", 2, pods=1)
+    harness = StatusHarness(without_status=(POD_GROUPS,))
+    harness.gang("a", 2, pods=1)
 
     for _ in range(5):
-        await office.look()
+        await harness.look()
 
-    assert ("Pending", True) == (office.phase("a"), office.writes("patch_status") <= 2)
+    assert ("Pending", True) == (harness.phase("a"), harness.writes("patch_status") <= 2)
 
 
 async def test_a_write_that_failed_is_sent_again() -> None:
-    office = Office()
-    office.gang("a", 2, pods=1)
-    office.api.fail("patch_status", Fault(ApiError(503, "not now")))
+    harness = StatusHarness()
+    harness.gang("a", 2, pods=1)
+    harness.api.fail("patch_status", Fault(ApiError(503, "not now")))
 
-    await office.look()
-    before = office.phase("a")
-    await office.look()
+    await harness.look()
+    before = harness.phase("a")
+    await harness.look()
 
-    assert (None, "Pending") == (before, office.phase("a"))
+    assert (None, "Pending") == (before, harness.phase("a"))
 
 
 async def test_pods_are_told_after_a_while_and_once_that_members_are_missing() -> None:
-    office = Office()
-    office.gang("a", 3, pods=2)
+    harness = StatusHarness()
+    harness.gang("a", 3, pods=2)
 
-    await office.look()
-    early = office.writes("patch_pod_condition")
-    await office.look(status.QUIET_SECONDS)
+    await harness.look()
+    early = harness.writes("patch_pod_condition")
+    await harness.look(status.QUIET_SECONDS)
     for _ in range(3):
-        await office.look()
+        await harness.look()
 
-    assert (0, 2) == (early, office.writes("patch_pod_condition"))
+    assert (0, 2) == (early, harness.writes("patch_pod_condition"))
 
 
 async def test_where_a_gang_is_is_written_with_the_rest() -> None:
-    office = Office()
-    office.spines(n1="s1", n2="s1", n3="s2")
-    office.gang("a", 2, pods=0)
+    harness = StatusHarness()
+    harness.spines(n1="s1", n2="s1", n3="s2")
+    harness.gang("a", 2, pods=0)
     for i, node in enumerate(["n1", "n2"]):
-        office.cluster.put(PODS, api_objects.pod_body(f"a-{i}", gang="a", nodeName=node))
+        harness.cluster.put(PODS, api_objects.pod_body(f"a-{i}", gang="a", nodeName=node))
 
     for _ in range(3):
-        await office.look()
+        await harness.look()
 
-    found = (office.written("a", "domain"), office.writes("patch_status"))
+    found = (harness.written("a", "domain"), harness.writes("patch_status"))
     assert ("SpineLayer/s1", 1) == found
 
 
 async def test_a_node_that_moves_takes_its_gangs_to_another_domain() -> None:
-    office = Office()
-    office.spines(n1="s1", n2="s1")
-    office.gang("a", 2, pods=0)
+    harness = StatusHarness()
+    harness.spines(n1="s1", n2="s1")
+    harness.gang("a", 2, pods=0)
     for i, node in enumerate(["n1", "n2"]):
-        office.cluster.put(PODS, api_objects.pod_body(f"a-{i}", gang="a", nodeName=node))
-    await office.look()
+        harness.cluster.put(PODS, api_objects.pod_body(f"a-{i}", gang="a", nodeName=node))
+    await harness.look()
 
-    before = office.written("a", "domain"), office.writes("patch_status")
-    office.spines(n2="s2")
-    await office.look()
+    before = harness.written("a", "domain"), harness.writes("patch_status")
+    harness.spines(n2="s2")
+    await harness.look()
 
     assert ("SpineLayer/s1", 1) == before
-    assert (None, 2) == (office.written("a", "domain"), office.writes("patch_status"))
+    assert (None, 2) == (harness.written("a", "domain"), harness.writes("patch_status"))
 
 
 async def test_what_was_told_of_gangs_that_are_gone_is_forgotten(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(status, "MOST_GONE", 3)
-    office = Office()
+    harness = StatusHarness()
     for i in range(10):
-        office.gang(f"g{i}", 1, pods=0)
-        await office.look()
-        office.cluster.delete(POD_GROUPS, NAMESPACE, f"g{i}")
+        harness.gang(f"g{i}", 1, pods=0)
+        await harness.look()
+        harness.cluster.delete(POD_GROUPS, NAMESPACE, f"g{i}")
 
-    await office.look()
+    await harness.look()
 
-    assert len(office.writer._told) <= 4
+    assert len(harness.writer._told) <= 4
 
 
-class FullOffice(Office):
+class FullStatusHarness(StatusHarness):
     """One in which the gang `a` waits, of three pods; `room` is for how many there is room."""
 
     def __init__(self, room: int) -> None:
@@ -304,74 +291,74 @@ class FullOffice(Office):
 
 
 async def test_other_numbers_in_a_message_are_written_after_a_while() -> None:
-    office = FullOffice(room=2)
-    await office.look()
-    office.room(1)
+    harness = FullStatusHarness(room=2)
+    await harness.look()
+    harness.room(1)
 
-    await office.look()
-    before = office.said()
+    await harness.look()
+    before = harness.said()
     for _ in range(status.REWORD_SECONDS):
-        await office.look()
+        await harness.look()
 
-    assert ("2 of the 3" in before, "1 of the 3" in office.said()) == (True, True)
-    assert 2 == office.writes("patch_status")
+    assert ("2 of the 3" in before, "1 of the 3" in harness.said()) == (True, True)
+    assert 2 == harness.writes("patch_status")
 
 
 async def test_another_reason_in_a_message_is_written_at_once() -> None:
-    office = FullOffice(room=2)
-    await office.look()
-    office.cluster.put(NODES, api_objects.node_body("n1", unschedulable=True))
+    harness = FullStatusHarness(room=2)
+    await harness.look()
+    harness.cluster.put(NODES, api_objects.node_body("n1", unschedulable=True))
 
-    await office.look()
+    await harness.look()
 
-    assert office.said().startswith("0/1 nodes are available: 1 node(s) were unschedulable.")
+    assert harness.said().startswith("0/1 nodes are available: 1 node(s) were unschedulable.")
 
 
 async def test_a_timeout_is_written_though_the_reason_is_the_same() -> None:
-    office = FullOffice(room=2)
-    await office.look()
+    harness = FullStatusHarness(room=2)
+    await harness.look()
 
-    await office.look(601)
+    await harness.look(601)
 
-    conditions = office.cluster.get(POD_GROUPS, NAMESPACE, "a")["status"]["conditions"]
+    conditions = harness.cluster.get(POD_GROUPS, NAMESPACE, "a")["status"]["conditions"]
     assert "SchedulingTimeout" in [each["type"] for each in conditions]
 
 
 async def test_surplus_that_no_verdict_speaks_of_is_told_why_it_waits() -> None:
-    office = Office()
-    office.gang("a", 2, pods=3)
-    office.assume("a-0", "a-1")
+    harness = StatusHarness()
+    harness.gang("a", 2, pods=3)
+    harness.assume("a-0", "a-1")
     for name in ("a-0", "a-1"):
-        office.bind(name)
-    early = await office.flush_and_wait(0)
+        harness.bind(name)
+    early = await harness.flush_and_wait(0)
 
-    late = await office.flush_and_wait(status.QUIET_SECONDS)
+    late = await harness.flush_and_wait(status.QUIET_SECONDS)
 
     assert ([""], ["Unschedulable"]) == (early, late)
 
 
 async def test_members_that_come_while_others_wait_for_claims_are_told_so() -> None:
-    office = Office()
-    office.gang("a", 2, pods=3)
-    office.assume("a-0", "a-1")
-    office.cache.gang_queue.hold(builders.gang_key("a"))
-    early = await office.flush_and_wait(0)
+    harness = StatusHarness()
+    harness.gang("a", 2, pods=3)
+    harness.assume("a-0", "a-1")
+    harness.cache.gang_queue.hold(builders.gang_key("a"))
+    early = await harness.flush_and_wait(0)
 
-    await office.flush_and_wait(status.QUIET_SECONDS)
-    late = await office.flush_and_wait(status.QUIET_SECONDS)
+    await harness.flush_and_wait(status.QUIET_SECONDS)
+    late = await harness.flush_and_wait(status.QUIET_SECONDS)
 
     assert ([""], ["WaitingForVolumes"]) == (early, late)
 
 
 async def test_a_verdict_takes_the_place_of_what_was_said_without_one() -> None:
-    office = Office()
-    office.gang("a", 1, pods=3)
-    await office.flush_and_wait(0)
-    before = await office.flush_and_wait(status.QUIET_SECONDS)
+    harness = StatusHarness()
+    harness.gang("a", 1, pods=3)
+    await harness.flush_and_wait(0)
+    before = await harness.flush_and_wait(status.QUIET_SECONDS)
 
-    plan = schedule(office.cache.snapshot(office.now), PROFILES["binpack"])
+    plan = schedule(harness.cache.snapshot(harness.now), PROFILES["binpack"])
     for refused in plan.refused:
-        office.cache.gang_queue.refused(refused, office.now)
-    after = await office.flush_and_wait(status.REWORD_SECONDS)
+        harness.cache.gang_queue.refused(refused, harness.now)
+    after = await harness.flush_and_wait(status.REWORD_SECONDS)
 
     assert (["WaitingForGangs"], ["Unschedulable"]) == (before, after)

@@ -19,9 +19,6 @@ from gang_scheduler.apply.volume_binder import HOLD_SECONDS, VolumeBinder
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import Change, FakeCluster
 from gang_scheduler.client.fake.documents import Document
-from gang_scheduler.decode import nodes as node_decode
-from gang_scheduler.decode import volumes as volume_decode
-from gang_scheduler.decode.gangs import gang_specs
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Plan
@@ -31,9 +28,9 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
 from support import api_objects, applying, builders
+from support.watches import ECHO_SECONDS, DelayedWatch
 
 CPU_A_NODE = 4
-ECHO_SECONDS = 0.05
 
 
 class _Binds(applying.WritesNothing):
@@ -83,15 +80,15 @@ class BinderHarness:
         self.crowded: set[str] = set()
         self._node_by_uid: dict[str, str] = {}
         self._room: dict[str, int] = {}
-        self._echo_seconds = echo_seconds
-        self._watch: asyncio.Queue[tuple[float, GVR, Change, Document]] = asyncio.Queue()
+        self._watch = DelayedWatch(self.cluster, self.cache, echo_seconds)
         self._tasks: list[asyncio.Task[None]] = []
-        self.cluster.watchers += [self._count, self._hear]
+        self.cluster.watchers.append(self._count)
+        self._watch.begin()
         for number in range(nodes):
             self.node(f"n{number}", CPU_A_NODE)
 
     async def __aenter__(self) -> Self:
-        parts = (self._follow, self.binder.run, self._listen)
+        parts = (self._follow, self.binder.run, self._watch.run)
         self._tasks = [asyncio.create_task(each()) for each in parts]
         await self.quiet()
         return self
@@ -125,7 +122,7 @@ class BinderHarness:
         """Wait until everything submitted is settled and the watch has told all of it."""
         await self.binder.drain()
         self._take_in_outcomes()
-        await self._watch.join()
+        await self._watch.told_all()
 
     def cycle(self) -> Plan:
         """Plan what is due and submit it, as the loop does."""
@@ -202,35 +199,3 @@ class BinderHarness:
             self._node_by_uid[uid] = node
         if node and Counter(self._node_by_uid.values())[node] > self._room[node]:
             self.crowded.add(node)
-
-    def _hear(self, gvr: GVR, change: Change, body: Document) -> None:
-        due = asyncio.get_running_loop().time() + self._echo_seconds()
-        self._watch.put_nowait((due, gvr, change, body))
-
-    async def _listen(self) -> None:
-        """Tell the cache in order, each some time after it happened."""
-        while True:
-            due, gvr, change, body = await self._watch.get()
-            await asyncio.sleep(due - asyncio.get_running_loop().time())
-            self._see(gvr, change, body)
-            self._watch.task_done()
-
-    def _see(self, gvr: GVR, change: Change, body: Document) -> None:
-        gone = change == "DELETED"
-        if gvr == PODS:
-            pod = pod_decode.pod(body)
-            self.cache.delete_pod(pod.uid) if gone else self.cache.upsert_pod(pod)
-        elif gvr == NODES:
-            node = node_decode.node(body)
-            self.cache.delete_node(node.name, node.uid) if gone else self.cache.upsert_node(node)
-        elif gvr == POD_GROUPS:
-            spec = gang_specs.pod_group(body)
-            self.cache.upsert_gang_specs(POD_GROUPS.group, spec.uid, [spec])
-        elif gvr in volume_decode.READERS:
-            self._see_storage(gvr, body, gone=gone)
-
-    def _see_storage(self, gvr: GVR, body: Document, *, gone: bool) -> None:
-        if gone:
-            self.cache.delete_volume(gvr, body["metadata"]["uid"])
-        else:
-            self.cache.upsert_volume(gvr, volume_decode.READERS[gvr](body))

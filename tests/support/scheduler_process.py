@@ -6,12 +6,10 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Self
 
-from gang_scheduler.api.kinds import GVR, NODES, POD_GROUPS, PODS
+from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS
 from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.client.fake.cluster import Change, FakeCluster
-from gang_scheduler.client.fake.documents import Document
+from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.fake.faults import Fault
-from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.loop import Wake, always_fresh
 from gang_scheduler.model.pods import Pod
@@ -19,9 +17,11 @@ from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.state.cache import Cache
 from support import api_objects, builders
 from support.parts import NO_BACKPRESSURE, Parts
+from support.watches import ECHO_SECONDS, DelayedWatch
 
-ECHO_SECONDS = 0.05
 BEGAN_AT = time.time()
+SEEN = (NODES, POD_GROUPS, PODS)
+"""No budgets: what they forbid is left for the API server to say."""
 WRITES = frozenset({"nominate", "patch_pod_condition", "delete_pod", "evict", "bind"})
 
 
@@ -100,7 +100,6 @@ class SchedulerProcess:
         **how: Any,
     ) -> None:
         self.workloads = workloads
-        self._echo_seconds = echo_seconds
         self.api = FakeApi(workloads.cluster)
         self.wake = Wake()
         self.cache = Cache([builders.SCHEDULER], self.wake)
@@ -116,26 +115,20 @@ class SchedulerProcess:
         self.events = self._parts.events
         self.gang_events = self._parts.gang_events
         self.evictor = self._parts.evictor
-        event_handlers = EventHandlers(self.cache)
-        self._taken = {
-            PODS: event_handlers.pod,
-            NODES: event_handlers.node,
-            POD_GROUPS: event_handlers.pod_group,
-        }
-        self._watch: asyncio.Queue[tuple[float, GVR, Change, Document]] = asyncio.Queue()
+        self._watch = DelayedWatch(
+            *(workloads.cluster, self.cache), echo_seconds=lambda: echo_seconds, kinds=SEEN
+        )
         self._tasks: list[asyncio.Task[None]] = []
 
     async def __aenter__(self) -> Self:
-        for gvr in (NODES, POD_GROUPS, PODS):
-            for document in self.workloads.cluster.all(gvr):
-                self._taken[gvr]({"type": "ADDED", "object": document})
-        self.workloads.cluster.watchers.append(self._hear)
-        tasks = (self._listen(), *(run() for run in self._parts.that_run))
+        self._watch.list()
+        self._watch.begin()
+        tasks = (self._watch.run(), *(run() for run in self._parts.that_run))
         self._tasks = [asyncio.create_task(each) for each in tasks]
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        self.workloads.cluster.watchers.remove(self._hear)
+        self._watch.end()
         for task in self._tasks:
             task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
@@ -174,17 +167,6 @@ class SchedulerProcess:
         async with asyncio.timeout(seconds):
             while not done():  # noqa: ASYNC110 - what is waited for has no event of its own.
                 await asyncio.sleep(0.05)
-
-    def _hear(self, gvr: GVR, change: Change, document: Document) -> None:
-        if gvr in self._taken:
-            due = asyncio.get_running_loop().time() + self._echo_seconds
-            self._watch.put_nowait((due, gvr, change, document))
-
-    async def _listen(self) -> None:
-        while True:
-            due, gvr, change, document = await self._watch.get()
-            await asyncio.sleep(max(0, due - asyncio.get_running_loop().time()))
-            self._taken[gvr]({"type": change, "object": document})
 
 
 def _now() -> float:

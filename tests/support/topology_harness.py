@@ -3,17 +3,16 @@
 import asyncio
 from typing import Any
 
-from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, GVR, KUEUE_TOPOLOGIES
+from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.decode import nodes
-from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.report.topology_writer import TopologyWriter
 from gang_scheduler.state.cache import Cache
-from support import api_objects, builders, parts
+from support import api_objects, builders, parts, watches
 
 SPEC: list[dict[str, Any]] = [
     {"topologyLayer": "SpineLayer", "labelKey": ["spine"]},
@@ -40,8 +39,8 @@ class TopologyHarness:
             may_write=lambda: self.leads,
             clock=lambda: self.now,
         )
-        self.event_handlers = EventHandlers(self.cache)
-        self.cluster.watchers.append(self._watch)
+        kinds = (CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES[0])
+        self.event_handlers = watches.tell_at_once(self.cluster, self.cache, kinds)
 
     def node(self, name: str, **labels: str) -> None:
         """Add a node, or change its labels."""
@@ -123,11 +122,3 @@ class TopologyHarness:
 
     def _wake(self) -> None:
         self.wakes += 1
-
-    def _watch(self, gvr: GVR, change: str, obj: dict[str, Any]) -> None:
-        handlers = {
-            CLUSTER_NETWORK_TOPOLOGIES: self.event_handlers.topology,
-            KUEUE_TOPOLOGIES[0]: self.event_handlers.kueue_topology,
-        }
-        if gvr in handlers:
-            handlers[gvr]({"type": change, "object": obj})

@@ -19,7 +19,8 @@ from gang_scheduler.client.fake.cluster import Change
 from gang_scheduler.client.fake.documents import Document
 from gang_scheduler.model.gangs import Gang, GangKey
 from support import api_objects, builders
-from support.binder_harness import ECHO_SECONDS, BinderHarness
+from support.binder_harness import BinderHarness
+from support.watches import ECHO_SECONDS
 
 NEVER = float("inf")
 AT_ONCE = 0.1

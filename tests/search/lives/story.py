@@ -9,17 +9,18 @@ from unittest.mock import patch
 
 import looptime
 
-from gang_scheduler.api.kinds import GVR, PODS
+from gang_scheduler.api.kinds import GVR, NODES, PODS
 from gang_scheduler.client.fake import cluster as fake
 from gang_scheduler.client.fake.cluster import Change, FakeCluster
 from gang_scheduler.client.fake.documents import Document
 from search import facts, generator
 from search.lives import rest
 from search.lives.mishaps import Mishaps
-from search.lives.process import KINDS, Process
+from search.lives.process import Process
 from search.lives.staff import Staff
 from search.room import Room
 from search.worlds import World
+from support.watches import TAKE
 
 BEGAN_AT = 1_800_000_000
 """When lives begin, in seconds since the epoch: later than all that worlds say."""
@@ -87,7 +88,7 @@ class Life:
         await asyncio.sleep(max(0.0, moment - asyncio.get_running_loop().time()))
 
     def _fill(self) -> None:
-        kinds = {(gvr.group, gvr.plural): gvr for gvr, _ in KINDS}
+        kinds = {(gvr.group, gvr.plural): gvr for gvr in TAKE}
         for body in self._world.documents:
             group = body["apiVersion"].rpartition("/")[0]
             plural = PLURALS[body["kind"]]
@@ -125,7 +126,7 @@ class Life:
             self._check_node(node, metadata["name"])
 
     def _check_node(self, node: str, name: str) -> None:
-        nodes = {b["metadata"]["name"]: b for b in self._cluster.all(KINDS[0][0])}
+        nodes = {b["metadata"]["name"]: b for b in self._cluster.all(NODES)}
         if node not in nodes:
             return
         pods = [pod for pod in facts.pods(self._cluster.all(PODS)) if pod.node and not pod.terminal]
@@ -136,7 +137,7 @@ class Life:
 
     def _judge(self, *, disturbed: bool) -> None:
         """Look at the cluster at rest; stricter where nothing but the operator was at work."""
-        documents = [body for gvr, _ in KINDS for body in self._cluster.all(gvr)]
+        documents = [body for gvr in TAKE for body in self._cluster.all(gvr)]
         self.complaints += rest.complaints(documents)
         if not disturbed:
             self.complaints += rest.of_the_undisturbed(documents, self._world.documents)
