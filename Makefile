@@ -51,15 +51,17 @@ down: setup ## End what `make up` started
 .PHONY: test
 test: BINARIES += helm kube-scheduler
 test: binaries ## Run all tests: unit, property, cases, conformance, integration, differential, end to end
-	@echo "==> unit, property, cases, conformance, integration: about two minutes"
-	@$(VENV_PYTHON) -m pytest --durations=5 tests/unit tests/property tests/cases \
-		tests/conformance tests/integration
+	@echo "==> unit, property, cases, conformance, beside integration, differential: about four minutes"
+	@$(WITH_TESTS) -m tools.side_by_side \
+		"-m pytest --durations=5 tests/unit tests/property tests/cases tests/conformance" \
+		"-m pytest --durations=5 tests/integration tests/differential"
 	@echo "==> random worlds, held against all laws: about a minute"
 	@$(WITH_TESTS) -m search --cases 3000
-	@echo "==> differential, our filters beside those of kube-scheduler: about a minute"
-	@$(VENV_PYTHON) -m pytest tests/differential
-	@echo "==> end to end, on a local control plane: some minutes"
-	@$(VENV_PYTHON) -m pytest --durations=10 --verbose tests/e2e
+	@echo "==> end to end, on local control planes, two halves side by side: about ten minutes"
+	@$(WITH_TESTS) -m tools.side_by_side $(foreach half,0 1,\
+		"-m pytest --durations=10 --verbose -m 'not alone' --half=$(half) tests/e2e")
+	@echo "==> end to end, what measures time or needs the whole machine: about five minutes"
+	@$(VENV_PYTHON) -m pytest --durations=10 --verbose -m alone tests/e2e
 
 .PHONY: lint
 lint: setup ## Check style, types, layers, prose, and that generated files are up to date

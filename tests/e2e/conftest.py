@@ -1,6 +1,10 @@
-"""One control plane and one operator for most tests, and a namespace for each."""
+"""One control plane and one operator for most tests, and a namespace for each.
 
-from collections.abc import Iterator
+Most of the time is waiting: for processes to start, and for what the operator and controllers do
+after a pause. So two halves run side by side, of all tests but those that are marked `alone`.
+"""
+
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +17,53 @@ from tools import controlplane
 
 CRDS = Path(__file__).parents[2] / "crds"
 NODES = 16
+SECONDS = {
+    "test_partial_gangs.py": 165,
+    "test_life_after_binding.py": 155,
+    "test_groups.py": 80,
+    "test_examples.py": 80,
+    "test_many_preemptors.py": 75,
+    "test_preemption_crash.py": 75,
+    "test_restart.py": 75,
+    "test_sources.py": 45,
+    "test_volumes.py": 45,
+    "test_chart.py": 45,
+    "test_control_plane.py": 35,
+}
+"""About how long files take that take long. What is wrong here costs time and nothing else."""
+OTHER_SECONDS = 20
 ROOM = {"cpu": "32", "memory": "64Gi", "pods": "110"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Have an option for halves of the tests."""
+    parser.addoption("--half", type=int, choices=(0, 1), help="run the files of one half")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Have a marker for what takes no part in halves."""
+    config.addinivalue_line("markers", "alone: measures time, or takes all that a machine has")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the tests of one half."""
+    if (half := config.getoption("--half", None)) is not None:
+        chosen = halves({each.path.name for each in items})[half]
+        config.hook.pytest_deselected(items=[e for e in items if e.path.name not in chosen])
+        items[:] = [each for each in items if each.path.name in chosen]
+
+
+def halves(files: Iterable[str]) -> tuple[set[str], set[str]]:
+    """Return files in two parts that take about as long: the longest first, to the shorter part."""
+    parts: tuple[set[str], set[str]] = (set(), set())
+    for file in sorted(files, key=lambda each: (-seconds_of({each}), each)):
+        min(parts, key=seconds_of).add(file)
+    return parts
+
+
+def seconds_of(files: Iterable[str]) -> int:
+    """Return about how long files take."""
+    return sum(SECONDS.get(each, OTHER_SECONDS) for each in files)
 
 
 @pytest.fixture(scope="session")

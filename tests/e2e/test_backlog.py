@@ -14,7 +14,7 @@ from e2e.support.waiting import eventually
 from tools import controlplane
 from tools.controlplane import audit
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 GANGS, SIZE, NODES = 100, 20, 200
 CPUS_A_NODE = 11

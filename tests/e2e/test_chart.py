@@ -212,6 +212,7 @@ def test_the_role_allows_what_the_answers_above_would_hide(
     assert "yes" == may(plane, f"update leases.coordination.k8s.io/{RELEASE} --namespace={HOME}")
 
 
+@pytest.mark.alone
 def test_the_other_replica_takes_over_when_the_leader_is_killed(
     plane: controlplane.ControlPlane, namespace: Namespace, kubeconfig: Path, flags: list[str]
 ) -> None:

@@ -229,6 +229,7 @@ def test_a_min_member_above_what_its_job_can_ever_have_is_named(namespace: Names
     assert {} == namespace.bound("j-")
 
 
+@pytest.mark.alone
 def test_a_bound_pod_cannot_delay_a_gang_of_another_namespace(
     namespace: Namespace, elsewhere: Namespace
 ) -> None:

@@ -11,7 +11,7 @@ from e2e.support.manifests import Manifest, members, pod_group
 from e2e.support.namespaces import Namespace
 from tools import controlplane
 
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
+pytestmark = [pytest.mark.e2e, pytest.mark.alone, pytest.mark.usefixtures("scheduler")]
 
 PAIRS_AT_ONCE = 10
 ROUNDS = 10

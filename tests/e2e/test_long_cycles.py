@@ -11,7 +11,7 @@ from e2e.support.namespaces import Namespace
 from e2e.support.waiting import until
 from tools import controlplane
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 CYCLE_SECONDS = 15
 """Longer than the Lease lasts without being renewed."""

@@ -10,7 +10,7 @@ from e2e.support.namespaces import Namespace
 from e2e.support.overlapping_gangs import MEMBERS, OverlappingGangs
 from tools import controlplane
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 CASE = OverlappingGangs(nodes=200, gangs=160, needed=32)
 WHOLE_GANGS = 32

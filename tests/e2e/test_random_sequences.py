@@ -13,7 +13,7 @@ from e2e.model.sequences import FENCE, MismatchError, RandomSequence
 from tools import controlplane
 from tools.controlplane import nodes
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 SEQUENCES = 200
 STEPS = 12

@@ -7,7 +7,7 @@ from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually, until
 from tools import controlplane
 
-pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
+pytestmark = [pytest.mark.e2e, pytest.mark.alone, pytest.mark.usefixtures("scheduler")]
 
 EIGHT_NODES_EACH = {"pods": 8, "cpu": 20}
 WITHIN_SECONDS = 2.0

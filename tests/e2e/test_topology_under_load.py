@@ -18,7 +18,7 @@ from e2e.support.waiting import eventually, until
 from tools import controlplane
 from tools.controlplane import access
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 
 SEED = 5
 GANGS = 50
