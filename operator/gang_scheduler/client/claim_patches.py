@@ -1,6 +1,6 @@
-"""What is written to a claim or a volume so that both get bound: as kube-scheduler writes it.
+"""The patches that get a claim and a volume bound, as kube-scheduler writes them.
 
-Each patch is for the very version that was read, so that nothing is overwritten unseen. The rest
+Each patch is for the very version that was read, so that no other change is overwritten. The rest
 is done by the provisioner and by the PV controller.
 """
 
@@ -16,7 +16,7 @@ BOUND_BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 
 
 def selecting(found: Mapping[str, Any], claim: ClaimRef, node: str) -> Body | None:
-    """Return the patch that asks for a volume on a node; None where the claim needs none.
+    """Return the patch that asks for a volume on a node; None if the claim needs no patch.
 
     Raises ApiError when the claim is another one now, or another node was selected.
     """
@@ -30,7 +30,7 @@ def selecting(found: Mapping[str, Any], claim: ClaimRef, node: str) -> Body | No
 
 
 def reserving(found: Mapping[str, Any], volume: VolumeRef, claim: ClaimRef) -> Body | None:
-    """Return the patch that gives a volume to a claim; None where the claim has it.
+    """Return the patch that gives a volume to a claim; None if the claim has it.
 
     Raises ApiError when the volume is another one now, or another claim's.
     """
@@ -46,13 +46,13 @@ def reserving(found: Mapping[str, Any], volume: VolumeRef, claim: ClaimRef) -> B
     if owner.get("uid"):
         return None
     reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", **claim._asdict()}
-    # Who wrote the claim's name into the volume keeps it; what we write, the controller may undo.
+    # A claimRef without a uid was set by a user and stays; ours the PV controller may undo.
     ours = {} if owner else {"annotations": {BOUND_BY_CONTROLLER: "yes"}}
     return {"metadata": {**_version(metadata), **ours}, "spec": {"claimRef": reference}}
 
 
 def version_of(document: Mapping[str, Any]) -> int:
-    """Return the version of an object: a later one is the larger number."""
+    """Return the resourceVersion of an object: a later version is a larger number."""
     return int(document["metadata"]["resourceVersion"])
 
 

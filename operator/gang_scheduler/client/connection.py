@@ -1,10 +1,19 @@
 """How to reach the API server: from the pod's ServiceAccount or a kubeconfig.
 
+<<<<<<< HEAD
 Loading is kubernetes_asyncio's, with everything a kubeconfig can say (exec plugins too); a proxy of
 another kind than http is refused by name. Its typed client is not used: it costs a multiple of the
 CPU a binding, and reports a successful binding as an error (kubernetes-client/python#547). Requests
 go over a small client of our own (`http1`), since one binding in an aiohttp session costs three
 times as much, or at choice over the session that watches have, which ask once in minutes.
+=======
+kubernetes_asyncio loads the configuration, with everything a kubeconfig can say (exec plugins too);
+a proxy of another kind than http is refused by name. The typed client of kubernetes_asyncio is not
+used: it costs a multiple of the CPU a binding, and reports a successful binding as an error
+(kubernetes-client/python#547). Short requests go over a small client of our own (`http1`), since
+one binding in a plain aiohttp session costs three times as much. Watches, with one request in
+minutes, have an aiohttp session.
+>>>>>>> 9ba31b4 (Say pod, gang, node and claim in the prose of client)
 """
 
 import base64
@@ -33,16 +42,16 @@ from gang_scheduler.settings import HttpClientName
 
 REQUEST_SECONDS = 30
 TOKEN_SECONDS = 60
-"""Projected ServiceAccount tokens are replaced on disk long before they end: read once a minute."""
+"""How often the token is read: projected ServiceAccount tokens are replaced on disk in time."""
 HEADERS = {
     "User-Agent": f"py-gang-scheduler/{__version__}",
-    # To pack a long list takes the API server longer than to send it as it is.
+    # Compressing a long list takes the API server longer than sending it as it is.
     "Accept-Encoding": "identity",
 }
 
 
 class UnusableConfigurationError(Exception):
-    """What a kubeconfig or a pod says of the API server cannot be used."""
+    """The configuration of the API server, from a kubeconfig or the pod, cannot be used."""
 
 
 async def load(kubeconfig: str) -> Configuration:
@@ -92,8 +101,13 @@ def _exists(kubeconfig: str) -> bool:
 class Connection:
     """All connections to one API server. Use as an async context manager.
 
+<<<<<<< HEAD
     At most `limit` short requests are on their way at once, over `http_client`. To enter it may
     raise UnusableConfigurationError.
+=======
+    At most `limit` short requests are in flight at once. Entering may raise
+    UnusableConfigurationError.
+>>>>>>> 9ba31b4 (Say pod, gang, node and claim in the prose of client)
     """
 
     configuration: Configuration
@@ -139,7 +153,7 @@ class Connection:
 
     @property
     def tls(self) -> ssl.SSLContext:
-        """How the server proves that it is the right one, and what we prove to it."""
+        """The TLS context of all connections."""
         if self._tls is None:
             raise RuntimeError("the connection is not open")
         return self._tls
@@ -151,7 +165,7 @@ class Connection:
 
     @property
     def proxy_url(self) -> str | None:
-        """The URL of the proxy on the way to it, if there is one."""
+        """The URL of the proxy to the API server, if there is one."""
         return self.configuration.proxy or None
 
     async def request(
@@ -180,9 +194,9 @@ class Connection:
     async def stream(
         self, path: str, *, accept: str = "application/json", silence_seconds: float
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """Give a long answer as it comes. Silence ends it, too.
+        """Yield the chunks of a long answer as they come, until its end or `silence_seconds`.
 
-        Raises ApiError for every outcome but these, inside of the block, too.
+        Raises ApiError for every other outcome, inside of the block, too.
         """
         timeout = aiohttp.ClientTimeout(
             total=None, connect=CONNECT_SECONDS, sock_read=silence_seconds
@@ -199,11 +213,11 @@ class Connection:
             raise ApiError(0, f"{type(error).__name__}: {error}") from error
 
     async def authorization(self) -> dict[str, str]:
-        """Return the header that says who we are, if there is one."""
+        """Return the Authorization header, if there are credentials for one."""
         now = time.monotonic()
         if now - self._token_read_at > TOKEN_SECONDS:
             token = await self.configuration.get_api_key_with_prefix("BearerToken") or ""
-            # The end of a line in the file would be one in the header.
+            # A newline at the end of the token file would break the header.
             self._token = token.strip() or self._basic()
             self._token_read_at = now
         return {"Authorization": self._token} if self._token else {}

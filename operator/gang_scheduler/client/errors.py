@@ -1,4 +1,4 @@
-"""Answers of the API server that are no success, by what the caller can do about them."""
+"""Answers of the API server other than success, by what the caller can do about them."""
 
 import enum
 from collections.abc import Mapping
@@ -8,31 +8,31 @@ import msgspec
 
 
 class Kind(enum.Enum):
-    """What an answer means to whoever asked."""
+    """What an answer means for the caller."""
 
     GONE = "gone"
     """404: the object is not there (any more)."""
     CONFLICT = "conflict"
-    """409: somebody else was faster, or a precondition does not hold."""
+    """409: another writer was faster, or a precondition does not hold."""
     THROTTLED = "throttled"
-    """429: the same again, later."""
+    """429: the same request may succeed later."""
     PROTECTED = "protected"
     """429 of an eviction: a PodDisruptionBudget forbids it for now."""
     REFUSED = "refused"
-    """Any other 4xx: the same again will fail again."""
+    """Any other 4xx: the same request would fail again."""
     UNKNOWN = "unknown"
-    """5xx, a timeout or a broken connection: it may have happened or not."""
+    """5xx, a timeout or a broken connection: the write may have happened or not."""
 
 
 UNREADABLE: Final = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
-"""What the decoder raises for what is no JSON, no text, beyond all bounds, or nested too deeply."""
+"""What the decoder raises for text that is no JSON, no UTF-8, out of range or too deeply nested."""
 
 BUDGET = "DisruptionBudget"
-"""The cause in an answer that was given because of a PodDisruptionBudget."""
+"""The cause in an answer that a PodDisruptionBudget brought about."""
 
 
 class ApiError(Exception):
-    """An answer other than a success. `retry_after` is in seconds, `cause` a word of the server."""
+    """An answer other than a success. `retry_after` is in seconds, `cause` the server's reason."""
 
     def __init__(
         self, status: int, message: str, retry_after: float = 0.0, cause: str = ""
@@ -45,12 +45,12 @@ class ApiError(Exception):
 
     @property
     def details(self) -> tuple[int, str, float, str]:
-        """Return what the same answer is made of once more."""
+        """The arguments that make the same error once more."""
         return self.status, self.message, self.retry_after, self.cause
 
     @property
     def kind(self) -> Kind:
-        """Return what can be done about it."""
+        """What the caller can do about the error."""
         if self.status == 0 or self.status >= 500:
             return Kind.UNKNOWN
         if self.status == 429 and self.cause == BUDGET:
@@ -60,7 +60,7 @@ class ApiError(Exception):
 
 
 def of_answer(status: int, reason: str, content: bytes, retry_after: str) -> ApiError:
-    """Return what an answer says: in a Status object, if the API server itself wrote it."""
+    """Return the error of an answer; its body is a Status if the API server itself wrote it."""
     cause = ""
     try:
         told: Any = msgspec.json.decode(content)
@@ -76,6 +76,6 @@ def of_answer(status: int, reason: str, content: bytes, retry_after: str) -> Api
 
 
 def _cause(status: Mapping[str, Any]) -> str:
-    """Return the first word that the server gives for what caused its answer."""
+    """Return the reason of the first cause that the server gives; "" for none."""
     causes = (status.get("details") or {}).get("causes") or [{}]
     return str(causes[0].get("reason") or "")

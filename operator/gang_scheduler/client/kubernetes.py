@@ -21,13 +21,13 @@ STRATEGIC_PATCH = "application/strategic-merge-patch+json"
 METADATA_ONLY = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 PAGE = 5000
 EVENT_SECONDS = 5.0
-"""They are sent one by one: what hangs holds up all that follow."""
+"""Timeout of an Event. Events are sent one by one: a request that hangs delays all that follow."""
 BIND_SECONDS = 4.0
 """No longer than a Lease outlasts its renewal deadline: a successor must not meet late bindings."""
 
 
 class KubernetesApi:
-    """Raw requests: what is sent is built here, and of the answers only what is needed is read."""
+    """Raw requests: bodies are built here, and of the answers only the needed fields are read."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -84,7 +84,7 @@ class KubernetesApi:
         await self._connection.request("POST", path + query, msgspec.json.encode(eviction))
 
     async def nominate(self, pod: PodRef, node: str) -> None:
-        """Say which node room is made on for a pod; "" says that none is. REFUSED for another."""
+        """Set the nominated node of a pod, or clear it with "". REFUSED if the uid is another."""
         patch = {"metadata": {"uid": pod.uid}, "status": {"nominatedNodeName": node or None}}
         path = _path(PODS, pod.namespace, pod.name) + "/status"
         await self._connection.request("PATCH", path, msgspec.json.encode(patch), MERGE_PATCH)
@@ -93,7 +93,7 @@ class KubernetesApi:
         """Have the volume of a claim made for a node, and return the claim's version then.
 
         A bound claim is left alone. REFUSED if another node was selected, GONE if the uid is
-        another, CONFLICT if somebody else changes the claim right now.
+        another, CONFLICT if another writer changes the claim at the same time.
         """
         path = _path(PERSISTENT_VOLUME_CLAIMS, claim.namespace, claim.name)
         return await self._change(path, lambda it: claim_patches.selecting(it, claim, node))
@@ -101,13 +101,13 @@ class KubernetesApi:
     async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
         """Have a volume bound to a claim, and return the volume's version then.
 
-        REFUSED if it is another claim's, GONE and CONFLICT as above.
+        REFUSED if the volume is another claim's, GONE and CONFLICT as above.
         """
         path = _path(PERSISTENT_VOLUMES, name=volume.name)
         return await self._change(path, lambda it: claim_patches.reserving(it, volume, claim))
 
     async def _change(self, path: str, patch_for: Callable[[Body], Body | None]) -> int:
-        """Read an object, patch it if anything is left to do, and return its version then."""
+        """Read an object, patch it if a patch is needed, and return its version then."""
         answer = await self._connection.request("GET", path, timeout_seconds=BIND_SECONDS)
         patch = patch_for(_document(answer))
         if patch is not None:
@@ -125,7 +125,7 @@ class KubernetesApi:
         await self._connection.request("PATCH", path, msgspec.json.encode(patch), STRATEGIC_PATCH)
 
     async def patch_status(self, gvr: GVR, namespace: str, name: str, status: Body) -> bool:
-        """Merge into the status by the way the CRD allows; tell whether that was a subresource."""
+        """Merge into the status as the CRD allows; return whether it has a status subresource."""
         path = _path(gvr, namespace, name)
         patch = msgspec.json.encode({"status": status})
         if gvr not in self._without_status:
@@ -140,7 +140,7 @@ class KubernetesApi:
         return False
 
     async def _has_status(self, gvr: GVR) -> bool:
-        """Ask what the CRD serves: after a 404, the object may as well be gone."""
+        """Return whether the CRD has a status subresource: after a 404 the object may be gone."""
         answer = await self._connection.request("GET", f"/apis/{gvr.group}/{gvr.version}")
         served = {each["name"] for each in _document(answer).get("resources", ())}
         if f"{gvr.plural}/status" in served:
@@ -194,7 +194,7 @@ def _document(answer: bytes) -> Body:
 
 
 def _decoded(answer: bytes, kind: type[T]) -> T:
-    """Return what an answer says. What is between may cut it short, or write one of its own."""
+    """Return the decoded answer. A proxy in between may cut an answer, or write one of its own."""
     try:
         return msgspec.json.decode(answer, type=kind)
     except UNREADABLE as error:

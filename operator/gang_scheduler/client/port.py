@@ -25,26 +25,26 @@ class Api(Protocol):
         """Delete the same pod as far as budgets allow, or only ask; PROTECTED if they do not."""
 
     async def nominate(self, pod: PodRef, node: str) -> None:
-        """Say which node room is made on for a pod; "" says that none is. REFUSED for another."""
+        """Set the nominated node of a pod, or clear it with "". REFUSED if the uid is another."""
 
     async def select_node(self, claim: ClaimRef, node: str) -> int:
         """Have the volume of a claim made for a node, and return the claim's version then.
 
         A bound claim is left alone. REFUSED if another node was selected, GONE if the uid is
-        another, CONFLICT if somebody else changes the claim right now.
+        another, CONFLICT if another writer changes the claim at the same time.
         """
 
     async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
         """Have a volume bound to a claim, and return the volume's version then.
 
-        REFUSED if it is another claim's, GONE and CONFLICT as above.
+        REFUSED if the volume is another claim's, GONE and CONFLICT as above.
         """
 
     async def patch_pod_condition(self, pod: PodRef, condition: Body) -> None:
         """Set one condition of a pod. REFUSED if the uid is another."""
 
     async def patch_status(self, resource: GVR, namespace: str, name: str, status: Body) -> bool:
-        """Merge into the status by the way the CRD allows; tell whether that was a subresource."""
+        """Merge into the status as the CRD allows; return whether it has a status subresource."""
 
     async def create_event(self, namespace: str, event: Body) -> None:
         """Create an Event of events.k8s.io/v1."""

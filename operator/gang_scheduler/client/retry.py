@@ -1,6 +1,6 @@
-"""How long a request waits before it is made again. For all that retry: none has pauses of its own.
+"""How long a request waits before it is made again, for all callers that retry.
 
-What failed together, as all do in an outage, would come back together without jitter.
+Without jitter, requests that failed together in an outage would be repeated together.
 """
 
 import asyncio
@@ -14,14 +14,14 @@ from gang_scheduler.client.errors import ApiError
 FIRST_SECONDS: Final = 0.1
 LAST_SECONDS: Final = 5.0
 JITTER: Final = 0.25
-"""The part of a pause by which chance makes it longer, as in client-go."""
+"""The largest random part by which a pause gets longer, as in client-go."""
 
 
 class Backoff:
     """The pauses between the attempts of one request, in seconds.
 
-    They are `first` to begin with, twice as long each time up to `last`, and longer by a random
-    part of `jitter`, which `draw` returns from 0 to below 1.
+    The pauses begin with `first`, double each time up to `last`, and get longer by a random part of
+    up to `jitter`; `draw` returns random numbers from 0 to below 1.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class Backoff:
         self._pause = first
 
     def seconds(self, asked_for: float = 0.0) -> float:
-        """Return the next pause; where the server asked for one, at least that, with jitter."""
+        """Return the next pause, at least as long as the server `asked_for`, and with jitter."""
         pause = self._pause
         self._pause = min(pause * 2, self._last)
         return max(pause, asked_for) + pause * self._jitter * self._draw()
@@ -48,5 +48,5 @@ class Backoff:
         self._pause = self._first
 
     async def after(self, error: ApiError, most: float = math.inf) -> None:
-        """Wait for the next attempt: as long as the server asks at least, and `most` at most."""
+        """Wait before the next attempt: at least as the server asks, at most `most` seconds."""
         await asyncio.sleep(min(self.seconds(error.retry_after), most))

@@ -1,4 +1,4 @@
-"""How the API server proves that it is the right one, and how we prove who we are, by TLS."""
+"""How the API server and this client authenticate to each other by TLS."""
 
 import ssl
 from functools import partial
@@ -21,9 +21,9 @@ def context_of(configuration: Configuration) -> ssl.SSLContext:
 
 
 def _expect(name: str, context: ssl.SSLContext) -> None:
-    """Have the server asked for another name than that of its URL, and prove it.
+    """Ask the server for a certificate of `name` instead of the name in its URL, and check that.
 
-    Here, since Kopf has no way to say so for each request. Event loops start TLS by `wrap_bio`.
+    In the context, since Kopf cannot set it for each request. Event loops start TLS by `wrap_bio`.
     """
     context.wrap_bio = partial(_wrap_as, context.wrap_bio, name)  # type: ignore[method-assign] # of this context only.
 

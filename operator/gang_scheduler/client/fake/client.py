@@ -1,4 +1,4 @@
-"""One client's side: its calls, and the faults that they meet."""
+"""One client's side: its calls, and their faults."""
 
 import asyncio
 import copy
@@ -30,7 +30,7 @@ from gang_scheduler.model.refs import ClaimRef, PodRef, VolumeRef
 
 
 class FakeApi:
-    """A client of a fake cluster. `calls` are all that it made; `scripts` decide their faults."""
+    """A client of a fake cluster. `calls` are all its calls; `scripts` decide their faults."""
 
     def __init__(self, cluster: FakeCluster | None = None) -> None:
         self.cluster = cluster or FakeCluster()
@@ -84,7 +84,7 @@ class FakeApi:
                 self.cluster.delete(PODS, pod.namespace, pod.name)
 
     async def nominate(self, pod: PodRef, node: str) -> None:
-        """Say which node room is made on for a pod; "" says that none is. REFUSED for another."""
+        """Set the nominated node of a pod, or clear it with "". REFUSED if the uid is another."""
         seen = {"uid": pod.uid, "node": node}
         async with self._call("nominate", pod.namespace, pod.name, seen):
             with self.cluster.changing(PODS, pod.namespace, pod.name) as found:
@@ -96,7 +96,7 @@ class FakeApi:
         """Have the volume of a claim made for a node, and return the claim's version then.
 
         A bound claim is left alone. REFUSED if another node was selected, GONE if the uid is
-        another, CONFLICT if somebody else changes the claim right now.
+        another, CONFLICT if another writer changes the claim at the same time.
         """
         seen = {"uid": claim.uid, "node": node}
         async with self._call("select_node", claim.namespace, claim.name, seen):
@@ -108,7 +108,7 @@ class FakeApi:
     async def reserve(self, volume: VolumeRef, claim: ClaimRef) -> int:
         """Have a volume bound to a claim, and return the volume's version then.
 
-        REFUSED if it is another claim's, GONE and CONFLICT as above.
+        REFUSED if the volume is another claim's, GONE and CONFLICT as above.
         """
         async with self._call("reserve", name=volume.name, arguments={"claim": claim}):
             return self._change(
@@ -125,7 +125,7 @@ class FakeApi:
                 set_condition(found, condition)
 
     async def patch_status(self, gvr: GVR, namespace: str, name: str, status: Body) -> bool:
-        """Merge into the status by the way the CRD allows; tell whether that was a subresource."""
+        """Merge into the status as the CRD allows; return whether it has a status subresource."""
         seen = {"resource": gvr, "status": dict(status)}
         async with self._call("patch_status", namespace, name, seen):
             with self.cluster.changing(gvr, namespace, name) as found:
@@ -178,7 +178,7 @@ class FakeApi:
     ) -> AsyncIterator[None]:
         call = Call(method, namespace, name, arguments or {})
         self.calls.append(call)
-        # No answer comes within the same turn of the loop.
+        # No answer comes within the same iteration of the event loop.
         await asyncio.sleep(0)
         found = (script(call) for script in self.scripts)
         fault = next((each for each in found if each is not None), NO_FAULT)
@@ -211,7 +211,7 @@ class FakeApi:
         name: str,
         patch_for: Callable[[Body], Body | None],
     ) -> int:
-        """Merge into an object what is left to do, and return its version then."""
+        """Merge a patch into an object, if one is needed, and return its version then."""
         with self.cluster.changing(gvr, namespace, name) as found:
             for part, changes in (patch_for(found) or {}).items():
                 found[part] = merge(found.get(part), changes)

@@ -1,4 +1,4 @@
-"""The server's side: the objects, and who watches them."""
+"""The server's side: the objects and their watchers."""
 
 import copy
 from collections.abc import Callable, Iterable, Iterator
@@ -45,7 +45,7 @@ Watcher = Callable[[GVR, Change, Document], None]
 
 
 class FakeCluster:
-    """The objects. `watchers` are told of every change with a copy, before the write returns.
+    """The objects. `watchers` are called for every change with a copy, before the write returns.
 
     `without_status` are the kinds whose CRD has no status subresource: their generation counts
     status writes, too.
@@ -60,7 +60,7 @@ class FakeCluster:
     def put(self, gvr: GVR, body: Body) -> Document:
         """Create or replace an object and return it with what a server fills in.
 
-        A body of another uid is another object: watchers see the first one go.
+        A body of another uid is another object: watchers see the first one deleted.
         """
         document = copy.deepcopy(dict(body))
         metadata = document["metadata"] = dict(document["metadata"])
@@ -79,7 +79,7 @@ class FakeCluster:
         return self._store(gvr, document)
 
     def has(self, gvr: GVR, namespace: str, name: str) -> bool:
-        """Tell whether there is such an object."""
+        """Return whether there is such an object."""
         return (namespace, name) in self._objects.get(gvr, {})
 
     def get(self, gvr: GVR, namespace: str, name: str) -> Document:
@@ -87,13 +87,13 @@ class FakeCluster:
         return copy.deepcopy(self._find(gvr, namespace, name))
 
     def all(self, gvr: GVR) -> list[Document]:
-        """Return copies of all objects of a kind. Raises ApiError 404 for one not served."""
+        """Return copies of all objects of a kind. Raises ApiError 404 for a kind not served."""
         if gvr not in self._objects:
             raise ApiError(404, "the server could not find the requested resource")
         return copy.deepcopy(list(self._objects[gvr].values()))
 
     def delete(self, gvr: GVR, namespace: str, name: str) -> None:
-        """Remove an object; one with finalizers is only marked, as being deleted."""
+        """Remove an object; with finalizers only its deletionTimestamp is set."""
         if self._find(gvr, namespace, name)["metadata"].get("finalizers"):
             with self.changing(gvr, namespace, name) as found:
                 found["metadata"].setdefault("deletionTimestamp", now())
@@ -135,5 +135,5 @@ class FakeCluster:
 
 
 def now() -> str:
-    """Return the time as the API server writes it down."""
+    """Return the time as the API server writes it."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -17,13 +17,13 @@ def uid_of(document: Document) -> str:
 
 
 def require_uid(found: Document, uid: str) -> None:
-    """Refuse to act on another object than was meant. Raises ApiError."""
+    """Refuse to act on an object of another uid. Raises ApiError."""
     if uid_of(found) != uid:
         raise ApiError(409, f"the UID in the precondition ({uid}) is not {uid_of(found)}")
 
 
 def require_unbound(found: Document, uid: str) -> None:
-    """Refuse to bind what is another pod, has a node or may have none. Raises ApiError."""
+    """Refuse to bind a pod of another uid, with a node, with gates or being deleted."""
     require_uid(found, uid)
     name, spec = found["metadata"]["name"], found.get("spec", {})
     if "deletionTimestamp" in found["metadata"]:
@@ -35,9 +35,9 @@ def require_unbound(found: Document, uid: str) -> None:
 
 
 def require_same(found: Document, pod: PodRef) -> None:
-    """Refuse to patch another pod of the name. Raises ApiError."""
+    """Refuse to patch a pod of another uid. Raises ApiError."""
     if uid_of(found) != pod.uid:
-        # Not a failed precondition to the API server, but an attempt to change it.
+        # To the API server not a failed precondition, but an attempt to change the uid.
         raise ApiError(422, f'Pod "{pod.name}" is invalid: metadata.uid: immutable')
 
 

@@ -1,4 +1,4 @@
-"""What befalls the calls of a client."""
+"""Faults of the calls of a client."""
 
 import asyncio
 from collections.abc import Callable
@@ -20,9 +20,9 @@ class Call(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What befalls a call: it takes time, then fails or never ends.
+    """A fault of a call: the call takes time, then fails or never ends.
 
-    `after` says that the write has happened by then, and only its answer is late or lost.
+    `after`: the write has happened by then, and only its answer is late or lost.
     """
 
     error: ApiError | None = None
@@ -31,7 +31,7 @@ class Fault:
     hangs: bool = False
 
     async def strike(self) -> None:
-        """Let it happen."""
+        """Make the fault happen."""
         if self.hangs:
             await asyncio.Event().wait()
         await asyncio.sleep(self.delay_seconds)
@@ -42,4 +42,4 @@ class Fault:
 NO_FAULT = Fault()
 
 Script = Callable[[Call], Fault | None]
-"""Decides what befalls a call. May change the cluster: then somebody else was faster."""
+"""Decides the fault of a call. May change the cluster, as another writer that was faster."""

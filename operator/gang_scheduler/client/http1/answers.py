@@ -1,4 +1,4 @@
-"""Puts answers together from what a connection brings, however it is cut. No I/O."""
+"""Assembles answers from the bytes of a connection, however they are cut. No I/O."""
 
 import httptools
 
@@ -6,9 +6,26 @@ from gang_scheduler.client.http import Answer, BrokenError
 
 HTTP_ERRORS = (httptools.HttpParserError, httptools.HttpParserUpgrade)
 FRAMED = {b"content-length", b"transfer-encoding"}
-"""The headers that tell where a body ends. Without them, it ends with the connection."""
+"""The headers that say where a body ends. Without them, the body ends with the connection."""
 
 
+<<<<<<< HEAD
+=======
+class BrokenError(ConnectionError):
+    """A connection ended, or had bytes that are not HTTP, before an answer was complete."""
+
+
+class Answer(NamedTuple):
+    """An answer. Names of headers are in lower case. `lasts`: the connection can be used again."""
+
+    status: int
+    reason: str
+    headers: dict[bytes, bytes]
+    body: bytes
+    lasts: bool
+
+
+>>>>>>> 9ba31b4 (Say pod, gang, node and claim in the prose of client)
 class AnswerReader:
     """Reads the answers of one connection, one after the other. Implements httptools' callbacks."""
 
@@ -22,9 +39,9 @@ class AnswerReader:
         self._parts: list[bytes] = []
 
     def feed(self, received: bytes) -> Answer | None:
-        """Take the next bytes in, and return the answer that they complete, if they do.
+        """Take in the next bytes, and return the answer that they complete, if they do.
 
-        Raises BrokenError when there can be no answer any more.
+        Raises BrokenError if the bytes are not HTTP.
         """
         try:
             self._parser.feed_data(received)
@@ -33,22 +50,22 @@ class AnswerReader:
                 raise BrokenError(f"the answer is no HTTP: {error}") from error
             self._has_surplus = True
         answer, self._answer = self._answer, None
-        # What came after an answer would be taken for the next one.
+        # Bytes after an answer would be taken for the next answer.
         return answer._replace(lasts=False) if answer and self._has_surplus else answer
 
     def end(self) -> Answer | None:
-        """Return the answer that is whole now that the connection ended well, if one is."""
+        """Return the answer that the regular end of the connection completes, if one is open."""
         return self._whole(lasts=False) if self._is_open_ended else None
 
     def on_message_begin(self) -> None:
-        """Start over. Two answers at once are one too many."""
+        """Start over. A second answer at once is surplus."""
         self._has_surplus = self._answer is not None
         self._reason = b""
         self._headers = {}
         self._parts = []
 
     def on_status(self, reason: bytes) -> None:
-        """Keep the words beside the status: they may come in pieces."""
+        """Keep the reason beside the status: it may come in pieces."""
         self._reason += reason
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -64,7 +81,7 @@ class AnswerReader:
         self._parts.append(part)
 
     def on_message_complete(self) -> None:
-        """Keep the answer, unless it only says that another will follow (1xx)."""
+        """Keep the answer, unless it is informational (1xx) and another one follows."""
         self._is_open_ended = False
         if self._answer is None and self._parser.get_status_code() >= 200:
             self._answer = self._whole(lasts=self._parser.should_keep_alive())

@@ -7,17 +7,18 @@ from gang_scheduler.client.http import Answer, BrokenError
 from gang_scheduler.client.http1.answers import AnswerReader
 
 AT_ONCE = 1 << 16
-"""A longer request may be refused before it is sent to its end. (Under TLS nobody can tell.)"""
+"""A longer request may be refused before all of it is sent. (Under TLS that cannot be known.)"""
 
 
 class UnansweredError(BrokenError):
-    """A connection ended before one byte of an answer came: one that was kept may just be old."""
+    """A connection ended before one byte of an answer came: an idle connection may be too old."""
 
 
 class Channel(asyncio.Protocol):
-    """An open connection. Whoever asks has it for themselves until the answer is there.
+    """An open connection. A caller of `ask` has it exclusively until the answer is there.
 
-    `ended` is done when it is closed. `idle_since` belongs to whoever keeps it.
+    `ended` is done when the connection is closed. `idle_since` belongs to the keeper of idle
+    connections, in the event loop's time.
     """
 
     def __init__(self) -> None:
@@ -30,14 +31,14 @@ class Channel(asyncio.Protocol):
 
     @property
     def is_open(self) -> bool:
-        """Another request can be sent."""
+        """Whether another request can be sent."""
         return not self._transport.is_closing()
 
     async def ask(self, request: bytes) -> Answer:
-        """Send a request and return the answer to it. Raises BrokenError if none comes.
+        """Send a request and return its answer. Raises BrokenError if none comes.
 
-        Closes the connection where it cannot carry another one: above all if cancelled, since the
-        next one would get this one's answer.
+        Closes the connection if it cannot carry another request: above all when cancelled, since
+        the next request would get the answer of this one.
         """
         self._is_answering = False
         self._waiter = self._loop.create_future()
@@ -63,7 +64,7 @@ class Channel(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Hand the answer over when it is whole."""
         waiter = self._pending()
-        if waiter is None:  # Nobody asked: a server that gives up an idle connection may say so.
+        if waiter is None:  # Not an answer: a server may say that it closes an idle connection.
             self.abort()
             return
         self._is_answering = True
@@ -76,7 +77,7 @@ class Channel(asyncio.Protocol):
                 waiter.set_result(answer)
 
     def eof_received(self) -> None:
-        """Take it for the end of the answer, where nothing else says where that is."""
+        """Take EOF for the end of an answer whose headers do not say where it ends."""
         answer = self._reader.end()
         waiter = self._pending()
         if answer is not None and waiter is not None:
@@ -84,7 +85,7 @@ class Channel(asyncio.Protocol):
         self.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Tell whoever waits for an answer."""
+        """Fail the request that waits for an answer."""
         self.ended.set_result(None)
         waiter = self._pending()
         if waiter is not None:
