@@ -1,6 +1,6 @@
 """Keeps up with the API server: every change of every watched kind, and no deletion missed.
 
-Two sources do the same: Kopf's handlers with a sweep beside them, or list and watch of our own.
+There are two sources: Kopf's handlers with a sweep beside them, or list and watch of our own.
 
 | module        | promise                                                      |
 |---------------|--------------------------------------------------------------|
@@ -11,7 +11,7 @@ Two sources do the same: Kopf's handlers with a sweep beside them, or list and w
 | sweep         | compares the cache with a list, for what Kopf missed         |
 | reflector     | the other source: a `list_watch` for each kind               |
 | list_watch    | a list, and from its version on a watch, over and over       |
-| known_objects | what one kind has told so far: what is new, and what is gone |
+| known_objects | the objects of one kind so far: what is new, and what is gone |
 | relist        | lists of all kinds, on demand, past every watch              |
 | synced        | whether anything may have been missed, and since when        |
 | envelope      | what is read of lists and watch events themselves            |

@@ -39,15 +39,15 @@ IDENTIFIED: Final = Decoder(Identified)
 T = TypeVar("T")
 
 DEEPEST: Final = 200
-"""So many levels are read. The decoder gives up at about a thousand, with all that it reads."""
+"""How many levels of nesting are read. The decoder fails a whole page at about a thousand."""
 _TOKEN: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
 def decoded(text: bytes, decoder: Decoder[T]) -> T:
-    """Return what the text says. Raises msgspec.DecodeError.
+    """Return the decoded text. Raises msgspec.DecodeError.
 
-    What is nested far deeper than anything that is read counts as null: one object must not keep
-    away all others of its page.
+    Values nested deeper than any field that is read count as null: one object must not make all
+    other objects of its page unreadable.
     """
     try:
         return decoder.decode(text)
@@ -56,7 +56,7 @@ def decoded(text: bytes, decoder: Decoder[T]) -> T:
 
 
 def _without_depths(text: bytes) -> bytes:
-    """Return the JSON text with null in place of what is too deep. Linear in its length."""
+    """Return the JSON text with null in place of values that are too deep. Linear in its length."""
     kept, depth, begin = [], 0, 0
     for token in _TOKEN.finditer(text):
         mark = token[0][:1]

@@ -1,4 +1,4 @@
-"""One kind as it comes from the API server: every object taken in, every deletion told, once."""
+"""One kind as it comes from the API server: every object is taken in, every deletion once."""
 
 from collections.abc import Collection
 from typing import Any, Final
@@ -24,10 +24,10 @@ log = structlog.get_logger()
 
 
 class KnownObjects:
-    """Hands the objects of a kind to the event handlers, and remembers which there are.
+    """Hands the objects of a kind to the event handlers, and remembers which objects there are.
 
-    A list is `begin`, `listed` for each object, and `end`, which tells of those that are not in it
-    any more. One that breaks off is simply begun again.
+    A list is `begin`, `listed` for each object, and `end`, which deletes the objects that are not
+    in the list. A list that breaks off is begun again.
     """
 
     def __init__(self, kind: Watched, event_handlers: EventHandlers) -> None:
@@ -41,7 +41,7 @@ class KnownObjects:
 
     @property
     def uids(self) -> Collection[str]:
-        """The uids of all objects that there are."""
+        """The uids of all known objects."""
         return self._known.keys()
 
     def begin(self, gvr: GVR) -> None:
@@ -51,7 +51,7 @@ class KnownObjects:
         self._newest_before = self._event_handlers.versions.newest
 
     def as_of(self, version: str) -> None:
-        """Note which version the list is of that was asked for after it had begun."""
+        """Note the version of the list that was requested after `begin`."""
         self._event_handlers.versions.as_of(version, self._newest_before)
 
     def listed(self, item: Raw) -> None:
@@ -59,7 +59,7 @@ class KnownObjects:
         self._take("ADDED", item)
 
     def end(self) -> None:
-        """Tell that all objects are gone that were there before the list and are not in it."""
+        """Delete all objects that were known before the list and are not in it."""
         for uid in sorted(self._unlisted):
             namespace, name = self._known[uid]
             metadata = {"uid": uid, "namespace": namespace, "name": name}
@@ -67,9 +67,9 @@ class KnownObjects:
         self._unlisted = set()
 
     def changed(self, line: bytes) -> str:
-        """Take in a line of a watch; return the version from which to watch on, "" for as before.
+        """Take in a line of a watch; return the version to watch from, "" if it stays the same.
 
-        Raises ApiError for an event that is an error, and for what is no event.
+        Raises ApiError for an event of type ERROR, and for a line that is no event.
         """
         try:
             event = envelope.decoded(line, envelope.EVENT)
@@ -83,14 +83,14 @@ class KnownObjects:
         return self._take(event.type, event.object)
 
     def _take(self, change: str, raw: Raw) -> str:
-        """Take in an object, whatever it looks like, and return its version."""
+        """Take in an object, readable or not, and return its version."""
         try:
             found = self._hand_on(change, raw)
         except Exception:
-            # A bug that one object brings out must not keep all others away.
+            # A bug that one object triggers must not keep all other objects away.
             telemetry.OBJECTS_BROKEN.labels(self._kind.name).inc()
             log.exception("object_lost", kind=self._kind.name, change=change)
-            # It is there all the same: what is known of it is not to be told gone.
+            # The object exists all the same: what is known of it must not be deleted.
             self._unlisted.discard(_identity(raw).uid)
             return ""
         self._unlisted.discard(found.uid)
@@ -106,7 +106,7 @@ class KnownObjects:
                 found: pod_wire.Pod | node_wire.Node = direct.decoder.decode(raw)
                 direct.take(self._event_handlers, change, found)
             except (*UNREADABLE, InvalidField):
-                pass  # What is wrong is told below, unless it is only a null.
+                pass  # The problem is reported below, unless it is only a null.
             else:
                 return found.metadata
         # Lists of some kinds leave the version to the list.
@@ -114,7 +114,7 @@ class KnownObjects:
         return _identity(raw)
 
     def _read(self, raw: Raw) -> dict[str, Any]:
-        """Return the object; or what it is called, and why nothing else of it can be read."""
+        """Return the object; or only its identity, and why the rest cannot be read."""
         try:
             return {"object": {"apiVersion": self._api_version, **ANYTHING.decode(raw)}}
         except UNREADABLE as error:
@@ -125,7 +125,7 @@ class KnownObjects:
 
 
 def _identity(raw: Raw) -> Identity:
-    """Return what an object is called, empty where even that cannot be read."""
+    """Return the identity of an object; empty if even that cannot be read."""
     try:
         return envelope.IDENTIFIED.decode(raw).metadata
     except UNREADABLE:

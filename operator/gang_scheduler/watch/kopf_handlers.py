@@ -1,7 +1,7 @@
-"""Every Kopf handler. Each hands its events on; nothing is ever written back through Kopf.
+"""Every Kopf handler. Each hands its events on; Kopf never writes anything back.
 
-Only `on.event`: the other kinds of handlers put finalizers and annotations on users' objects.
-Kinds whose CRD is absent cost nothing, and are watched from the moment it appears.
+Only `on.event`: the other kinds of handlers put finalizers and annotations on users' objects. Kinds
+whose CRD is absent cost nothing, and are watched from the moment when the CRD appears.
 """
 
 import ssl
@@ -27,12 +27,12 @@ def register(
 ) -> None:
     """Put all handlers into a registry.
 
-    `listed` is called with the kind and the uid of every object that came with a list, before it is
-    taken in.
+    `listed` is called with the kind and the uid of every object that comes with a list, before the
+    object is taken in.
     """
     for kind in WATCHED:
-        # Kopf takes a kind without a version for one of the group's preferred version, and that
-        # may have no such kind: scheduling.k8s.io/v1 has no PodGroups.
+        # Without a version Kopf takes the preferred version of the group, which may not have the
+        # kind: scheduling.k8s.io/v1 has no PodGroups.
         for gvr in kind.versions:
             _watch(registry, gvr, kind, event_handlers, listed)
 
@@ -57,17 +57,17 @@ def _watch(
 
 @dataclass(frozen=True, kw_only=True)
 class Credentials(kopf.ConnectionInfo):
-    """Ours for Kopf, which keeps a session of its own. Two that say the same are equal."""
+    """Our credentials for Kopf, which keeps a session of its own. Equal ones compare equal."""
 
     tls: ssl.SSLContext = field(compare=False)
 
     def as_ssl_context(self) -> ssl.SSLContext:
-        """Return ours: Kopf has no word for the name that the server must prove."""
+        """Return our TLS context: Kopf has no setting for tls-server-name."""
         return self.tls
 
 
 async def credentials(connection: Connection) -> Credentials:
-    """Return what Kopf logs in with."""
+    """Return the credentials with which Kopf logs in."""
     scheme, _, token = (await connection.authorization()).get("Authorization", "").partition(" ")
     return Credentials(
         server=connection.host,

@@ -1,11 +1,12 @@
 """Runs Kopf inside our task group, and starts it again when it ends.
 
-Kopf ends on what an informer would survive: a watch answered with an error other than 410, half a
-line at the end of a stream, an outage longer than its backoffs. The cache outlives it, lists past
-it bring that up to date, and the sweep finds what was deleted, and kinds that Kopf does not watch.
+Kopf ends on errors that an informer would survive: a watch answered with an error other than 410,
+half a line at the end of a stream, an outage longer than its backoffs. The cache outlives Kopf,
+lists of our own bring the cache up to date, and the sweep finds deletions, and kinds that Kopf does
+not watch.
 
 `kopf.operator()` would cancel every task of the event loop that is younger than itself, the
-binder's requests included. So its tasks are spawned here and watched by us.
+binder's requests included. So the tasks of Kopf are spawned and watched here.
 """
 
 import asyncio
@@ -27,17 +28,17 @@ from gang_scheduler.watch.synced import InStep
 
 FIRST_PAUSE = 1.0
 LAST_PAUSE = 4.0
-"""Whatever happens meanwhile is not seen, and nothing is decided for long on an old view."""
+"""In seconds. Short, since events during a pause are not seen, and decisions need a fresh view."""
 SILENT_SECONDS = 20.0
-"""A connection that stalls looks like one of an API server that has nothing to tell. To ask anew
-from the last version on costs little."""
+"""After so long without an event a watch is begun anew from the last version, which costs little:
+a stalled connection looks like one without events."""
 HEALTHY_SECONDS = 60.0
 
 log = structlog.get_logger()
 
 
 class KopfSource:
-    """The default source. The sweep tells what Kopf does not.
+    """The default source. The sweep finds the deletions that Kopf misses.
 
     Kopf takes over the process's signal handlers when it starts: `after_start` puts ours back.
     """
@@ -59,22 +60,22 @@ class KopfSource:
         self._in_step = InStep()
 
     async def run(self) -> None:
-        """Run until cancelled. Whatever ends Kopf, it is started again."""
+        """Run until cancelled. Kopf is started again whenever it ends."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._run_kopf())
             await self._is_complete.wait()
             await self._sweep.run()
 
     async def complete(self) -> None:
-        """Return when everything that was there at first is in the sink."""
+        """Return when every object of the first lists is in the sink."""
         await self._is_complete.wait()
 
     async def catch_up(self) -> None:
-        """Return when lists that were asked for from now on are in the sink."""
+        """Return when lists that are requested from now on are in the sink."""
         await self._relist.everything()
 
     async def fresh(self) -> None:
-        """Return at once unless Kopf has not run for long; else when it does and missed nothing."""
+        """Return at once unless Kopf has been down for long; else once it is in step again."""
         await self._in_step.fresh()
 
     async def _run_kopf(self) -> None:
@@ -92,7 +93,7 @@ class KopfSource:
             await asyncio.sleep(pause)
 
     async def _run_once(self) -> str:
-        """Run Kopf until it ends, or leaves out what it should watch; return what happened."""
+        """Run Kopf until it ends, or a kind is not watched; return the error in words."""
         self._event_handlers.start_over()
         registry = kopf.OperatorRegistry()
         kopf_handlers.register(registry, self._event_handlers, self._sweep.listed, self._connection)
@@ -118,7 +119,7 @@ class KopfSource:
         """Wait for the first lists; from then on, raise when a kind is not watched."""
         await self._sweep.wait_until_complete()
         if self._is_complete.is_set():
-            # What was known before says nothing of what changed since.
+            # The cache is from before the restart: lists bring in the changes since.
             await self._relist.everything()
         self._in_step.set()
         self._is_complete.set()
@@ -145,7 +146,7 @@ class _Backoffs:
 
 
 def operator_settings() -> kopf.OperatorSettings:
-    """Return Kopf's settings: nothing written to the cluster, little kept, outages waited out."""
+    """Return Kopf's settings: no writes to the cluster, little memory, outages waited out."""
     settings = kopf.OperatorSettings()
     settings.posting.enabled = False
     settings.persistence.diffbase_storage = _NoDiff()
@@ -155,7 +156,7 @@ def operator_settings() -> kopf.OperatorSettings:
     settings.watching.server_timeout = 300
     settings.watching.client_timeout = 330
     settings.watching.inactivity_timeout = SILENT_SECONDS
-    # A list that is never answered holds up all that follows, by default for five minutes.
+    # A list that is never answered delays all later requests, by default for five minutes.
     settings.networking.request_timeout = REQUEST_SECONDS
     settings.networking.connect_timeout = CONNECT_SECONDS
     settings.networking.error_backoffs = _Backoffs()

@@ -1,12 +1,12 @@
-"""From the chunks in which an answer comes to the lines that it is made of."""
+"""Splits an answer that comes in chunks into lines."""
 
 from collections.abc import AsyncIterator
 
 
 async def lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[bytes]]:
-    """Yield the whole lines that each chunk completes.
+    """Yield the lines that each chunk completes.
 
-    Half a line at the end is dropped: the connection broke, and the next one begins with it.
+    Half a line at the end is dropped: the connection broke, and the next watch repeats that event.
     """
     rest = b""
     async for chunk in chunks:

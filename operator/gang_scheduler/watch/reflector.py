@@ -1,7 +1,7 @@
 """The lean source: lists and watches of our own, without Kopf, for large clusters.
 
-Bytes are decoded once, straight into what is read of pods and nodes. After a list that had to be
-made anew, what is missing from it is told as deleted at once, so nothing has to be swept.
+Bytes of pods and nodes are decoded once, straight into structs. Objects that are missing from a new
+list are deleted at once, so no sweep is needed.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ log = structlog.get_logger()
 
 
 class Reflector:
-    """A source with one task for each kind, and one for the CRDs, which tell of kinds to come."""
+    """A source with one task for each kind, and one for CRDs, which announce new kinds."""
 
     def __init__(self, connection: Connection, event_handlers: EventHandlers) -> None:
         self._crds_changed = asyncio.Event()
@@ -41,28 +41,28 @@ class Reflector:
         )
 
     async def run(self) -> None:
-        """Run until cancelled. Whatever ends a watch, it goes on with a new one."""
+        """Run until cancelled. A watch that ends is followed by a new one."""
         async with asyncio.TaskGroup() as group:
             for each in (self._crds, *self._kinds):
                 group.create_task(each.run(), name=f"watch {each.kind.name}")
 
     async def complete(self) -> None:
-        """Return when everything that was there at first is in the sink."""
+        """Return when every object of the first lists is in the sink."""
         await self._in_step()
         absent = [each.kind.name for each in self._kinds if not each.served]
         log.info("first_lists_complete", kinds_not_served=absent)
 
     async def catch_up(self) -> None:
-        """Return when lists that were asked for from now on are in the sink.
+        """Return when lists that are requested from now on are in the sink.
 
-        A watch may have stalled, and nothing tells of that.
+        A watch may have stalled without a sign.
         """
         for each in self._kinds:
             each.list_anew()
         await self._in_step()
 
     async def fresh(self) -> None:
-        """Return when nothing that pods and nodes are decided by was out of step for long."""
+        """Return when the watches of pods and nodes are in step, or have not been out for long."""
         for each in self._kinds:
             if each.kind.name in watched_kinds.DECISIVE:
                 await each.in_step.fresh()
@@ -72,6 +72,6 @@ class Reflector:
             await each.in_step.wait()
 
     def _crd_changed(self) -> None:
-        """Wake those that wait now. Nobody else is to find the event set."""
+        """Wake the tasks that wait now; tasks that wait later find the event cleared."""
         self._crds_changed.set()
         self._crds_changed.clear()

@@ -1,8 +1,8 @@
-"""Lists of all kinds, past every watch: what a process must know before it decides anything.
+"""Lists of all kinds, beside every watch: what a process must know before it decides anything.
 
-A watch that has stalled, or waits to be begun again, does not show what a predecessor wrote last.
-Kopf has no way to ask for a list, so these come beside its own; whatever is older when it arrives
-is no news to the event handlers.
+A watch that has stalled, or waits for a restart, does not show what a predecessor wrote last. Kopf
+cannot be asked for a list, so these lists come beside its own; the event handlers ignore objects of
+older versions.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from gang_scheduler.watch.watched_kinds import WATCHED, Watched
 
 
 class Relist:
-    """Takes everything in anew, whenever it is asked to."""
+    """Takes in all objects anew, on demand."""
 
     def __init__(self, connection: Connection, cache: Cache, event_handlers: EventHandlers) -> None:
         self._connection = connection
@@ -26,9 +26,9 @@ class Relist:
         self._event_handlers = event_handlers
 
     async def everything(self) -> None:
-        """Return when all is in the cache, and out of it, that had happened before this call.
+        """Return when the cache has every change, and every deletion, from before this call.
 
-        Insists until every list was answered.
+        Every list is repeated until it is answered.
         """
         async with asyncio.TaskGroup() as group:
             for kind in WATCHED:
@@ -36,7 +36,7 @@ class Relist:
 
     async def _kind(self, kind: Watched) -> None:
         gvr = kind.versions[0]
-        # Only what was known before the list was asked for can be missing from it by deletion.
+        # Only objects known before the request can be missing from the list by deletion.
         known = set(self._cache.uids(gvr))
         known_objects = KnownObjects(kind, self._event_handlers)
         lists = ListWatch(self._connection, kind, known_objects, asyncio.Event())

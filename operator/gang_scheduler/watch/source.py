@@ -1,25 +1,25 @@
-"""The port of what feeds a sink."""
+"""The protocol of sources, which feed a sink."""
 
 from typing import Protocol
 
 
 class Source(Protocol):
-    """Feeds a sink with pods, or with other kinds, for as long as it runs."""
+    """Feeds a sink with the objects of all watched kinds while it runs."""
 
     async def run(self) -> None:
-        """Run until cancelled. Whatever ends a watch, it goes on with a new one."""
+        """Run until cancelled. A watch that ends is followed by a new one."""
 
     async def complete(self) -> None:
-        """Return when everything that was there at first is in the sink."""
+        """Return when every object of the first lists is in the sink."""
 
     async def catch_up(self) -> None:
-        """Return when all is in the sink that had happened when this was called.
+        """Return when the sink has every change from before this call.
 
-        Watches that stall, or were interrupted, are not believed.
+        Watches are not relied on, since they may have stalled or been interrupted.
         """
 
     async def fresh(self) -> None:
-        """Return at once, unless pods or nodes have not been told of for long: then when they are.
+        """Return at once unless watches of pods or nodes are out of step for long; else when not.
 
-        What has stalled without a sign is found to after some seconds.
+        A watch that stalls without a sign counts as out of step after some seconds.
         """

@@ -1,11 +1,11 @@
-"""Compares the cache with a list: nothing that was deleted stays, and we know when all is there.
+"""Compares the cache with a list of uids: finds deletions, and when the cache is complete.
 
-A watch that had to start anew tells nothing of what was deleted in between, and Kopf has no word
-for "the first list is complete". Both are answered by the uids that the API server lists.
+A watch that is begun anew does not report deletions in between, and Kopf has no event for "the
+first list is complete". The uids that the API server lists answer both.
 
-So is whether Kopf watches a kind at all. It asks which kinds are served when it is told that a CRD
-changed, and at no other time: it does not know of a kind that the API server serves a moment later,
-or whose CRD came while no watch looked.
+The uids also show whether Kopf watches a kind at all. Kopf looks up the served kinds only when a
+CRD changes: it misses a kind that the API server serves a moment later, or whose CRD appeared while
+no watch was open.
 """
 
 import asyncio
@@ -27,16 +27,16 @@ from gang_scheduler.watch.watched_kinds import WATCHED
 
 BY_VERSIONS = {each.versions: each for each in WATCHED}
 KINDS = tuple(BY_VERSIONS)
-"""Each kind in the versions it may be served in, the first that is counts."""
+"""Each kind in the versions that it may be served in; the first served one counts."""
 
 AFTER_LIST_SECONDS = 2.0
-"""A watch's own list takes a moment to come in: look after it."""
+"""How long after a watch's own list to sweep: its objects take a moment to come in."""
 LOOK_SECONDS = 0.05
 LIST_AGAIN_SECONDS = 5.0
 ASK_AGAIN_SECONDS = 1.0
 STALLS = 6
-"""So many lists in a row without anything new, and it may not be slowness that keeps the rest away.
-Whoever starts anew has twice as many: a page of a slow API server may just take longer."""
+"""After so many lists in a row without progress, missing objects count as not watched. Twice as
+many after a restart of Kopf: a page of a slow API server may just take longer."""
 LOOK_FOR_KINDS_SECONDS = 10.0
 
 log = structlog.get_logger()
@@ -44,11 +44,11 @@ Versions = tuple[GVR, ...]
 
 
 class KindsNotWatchedError(Exception):
-    """The API server has objects that no watch tells of."""
+    """The API server has objects that no watch reports."""
 
 
 class Sweep:
-    """Sweeps when asked to, and now and then in any case."""
+    """Sweeps after a watch was begun anew, and at an interval in any case."""
 
     def __init__(
         self, api: Api, cache: Cache, event_handlers: EventHandlers, interval_seconds: float
@@ -61,24 +61,25 @@ class Sweep:
         self._patience = STALLS
 
     def listed(self, kind: GVR, uid: str) -> None:
-        """Note that an object has come with a list. If it was known, its watch has begun anew.
+        """Note that an object has come with a list.
 
-        Then deletions may have been missed: sweep soon.
+        If the object was known, its watch was begun anew and deletions may have been missed: sweep
+        soon.
         """
         if uid in self._cache.uids(kind):
             self._asked.set()
 
     async def wait_until_complete(self) -> None:
-        """Return when the cache has everything that the API server listed and has not deleted.
+        """Return when the cache has every object that the API server listed and has not deleted.
 
-        Raises KindsNotWatchedError when nothing more comes of what is missing.
+        Raises KindsNotWatchedError when missing objects do not come.
         """
         required: dict[Versions, Mapping[str, PodRef]] = {}
         missing = dict.fromkeys(KINDS, 1)
         stalls = 0
         while any(missing.values()):
             listed = {versions: await self._insist(versions) for versions in KINDS}
-            # What came after the first list is the watches' business, or this might never end.
+            # Objects created after the first list do not count, or this might never end.
             required = {
                 each: {uid: ref for uid, ref in listed[each].items() if uid in first}
                 for each, first in (required or listed).items()
@@ -91,10 +92,10 @@ class Sweep:
         self._patience = STALLS
 
     async def look_for_kinds(self) -> None:
-        """Compare until cancelled. Raises KindsNotWatchedError for what was absent at two looks.
+        """Compare until cancelled. Raises KindsNotWatchedError for kinds absent at two looks.
 
-        A kind that is not served or has no objects costs one small request a look; one that the
-        cache has an object of costs none.
+        A kind that is not served or has no objects costs one small request a look; a kind with an
+        object in the cache costs none.
         """
         absent: set[Versions] = set()
         while True:
@@ -123,7 +124,7 @@ class Sweep:
     async def sweep(self, versions: Versions) -> None:
         """Drop the objects of one kind that are in the cache and not on the API server."""
         kind = versions[0]
-        # Only what was known before the list was asked for can be missing from it by deletion.
+        # Only objects known before the request can be missing from the list by deletion.
         known = set(self._cache.uids(kind))
         try:
             listed = await self._uids(versions)
@@ -139,7 +140,7 @@ class Sweep:
             log.info("swept", kind=kind.plural, gone=len(gone))
 
     async def _fill(self, required: Mapping[Versions, Mapping[str, PodRef]]) -> dict[Versions, int]:
-        """Give the watches a while to bring what is required; return how much is missing then."""
+        """Wait a while for the watches to bring required objects; return how many are missing."""
         clock = asyncio.get_running_loop().time
         until = clock() + LIST_AGAIN_SECONDS
         while True:
@@ -151,7 +152,7 @@ class Sweep:
         return missing
 
     async def _absent(self) -> set[Versions]:
-        """Return the kinds that the API server has objects of, and the cache none."""
+        """Return the kinds of which the API server has objects, and the cache none."""
         found = set()
         for versions in KINDS:
             if not self._cache.uids(versions[0]):
@@ -165,7 +166,7 @@ class Sweep:
         return sum(uid not in known and uid not in self._event_handlers.broken for uid in listed)
 
     async def _insist(self, versions: Versions) -> Mapping[str, PodRef]:
-        """List a kind, again and again until that is answered."""
+        """List a kind, repeatedly until the list is answered."""
         backoff = Backoff(ASK_AGAIN_SECONDS, ASK_AGAIN_SECONDS)
         while True:
             try:

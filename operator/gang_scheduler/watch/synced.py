@@ -1,4 +1,4 @@
-"""Whether what is known goes along with the API server, and since when not."""
+"""Whether the known objects are in step with the API server, and since when not."""
 
 import asyncio
 from typing import Final
@@ -8,31 +8,31 @@ STALE_SECONDS: Final = 5.0
 
 
 class InStep:
-    """Set for as long as nothing is missed, as far as anybody knows here. Not set at first."""
+    """Set while no event is known to be missed. Not set at first."""
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
         self._left_at = float("-inf")
 
     def is_set(self) -> bool:
-        """Tell whether nothing is missed."""
+        """Return whether no event is missed."""
         return self._event.is_set()
 
     def set(self) -> None:
-        """Note that nothing is missed from now on."""
+        """Note that no event is missed from now on."""
         self._event.set()
 
     def clear(self) -> None:
-        """Note that something may be missed from now on."""
+        """Note that events may be missed from now on."""
         if self._event.is_set():
             self._event.clear()
             self._left_at = asyncio.get_running_loop().time()
 
     async def wait(self) -> None:
-        """Return when nothing is missed."""
+        """Return when no event is missed."""
         await self._event.wait()
 
     async def fresh(self) -> None:
-        """Return at once unless something may have been missed for long; else when that is over."""
+        """Return at once unless events may have been missed for long; else when that is over."""
         if asyncio.get_running_loop().time() - self._left_at > STALE_SECONDS:
             await self.wait()

@@ -14,9 +14,10 @@ from gang_scheduler.wire import pods as pod_wire
 
 
 class Direct(NamedTuple):
-    """A way in without a detour through dicts: what reads the bytes, and who takes the result.
+    """Decodes bytes straight into a struct, without dicts, and hands it to the event handlers.
 
-    Whatever does not pass here goes the way of all other kinds, and is told of there.
+    An object that cannot be decoded here is read as a dict like all other kinds, and reported
+    there.
     """
 
     decoder: Decoder[Any]
@@ -24,7 +25,7 @@ class Direct(NamedTuple):
 
 
 class Watched(NamedTuple):
-    """A kind, in the versions that it may be served in, best first, and who takes its events."""
+    """A kind, in the versions that it may be served in, best first, and its event handler."""
 
     versions: tuple[GVR, ...]
     take: Callable[[EventHandlers, Object], None]
@@ -32,7 +33,7 @@ class Watched(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Its name, in whatever version it is served."""
+        """The name of the kind, the same for all versions."""
         return self.versions[0].name
 
 
@@ -64,13 +65,13 @@ WATCHED: Final = (
 )
 
 DECISIVE: Final = frozenset({kinds.NODES.name, kinds.PODS.name})
-"""What must not be long out of date when gangs are decided."""
+"""The kinds that must not be long out of date when gangs are decided."""
 
 
 def require_absent(kind: Watched) -> None:
-    """Raise ApiError for a kind that is always served: what answered was no API server yet.
+    """Raise ApiError for a kind that is always served: the API server is not ready yet.
 
-    Believed, that would be an empty cluster, and all of its room would be given away.
+    Without this the cluster would seem empty, and all of its room free.
     """
     if kind.name in DECISIVE:
         raise ApiError(0, f"{kind.name} are not served")
