@@ -1,13 +1,13 @@
-"""What is read of objects, as the API server sends them. Everything else is skipped.
+"""What is read of objects, as the API server sends them. All other fields are skipped.
 
-msgspec checks the types and names the path of what is wrong. The same structs decode the bytes
-of a watch and the dicts that Kopf hands out.
+msgspec checks the types and names the path of a wrong field. The same structs decode the bytes of a
+watch and the dicts that Kopf hands out.
 
 | module      | promise                                               |
 |-------------|-------------------------------------------------------|
 | metadata    | `metadata`, and objects of which nothing else is read |
-| pods        | pods, and templates of them                           |
-| containers  | containers, and what the kubelet says of them         |
+| pods        | pods and pod templates                                |
+| containers  | containers, and their statuses by the kubelet         |
 | affinity    | `spec.affinity`: node affinity and pod affinity       |
 | spreads     | `spec.topologySpreadConstraints[]`                    |
 | pod_volumes | `spec.volumes[]` of a pod                             |

@@ -10,7 +10,7 @@ PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
 class PreferredSchedulingTerm(Wire, frozen=True):
-    """A node selector term, and how much it is wished for."""
+    """A node selector term, and its weight."""
 
     weight: Int32 = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
@@ -24,7 +24,7 @@ class NodeAffinity(Wire, frozen=True):
 
 
 class PodAffinityTerm(Wire, frozen=True):
-    """Being near to, or far from, certain pods."""
+    """To be near to, or far from, selected pods."""
 
     label_selector: LabelSelector | None = None
     namespaces: list[str] = field(default_factory=list)
@@ -35,7 +35,7 @@ class PodAffinityTerm(Wire, frozen=True):
 
 
 class WeightedPodAffinityTerm(Wire, frozen=True):
-    """The same, and how much it is wished for."""
+    """A pod affinity term, and its weight."""
 
     weight: Int32 = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()

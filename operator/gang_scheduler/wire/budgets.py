@@ -6,7 +6,7 @@ from gang_scheduler.wire.structs import Int32, Int64, Wire
 
 
 class PodDisruptionBudgetSpec(Wire, frozen=True):
-    """`spec` of a PodDisruptionBudget. Without a selector it covers no pod."""
+    """`spec` of a PodDisruptionBudget. Without a selector the budget covers no pod."""
 
     selector: LabelSelector | None = None
     min_available: Int32 | str | None = None
@@ -14,7 +14,7 @@ class PodDisruptionBudgetSpec(Wire, frozen=True):
 
 
 class PodDisruptionBudgetStatus(Wire, frozen=True):
-    """`status` of a PodDisruptionBudget, and of which generation it tells."""
+    """`status` of a PodDisruptionBudget, and the generation that it is about."""
 
     observed_generation: Int64 = 0
     disruptions_allowed: Int32 = 0

@@ -1,4 +1,4 @@
-"""What is read of containers, and of what the kubelet says of them."""
+"""What is read of containers and of their statuses."""
 
 from msgspec import field
 

@@ -8,7 +8,7 @@ from gang_scheduler.wire.structs import Count, Wire
 
 
 class JobSpec(Wire, frozen=True):
-    """`spec` of a Job. Without completions, any one success ends it."""
+    """`spec` of a Job. Without completions, any success ends the Job."""
 
     template: PodTemplate = PodTemplate()
     parallelism: Count = 1

@@ -1,4 +1,4 @@
-"""What is read of `metadata`, and of objects of which nothing else was asked for."""
+"""What is read of `metadata`, and objects of which only the metadata is read."""
 
 from msgspec import field
 
@@ -16,7 +16,7 @@ class OwnerReference(Wire, frozen=True):
 
     @property
     def is_job(self) -> bool:
-        """A Job of Kubernetes: other products have a kind of this name, too."""
+        """Whether the owner is a Job of Kubernetes: other products have a kind Job, too."""
         return self.kind == "Job" and self.api_version.startswith("batch/")
 
 
@@ -39,20 +39,20 @@ class Metadata(Wire, frozen=True):
 
 
 class ListMetadata(Wire, frozen=True):
-    """`metadata` of a page of a list: of which version the list is, and where the next begins."""
+    """`metadata` of a page of a list: the version of the list, and where the next page begins."""
 
     resource_version: str = ""
     continue_: str = field(default="", name="continue")
 
 
 class MetadataOnly(Wire, frozen=True):
-    """An object of which only the metadata was asked for."""
+    """An object of which only the metadata is read."""
 
     metadata: Metadata
 
 
 class Identity(Wire, frozen=True):
-    """The `metadata` that every object has: which one it is, and in which version."""
+    """The `metadata` that every object has: its identity and version."""
 
     uid: str = ""
     namespace: str = ""
@@ -67,7 +67,7 @@ class Identified(Wire, frozen=True):
 
 
 class IdentityList(Wire, frozen=True):
-    """A page of objects, of which nothing else can be wrong. An empty one comes as null."""
+    """A page of objects, of which no other field can be wrong. An empty page may come as null."""
 
     items: list[Identified] | None = None
     metadata: ListMetadata = ListMetadata()

@@ -13,7 +13,7 @@ class GangPolicy(Wire, frozen=True):
 
 
 class SchedulingPolicy(Wire, frozen=True):
-    """`spec.schedulingPolicy` of a native PodGroup: gang, or basic where there is none."""
+    """`spec.schedulingPolicy` of a native PodGroup: gang; without one, basic."""
 
     gang: GangPolicy | None = None
 

@@ -41,7 +41,7 @@ class RbdDisk(Wire, frozen=True):
 
 
 class Volume(Wire, frozen=True):
-    """`spec.volumes[]`: only what may matter to where the pod goes."""
+    """`spec.volumes[]`: only the fields that may decide where the pod goes."""
 
     name: str = ""
     persistent_volume_claim: ClaimSource | None = None

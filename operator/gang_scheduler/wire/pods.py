@@ -1,4 +1,4 @@
-"""What is read of pods, and of templates of them."""
+"""What is read of pods and of pod templates."""
 
 from msgspec import field
 
@@ -80,14 +80,14 @@ class PlaceSpec(Wire, frozen=True):
 
 
 class PodPlace(Wire, frozen=True):
-    """A pod of which only the node is asked for: nothing else can be wrong."""
+    """A pod of which only the node is read: no other field can be wrong."""
 
     metadata: Identity
     spec: PlaceSpec = PlaceSpec()
 
 
 class PodTemplate(Wire, frozen=True):
-    """A pod template: what a pod of it would be."""
+    """A pod template."""
 
     metadata: Metadata = Metadata()
     spec: PodSpec = PodSpec()

@@ -1,4 +1,4 @@
-"""What is read of selectors of nodes and of labels."""
+"""What is read of node selectors and label selectors."""
 
 from msgspec import field
 
@@ -28,7 +28,7 @@ class NodeSelector(Wire, frozen=True):
 
 
 class LabelSelector(Wire, frozen=True):
-    """A selector of objects by their labels. An empty one selects all."""
+    """A selector of objects by their labels. An empty selector selects all."""
 
     match_labels: dict[str, str] = field(default_factory=dict)
     match_expressions: list[NodeSelectorRequirement] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""How a struct of any kind is read, and how large its whole numbers may be."""
+"""The base of all structs, and the ranges of integers."""
 
 from typing import Annotated
 
@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 Int32 = Annotated[int, Meta(ge=-(2**31), le=2**31 - 1)]
 Int64 = Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)]
 Count = Annotated[int, Meta(ge=0, le=2**31 - 1)]
-"""How many of something there are to be: an int32 that is not negative."""
+"""A wanted number of pods, Jobs or completions: an int32 that is not negative."""
 
 
 class Wire(Struct, rename="camel", frozen=True, gc=False):

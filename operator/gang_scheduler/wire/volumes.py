@@ -1,4 +1,4 @@
-"""What is read of claims, volumes and what makes them. Everything else is skipped."""
+"""What is read of claims, volumes and the objects that provision them."""
 
 from msgspec import field
 
@@ -21,7 +21,7 @@ class Requests(Wire, frozen=True):
 
 
 class ClaimSpec(Wire, frozen=True):
-    """`spec` of a PersistentVolumeClaim. A class of "" is none, and not the default."""
+    """`spec` of a PersistentVolumeClaim. The class "" is no class, and not the default class."""
 
     access_modes: list[str] = field(default_factory=list)
     resources: Requests = Requests()
@@ -152,7 +152,7 @@ class CsiDriver(Named, frozen=True):
 
 
 class Capacity(Named, frozen=True):
-    """A CSIStorageCapacity. Without a topology no node has it; an empty one is all nodes."""
+    """A CSIStorageCapacity. Without a topology it is for no node; with an empty one for all."""
 
     storage_class_name: str = ""
     node_topology: LabelSelector | None = None
