@@ -13,10 +13,10 @@ One way of data, and the folders are its steps:
 | state      | what is known now, our own writes included; gives the snapshot of a cycle      |
 | model      | frozen nouns: pods, nodes, gangs, topology trees, snapshot, plan               |
 | scheduler  | pure verbs, snapshot in, plan out; `cycle.py` is the file to open first        |
-| apply      | carries a plan out: binds, evicts, and takes back what cannot be had           |
-| report     | tells people: statuses, conditions and Events                                  |
+| apply      | carries a plan out: binds, evicts, and takes back what cannot be completed     |
+| report     | tells users what was decided: statuses, conditions and Events                  |
 | api        | what users write and read: our CRDs, annotations, kinds and conditions         |
-| loop       | wait, snapshot, decide, apply, report; `outcome_handler` has what came of it   |
+| loop       | wait, snapshot, decide, apply, report; `outcome_handler` takes in the outcomes |
 | app        | builds the parts and owns the one task group                                   |
 | settings   | every setting, from flags, environment and chart; `telemetry`, metrics and log |
 | probes     | /healthz, /readyz and /metrics, on the event loop of `beside`, as the Lease    |

@@ -4,11 +4,11 @@ import gc
 from typing import Final
 
 CALM: Final = (100_000, 50, 1000)
-"""When the collector looks at the young, the older and all objects."""
+"""The thresholds at which the collector looks at the young, the older and all objects."""
 
 
 def collect_rarely() -> None:
-    """Let the collector look at what is young from now on, and rarely."""
+    """Let the collector look only at objects created from now on, and rarely."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(*CALM)

@@ -1,7 +1,7 @@
-"""Errors of ours, kept to the gang that met them: logged once each, counted, and told by readiness.
+"""Internal errors, confined to the gang that met them: logged once, counted, shown by readiness.
 
-A gang, pod or object that a part cannot cope with must not stop that part for all others. So each
-is worked on inside `confined`, and what goes wrong there is noted here and goes no further.
+A gang, pod or object on which a part fails must not stop that part for all other gangs, pods and
+objects. So each is handled inside `confined`, and an error there is noted here and goes no further.
 """
 
 import time
@@ -15,30 +15,30 @@ import structlog
 from gang_scheduler import telemetry
 
 REMEMBERED_SECONDS: Final = 600.0
-"""How long readiness tells of an error."""
+"""How long readiness shows an error."""
 MOST_REMEMBERED: Final = 1000
 
 log = structlog.get_logger()
 
 _seen: dict[tuple[str, str, str], float] = {}
-"""When each was met last, on the monotonic clock: by step, what it was about, and the error."""
+"""When each error was met last, on the monotonic clock: by step, subject and error."""
 
 
 @dataclass(slots=True)
 class Confined:
-    """Whether what was done inside `confined` went wrong, and how."""
+    """Whether the block inside `confined` failed, and how."""
 
     error: Exception | None = None
 
     @property
     def failed(self) -> bool:
-        """It went wrong."""
+        """Whether the block raised an error."""
         return self.error is not None
 
 
 @contextmanager
 def confined(step: str, about: str) -> Iterator[Confined]:
-    """Note an error instead of raising it. `about` is the gang, pod or object that it is about."""
+    """Note an error instead of raising it. `about` is the gang, pod or object concerned."""
     outcome = Confined()
     try:
         yield outcome
@@ -64,7 +64,7 @@ def in_short(error: Exception) -> str:
 
 
 def problem() -> str:
-    """Return what went wrong lately; "" for nothing."""
+    """Return the latest error within REMEMBERED_SECONDS in words; "" for none."""
     since = time.monotonic() - REMEMBERED_SECONDS
     recent = [key for key, at in _seen.items() if at >= since]
     if not recent:
@@ -75,5 +75,5 @@ def problem() -> str:
 
 
 def forget() -> None:
-    """Forget all errors: for tests, each of which begins with none."""
+    """Forget all errors: for tests, which begin without any."""
     _seen.clear()

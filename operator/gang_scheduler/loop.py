@@ -21,17 +21,17 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.state.cache import Cache
 
 RECOVERY_SECONDS = 1.0
-"""How long to wait after a cycle that came to nothing because of an error of ours."""
+"""How long to wait after a cycle that failed with an internal error."""
 
 log = structlog.get_logger()
 
 
 async def always_fresh() -> None:
-    """Tell of a view that is never out of date."""
+    """Return at once: for a view that is never out of date."""
 
 
 class Wake:
-    """Wakes the loop. Plain, so that the cache can be used without an event loop."""
+    """Wakes the loop. A plain callable, so that the cache can be used without an event loop."""
 
     def __init__(self) -> None:
         self.event = asyncio.Event()
@@ -80,7 +80,7 @@ class Loop:
         while True:
             # 1. Wait for a change that could help a gang.
             await self._changed()
-            # Others may have taken what an old view shows as free.
+            # Other schedulers may have taken room that an old view shows as free.
             await self._fresh()
             with internal_errors.confined("cycle", "all gangs") as cycle:
                 self._once()
@@ -89,8 +89,8 @@ class Loop:
                 self._wake()
 
     def _once(self) -> None:
-        """Make one cycle. What goes wrong with one gang concerns no other."""
-        # 2. Take a snapshot, with all that came of earlier plans.
+        """Make one cycle. An error with one gang concerns no other gang."""
+        # 2. Take a snapshot, with the outcomes of earlier plans.
         self._outcomes.take_in()
         started = time.perf_counter()
         snapshot = self._cache.snapshot(int(self._clock()))
@@ -108,7 +108,7 @@ class Loop:
         self._report(plan, now, time.perf_counter() - started)
 
     async def _changed(self) -> None:
-        """Return some milliseconds after a change, so that what comes together is one batch."""
+        """Return some milliseconds after a change: changes that come together are one batch."""
         retry = self._cache.gang_queue.next_retry()
         wait = None if retry is None else max(retry - self._clock(), 0)
         try:
@@ -122,7 +122,7 @@ class Loop:
         self._wake.event.clear()
 
     def _apply(self, plan: Plan, now: int) -> Plan:
-        """Carry the plan out; return it with the gangs refused for which that failed."""
+        """Carry the plan out; return it with gangs refused for which that failed."""
         self._writers.cycle += 1
         for failure in plan.failures:
             internal_errors.note("decide", failure.group.name, failure.error)

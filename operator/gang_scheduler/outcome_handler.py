@@ -1,4 +1,4 @@
-"""Takes in what came of the writes: into the state first, and into what people can read."""
+"""Takes in the outcomes of writes: counts them in the state, and reports them to users."""
 
 import time
 from collections.abc import Callable
@@ -25,9 +25,9 @@ from gang_scheduler.state.cache import Cache
 
 
 class OutcomeHandler:
-    """Takes outcomes from their queue: as they come, and all that are there before a snapshot.
+    """Takes outcomes from their queue: as they come, and all present ones before a snapshot.
 
-    Without the second a cycle could try a gang again whose binding has just failed.
+    Without the latter a cycle could decide on a gang whose failed binding is not counted yet.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class OutcomeHandler:
             self._take(await self._outcomes.next())
 
     def take_in(self) -> None:
-        """Take in all outcomes that are there."""
+        """Take in all outcomes that are in the queue."""
         for outcome in self._outcomes.take_all():
             self._take(outcome)
 
@@ -88,7 +88,7 @@ class OutcomeHandler:
             self._partial_gangs.consider([binding.refusal()], now)
 
     def _evicting(self, preemption: Preemption) -> None:
-        """Let victims and their gangs know: all victims are marked."""
+        """Note the preemptor with the victims' gangs, and report it: all victims are marked."""
         for key in {victim.gang for victim in preemption.victims}:
             by = self._naming.preemptor(preemption, key.namespace)
             self._cache.gang_queue.preempted(key, by)
@@ -96,7 +96,7 @@ class OutcomeHandler:
             self._gang_events.preempted(preemption)
 
     def _given_up(self, preemption: Preemption, why: Cause) -> None:
-        """Say why the gangs still wait; they are tried again."""
+        """Note why the gangs still wait; they are tried again."""
         with confined("report", str(preemption.gangs[0].key)):
             self._gang_events.withdrawn(preemption, why)
         now = int(self._clock())

@@ -15,9 +15,9 @@ class CannotListenError(Exception):
 
 
 class Probes:
-    """A small HTTP server. `healthy` and `ready` give "" or what is wrong. Use as a context.
+    """A small HTTP server. `healthy` and `ready` return "" or the problem. Use as a context.
 
-    To enter it may raise CannotListenError.
+    Entering may raise CannotListenError.
     """
 
     def __init__(

@@ -88,9 +88,9 @@ def _route_standard_logging(
 def _warn_of_retries(
     _logger: object, _method: str, event: structlog.typing.EventDict
 ) -> structlog.typing.EventDict:
-    """Make a warning of a request that Kopf makes again: to Kopf it is an error.
+    """Make a warning of a request that Kopf repeats: Kopf logs an error.
 
-    An API server answers 429 for a moment to all that ask for a kind that was only just installed.
+    An API server answers 429 for a moment to every request for a kind that was just installed.
     """
     if "failed; will retry" in str(event.get("event")):
         event["level"] = "warning"

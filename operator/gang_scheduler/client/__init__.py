@@ -7,18 +7,12 @@ and `fake` in memory.
 |-----------------|---------------------------------------------------------------|
 | port            | the protocol of all writes and reads beside the watches       |
 | kubernetes      | that protocol on a real API server                            |
-<<<<<<< HEAD
 | connection      | which server, which credentials, and requests over a client   |
 | address         | the URLs of the server, and of a proxy on the way to it       |
 | tls             | how both sides of a connection prove who they are             |
 | http            | the protocol of HTTP clients: what a request may have done    |
 | http1           | one: HTTP/1.1 as far as short requests to one server need it  |
 | aiohttp_client  | another: the session of the watches                           |
-=======
-| connection      | which server, which credentials, and requests over `http1`    |
-| tls             | how both sides of a connection authenticate                   |
-| http1           | HTTP/1.1 as far as short requests to one server need it       |
->>>>>>> 9ba31b4 (Say pod, gang, node and claim in the prose of client)
 | errors          | what an answer means: gone, refused, conflict, try again      |
 | retry           | pauses between the attempts of one request, with jitter       |
 | claim_patches   | the patches that get a claim and a volume bound               |

@@ -1,19 +1,10 @@
 """How to reach the API server: from the pod's ServiceAccount or a kubeconfig.
 
-<<<<<<< HEAD
 Loading is kubernetes_asyncio's, with everything a kubeconfig can say (exec plugins too); a proxy of
 another kind than http is refused by name. Its typed client is not used: it costs a multiple of the
 CPU a binding, and reports a successful binding as an error (kubernetes-client/python#547). Requests
 go over a small client of our own (`http1`), since one binding in an aiohttp session costs three
 times as much, or at choice over the session that watches have, which ask once in minutes.
-=======
-kubernetes_asyncio loads the configuration, with everything a kubeconfig can say (exec plugins too);
-a proxy of another kind than http is refused by name. The typed client of kubernetes_asyncio is not
-used: it costs a multiple of the CPU a binding, and reports a successful binding as an error
-(kubernetes-client/python#547). Short requests go over a small client of our own (`http1`), since
-one binding in a plain aiohttp session costs three times as much. Watches, with one request in
-minutes, have an aiohttp session.
->>>>>>> 9ba31b4 (Say pod, gang, node and claim in the prose of client)
 """
 
 import base64
@@ -101,13 +92,8 @@ def _exists(kubeconfig: str) -> bool:
 class Connection:
     """All connections to one API server. Use as an async context manager.
 
-<<<<<<< HEAD
-    At most `limit` short requests are on their way at once, over `http_client`. To enter it may
-    raise UnusableConfigurationError.
-=======
     At most `limit` short requests are in flight at once. Entering may raise
     UnusableConfigurationError.
->>>>>>> 9ba31b4 (Say pod, gang, node and claim in the prose of client)
     """
 
     configuration: Configuration

@@ -9,23 +9,6 @@ FRAMED = {b"content-length", b"transfer-encoding"}
 """The headers that say where a body ends. Without them, the body ends with the connection."""
 
 
-<<<<<<< HEAD
-=======
-class BrokenError(ConnectionError):
-    """A connection ended, or had bytes that are not HTTP, before an answer was complete."""
-
-
-class Answer(NamedTuple):
-    """An answer. Names of headers are in lower case. `lasts`: the connection can be used again."""
-
-    status: int
-    reason: str
-    headers: dict[bytes, bytes]
-    body: bytes
-    lasts: bool
-
-
->>>>>>> 9ba31b4 (Say pod, gang, node and claim in the prose of client)
 class AnswerReader:
     """Reads the answers of one connection, one after the other. Implements httptools' callbacks."""
 
