@@ -2,19 +2,19 @@
 
 | module            | promise                                                               |
 |-------------------|-----------------------------------------------------------------------|
-| event_handlers    | one function for each event of each kind: decode it, tell the sink    |
-| sink              | the protocol of what takes in what was decoded                        |
+| event_handlers    | one function for each event of each kind: decode it, call the sink    |
+| sink              | the protocol of the sink, which takes in decoded objects              |
 | fields            | single fields: structs, times, amounts, whole numbers, label keys     |
 | json_fields       | fields of JSON in annotations                                         |
 | resource_versions | which of two states of an object is the newer one                     |
-| unreadable        | what still holds of an object that cannot be read                     |
+| unreadable        | what still counts of an object that cannot be read                    |
 | pods              | pods                                                                  |
-| gangs             | what objects and pods say of gangs                                    |
+| gangs             | gangs, as objects and pods declare them                               |
 | nodes             | nodes                                                                 |
 | namespaces        | namespaces                                                            |
 | budgets           | PodDisruptionBudgets                                                  |
 | topologies        | ClusterNetworkTopologies                                              |
 | kueue_topologies  | Topologies of Kueue                                                   |
-| volumes           | claims, volumes and what makes them; `volume_objects` are the results |
+| volumes           | claims, volumes and other storage objects, into `volume_objects`      |
 | label_selectors   | label selectors of any kind                                           |
 """

@@ -1,4 +1,4 @@
-"""From the wire to a PodDisruptionBudget: which pods it covers, and how many of those may go."""
+"""From the wire to a PodDisruptionBudget: the pods that it covers, and how many may be evicted."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -17,10 +17,10 @@ _PERCENTAGE = re.compile(r"(?P<number>[0-9]{1,9})%")
 
 @dataclass(frozen=True, slots=True)
 class DeclaredBudget:
-    """A PodDisruptionBudget. `selector` is None where it covers no pod, () where it covers all.
+    """A PodDisruptionBudget. `selector` is None if it covers no pod, () if it covers all.
 
-    `allowed` is how many pods may go, as its status says; None where nobody has counted and
-    `least_healthy` tells how many must stay of a number that is expected.
+    `allowed` is how many pods may be evicted by its status; None if no controller has counted. Then
+    `least_healthy` returns how many of the expected pods must stay healthy.
     """
 
     uid: str
@@ -36,22 +36,22 @@ class DeclaredBudget:
         return f"{self.namespace}/{self.name}"
 
     def covers(self, pod: Pod) -> bool:
-        """Tell whether the budget is for this pod."""
+        """Return whether the budget is for this pod."""
         if self.selector is None or pod.namespace != self.namespace:
             return False
         return hold(self.selector, pod.labels)
 
 
 def read(body: Mapping[str, Any]) -> DeclaredBudget:
-    """Return what a PodDisruptionBudget says. Raises InvalidField.
+    """Return a PodDisruptionBudget. Raises InvalidField.
 
-    A status that is missing, or of an earlier spec, allows nothing.
+    A status that is missing, or of an earlier spec, allows no eviction.
     """
     return _declared(body, uncounted=0)
 
 
 def read_uncounted(body: Mapping[str, Any]) -> DeclaredBudget:
-    """Return the same; without a status it is left to us to count. Raises InvalidField."""
+    """Return a PodDisruptionBudget; without a status `allowed` is None. Raises InvalidField."""
     return _declared(body, uncounted=None)
 
 
@@ -83,12 +83,12 @@ def _least_healthy(spec: PodDisruptionBudgetSpec) -> Callable[[int], int]:
     if most is not None:
         share = _share("spec.maxUnavailable", most)
         return lambda expected: max(expected - share(expected), 0)
-    # Of a budget that says neither, nobody may go.
+    # A budget that sets neither allows no eviction.
     return _share("spec.minAvailable", "100%" if least is None else least)
 
 
 def _share(where: str, amount: int | str) -> Callable[[int], int]:
-    """Return a number, or a percentage rounded up, as a function of the whole."""
+    """Return a number, or a percentage rounded up, as a function of the expected number."""
     if isinstance(amount, int):
         return lambda _: amount
     found = _PERCENTAGE.fullmatch(amount)

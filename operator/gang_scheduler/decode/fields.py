@@ -1,4 +1,4 @@
-"""Single fields of objects: structs, times, amounts and label keys, or what is wrong with one."""
+"""Single fields of objects: structs, times, amounts and label keys, or the problem of one."""
 
 import re
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ def read(body: Mapping[str, Any], struct: type[T]) -> T:
     try:
         return msgspec.convert(body, struct)
     except (msgspec.ValidationError, UnicodeEncodeError):
-        # To Kubernetes null is absent. It is rare, so it is only looked for now.
+        # Kubernetes treats null as absent. Nulls are rare, so they are removed only now.
         return _read_without_nulls(without_nulls(body), struct)
 
 
@@ -81,12 +81,12 @@ def _in_words(problem: str) -> str:
 
 
 def _plainness(value: object) -> int:
-    """Rank values of a map, where msgspec does not say which is wrong: the oddest is."""
+    """Rank values of a map in which msgspec does not name the wrong one: the least plain is."""
     return 2 if isinstance(value, str) else int(isinstance(value, int | float))
 
 
 def field(key: str) -> str:
-    """Return an annotation as errors name it."""
+    """Return the field of an annotation, as in errors."""
     return f"metadata.annotations[{key}]"
 
 
@@ -119,7 +119,7 @@ _LABEL_KEY = re.compile(
 
 
 def label_layer(where: str, key: str) -> LayerRef:
-    """Return the layer of a node label. Raises InvalidField for what cannot be the key of one."""
+    """Return the layer of a node label. Raises InvalidField unless `key` can be a label key."""
     if not _LABEL_KEY.fullmatch(key):
         raise InvalidField(where, key, "must be the key of a node label")
     return LayerRef(key, by_label=True)

@@ -1,4 +1,4 @@
-"""JSON in an annotation, read field by field: whatever is wrong is named by the way to it."""
+"""JSON in an annotation, read field by field: an error names the path to the wrong field."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -13,21 +13,21 @@ GREATEST: Final = 2**31 - 1
 """The greatest whole number in the fields of Kubernetes that count pods."""
 
 LONGEST_NAME: Final = 253
-"""The longest name that anything has in Kubernetes."""
+"""The longest name of an object in Kubernetes."""
 
 
 @dataclass(frozen=True, slots=True)
 class JsonField:
-    """A value, and the way to it from the object that has the annotation. Null is absent.
+    """A value, and its path from the object that has the annotation. Null counts as absent.
 
-    Every method raises InvalidField for a value that is something else.
+    Every method raises InvalidField for a value of another type.
     """
 
     path: str
     value: object
 
     def fields(self, *known: str) -> Mapping[str, "JsonField"]:
-        """Return the known fields of an object, absent ones, too. It must have no others."""
+        """Return the known fields of an object, absent ones included; others are an error."""
         if not isinstance(self.value, dict):
             raise self.wrong("must be an object")
         strange = next((name for name in self.value if name not in known), None)
@@ -56,7 +56,7 @@ class JsonField:
 
     def whole_number(self) -> int:
         """Return a whole number that a count of pods can be compared with."""
-        # To Python true is a number, too.
+        # In Python a bool is an int, too.
         if not isinstance(self.value, int) or isinstance(self.value, bool):
             raise self.wrong("must be a whole number")
         if abs(self.value) > GREATEST:
@@ -64,14 +64,14 @@ class JsonField:
         return self.value
 
     def wrong(self, problem: str) -> InvalidField:
-        """Return the error that the value has this problem, or is required and absent."""
+        """Return the error for a value with this problem, or for a missing value."""
         return InvalidField(self.path, self.value, "is required" if self.value is None else problem)
 
 
 def read(path: str, text: str) -> JsonField:
-    """Return what a text says. Raises InvalidField for what is no JSON, under the name `path`."""
+    """Return the value of a JSON text at `path`. Raises InvalidField for invalid JSON."""
     try:
-        # Stricter than the other: no halves of characters, no NaN, no numbers beyond all bounds.
+        # Stricter than json: no lone surrogates, no NaN, no numbers out of range.
         msgspec.json.decode(text)
         value = json.loads(text, object_pairs_hook=_each_once)
     except InvalidField as error:
@@ -82,7 +82,7 @@ def read(path: str, text: str) -> JsonField:
 
 
 def _each_once(pairs: Sequence[tuple[str, object]]) -> Mapping[str, object]:
-    """Return an object. Of two fields of one name either could be meant, so there must be one."""
+    """Return an object. Raises InvalidField for two fields of one name: either could be meant."""
     found: dict[str, object] = {}
     for name, value in pairs:
         if name in found:

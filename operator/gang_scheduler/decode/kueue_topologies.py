@@ -28,15 +28,15 @@ class _Spec(Wire, frozen=True):
 
 
 class Topology(Wire, frozen=True):
-    """What is read of a Topology. It is the same in every version."""
+    """The fields read of a Topology, the same in every version."""
 
     spec: _Spec = _Spec()
 
 
 def read(obj: Mapping[str, Any]) -> DeclaredTopology:
-    """Return what a Topology says.
+    """Return what a Topology declares.
 
-    Never raises: what is wrong with it is a part of the answer.
+    Never raises: a problem is a part of the result.
     """
     metadata = obj["metadata"]
     group, plural = KUEUE_TOPOLOGIES[0].group, KUEUE_TOPOLOGIES[0].plural

@@ -1,4 +1,4 @@
-"""From the wire to requirements on labels, the same ones for selectors that mean the same."""
+"""From the wire to requirements on labels, in a canonical form: equal selectors compare equal."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,7 +10,7 @@ WITH_VALUES = frozenset({Operator.IN, Operator.NOT_IN})
 
 
 def requirements(selector: LabelSelector, where: str) -> tuple[Requirement, ...]:
-    """Return what a selector asks for, sorted; `where` is its field.
+    """Return the requirements of a selector, sorted; `where` is its field.
 
     Raises InvalidField that names the field and the value.
     """

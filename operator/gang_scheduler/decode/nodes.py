@@ -16,7 +16,7 @@ def node(body: Mapping[str, Any]) -> Node:
 def node_from_wire(source: node_wire.Node) -> Node:
     """Return the node of a decoded struct. Raises InvalidField for nonsense quantities."""
     offered = amounts(source.status.allocatable or source.status.capacity, "status.allocatable")
-    # A node that has not reported its condition yet has nothing allocatable either.
+    # A node that has not reported its condition yet has no allocatable resources either.
     ready = (each.status == "True" for each in source.status.conditions if each.type == "Ready")
     return Node(
         name=source.metadata.name,

@@ -1,8 +1,8 @@
-"""Tells news from what is known already, whichever way it comes and however late.
+"""Tells newer states of an object from older ones, whichever way they come and however late.
 
-A list and a watch that goes on beside it may tell of one object in any order, and a connection that
-stalls delivers minutes later. The API server gives every write a larger resourceVersion, so the
-state with the smaller one is the older one (KEP-5504 makes that a promise).
+A list and a watch beside it may bring states of one object in any order, and a connection that
+stalls delivers minutes later. The API server gives every write a larger resourceVersion, so of two
+states the one with the smaller version is older (KEP-5504 makes that a promise).
 """
 
 import re
@@ -10,14 +10,14 @@ import sys
 from typing import Final
 
 MOST_GONE: Final = 1 << 16
-"""So many deletions are remembered: none is told of that much later."""
+"""How many deletions are remembered: no event comes later than so many deletions."""
 _NUMBER: Final = re.compile(r"[0-9]{1,20}")
 FOR_GOOD: Final = sys.maxsize
-"""What is missing from a list was deleted, in whatever version: no uid is given twice."""
+"""The version of an object that is missing from a list: no uid is used twice."""
 
 
 class Versions:
-    """The newest version that was seen of every object, by uid; `newest` is that of them all."""
+    """The newest version seen of every object, by uid; `newest` is the newest of all objects."""
 
     def __init__(self) -> None:
         self.newest = 0
@@ -25,7 +25,7 @@ class Versions:
         self._gone: dict[str, int] = {}
 
     def seen(self, uid: str, version: str) -> bool:
-        """Take in a state, unless a newer one is known or the object is gone; tell whether."""
+        """Note a state, and return True, unless a newer one is known or the object is gone."""
         number = number_of(version)
         if number and number <= self._gone.get(uid, 0):
             return False
@@ -37,17 +37,18 @@ class Versions:
         return True
 
     def gone(self, uid: str, version: str) -> None:
-        """Note a deletion; without a version, that no state that is known now may come back."""
+        """Note a deletion; without a version, of the newest state that is known."""
         self._note_gone(uid, max(self._newest.get(uid, 0), number_of(version)))
 
     def missing(self, uid: str) -> None:
-        """Note that a list has an object no more."""
+        """Note that an object is missing from a list."""
         self._note_gone(uid, FOR_GOOD)
 
     def as_of(self, version: str, before: int) -> None:
-        """Note that a list is of a version; `before` was the newest when it was asked for.
+        """Note the version of a list; `before` was the newest version when it was requested.
 
-        Only a history that was restored from a backup is younger: then none of it was seen.
+        A list older than `before` means that etcd was restored from a backup: all versions are
+        forgotten.
         """
         if 0 < number_of(version) < before:
             self._newest.clear()
@@ -62,5 +63,5 @@ class Versions:
 
 
 def number_of(version: str) -> int:
-    """Return a resourceVersion as the number that it is; 0 for none, or one that is no number."""
+    """Return a resourceVersion as a number; 0 without one, or if it is not a number."""
     return int(version) if _NUMBER.fullmatch(version) else 0

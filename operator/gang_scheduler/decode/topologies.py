@@ -1,4 +1,4 @@
-"""ClusterNetworkTopologies: objects that say how a tree of the network is made."""
+"""ClusterNetworkTopologies: objects that declare a topology tree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -21,7 +21,7 @@ DEFAULT_TREE: Final = f"ClusterNetworkTopology {DEFAULT_NAME}"
 
 @dataclass(frozen=True, slots=True)
 class DeclaredTopology:
-    """An object that says how a tree is made. `problem` says why it has no tree spec."""
+    """An object that declares a topology tree. `problem` is why it has no tree spec."""
 
     uid: str
     name: str
@@ -33,24 +33,24 @@ class DeclaredTopology:
 
     @property
     def kind(self) -> str:
-        """Its kind, as in manifests."""
+        """The kind of the object, as in manifests."""
         return KINDS[self.gvr.group]
 
     @property
     def is_used(self) -> bool:
-        """Whether its tree counts: of the ClusterNetworkTopologies that of the default alone."""
+        """Whether its tree is used: of ClusterNetworkTopologies only that of the default."""
         return self.gvr != CLUSTER_NETWORK_TOPOLOGIES or self.name == DEFAULT_NAME
 
     @property
     def order(self) -> tuple[int, NaturalKey]:
-        """Its place among all that are used."""
+        """The sort key of the object among all that are used."""
         return list(KINDS).index(self.gvr.group), natural_key(self.name)
 
 
 def read(obj: Mapping[str, Any]) -> DeclaredTopology:
-    """Return what a ClusterNetworkTopology says.
+    """Return what a ClusterNetworkTopology declares.
 
-    Never raises: what is wrong with it is a part of the answer.
+    Never raises: a problem is a part of the result.
     """
     metadata, status = obj["metadata"], obj.get("status")
     said = DeclaredTopology(
@@ -70,7 +70,7 @@ def _whole(number: object) -> int:
 
 
 def _layers(obj: Mapping[str, Any]) -> Layers:
-    # The status may be large, and says nothing new to us.
+    # The status may be large, and the tree does not depend on it.
     spec = parse_spec(ClusterNetworkTopology, {**obj, "status": {}}).spec
     return layers.in_order(
         [

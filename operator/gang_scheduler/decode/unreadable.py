@@ -1,7 +1,7 @@
-"""What still holds of an object that cannot be read, or not any more.
+"""What still counts of an object that cannot be read, or not any more.
 
-It must not set free what it held: the room on a node, or the wish of a gang to gather. And it is
-nothing that anything is decided for: a pod that waits is left out, a gang that it describes waits.
+An unreadable object must not free what it held: room on a node, or the topology request of a gang.
+And no decision is made for it: a waiting pod is left out, and a gang that it describes waits.
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ Object = Mapping[str, Any]
 
 
 class Identity(NamedTuple):
-    """What tells an object from others. Empty where it is missing or no text."""
+    """The identity of an object. A field is empty if it is missing or not a string."""
 
     uid: str = ""
     namespace: str = ""
@@ -30,23 +30,23 @@ class Identity(NamedTuple):
 
 
 def identity(obj: Object) -> Identity:
-    """Return what an object is called, whatever else it says."""
+    """Return the identity of an object, whatever its other fields are."""
     metadata = _object(obj.get("metadata"))
     names = ("uid", "namespace", "name", "resourceVersion")
     return Identity(*(_text(metadata.get(each)) for each in names))
 
 
 def check(found: Identity) -> None:
-    """Raise InvalidField for an object without a name of its own: it would be taken for others."""
+    """Raise InvalidField for an object without uid or name: it would be mixed up with others."""
     for field, text in (("uid", found.uid), ("name", found.name)):
         if not text:
             raise InvalidField(f"metadata.{field}", None, "is required")
 
 
 def pod(obj: Object, known: Pod | None) -> Pod | None:
-    """Return what is counted of a pod that cannot be read: what it uses of its node, if it has one.
+    """Return an unreadable pod as it is counted on its node; None if it has no node.
 
-    That is what it used when it could be read, else the place of one pod.
+    The pod uses what it used when it could be read, else the place of one pod.
     """
     metadata, spec, status = (_object(obj.get(part)) for part in ("metadata", "spec", "status"))
     node = _text(spec.get("nodeName")) or (known.node if known else "")
@@ -67,7 +67,7 @@ def pod(obj: Object, known: Pod | None) -> Pod | None:
 
 
 def pod_group(obj: Object, source: str, why: InvalidField) -> GangSpec:
-    """Return what a PodGroup says that cannot be read: that its gang waits, and why."""
+    """Return the gang spec of an unreadable PodGroup: its gang waits, with the problem."""
     found = identity(obj)
     group, _, version = _text(obj.get("apiVersion")).partition("/")
     key = GangKey(source, found.namespace, found.name)
@@ -75,7 +75,7 @@ def pod_group(obj: Object, source: str, why: InvalidField) -> GangSpec:
 
 
 def job(obj: Object, gvr: GVR, why: InvalidField) -> GangSpec:
-    """Return what a Job says that cannot be read, if it is a gang: that this waits, and why."""
+    """Return the gang spec of an unreadable Job: if it is a gang, it waits with the problem."""
     found = identity(obj)
     return _declared(GangKey(membership.JOB.name, found.namespace, found.name), found, gvr, why)
 
@@ -90,5 +90,5 @@ def _object(value: object) -> Object:
 
 
 def _text(value: object) -> str:
-    # Half of a character can be in a name, and not in anything that is sent.
+    # A name may have a lone surrogate, which cannot be encoded in a request.
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""

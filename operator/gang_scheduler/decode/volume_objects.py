@@ -1,4 +1,4 @@
-"""Claims, volumes and what makes them, as we keep them."""
+"""Claims, volumes and other storage objects, as the cache keeps them."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -14,8 +14,8 @@ NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 class Claim:
     """A PersistentVolumeClaim.
 
-    `volume` is the name of the one that it is, or is to be, bound to; `node` the one selected for
-    it. It is `sole` where one pod alone may use it. `owner` is the uid of its controller.
+    `volume` is the name of the volume that the claim is, or is to be, bound to; `node` the node
+    selected for it. `sole`: ReadWriteOncePod. `owner` is the uid of the claim's controller.
     """
 
     ref: ClaimRef
@@ -42,10 +42,10 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class PersistentVolume:
-    """A PersistentVolume. `claim` is whose it is or shall be, if anybody's.
+    """A PersistentVolume. `claim` is the claim that it is, or is to be, bound to, if any.
 
-    `csi` is the driver and the handle, where it has any. `zones` are its labels of zones and
-    regions, each with the values that a node may have.
+    `csi` is the driver and the handle of a CSI volume. `zones` are its zone and region labels, each
+    with the values that a node may have.
     """
 
     ref: VolumeRef
@@ -68,7 +68,7 @@ class PersistentVolume:
         return self.ref.name
 
     def belongs_to(self, claim: Claim) -> bool:
-        """Tell whether it is, or shall be, this claim's: one that named no uid means any."""
+        """Return whether the volume is, or is to be, this claim's; a claimRef may lack the uid."""
         if self.claim is None or self.claim.key != claim.key:
             return False
         return self.claim.uid in ("", claim.uid)
@@ -76,7 +76,7 @@ class PersistentVolume:
 
 @dataclass(frozen=True, slots=True)
 class StorageClass:
-    """A StorageClass. It `waits` for a pod; `nodes` are the terms of where volumes can be made."""
+    """A StorageClass. `waits`: WaitForFirstConsumer. `nodes` are its allowed topologies."""
 
     uid: str
     key: str
@@ -86,13 +86,13 @@ class StorageClass:
 
     @property
     def makes_volumes(self) -> bool:
-        """Whether somebody makes its volumes."""
+        """Whether a provisioner makes volumes of the class."""
         return self.provisioner not in ("", NO_PROVISIONER)
 
 
 @dataclass(frozen=True, slots=True)
 class CsiNode:
-    """A CSINode: the drivers on the node of its name, each with its limit, None for no limit."""
+    """A CSINode: the drivers on the node of its name, each with its limit; None is no limit."""
 
     uid: str
     key: str
@@ -101,7 +101,7 @@ class CsiNode:
 
 @dataclass(frozen=True, slots=True)
 class CsiDriver:
-    """A CSIDriver: it tells how much room it has, or must be on a node before a pod is."""
+    """A CSIDriver: whether it reports capacity, and whether a node must have it before a pod."""
 
     uid: str
     key: str
@@ -111,7 +111,7 @@ class CsiDriver:
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """A CSIStorageCapacity. Without a `pool` there is no room."""
+    """A CSIStorageCapacity. Without a `pool` there is no capacity."""
 
     uid: str
     key: str

@@ -1,4 +1,4 @@
-"""From the wire to claims, volumes and what makes them."""
+"""From the wire to claims, volumes and other storage objects."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -131,7 +131,7 @@ def csi_driver(body: Mapping[str, Any]) -> CsiDriver:
 def capacity(body: Mapping[str, Any]) -> Capacity:
     """Return a CSIStorageCapacity. Raises InvalidField."""
     source = fields.read(body, volume_wire.Capacity)
-    # The largest volume says more than the sum, where a driver tells it.
+    # The maximum volume size, if the driver reports it, is a better bound than the sum.
     amount = source.capacity if source.maximum_volume_size is None else source.maximum_volume_size
     pool = None
     if amount is not None and source.node_topology is not None:
@@ -162,7 +162,7 @@ READERS: Final[Mapping[GVR, Callable[[Mapping[str, Any]], VolumeObject]]] = {
     CSI_STORAGE_CAPACITIES: capacity,
     VOLUME_ATTACHMENTS: volume_attachment,
 }
-"""How each kind is read."""
+"""The reader of each kind."""
 
 
 def _version(metadata: Metadata) -> int:
@@ -174,7 +174,7 @@ def _size(quantity: Quantity | None, where: str) -> int:
 
 
 def _node_terms(required: NodeSelector | None) -> tuple[NodeTerm, ...] | None:
-    """Return the terms of a volume. Kubernetes holds its fields against a node without a name."""
+    """Return the node terms of a volume. As in Kubernetes, matchFields match no node's name."""
     if required is None:
         return None
     return tuple(
@@ -195,6 +195,6 @@ def _topology_term(term: volume_wire.TopologyTerm) -> NodeTerm:
 def _zones(labels: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     for key in ZONE_LABELS:
         values = [each.strip() for each in labels.get(key, "").split("__")]
-        # Kubernetes does not look at a list with a gap in it.
+        # Kubernetes ignores a list with an empty entry.
         if all(values):
             yield key, tuple(sorted(set(values)))

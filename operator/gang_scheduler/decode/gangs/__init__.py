@@ -1,8 +1,8 @@
-"""What objects and pods say of gangs.
+"""Gangs, as objects and pods declare them.
 
 | module            | promise                                                                   |
 |-------------------|---------------------------------------------------------------------------|
-| membership        | the table of ways in which a pod names its gang                           |
+| membership        | the table of membership rules: the ways in which a pod names its gang     |
 | gang_specs        | quorum, options and topology request of a gang, from an object or members |
 | workloads         | gangs that Jobs and JobSets declare                                       |
 | gang_annotations  | the options of a gang in annotations                                      |

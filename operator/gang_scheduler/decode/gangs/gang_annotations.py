@@ -1,4 +1,4 @@
-"""What annotations say of how a gang is scheduled. They stand on a PodGroup or on pods."""
+"""Annotations of a PodGroup or of pods that say how a gang is scheduled."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from gang_scheduler.model.gangs import GangName, MatchPolicy
 MOST_GROUPS = 64
 STRICT, NON_STRICT = "Strict", "NonStrict"
 
-# Go knows two letters for micro: the sign and the Greek one.
+# Go accepts two letters for micro: the micro sign and the Greek letter.
 _MICRO = {"us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6}
 _SECONDS = {"ns": 1e-9, **_MICRO, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
 _DURATION = re.compile(rf"(?:[0-9]{{1,12}}(?:\.[0-9]*)?|\.[0-9]+)(?:{'|'.join(_SECONDS)})")
@@ -23,7 +23,7 @@ _NAME = re.compile(r"(?P<namespace>[^/\s]+)/(?P<name>\S+)")
 
 @dataclass(frozen=True, slots=True)
 class GangOptions:
-    """The options of a gang; every one has a default. `groups` are the gangs it names."""
+    """The options of a gang; every option has a default. `groups` are the gangs that it names."""
 
     groups: tuple[GangName, ...] = ()
     strict: bool = True
@@ -34,7 +34,7 @@ class GangOptions:
 
 
 def read(present: Mapping[str, str]) -> GangOptions:
-    """Return the options. Raises InvalidField for the first that cannot be understood."""
+    """Return the options. Raises InvalidField for the first invalid one."""
     defaults = GangOptions()
     return GangOptions(
         groups=_groups(present.get(annotations.GANG_GROUPS)),
@@ -47,7 +47,7 @@ def read(present: Mapping[str, str]) -> GangOptions:
 
 
 def min_runtime(present: Mapping[str, str]) -> int:
-    """Return how long a gang asks to run before it is evicted, in seconds. Raises InvalidField."""
+    """Return the minimum run time that a gang asks for, in seconds. Raises InvalidField."""
     return _duration(present, annotations.MIN_RUNTIME) or 0
 
 

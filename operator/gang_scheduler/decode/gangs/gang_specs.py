@@ -1,4 +1,4 @@
-"""What an object says of a gang, valid or not: PodGroups of any API group, and members."""
+"""Gang specs, valid or not, from PodGroups of any API group, and from members."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -24,15 +24,15 @@ DEFAULTS = GangOptions()
 
 @dataclass(frozen=True, slots=True)
 class GangSpec:
-    """What is said of one gang. With a `problem` the gang waits, and only its key counts.
+    """The declaration of one gang. With a `problem` the gang waits, and only its key counts.
 
-    `gvr` is the kind of the object that says it, None where members do. `apart`: every member is a
-    gang of one. `priority` is None where the members' decides. Of `completions` in all, those that
-    succeeded are not needed any more; `finished` says that nothing is. `topology_request` is what
-    it asks of the network. `disrupted_whole`: who evicts one member evicts all. `status` is what is
-    written on the object now, and `was_scheduled` and `quorum_since` what it says of the gang. We
-    write all of it, and where there is no status subresource that moves the generation: so none of
-    it makes a declaration differ.
+    `gvr` is the kind of the object that declares it, None if members do. `apart`: every member is a
+    gang of one. `priority` is None if the members' priorities decide. Of all `completions`, the
+    succeeded ones are not needed any more; `finished`: none is. `topology_request` is the request
+    of the whole gang. `disrupted_whole`: if one member is evicted, all are. `status` is what the
+    object has now; `was_scheduled`, `scheduled_at` and `quorum_since` (both in seconds since the
+    epoch) are from the status. The scheduler writes the status, which without a status subresource
+    moves the generation: so gang specs are equal without all of these.
     """
 
     key: GangKey
@@ -57,7 +57,7 @@ class GangSpec:
 
 
 def pod_group(body: Mapping[str, Any]) -> GangSpec:
-    """Return what a PodGroup of scheduling.sigs.k8s.io or scheduling.x-k8s.io says."""
+    """Return the gang spec of a PodGroup of scheduling.sigs.k8s.io or scheduling.x-k8s.io."""
     seen = _seen(body, membership.POD_GROUP.name)
     try:
         parsed = parse_spec(PodGroup, body)
@@ -84,7 +84,7 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
 
 
 def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
-    """Return what a PodGroup of scheduling.k8s.io says, in any served version."""
+    """Return the gang spec of a PodGroup of scheduling.k8s.io, in any served version."""
     seen = _seen(body, membership.NATIVE.name)
     try:
         spec = fields.read(body, NativePodGroup).spec
@@ -111,9 +111,9 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
 
 
 def by_members(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
-    """Return what the annotations of the oldest member that has valid ones say.
+    """Return the gang spec in the annotations of the oldest member whose annotations are valid.
 
-    Where none has, the oldest member's error is the gang's problem; None without members.
+    If no member's are, the problem is that of the oldest member; None without members.
     """
     problem = None
     for pod in sorted(members, key=lambda each: (each.created_at, each.uid)):
@@ -133,9 +133,9 @@ def by_members(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
 
 
 def by_itself(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
-    """Return what a pod without a gang asks for; None where it asks for nothing.
+    """Return the gang spec of a pod without a gang; None if it has no topology request.
 
-    One that has just been replaced under its name does not count any more.
+    A pod that has just been replaced under its name does not count any more.
     """
     for pod in members:
         if pod.living and annotations.NETWORK_TOPOLOGY_SPEC in pod.annotations:
@@ -146,7 +146,7 @@ def by_itself(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
 
 
 def with_topology_request(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:
-    """Add what annotations ask of the network, or what is wrong with them."""
+    """Return the gang spec with the topology request of annotations, or with their problem."""
     try:
         topology_request = topology_requests.network_topology_spec(present)
     except InvalidField as error:
@@ -175,7 +175,7 @@ def _seen(body: Mapping[str, Any], source: str) -> GangSpec:
 
 
 def _checked(gang_spec: GangSpec) -> GangSpec:
-    """Add the problem of fields that are fine by themselves and not together."""
+    """Return the gang spec with the problem of fields that are valid, but not together."""
     total = gang_spec.options.total
     if total is not None and total < gang_spec.min_member:
         where = fields.field(annotations.GANG_TOTAL_NUMBER)
@@ -197,7 +197,7 @@ def _disrupts_all(mode: DisruptionMode | str) -> bool:
 
 
 def _not_yet(body: Mapping[str, Any], spec: NativePodGroupSpec) -> Iterator[str]:
-    """Yield the fields of a native PodGroup that must not be ignored and are not built yet."""
+    """Yield the fields of a native PodGroup that must not be ignored and are not supported yet."""
     yield from topology_requests.unknown_constraints(body.get("schedulingConstraints") or {})
     if spec.resource_claims:
         yield "spec.resourceClaims"
@@ -224,7 +224,7 @@ def _is_true(status: Mapping[str, Any], condition: str) -> bool:
 
 
 def _since(status: Mapping[str, Any], condition: str) -> int:
-    """Return since when a condition is true, in seconds since the epoch; 0: not known."""
+    """Return since when a condition is true, in seconds since the epoch; 0 if unknown."""
     for each in status.get("conditions") or []:
         if each["type"] == condition and each.get("status") == "True":
             try:
@@ -239,7 +239,7 @@ def _start_time(status: Mapping[str, Any]) -> int | None:
 
 
 def _time(text: object) -> int:
-    """Return a time that holds nothing up where it cannot be read."""
+    """Return a time in seconds since the epoch; 0 if it cannot be read, without an error."""
     try:
         return fields.timestamp(text) if isinstance(text, str) else 0
     except InvalidField:
@@ -247,7 +247,7 @@ def _time(text: object) -> int:
 
 
 def _readable(status: object) -> Mapping[str, Any]:
-    """Return a status without what cannot be read: another product's CRD lets anything in."""
+    """Return a status without unreadable parts: another product's CRD may not check the status."""
     if not isinstance(status, Mapping):
         return {}
     conditions = status.get("conditions") or []

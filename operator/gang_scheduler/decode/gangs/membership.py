@@ -1,7 +1,7 @@
-"""The table of ways in which a pod says what gang it belongs to. The first match wins.
+"""The table of membership rules: how a pod says which gang it belongs to. The first match wins.
 
-A new way is a line in RULES. An annotation with a prefix of its own must be in `decode.pods.pod`,
-and a gang that no object describes to `state.gangs.gang_info` (`BY_MEMBERS`).
+A new rule is a line in RULES. The prefix of a new annotation must be added to `decode.pods.pod`,
+and a rule whose gangs no object describes to `state.gangs.gang_info` (`BY_MEMBERS`).
 """
 
 from collections.abc import Callable
@@ -15,10 +15,10 @@ from gang_scheduler.model.pods import Pod
 
 @dataclass(frozen=True, slots=True)
 class MembershipRule:
-    """One way. `gang_of` gives the gang's name or "".
+    """One way to name a gang. `gang_of` returns the gang's name or "".
 
-    `object_kind` is the kind of the object that must describe the gang; "" where members do, or
-    nobody need.
+    `object_kind` is the kind of the object that must describe the gang; "" if members do, or if no
+    description is needed.
     """
 
     name: str
@@ -54,13 +54,13 @@ def _itself(pod: Pod) -> str:
 
 
 def asks_for_gang(pod: Pod) -> bool:
-    """Tell whether a pod of a Job wants to be one of a gang: by our label, or by a topology."""
+    """Return whether a pod of a Job asks to be in a gang: by our label, or a topology request."""
     asks = pod.labels.get(annotations.JOB_GANG_LABEL) == "true"
     return asks or annotations.ask_for_topology(pod.annotations)
 
 
 def job_set_gang(job_set: str, replicated_job: str) -> str:
-    """Return the name of the gang of one replicatedJob. No other pair gives the same."""
+    """Return the name of the gang of one replicatedJob. No other pair has the same name."""
     return f"{job_set}/{replicated_job}"
 
 

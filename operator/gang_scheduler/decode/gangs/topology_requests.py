@@ -1,4 +1,4 @@
-"""What a gang as a whole asks of the network: our annotation, and the native constraint."""
+"""The topology request of a whole gang: our annotation, and the native constraint."""
 
 import functools
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +17,7 @@ from gang_scheduler.wire.pod_groups import SchedulingConstraints
 
 MUST, PREFER = "MustGather", "PreferGather"
 MOST_LAYERS: Final = 32
-"""As many as a ClusterNetworkTopology can have."""
+"""As many layers as a ClusterNetworkTopology can have."""
 SPEC_FIELD: Final = field(annotations.NETWORK_TOPOLOGY_SPEC)
 NATIVE_FIELD: Final = "spec.schedulingConstraints"
 
@@ -31,7 +31,7 @@ class _Rule(NamedTuple):
 
 
 def network_topology_spec(present: Mapping[str, str]) -> TopologyRequest | None:
-    """Return what the annotation asks for; None where it is absent or asks for nothing.
+    """Return the request of the annotation; None if it is absent or empty.
 
     Raises InvalidField that names the field and the value.
     """
@@ -40,7 +40,7 @@ def network_topology_spec(present: Mapping[str, str]) -> TopologyRequest | None:
 
 
 def native_constraint(constraints: SchedulingConstraints) -> TopologyRequest | None:
-    """Return what the constraint of a native PodGroup asks for: all of its layers must hold.
+    """Return the request of a native PodGroup's constraint: members must gather in all its layers.
 
     Raises InvalidField for a key that no node label can have.
     """
@@ -58,7 +58,7 @@ def unknown_constraints(constraints: Mapping[str, Any]) -> Iterator[str]:
 
 
 def misplaced(members: Iterable[Pod], topology_request: TopologyRequest | None) -> Problem | None:
-    """Return which member has another spec than its PodGroup, which is where it belongs."""
+    """Return a problem if a member has another request than its PodGroup, which must have it."""
     for pod in members:
         if annotations.NETWORK_TOPOLOGY_SPEC in pod.annotations and _differs(pod, topology_request):
             message = f"pod {pod.key}: {SPEC_FIELD} must be absent, or the same as on the PodGroup"
@@ -78,7 +78,7 @@ def _spec(text: str) -> TopologyRequest | None:
     listed = json_fields.read(SPEC_FIELD, text).fields("gatherStrategy")["gatherStrategy"]
     entries = listed.items(MOST_LAYERS) if listed.value is not None else ()
     seen: set[str] = set()
-    # The order of the list means nothing, so two that differ in it ask for the same.
+    # The order of the list has no meaning: requests that differ only in order are equal.
     rules = sorted(_rule(each, seen) for each in entries)
     if not rules:
         return None
@@ -95,7 +95,7 @@ def _spec(text: str) -> TopologyRequest | None:
 
 
 def _rule(entry: JsonField, seen: set[str]) -> _Rule:
-    """Return an entry; its layer is then among those seen."""
+    """Return an entry, and add its layer to `seen`."""
     layer, strategy, multiple = entry.fields("layer", "strategy", "podCountMultiple").values()
     if layer.text() in seen:
         raise layer.wrong("must be listed once")

@@ -1,6 +1,6 @@
-"""Jobs and JobSets that are gangs: what their objects say of them.
+"""The gangs that Jobs and JobSets declare.
 
-A workload is a gang when its pod template asks for it: by our label, or by asking for a topology.
+A workload is a gang if its pod template asks for it: by our label, or by a topology request.
 """
 
 from collections.abc import Mapping
@@ -19,9 +19,9 @@ from gang_scheduler.wire.pods import PodTemplate
 
 
 def job(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
-    """Return the gang of a Job, if it is one. Raises InvalidField for what is no Job.
+    """Return the gang of a Job, if it is one. Raises InvalidField for an invalid Job.
 
-    The Job of a JobSet is a part of its replicatedJob's gang, and none by itself.
+    The Job of a JobSet is a part of its replicatedJob's gang, and no gang by itself.
     """
     source = fields.read(body, Job)
     if not _is_gang(source.spec.template) or _is_part(source.spec.template):
@@ -39,9 +39,9 @@ def job(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
 
 
 def job_set(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
-    """Return a gang for each replicatedJob that asks for it, all of one group if they may be.
+    """Return a gang for each replicatedJob that asks for it, in one group if all start together.
 
-    Raises InvalidField for what is no JobSet.
+    Raises InvalidField for an invalid JobSet.
     """
     source = fields.read(body, JobSet)
     jobs = [
@@ -56,9 +56,9 @@ def job_set(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
 
 
 def pods_of(body: Mapping[str, Any]) -> JobPods | None:
-    """Return how many pods a Job can have; None for one of several that make a workload.
+    """Return how many pods a Job can have; None for a Job that is a part of a larger workload.
 
-    Raises InvalidField for what is no Job.
+    Raises InvalidField for an invalid Job.
     """
     source = fields.read(body, Job)
     if any(each.controller for each in source.metadata.owner_references):
@@ -87,7 +87,7 @@ def _key(source: JobSet, each: ReplicatedJob) -> GangKey:
 
 
 def _starts_in_order(spec: JobSetSpec) -> bool:
-    """Tell whether some jobs are created after others run: those cannot start together."""
+    """Return whether some Jobs are created only after other Jobs run: no common start then."""
     in_order = spec.startup_policy.startup_policy_order == "InOrder"
     return in_order or any(each.depends_on for each in spec.replicated_jobs)
 

@@ -1,12 +1,12 @@
-"""What a pod says, as the model has it. Start with `pod`.
+"""From the wire to pods of the model. Start with `pod`.
 
 | module            | promise                                                    |
 |-------------------|------------------------------------------------------------|
 | pod               | the whole pod                                              |
-| requests          | the amounts that it uses of a node                         |
-| node_requirements | what it asks of a node, interned: equal ones are read once |
+| requests          | the amounts that a pod uses of a node                      |
+| node_requirements | what a pod asks of a node, interned: read once if equal    |
 | affinity          | affinity, anti-affinity and spread constraints             |
-| volumes           | claims and disks that may matter to where it goes          |
-| rank              | its rank among the members of its gang                     |
-| podsets           | the topology request of its podset, as Kueue defines it    |
+| volumes           | claims and disks that may decide where a pod goes          |
+| rank              | the rank of a pod among the members of its gang            |
+| podsets           | the topology request of a podset, as Kueue defines it      |
 """

@@ -1,8 +1,8 @@
 """From the wire to what a pod asks of other pods.
 
-The rules are those of kube-scheduler's InterPodAffinity and PodTopologySpread, and of what the API
-server writes into selectors for `matchLabelKeys` and `mismatchLabelKeys`: it has been there already
-for most pods, and what it wrote is not asked for twice.
+Rules of kube-scheduler's InterPodAffinity and PodTopologySpread, and of the API server, which
+merges `matchLabelKeys` and `mismatchLabelKeys` into selectors: for most pods that is done already,
+and requirements that are there are not added twice.
 """
 
 import functools
@@ -33,12 +33,12 @@ NEAR = "spec.affinity.podAffinity"
 FAR = "spec.affinity.podAntiAffinity"
 SPREAD = "spec.topologySpreadConstraints"
 NOBODY = Clause(labels=())
-"""What a term without a selector means: no namespace is one of it."""
+"""The clause of a term without a selector: it has no namespace, and so selects no pod."""
 GREATEST_WEIGHT = 100
 
 
 def pod_affinity_of(pod: pod_wire.Pod) -> PodAffinity | None:
-    """Return what a pod asks of others; None where it asks nothing. Raises InvalidField."""
+    """Return what a pod asks of other pods; None for nothing. Raises InvalidField."""
     near, far = pod.spec.affinity.pod_affinity, pod.spec.affinity.pod_anti_affinity
     spread = pod.spec.topology_spread_constraints
     if not (near.required or near.preferred or far.required or far.preferred or spread):
@@ -112,7 +112,7 @@ def _clause(me: Metadata, where: str, term: PodAffinityTerm) -> Clause:
 
 
 def _of_own(me: Metadata, keys: Iterable[str], operator: Operator) -> Iterator[Requirement]:
-    """Yield that labels must, or must not, be as the pod's own; those it has not do not matter."""
+    """Yield requirements by the pod's own labels; keys that the pod does not have are left out."""
     own = me.labels
     return (Requirement(key, operator, (own[key],)) for key in keys if key in own)
 
@@ -148,5 +148,5 @@ def _key(where: str, key: str) -> str:
 
 @functools.lru_cache(maxsize=8192)
 def _interned(selector: PodSelector) -> PodSelector:
-    """Return the first equal selector: they are keys of dictionaries, and found by identity."""
+    """Return the first equal selector: as keys of dictionaries, selectors are found by identity."""
     return selector

@@ -24,18 +24,18 @@ MOST_KNOWN: Final = 8192
 
 _ENCODER: Final = msgspec.msgpack.Encoder()
 _known: dict[bytes, PodClass] = {}
-"""By how a pod is written."""
+"""Classes by the encoded fields of a pod."""
 
 
 def pod_class_of(source: pod_wire.Pod) -> PodClass:
-    """Return what a pod asks of a node; alike pods share one. Raises InvalidField for nonsense."""
+    """Return the class of a pod; pods written alike share one. Raises InvalidField."""
     text = _written(source)
     pod_class = _known.get(text)
     if pod_class is None:
         if len(_known) >= MOST_KNOWN:
             _known.clear()
         pod_class = _known[text] = interned(_read(source))
-    # Labels and namespace of the pod are in what it asks of others.
+    # What a pod asks of other pods depends on its own labels and namespace, too.
     pod_affinity = affinity.pod_affinity_of(source)
     return (
         pod_class
@@ -46,12 +46,12 @@ def pod_class_of(source: pod_wire.Pod) -> PodClass:
 
 @functools.lru_cache(maxsize=MOST_KNOWN)
 def interned(pod_class: PodClass) -> PodClass:
-    """Return the first equal ask: pods of one class share one object."""
+    """Return the first equal class: pods of one class share one object."""
     return pod_class
 
 
 def _written(source: pod_wire.Pod) -> bytes:
-    """Return all that `_read` reads of a pod, in the shortest form. Raises InvalidField."""
+    """Return all fields that `_read` reads of a pod, encoded. Raises InvalidField."""
     spec = source.spec
     read = (
         *(spec.containers, spec.init_containers, spec.resources, spec.overhead),
@@ -66,7 +66,7 @@ def _written(source: pod_wire.Pod) -> bytes:
 
 
 def _read(source: pod_wire.Pod) -> PodClass:
-    """Return what a pod asks, besides what it asks of other pods."""
+    """Return the class of a pod without what it asks of other pods."""
     spec = source.spec
     restartable = (each for each in spec.init_containers if each.restart_policy == "Always")
     return PodClass(
@@ -105,7 +105,7 @@ def _node_term(term: NodeSelectorTerm) -> NodeTerm:
 
 
 def _host_ports(containers: Iterable[Container], *, on_host: bool) -> Iterable[HostPort]:
-    # On the host's network every port is one of the host. The API server writes that down.
+    # In the host's network every container port is a host port, as the API server defaults it.
     ports = {
         HostPort(number, port.protocol or "TCP", port.host_ip or "0.0.0.0")  # noqa: S104 - as there.
         for container in containers
@@ -116,7 +116,7 @@ def _host_ports(containers: Iterable[Container], *, on_host: bool) -> Iterable[H
 
 
 def _features(spec: pod_wire.PodSpec) -> Iterable[str]:
-    """Name what a node must declare, by the rules of component-helpers' `nodedeclaredfeatures`."""
+    """Yield the features that a node must declare (component-helpers' `nodedeclaredfeatures`)."""
     containers = (*spec.containers, *spec.init_containers)
     rules = (rule for each in containers for rule in each.restart_policy_rules)
     if any(rule.action == "RestartAllContainers" for rule in rules):
@@ -128,7 +128,7 @@ def _features(spec: pod_wire.PodSpec) -> Iterable[str]:
 
 
 def _unsupported(source: pod_wire.Pod) -> Iterable[str]:
-    """Name what must not be ignored and is not built yet."""
+    """Yield the fields that must not be ignored and are not supported yet."""
     spec = source.spec
     yield from (f"metadata.annotations[{key}]" for key in _unknown_annotations(source))
     if spec.resource_claims:

@@ -18,9 +18,9 @@ KNOWN_ANNOTATIONS = (
 )
 MARK = "PreemptionByScheduler"
 OUR_MARK = "py-gang-scheduler: preempting to accommodate higher priority pods"
-"""The reason in the condition DisruptionTarget of a pod that makes room for others."""
+"""Reason, and the beginning of the message, of the condition DisruptionTarget of our victims."""
 NEVER_WITHOUT = frozenset({"DaemonSet", "Node"})
-"""Owners that keep a pod on its node: evicted, it would come back at once."""
+"""Kinds of owners that recreate a pod on its node at once after an eviction."""
 
 
 def pod(body: Mapping[str, Any]) -> Pod:
@@ -29,7 +29,7 @@ def pod(body: Mapping[str, Any]) -> Pod:
 
 
 def pod_from_wire(source: pod_wire.Pod) -> Pod:
-    """Return the pod of a decoded struct. Raises InvalidField for nonsense quantities."""
+    """Return the pod of a decoded struct. Raises InvalidField, for example for a bad quantity."""
     metadata, spec = source.metadata, source.spec
     job = _job(metadata)
     return Pod(
@@ -100,7 +100,7 @@ def _is_marked(status: pod_wire.PodStatus) -> bool:
 
 
 def _pinned(metadata: Metadata) -> bool:
-    """Tell whether somebody would only put the pod back: its DaemonSet, or the node itself."""
+    """Return whether the pod is recreated on its node: by its DaemonSet, or by the kubelet."""
     mirrored = annotations.MIRROR_POD in metadata.annotations
     return mirrored or any(each.kind in NEVER_WITHOUT for each in metadata.owner_references)
 

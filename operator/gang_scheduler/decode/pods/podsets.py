@@ -17,7 +17,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.wire.metadata import Metadata
 
 MOST_SLICE_LAYERS: Final = 3
-# The first of them that a pod has says in messages what all of them ask for.
+# Messages name the first of these annotations that a pod has.
 _TELLING = (
     annotations.PODSET_REQUIRED,
     annotations.PODSET_PREFERRED,
@@ -31,21 +31,21 @@ _GATHERING = (
     annotations.PODSET_PREFERRED,
     annotations.PODSET_UNCONSTRAINED,
 )
-# Which of the podsets of its workload a pod is in.
+# The labels that say which podset of its workload a pod is in.
 _PART_LABELS = ("kueue.x-k8s.io/podset", REPLICATED_JOB_LABEL, "training.kubeflow.org/replica-type")
 
 Text = tuple[tuple[str, str], ...]
 
 
 def podset_of(metadata: Metadata) -> PodSet | None:
-    """Return what a pod asks for; None where it asks for nothing. Pods that ask alike share one."""
+    """Return the podset of a pod; None without a topology request. Equal ones are one object."""
     present = metadata.annotations.items()
     own = tuple(sorted((key, text) for key, text in present if key in annotations.PODSET_KEYS))
     return _podset(own, _owner(metadata)) if own else None
 
 
 def problem(members: Iterable[Pod]) -> Problem | None:
-    """Return what is wrong with the annotations of the first member that has bad ones."""
+    """Return the problem of the first member with invalid podset annotations."""
     for pod in members:
         if pod.podset is not None and pod.podset.problem:
             cause = InvalidInput(f"pod {pod.key}: {pod.podset.problem}")
@@ -54,9 +54,9 @@ def problem(members: Iterable[Pod]) -> Problem | None:
 
 
 def _owner(metadata: Metadata) -> str:
-    """Return what tells the pods of one podset from those of others that ask alike.
+    """Return a key that only pods of one podset share, among podsets that ask alike.
 
-    All Jobs of a replicatedJob are one podset, so there the controller of a pod says too much.
+    All Jobs of a replicatedJob are one podset, so the key has the JobSet instead of the controller.
     """
     labels = metadata.labels
     controllers = (each.uid for each in metadata.owner_references if each.controller)
@@ -91,7 +91,7 @@ def _topology_request(present: Mapping[str, str]) -> TopologyRequest:
 
 
 def _layer(present: Mapping[str, str], key: str) -> tuple[LayerRef, ...]:
-    """Return the layer that an annotation names, if it is there."""
+    """Return the layer that an annotation names; empty without the annotation."""
     return (label_layer(field(key), present[key]),) if key in present else ()
 
 
@@ -118,7 +118,7 @@ def _slices(present: Mapping[str, str]) -> tuple[Slices, ...]:
 
 
 def _listed(text: str) -> tuple[Slices, ...]:
-    """Return the slices of several layers, from the coarse to the fine."""
+    """Return the slices of several layers, from coarse to fine."""
     where = field(annotations.PODSET_SLICE_LAYERS)
     entries = json_fields.read(where, text).items(MOST_SLICE_LAYERS)
     if not entries:

@@ -14,8 +14,8 @@ from gang_scheduler.wire.metadata import Metadata
 Rank = tuple[int, ...]
 
 NO_INDEX: Final = -1
-# Where the controllers of workloads write the indexes of a pod, the coarse one first: the pods of
-# two Jobs of a JobSet must not take turns. The first row counts of which there is anything.
+# Where controllers of workloads write the indexes of a pod, the coarse index first: the pods of two
+# Jobs of a JobSet must not alternate. The first row of which a pod has any key counts.
 INDEXES: Final = (
     ("jobset.sigs.k8s.io/job-index", "batch.kubernetes.io/job-completion-index"),
     ("leaderworkerset.sigs.k8s.io/group-index", "leaderworkerset.sigs.k8s.io/worker-index"),
@@ -24,7 +24,7 @@ INDEXES: Final = (
 )
 _WRITTEN: Final = frozenset(key for row in INDEXES for key in row)
 REPLICA_TYPE: Final = "training.kubeflow.org/replica-type"
-# Kubeflow counts the replicas of each type from 0. Who leads is before who is led.
+# Kubeflow counts the replicas of each type from 0. Leading types come first.
 REPLICA_TYPES: Final = (
     "chief",
     "master",
@@ -38,14 +38,14 @@ REPLICA_TYPES: Final = (
 
 
 def rank_of(metadata: Metadata) -> Rank:
-    """Return a pod's rank, smaller first; empty where nothing says it."""
+    """Return a pod's rank, smaller first; empty without an index."""
     try:
         own = index_of(metadata.annotations)
     except InvalidField:
         return ()  # The gang waits with this as its problem: see `problem`.
     if own != NO_INDEX:
         return (own,)
-    # Most pods have none of these, and every pod that changes is asked.
+    # Most pods have none of these keys, and every pod that changes is looked at.
     if _WRITTEN.isdisjoint(metadata.labels) and _WRITTEN.isdisjoint(metadata.annotations):
         return ()
     written = next(filter(None, (_numbers(metadata, row) for row in INDEXES)), ())
@@ -54,7 +54,7 @@ def rank_of(metadata: Metadata) -> Rank:
 
 
 def problem(members: Iterable[Pod]) -> Problem | None:
-    """Return what is wrong with the first index annotation that is no number."""
+    """Return the problem of the first member whose index annotation is not a number."""
     for pod in members:
         try:
             index_of(pod.annotations)
@@ -64,7 +64,7 @@ def problem(members: Iterable[Pod]) -> Problem | None:
 
 
 def index_of(present: Mapping[str, str]) -> int:
-    """Return what the index annotation says, else NO_INDEX. Raises InvalidField for no number."""
+    """Return the number in the index annotation, else NO_INDEX. Raises InvalidField."""
     text = present.get(annotations.NETWORK_TOPOLOGY_INDEX)
     if text is None:
         return NO_INDEX

@@ -2,8 +2,8 @@
 
 The larger of the sum of all containers and of each init container with the restartable ones
 started before it; pod-level requests replace that sum for the resources they name; then the
-overhead. Of a pod on a node, which may be resized in place, it is the largest of what it asks for,
-what it was allocated and what it uses, summed up each for itself. The rule is that of
+overhead is added. A pod on a node may be resized in place: it counts with the largest of its
+requests, its allocated and its actual resources, each summed up separately. The rule is that of
 component-helpers' `resource.PodRequests`.
 """
 
@@ -16,15 +16,15 @@ from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.containers import Container
 
 Count = Callable[[Container, str], Amounts]
-"""What a container, at this field, counts with."""
+"""Returns the amounts with which a container, at this field, counts."""
 
 
 def pod_requests(pod: pod_wire.Pod) -> dict[str, int]:
-    """Return the amounts, `pods: 1` included. Raises InvalidField for what is no quantity."""
+    """Return the amounts, `pods: 1` included. Raises InvalidField for an invalid quantity."""
     own: Amounts = amounts(pod.spec.resources.requests, "spec.resources.requests")
     limits = amounts(pod.spec.resources.limits, "spec.resources.limits")
     overhead = amounts(pod.spec.overhead, "spec.overhead")
-    # A limit of the pod is its request only where neither it nor a container says another.
+    # A pod-level limit is the request only if neither the pod nor a container sets a request.
     limits = {name: limit for name, limit in limits.items() if name not in own}
     if _may_be_resized(pod):
         together = _containers_in_use(pod)
@@ -37,7 +37,7 @@ def pod_requests(pod: pod_wire.Pod) -> dict[str, int]:
 
 
 def said_of_a_resize(pod: pod_wire.Pod) -> tuple[object, ...]:
-    """Return all that the requests of a pod depend on besides its spec; mostly nothing."""
+    """Return the status fields that the requests of a pod depend on; mostly none."""
     if not _may_be_resized(pod):
         return ()
     status = pod.status
@@ -46,7 +46,7 @@ def said_of_a_resize(pod: pod_wire.Pod) -> tuple[object, ...]:
 
 
 def _may_be_resized(pod: pod_wire.Pod) -> bool:
-    """Tell whether a pod is on a node, and something was said there of what it uses."""
+    """Return whether a pod is on a node, and its status has resources or an infeasible resize."""
     if not pod.spec.node_name:
         return False
     status = pod.status
@@ -70,13 +70,13 @@ def _sum_of_containers(pod: pod_wire.Pod, count: Count) -> Amounts:
 
 
 def _wanted(container: Container, field: str) -> Amounts:
-    # The API server does this on creation; manifests given to `simulate` have not been there.
+    # The API server defaults requests to limits on creation; manifests of `simulate` lack that.
     defaulted = {**container.resources.limits, **container.resources.requests}
     return amounts(defaulted, f"{field}.resources.requests")
 
 
 def _containers_in_use(pod: pod_wire.Pod) -> Amounts:
-    """Return the sum of the containers during a resize; one that can never happen is not asked."""
+    """Return the sum of the containers during a resize; an infeasible resize does not count."""
     said = pod.status.resources
     infeasible = _resize_infeasible(pod)
     wanted = {} if infeasible else _sum_of_containers(pod, _wanted)
@@ -91,7 +91,7 @@ def _containers_in_use(pod: pod_wire.Pod) -> Amounts:
 
 
 def _said_of_containers(pod: pod_wire.Pod, *, infeasible: bool) -> tuple[Count, Count]:
-    """Return what a container was allocated, and what it uses, as far as its status says it."""
+    """Return the allocated and the actual resources of containers, as far as statuses have them."""
     known = (*pod.status.init_container_statuses, *pod.status.container_statuses)
     statuses = {status.name: status for status in known}
 
@@ -111,7 +111,7 @@ def _said_of_containers(pod: pod_wire.Pod, *, infeasible: bool) -> tuple[Count, 
 
 
 def _whole_in_use(pod: pod_wire.Pod, own: Amounts) -> Amounts:
-    """Return the pod-level requests during a resize: of the resources that a pod can name."""
+    """Return the pod-level requests during a resize, for resources that a pod can name."""
     if not own or pod.status.resources is None:
         return own
     in_use = resources.maximum(_said_in_use(pod), _said_allocated(pod))

@@ -1,4 +1,4 @@
-"""The volumes of a pod that may matter to where it goes: claims, and disks that it names itself."""
+"""The volumes of a pod that may decide where it goes: claims, and disks that it names itself."""
 
 from collections.abc import Iterator
 
@@ -8,7 +8,7 @@ from gang_scheduler.wire.pod_volumes import Volume
 
 
 def volumes_of(pod: pod_wire.Pod) -> tuple[PodVolume, ...]:
-    """Return them in the order of the pod; most pods have none."""
+    """Return the volumes in the order of the pod; most pods have none."""
     if not pod.spec.volumes:
         return ()
     return tuple(volume for each in pod.spec.volumes for volume in _read(each, pod.metadata.name))
@@ -31,7 +31,7 @@ def _disks(source: Volume) -> Iterator[Disk]:
     if gce is not None:
         yield Disk((f"gce {gce.pd_name}",), gce.read_only)
     if aws is not None:
-        # Such a volume is one pod's alone, even to read.
+        # Only one pod a node may use such a volume, even read-only.
         yield Disk((f"aws {aws.volume_id}",))
     if iscsi is not None:
         yield Disk((f"iscsi {iscsi.iqn}",), iscsi.read_only)
