@@ -1,4 +1,4 @@
-"""All PodDisruptionBudgets as last seen, and how many pods each allows to go."""
+"""All PodDisruptionBudgets as last seen, and how many evictions each allows."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
@@ -15,18 +15,18 @@ class Budgets:
 
     @property
     def uids(self) -> Collection[str]:
-        """The uids of all of them."""
+        """The uids of all budgets."""
         return self._known.keys()
 
     def upsert(self, declared: DeclaredBudget) -> DeclaredBudget | None:
-        """Add or replace a budget; return what it was before."""
+        """Add or replace a budget; return the earlier state."""
         before = self._known.get(declared.uid)
         self._known[declared.uid] = declared
         self._by_namespace.setdefault(declared.namespace, {})[declared.uid] = declared
         return before
 
     def delete(self, uid: str) -> DeclaredBudget | None:
-        """Forget a budget; return what it was."""
+        """Forget a budget; return its last state."""
         before = self._known.pop(uid, None)
         if before is not None:
             del self._by_namespace[before.namespace][uid]
@@ -38,7 +38,7 @@ class Budgets:
         return tuple(sorted(each.key for each in near if each.covers(pod)))
 
     def allowed(self, pods: Callable[[], Iterable[Pod]]) -> Mapping[str, int]:
-        """Return how many pods of each budget may go; `pods` is only called to count them."""
+        """Return how many pods of each budget may be evicted; `pods` is called only to count."""
         return {
             each.key: _counted(each, pods()) if each.allowed is None else each.allowed
             for each in sorted(self._known.values(), key=lambda each: each.key)
@@ -46,7 +46,7 @@ class Budgets:
 
 
 def _counted(budget: DeclaredBudget, pods: Iterable[Pod]) -> int:
-    """Return what the controller would write of these pods."""
+    """Return disruptionsAllowed as the disruption controller would compute it."""
     expected = [pod for pod in pods if not pod.terminal and budget.covers(pod)]
     healthy = sum(1 for _ in _healthy(expected))
     return max(healthy - budget.least_healthy(len(expected)), 0)

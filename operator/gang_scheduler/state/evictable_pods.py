@@ -1,8 +1,8 @@
-"""Who is on the nodes, and who of them may be evicted: kept up to date pod by pod.
+"""The pods on nodes, and which of them may be evicted: kept up to date pod by pod.
 
-Nobody is looked at before somebody of a higher priority may want his room. Then what a pod says of
-itself is looked at once. A look at all of them costs their number, and only what changes with time
-is worked out anew.
+Lazy: nothing is evaluated until a gang of higher priority waits. Then labels and owners are
+evaluated once per pod change. `bound_pods` is linear in pods on nodes, because minimum run times
+depend on the clock.
 """
 
 from collections import Counter
@@ -23,7 +23,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.terminating import Leaving
 
 SYSTEM_PRIORITY: Final = 2_000_000_000
-"""From here on priorities are those of system-cluster-critical and system-node-critical."""
+"""The least priority of system-cluster-critical and system-node-critical."""
 
 NONE_RANKED: Mapping[GangKey, int] = {}
 
@@ -33,11 +33,11 @@ _Order = tuple[NaturalKey, NaturalKey, str]
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What an administrator says of preemption.
+    """The administrator's settings of preemption.
 
-    `label_namespaces` are those in which labels protect pods; empty: all. Minimum run times that
-    gangs ask for count up to `max_min_runtime_seconds`. A victim that has not ended
-    `victim_timeout_seconds` after its grace period hangs.
+    `label_namespaces` are the namespaces in which labels protect pods; empty: all. Minimum run
+    times that gangs ask for count up to `max_min_runtime_seconds`. A victim that has not terminated
+    `victim_timeout_seconds` after its grace period is stuck.
     """
 
     preemption: bool = True
@@ -52,7 +52,7 @@ DEFAULT_RULES: Final = Rules()
 
 
 class EvictablePods:
-    """All pods that have a node and have not ended. Without preemption it knows of none."""
+    """All pods that have a node and have not ended; no pod if preemption is off."""
 
     def __init__(self, rules: Rules = DEFAULT_RULES) -> None:
         self.rules = rules
@@ -69,7 +69,7 @@ class EvictablePods:
         self._bound: Counter[GangKey] = Counter()
 
     def upsert(self, pod: Pod, gang: GangKey | None) -> None:
-        """Add or replace a pod on its node; without a gang it is another scheduler's."""
+        """Add or replace a pod on its node; without a gang the pod is another scheduler's."""
         if self.rules.preemption:
             self._leave(pod.uid)
             self._pods[pod.uid] = (pod, gang)
@@ -84,11 +84,11 @@ class EvictablePods:
         if uid in self._bound_pods:
             self._changed.add(uid)
         else:
-            # Who came and went between two looks is nobody to remember.
+            # A pod that came and went between two evaluations was never counted.
             self._changed.discard(uid)
 
     def upsert_budget(self, declared: DeclaredBudget) -> bool:
-        """Add or replace a budget; tell whether more pods than before may go."""
+        """Add or replace a budget; return whether more pods than before may be evicted."""
         before = self.budgets.upsert(declared)
         if before is None or before.selector != declared.selector:
             self._look_again_in(declared.namespace)
@@ -98,7 +98,7 @@ class EvictablePods:
         return more or before.selector != declared.selector
 
     def delete_budget(self, uid: str) -> bool:
-        """Forget a budget; tell whether more pods than before may go."""
+        """Forget a budget; return whether more pods than before may be evicted."""
         before = self.budgets.delete(uid)
         if before is not None:
             self._look_again_in(before.namespace)
@@ -111,13 +111,13 @@ class EvictablePods:
             self._changed.add(uid)
 
     def spared(self, uids: Collection[str]) -> set[str]:
-        """Count pods as staying that are no victims any more; return the nodes that they are on."""
+        """Count pods that are no victims any more as staying; return the nodes of these pods."""
         staying = [pod for pod in map(self.leaving.spared, uids) if pod is not None]
         self._changed.update(pod.uid for pod in staying)
         return {pod.node for pod in staying}
 
     def outranked_by(self, priority: int) -> bool:
-        """Tell whether a gang of this priority finds any pod that may go."""
+        """Return whether any evictable pod has a priority lower than this."""
         if not any(each < priority for each in self._present):
             return False
         self._refresh()
@@ -131,12 +131,11 @@ class EvictablePods:
         now: int,
         ranked: Mapping[GangKey, int] = NONE_RANKED,
     ) -> BoundPods | None:
-        """Return the pods that may make room for one of the groups, if there are any.
+        """Return the pods that may make room for one of the groups; None if there are none.
 
-        `ranked` are the priorities of gangs of which some members have others.
-
-        Those that leave do so for every group; the others are only looked at where one outranks
-        some of them.
+        `ranked` are the priorities of gangs with members of other priorities; `now` is in seconds.
+        Pods that leave make room for every group. The other pods are evaluated only if a group
+        outranks some of them.
         """
         priorities = {group.priority for group in groups}
         lowest = min(ranked.values(), default=SYSTEM_PRIORITY)
@@ -152,7 +151,7 @@ class EvictablePods:
         now: int,
         ranked: Mapping[GangKey, int] = NONE_RANKED,
     ) -> BoundPods:
-        """Return all of them, those that leave apart. Linear in pods on nodes."""
+        """Return all bound pods, leaving ones apart. Linear in pods on nodes; `now` in seconds."""
         self._refresh()
         self._put_in_order()
         bound_pods = tuple(self._bound_pods.values())
@@ -180,7 +179,7 @@ class EvictablePods:
             _add(self._present, before.priority, -1)
 
     def _refresh(self) -> None:
-        """Take in what has changed since the last time."""
+        """Evaluate the pods that have changed since the last time."""
         for uid in self._changed:
             before = self._bound_pods.get(uid)
             if before is not None:
@@ -213,7 +212,7 @@ class EvictablePods:
             _add(self._bound, bound_pod.gang, sign)
 
     def _evictable(self, pod: Pod, gang: GangKey | None) -> bool:
-        # A bind that is under way must be through first.
+        # A binding that is under way must be finished first.
         if pod.assumed or pod.priority >= SYSTEM_PRIORITY:
             return False
         if gang is None and not self.rules.other_schedulers:
@@ -223,7 +222,7 @@ class EvictablePods:
         return not self._is_protected(pod)
 
     def _is_protected(self, pod: Pod) -> bool:
-        """Tell whether a label keeps the pod from being evicted, where labels may."""
+        """Return whether a label protects the pod, in a namespace where labels do."""
         where = self.rules.label_namespaces
         if where and pod.namespace not in where:
             return False
@@ -242,7 +241,7 @@ class EvictablePods:
             self._in_order = True
 
     def _min_runtimes(self, infos: Mapping[GangKey, GangInfo]) -> Mapping[GangKey, int]:
-        """Return the minimum run times of those gangs that ask for one, in seconds."""
+        """Return the minimum run times of gangs that ask for one, in seconds."""
         most = self.rules.max_min_runtime_seconds
         if not most:
             return {}
@@ -250,17 +249,17 @@ class EvictablePods:
         return {key: min(seconds, most) for key, seconds in asked if seconds}
 
     def _checked(self, bound_pod: BoundPod, runtimes: Mapping[GangKey, int], now: int) -> BoundPod:
-        """Return the bound pod, safe while it has not run for as long as it may."""
+        """Return the bound pod, not evictable before its minimum run time is over."""
         least = max(runtimes.get(bound_pod.gang, 0), self.rules.min_runtime_seconds)
         if not bound_pod.evictable or not least:
             return bound_pod
         pod = bound_pod.pod
-        # The kubelet says when it began. Until then the best guess is when it was bound.
+        # The kubelet writes the start time. Until then the time of the binding is the best guess.
         began = pod.started_at or pod.scheduled_at or pod.created_at
         return bound_pod if now - began >= least else self._spare(bound_pod)
 
     def _spare(self, bound_pod: BoundPod) -> BoundPod:
-        """Return the bound pod as one that may not be evicted; the same one each time."""
+        """Return the bound pod as not evictable; the same object each time."""
         uid = bound_pod.pod.uid
         if uid not in self._spared:
             self._spared[uid] = replace(bound_pod, evictable=False)

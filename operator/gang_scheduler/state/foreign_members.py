@@ -1,4 +1,4 @@
-"""Which gangs have members that are another scheduler's: what it tells of those is left alone."""
+"""Gangs with members of another scheduler, whose statuses are left to that scheduler."""
 
 from collections import Counter
 
@@ -6,14 +6,14 @@ from gang_scheduler.model.gangs import GangKey
 
 
 class ForeignMembers:
-    """Counts them by gang."""
+    """Counts the members of other schedulers by gang."""
 
     def __init__(self) -> None:
         self._gangs: dict[str, GangKey] = {}
         self._number: Counter[GangKey] = Counter()
 
     def note(self, uid: str, gang: GangKey | None) -> None:
-        """Take in that another scheduler's pod is in a gang; None: it is not, or it is gone."""
+        """Note the gang of another scheduler's pod; None if it has none, or the pod is gone."""
         before = self._gangs.pop(uid, None)
         if before is not None:
             self._number[before] -= 1
@@ -24,5 +24,5 @@ class ForeignMembers:
             self._number[gang] += 1
 
     def are_in(self, gang: GangKey) -> bool:
-        """Tell whether a gang has any."""
+        """Return whether a gang has members of another scheduler."""
         return gang in self._number

@@ -1,4 +1,4 @@
-"""Nodes, and what every pod in the cluster uses on them, whoever scheduled it."""
+"""Nodes, and what every pod in the cluster uses on them, of any scheduler."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
@@ -13,22 +13,22 @@ from gang_scheduler.state.pod_affinity.counts import SelectorCounts
 
 
 class _Use(NamedTuple):
-    """What a pod uses, and with what right."""
+    """What a pod uses, and its priority."""
 
     pod_class: PodClass
     priority: int
 
 
 class NodeUsage:
-    """Usage a node, kept up to date pod by pod. Looking at it costs one copy of a matrix.
+    """Usage by node, kept up to date pod by pod. Reading it costs one copy of a matrix.
 
     The node table is rebuilt when a node changed in a way that matters to scheduling, which is
-    linear in nodes; the pods are not counted again for that.
+    linear in nodes; pods are not counted again for that.
     """
 
     def __init__(self) -> None:
         self.uids: dict[str, str] = {}
-        """The names of all nodes by uid. Kept, since every object of a list is looked up in it."""
+        """The names of all nodes by uid. Kept, since every node of a list is looked up here."""
         self._nodes: dict[str, Node] = {}
         self._pods: dict[str, dict[str, _Use]] = {}
         self._classes: Counter[_Use] = Counter()
@@ -39,7 +39,7 @@ class NodeUsage:
         self._stale = False
 
     def upsert_node(self, node: Node) -> bool:
-        """Add or replace a node; tell whether anything that matters changed."""
+        """Add or replace a node; return whether anything that matters changed."""
         before = self._nodes.get(node.name)
         if before == node:
             return False
@@ -51,12 +51,12 @@ class NodeUsage:
         return True
 
     def delete_node(self, name: str, uid: str = "") -> bool:
-        """Forget a node; with a uid, only if it is still this one. Tell whether it was known.
+        """Forget a node; with a uid, only the node of this uid. Return whether it was known.
 
-        Pods on it are remembered: it may come back before they are gone.
+        Pods on the node are remembered: the node may come back before they are gone.
         """
         node = self._nodes.get(name)
-        # The deletion of a node may be heard of after the creation of the next of its name.
+        # The deletion of a node may be seen after the creation of a new node of the same name.
         if node is None or uid not in ("", node.uid):
             return False
         del self._nodes[name]
@@ -69,14 +69,14 @@ class NodeUsage:
         return self._pods.get(node, {}).keys()
 
     def add(self, pod: Pod, node: str) -> None:
-        """Count a pod on a node. A pod that is counted there already is replaced."""
+        """Count a pod on a node, or replace it there."""
         self.remove(pod.uid, node)
         use = _Use(pod.pod_class, pod.priority)
         self._pods.setdefault(node, {})[pod.uid] = use
         self._count(node, use, 1)
 
     def reclassify(self, pod: Pod, node: str) -> None:
-        """Note for a pod that asks for no more and no less which selectors mean it now."""
+        """Note which selectors select a pod now; its requests are the same as before."""
         before = self._pods[node][pod.uid]
         after = self._pods[node][pod.uid] = before._replace(pod_class=pod.pod_class)
         self._counts.meant_anew(node, before.pod_class, after.pod_class)
@@ -93,13 +93,13 @@ class NodeUsage:
             self._pods.pop(node, None)
 
     def table(self) -> NodeTable:
-        """Return the nodes as columns; the same object for as long as no node changes."""
+        """Return the nodes as columns; the same object while no node changes."""
         if self._stale:
             self._rebuild()
         return self._table
 
     def free(self) -> IntArray:
-        """Return allocatable less used, nodes by resources, as a copy that will not change."""
+        """Return allocatable less used, nodes by resources, as an immutable copy."""
         free: IntArray = self.table().allocatable - self._used
         free.flags.writeable = False
         return free
@@ -110,7 +110,7 @@ class NodeUsage:
         return {rows[node]: Counter(p) for node, p in self._ports.items() if p and node in rows}
 
     def affinity_counts(self, pod_classes: Iterable[PodClass]) -> AffinityCounts:
-        """Return how many pods each node has of those that matter to pods of these classes."""
+        """Return the pods on each node, counted by what pods of these classes ask of others."""
         return self._counts.of(pod_classes, self.table().rows)
 
     def held(self) -> dict[int, IntArray]:
@@ -132,7 +132,7 @@ class NodeUsage:
         self._number(use, sign)
         pod_class = use.pod_class
         row = self._table.rows.get(node)
-        # A stale table is counted from scratch anyway where it has to be: see _rebuild.
+        # A node without a row in a stale table is counted in _rebuild.
         if row is not None:
             self._used[row] += sign * self._table.vector(pod_class.requests)
         if pod_class.host_ports:

@@ -1,4 +1,4 @@
-"""Waiting pods that room is kept for, and what we have written of that and not seen again yet."""
+"""Waiting pods that room is reserved for, and nominations written but not seen again yet."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -10,14 +10,14 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 
 
 class Nominator:
-    """The nominated pods, and the nominations that are assumed; "" assumes that there is none."""
+    """The nominated pods, and assumed nominations; "" is an assumed removal."""
 
     def __init__(self) -> None:
         self._assumed: dict[str, str] = {}
         self._pods: dict[str, tuple[Pod, GangKey]] = {}
 
     def assume(self, uid: str, node: str) -> None:
-        """Count a nomination, or with "" that there is none, before the API server shows it."""
+        """Assume a nomination, or with "" its removal, before the API server shows it."""
         self._assumed[uid] = node
 
     def forget(self, uid: str) -> None:
@@ -25,20 +25,20 @@ class Nominator:
         self._assumed.pop(uid, None)
 
     def seen(self, pod: Pod) -> Pod:
-        """Return a waiting pod as it will be when all that was written has come back."""
+        """Return a waiting pod with its assumed nomination, if it has one."""
         node = self._assumed.get(pod.uid)
         if node is None:
             return pod
         if pod.nominated == node:
             del self._assumed[pod.uid]
             return pod
-        # An older state than our own write, whose echo is still on its way.
+        # The pod is older than our own write, which the watch has not shown yet.
         return replace(pod, nominated=node)
 
     def note(self, uid: str, pod: Pod | None, gang: GangKey | None) -> bool:
-        """Keep account of a pod as it is now, None: it is gone.
+        """Note the present state of a pod; None if it is gone.
 
-        Tell whether there is room now that was kept for it, and that it does not take.
+        Return whether this frees room that was reserved for the pod and that the pod does not take.
         """
         before, _ = self._pods.pop(uid, (None, None))
         if pod is not None and gang is not None and pod.nominated and pod.living and not pod.node:
@@ -48,7 +48,7 @@ class Nominator:
         return pod is None or not pod.living or (pod.node or pod.nominated) != before.nominated
 
     def gangs_on(self, node: str) -> Iterator[GangKey]:
-        """Yield the gangs that room is kept for on a node."""
+        """Yield the gangs that room is reserved for on a node."""
         return (gang for pod, gang in self._pods.values() if pod.nominated == node)
 
     def all(self, infos: Mapping[GangKey, GangInfo]) -> tuple[Nominated, ...]:

@@ -1,4 +1,4 @@
-"""Classes of pods with what is known only in this cluster; equal ones are one object."""
+"""Completes pod classes with what is known only in this cluster; equal classes are one object."""
 
 import functools
 from dataclasses import replace
@@ -12,7 +12,7 @@ from gang_scheduler.model.volumes import Storage
 def enrich(
     pod_class: PodClass, selected_by: frozenset[PodSelector], storage: Storage | None
 ) -> PodClass:
-    """Return the class with these; the same object where that is what it has."""
+    """Return the class with these selectors and storage; the same object if nothing changes."""
     if selected_by == pod_class.selected_by and storage == pod_class.storage:
         return pod_class
     return _enrich(pod_class, selected_by, storage)

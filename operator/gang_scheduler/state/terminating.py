@@ -1,7 +1,7 @@
-"""The pods that leave their nodes, whatever else is decided: those that terminate, and victims.
+"""The pods that leave their nodes in any case: pods that terminate, and victims.
 
-A victim counts as leaving from the decision on, before the API server shows it, so that its room is
-planned with and no other pod is evicted for the same purpose.
+A victim counts as leaving from the decision on, before the API server shows it: its room is planned
+with, and no other pod is evicted for the same purpose.
 """
 
 from collections.abc import Collection, Iterator
@@ -16,11 +16,14 @@ from gang_scheduler.model.pods import Pod
 PATIENCE_SECONDS: Final = 30
 """How long after its grace period a terminating pod still counts as leaving."""
 REPORTING_SECONDS: Final = 10
-"""How much longer a victim does than until it is called late, so that this is told first."""
+"""How much longer than its timeout a victim counts as leaving, so that it is reported first."""
 
 
 class Leaving:
-    """The pods that leave. Victims of ours are late after `victim_timeout_seconds`."""
+    """The pods that leave. Our victims are late after `victim_timeout_seconds`.
+
+    `now` is in seconds since the epoch everywhere here.
+    """
 
     def __init__(self, victim_timeout_seconds: int) -> None:
         self._victim_patience = max(PATIENCE_SECONDS, victim_timeout_seconds + REPORTING_SECONDS)
@@ -32,7 +35,7 @@ class Leaving:
         return uid in self._pods
 
     def upsert(self, pod: Pod, gang: GangKey | None) -> None:
-        """Keep account of a pod on a node; without a gang it is another scheduler's."""
+        """Note a pod on a node; without a gang the pod is another scheduler's."""
         self._marked.pop(pod.uid, None)
         if pod.deleting or pod.uid in self._decided:
             self._pods[pod.uid] = (pod, gang)
@@ -52,7 +55,7 @@ class Leaving:
         self._pods[pod.uid] = (pod, gang)
 
     def spared(self, uid: str) -> Pod | None:
-        """Note that a pod is no victim any more; return it if it stays by that."""
+        """Note that a pod is no victim any more; return the pod if it stays on its node."""
         self._decided.discard(uid)
         pod, _ = self._pods.get(uid, (None, None))
         if pod is None or pod.deleting:
@@ -62,21 +65,21 @@ class Leaving:
         return pod
 
     def is_awaited(self, uid: str, now: int) -> bool:
-        """Tell whether a pod leaves, and not so slowly that nothing should wait for it."""
+        """Return whether a pod leaves, and is not stuck: gangs may wait for its room."""
         pod, _ = self._pods.get(uid, (None, None))
         return pod is not None and not self._hangs(pod, now)
 
     def on(self, nodes: Collection[str], now: int) -> Iterator[Pod]:
-        """Yield the pods that are waited for on some nodes."""
+        """Yield the pods on some nodes that leave and are not stuck."""
         there = (pod for pod, _ in self._pods.values() if pod.node in nodes)
         return (pod for pod in there if not self._hangs(pod, now))
 
     def is_interrupted_on(self, nodes: Collection[str]) -> bool:
-        """Tell whether pods there are marked by another life, which did not come to evict them."""
+        """Return whether pods on some nodes were marked before a restart and not evicted yet."""
         return any(node in nodes for node in self._marked.values())
 
     def bound_pods(self, now: int) -> tuple[BoundPod, ...]:
-        """Return the pods that are waited for, in natural order of their names."""
+        """Return the pods that leave and are not stuck, in natural order of their names."""
         awaited = (each for each in self._pods.values() if not self._hangs(each[0], now))
         return tuple(bound_pod(*each) for each in sorted(awaited, key=_order))
 
@@ -85,14 +88,14 @@ class Leaving:
         return (pod for pod, _ in self._pods.values() if not pod.deleting)
 
     def _hangs(self, pod: Pod, now: int) -> bool:
-        """Tell a pod that should long be gone."""
+        """Return whether a pod is stuck in termination, and should long be gone."""
         is_ours = pod.marked or pod.uid in self._decided
         patience = self._victim_patience if is_ours else PATIENCE_SECONDS
         return pod.deleting and 0 < pod.gone_by < now - patience
 
 
 def bound_pod(pod: Pod, gang: GangKey | None) -> BoundPod:
-    """Return a pod on a node as one that may not be evicted; alone where it has no gang."""
+    """Return a bound pod that is not evictable; without a gang the pod is a gang of one."""
     alone = GangKey(membership.SINGLE.name, pod.namespace, pod.name)
     return BoundPod(pod, gang or alone, evictable=False)
 

@@ -1,7 +1,7 @@
-"""The objects that say how trees of the network are made, and the trees in force.
+"""The objects that declare topology trees, and the trees in force.
 
-Plain synchronous code, a part of the cache. Nothing is built before somebody looks, and then once
-for as long as neither the nodes nor the layers change.
+Plain synchronous code, a part of the cache. Lazy: a tree is built when it is first needed, and then
+once while neither the nodes nor the layers change.
 """
 
 import itertools
@@ -17,23 +17,23 @@ from gang_scheduler.model.nodes import ABSENT, NodeTable
 
 
 class Topologies:
-    """All objects by uid; `on_change` is called when what can be said of them may have changed."""
+    """All objects by uid; `on_change` is called when the status of any may have changed."""
 
     def __init__(self) -> None:
         self.on_change: Callable[[], None] = lambda: None
         self.declared: dict[str, DeclaredTopology] = {}
-        # The last valid one of each, by uid: it outlives a spec that is wrong.
+        # The last valid tree spec of each object, by uid: it outlives an invalid spec.
         self._valid: dict[str, TreeSpec] = {}
         self._tree_specs: tuple[TreeSpec, ...] = ()
 
     def uids(self, api_group: str) -> Collection[str]:
-        """Return the uids of all that exist of a kind."""
+        """Return the uids of all objects of an API group."""
         return {u for u, each in self.declared.items() if each.gvr.group == api_group}
 
     def upsert(self, declared: DeclaredTopology) -> bool:
-        """Take in an object; tell whether the trees are others now.
+        """Take in an object; return whether the trees have changed.
 
-        One without a tree spec leaves that of its earlier spec in force.
+        The last valid tree spec of an object stays in force if the new spec is invalid.
         """
         self._forget_earlier_lives(declared)
         self.declared[declared.uid] = declared
@@ -43,17 +43,17 @@ class Topologies:
         return self._rearranged()
 
     def delete(self, uid: str) -> bool:
-        """Forget an object and its tree; tell whether the trees are others now."""
+        """Forget an object and its tree; return whether the trees have changed."""
         self._forget(uid)
         return self._rearranged()
 
     def nodes_changed(self) -> None:
-        """Note that the nodes are others now."""
+        """Note that the nodes have changed."""
         if self.declared:
             self.on_change()
 
     def tree_specs(self) -> tuple[TreeSpec, ...]:
-        """Return how the trees in force are made, in the order in which a layer is looked up."""
+        """Return the specs of the trees in force, in the order in which a layer is looked up."""
         return self._tree_specs
 
     def tree_spec_of(self, uid: str) -> TreeSpec | None:
@@ -61,7 +61,7 @@ class Topologies:
         return self._valid.get(uid)
 
     def tree(self, nodes: NodeTable) -> Topology | None:
-        """Return the tree of the default ClusterNetworkTopology; None while it makes none."""
+        """Return the tree of the default ClusterNetworkTopology; None while it has none."""
         tree_spec = next((each for each in self._tree_specs if each.name == DEFAULT_TREE), None)
         return None if tree_spec is None else topology.build(tree_spec, nodes)
 
@@ -70,8 +70,8 @@ class Topologies:
     ) -> Domain | None:
         """Return the lowest domain of these nodes, in the first tree that has all of them inside.
 
-        The tree that was asked for comes before others, also where a label alone makes it. None is
-        the whole cluster, or that no tree has them.
+        The tree of the topology request `asked` comes first, also a tree of a label key alone. None
+        is the whole cluster, or that no tree has all nodes.
         """
         rows = [nodes.rows.get(name, ABSENT) for name in set(names)]
         if ABSENT in rows:
@@ -99,7 +99,7 @@ class Topologies:
         return self._tree_specs != before
 
     def _forget_earlier_lives(self, declared: DeclaredTopology) -> None:
-        # The deletion of one of the same name was missed: another uid is another object.
+        # Another uid of the same name: the deletion of the earlier object was missed.
         called = [each for each in self.declared.values() if each.order == declared.order]
         for each in called:
             if each.uid != declared.uid:

@@ -1,4 +1,4 @@
-"""What the cache is told of evictions that are decided, before the API server shows them."""
+"""Evictions that are decided, counted before the API server shows them."""
 
 from collections.abc import Callable, Collection
 
@@ -8,9 +8,9 @@ from gang_scheduler.state.nominator import Nominator
 
 
 class Victims:
-    """Lets the room of victims count as leaving, and as taken again when those are spared.
+    """Counts victims as leaving, and as staying again when they are spared.
 
-    `on_change` is called when gangs must plan again that were to have that room.
+    `on_change` is called when gangs that are nominated to such room must plan again.
     """
 
     def __init__(

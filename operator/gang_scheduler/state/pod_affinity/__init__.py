@@ -3,7 +3,7 @@
 | module         | promise                                                 |
 |----------------|---------------------------------------------------------|
 | matches        | selectors that pods carry, and the pods that they match |
-| selector_index | finds selectors and pods without going through all      |
+| selector_index | inverted index of selectors and pods                    |
 | counts         | matching pods on each node                              |
 | namespaces     | namespaces and their labels                             |
 """

@@ -1,4 +1,4 @@
-"""How many pods on each node every selector means, and how many there keep others away."""
+"""How many pods on each node every selector selects, and how many keep other pods away."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
@@ -16,14 +16,14 @@ NodeCounts = Counter[str]
 
 
 class SelectorCounts:
-    """Counted pod by pod. A look costs what was asked for, and nothing where nobody asks."""
+    """Counts kept pod by pod. Reading costs by the selectors asked for; nothing without any."""
 
     def __init__(self) -> None:
         self._present: dict[PodSelector, NodeCounts] = {}
         self._avoiding: dict[PodSelector, dict[AffinityTerm, NodeCounts]] = {}
 
     def count(self, node: str, pod_class: PodClass, sign: int) -> None:
-        """Count a pod on a node, or with the sign -1 no more."""
+        """Count a pod on a node; with the sign -1, stop counting it."""
         for selector in pod_class.selected_by:
             _add(self._present, selector, node, sign)
         for term in pod_class.pod_affinity.anti if pod_class.pod_affinity is not None else ():
@@ -33,14 +33,14 @@ class SelectorCounts:
                 del self._avoiding[term.selector]
 
     def meant_anew(self, node: str, before: PodClass, after: PodClass) -> None:
-        """Count a pod that asks for the same, and that other selectors mean now."""
+        """Count a pod that other selectors select now; its own terms are the same."""
         for selector in after.selected_by - before.selected_by:
             _add(self._present, selector, node, 1)
         for selector in before.selected_by - after.selected_by:
             _add(self._present, selector, node, -1)
 
     def of(self, pod_classes: Iterable[PodClass], rows: Mapping[str, int]) -> AffinityCounts:
-        """Return what pods of these classes must know of others, in these rows of nodes."""
+        """Return the counts that matter to pods of these classes, by the rows of nodes."""
         asked: set[PodSelector] = set()
         meant: set[PodSelector] = set()
         for pod_class in pod_classes:

@@ -1,4 +1,4 @@
-"""Who asks what of whom: the selectors that pods carry, and the pods that those mean."""
+"""The selectors that pods carry, and the pods that these selectors select."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator
@@ -17,18 +17,18 @@ MOST_LEFT_BEHIND: Final = 64
 
 
 class _Carried(NamedTuple):
-    """What a pod asks of others, and its gang for as long as the pod waits for it."""
+    """What a pod asks of other pods, and its gang while the pod waits."""
 
     pod_affinity: PodAffinity
     gang: GangKey | None
 
 
 class SelectorMatches:
-    """All pods that have not ended, and which selectors mean each.
+    """All pods that have not ended, and the selectors that select each.
 
-    A selector is known from its first carrier on. The pods that it means must then be enriched
-    anew: `take_stale`. What its last carrier leaves behind stays on those pods for a while, and is
-    cleared away when there is more of that than of use. Without any selector, a pod costs an entry.
+    A selector is known from its first carrier on. The class of each pod that it selects must then
+    be enriched anew: `take_stale`. A selector without a carrier stays on these pods until such
+    selectors are more than the carried ones. Without any selector, a pod costs an entry.
     """
 
     def __init__(self) -> None:
@@ -48,7 +48,7 @@ class SelectorMatches:
         return len(self._index)
 
     def upsert(self, pod: Pod, gang: GangKey | None) -> None:
-        """Add or replace a pod; the gang may be tried again when others arrive."""
+        """Add or replace a pod; its waiting gang may be due again when selected pods arrive."""
         if pod.terminal:
             self.delete(pod.uid)
             return
@@ -74,30 +74,30 @@ class SelectorMatches:
             self._stale.discard(uid)
 
     def upsert_namespace(self, declared: DeclaredNamespace) -> bool:
-        """Add or replace a namespace; tell whether that may matter to selectors."""
+        """Add or replace a namespace; return whether that may matter to selectors."""
         return self.namespaces.upsert(declared) and self._relabelled({declared.name})
 
     def delete_namespace(self, uid: str) -> bool:
-        """Forget a namespace; tell whether that may matter to selectors."""
+        """Forget a namespace; return whether that may matter to selectors."""
         return self._relabelled({self.namespaces.delete(uid)})
 
     def meaning(self, uid: str) -> Selectors:
-        """Return the selectors that mean a pod."""
+        """Return the selectors that select a pod."""
         return self._meant_by.get(uid, NO_SELECTORS)
 
     def take_stale(self) -> set[str]:
-        """Return the pods that other selectors mean than when this was asked for last."""
+        """Return the pods whose selectors have changed since the last call."""
         stale, self._stale = self._stale, set()
         return stale
 
     def came(self, selectors: Selectors) -> bool:
-        """Note that a pod of these has found a node; tell whether that may help a waiting gang."""
+        """Note that a pod with these selectors got a node; return whether that may help a gang."""
         helpful = [each for each in selectors if each in self._hopeful]
         self._came.update(helpful)
         return bool(helpful)
 
     def take_helped(self) -> set[GangKey]:
-        """Return the waiting gangs that pods help which came since this was asked for last."""
+        """Return the waiting gangs that may be helped by pods that came since the last call."""
         came, self._came = self._came, set()
         return {gang for each in came for gang in self._hopeful.get(each, ())}
 
@@ -145,12 +145,12 @@ class SelectorMatches:
                 del self._hopeful[each]
 
     def _look_at(self, pod: Pod) -> None:
-        """Find the selectors that mean a pod."""
+        """Find the selectors that select a pod."""
         found = self._index.selectors_for(pod)
         self._mean(pod.uid, frozenset(each for each in found if self._selects(each, pod)))
 
     def _look_for(self, selector: PodSelector) -> None:
-        """Find the pods that a new selector means."""
+        """Find the pods that a new selector selects."""
         for pod in self._index.pods_for(selector):
             meant_by = self.meaning(pod.uid)
             if selector not in meant_by and self._selects(selector, pod):
@@ -178,7 +178,7 @@ class SelectorMatches:
         return True
 
     def _clear_away(self) -> None:
-        """Take what nobody carries any more from all pods that it meant."""
+        """Remove selectors that no pod carries any more from all pods that they selected."""
         for uid, selectors in list(self._meant_by.items()):
             if not selectors.isdisjoint(self._left_behind):
                 self._mean(uid, selectors - self._left_behind)
@@ -186,12 +186,12 @@ class SelectorMatches:
 
 
 def _is_other(before: Pod, after: Pod) -> bool:
-    """Tell whether other selectors may mean the pod than before."""
+    """Return whether other selectors may select the pod than before."""
     return before.labels != after.labels or before.deleting != after.deleting
 
 
 def _hopes(pod_affinity: PodAffinity) -> Iterator[PodSelector]:
-    """Yield the selectors of pods that can make room for this one where they arrive."""
+    """Yield the selectors of pods whose arrival can make nodes feasible for this pod."""
     if pod_affinity.affinity is not None:
         yield pod_affinity.affinity.selector
     yield from {each.selector for each in pod_affinity.spread if each.hard}

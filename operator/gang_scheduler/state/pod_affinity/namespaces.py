@@ -6,7 +6,7 @@ from gang_scheduler.decode.namespaces import NAME_LABEL, DeclaredNamespace
 
 
 class Namespaces:
-    """All namespaces. One that nobody has shown has the label of its name only."""
+    """All namespaces. A namespace that was never seen has only the label of its name."""
 
     def __init__(self) -> None:
         self._known: dict[str, DeclaredNamespace] = {}
@@ -14,7 +14,7 @@ class Namespaces:
 
     @property
     def uids(self) -> Collection[str]:
-        """The uids of all of them."""
+        """The uids of all namespaces."""
         return self._names.keys()
 
     def labels_of(self, name: str) -> Mapping[str, str]:
@@ -23,7 +23,7 @@ class Namespaces:
         return {NAME_LABEL: name} if found is None else found.labels
 
     def upsert(self, declared: DeclaredNamespace) -> bool:
-        """Add or replace a namespace; tell whether its labels are others now."""
+        """Add or replace a namespace; return whether its labels have changed."""
         before = self.labels_of(declared.name)
         if declared.name in self._known:
             self._names.pop(self._known[declared.name].uid, None)
@@ -32,7 +32,7 @@ class Namespaces:
         return before != declared.labels
 
     def delete(self, uid: str) -> str:
-        """Forget a namespace; return its name, empty for one that was not known."""
+        """Forget a namespace; return its name, empty for an unknown one."""
         name = self._names.pop(uid, "")
         self._known.pop(name, None)
         return name

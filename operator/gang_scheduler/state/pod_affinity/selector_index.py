@@ -1,8 +1,8 @@
-"""Selectors and pods, filed so that each finds the others without going through all.
+"""Inverted index of selectors and pods by (namespace, label value).
 
-A selector is filed where every pod that it means must be, too: under one label that it asks for, or
-under none, in the namespaces that it names, or anywhere. Pods are filed under those of their labels
-that any selector is filed under, so that they are not where there is no selector.
+A selector is filed under one label that it requires, or under NO_LABEL, in the namespaces that it
+names, or ANYWHERE: every pod that it selects is filed there, too. Pods are filed only under labels
+that a selector is filed under: a cluster without selectors pays nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,14 +16,14 @@ from gang_scheduler.model.requirements import Operator
 NO_LABEL: Final = ""
 ANYWHERE: Final = ""
 FEW: Final = 8
-"""So many selectors in one place cost nothing: no need to look for a better one."""
+"""Up to so many selectors in one place count as none: no better place is needed."""
 
 Place = tuple[str, str]
 """A namespace, or ANYWHERE, and the value of a label."""
 
 
 class _Place(NamedTuple):
-    """Where a selector is: the label, and the places on its shelf."""
+    """Where a selector is filed: the label, and the places under it."""
 
     label: str
     places: tuple[Place, ...]
@@ -31,7 +31,7 @@ class _Place(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Entries:
-    """What is filed under one label."""
+    """The selectors and pods that are filed under one label."""
 
     selectors: dict[Place, dict[PodSelector, None]] = field(default_factory=dict)
     pods: dict[Place, set[str]] = field(default_factory=dict)
@@ -53,7 +53,7 @@ class _Entries:
 
 
 class SelectorIndex:
-    """The selectors that were put there, and `pods` by uid, which is somebody else's to keep."""
+    """The selectors that were added, and `pods` by uid, which the caller keeps up to date."""
 
     def __init__(self, pods: Mapping[str, Pod]) -> None:
         self._pods = pods
@@ -67,14 +67,14 @@ class SelectorIndex:
         return selector in self._filed
 
     def add(self, selector: PodSelector) -> None:
-        """File a selector. Linear in pods where it is the first of its label."""
+        """File a selector. Linear in pods for the first selector of a label."""
         filing = self._filed[selector] = self._filing(selector)
         for place in filing.places:
             entries = self._entries.get(filing.label) or self._set_up(filing.label)
             entries.selectors.setdefault(place, {})[selector] = None
 
     def remove(self, selector: PodSelector) -> None:
-        """Take a selector out."""
+        """Remove a selector."""
         label, places = self._filed.pop(selector)
         for place in places:
             filed = self._entries[label].selectors
@@ -85,7 +85,7 @@ class SelectorIndex:
                 del self._entries[label]
 
     def pod_moved(self, before: Pod | None, after: Pod | None) -> None:
-        """File a pod as it is now, and no more as it was."""
+        """File the new state of a pod instead of the old one."""
         if before is not None:
             for label in self._labels_of(before):
                 self._entries[label].take_out(before, label)
@@ -94,14 +94,14 @@ class SelectorIndex:
                 self._entries[label].file(after, label)
 
     def selectors_for(self, pod: Pod) -> Iterator[PodSelector]:
-        """Yield all selectors that may mean a pod."""
+        """Yield all selectors that may select a pod."""
         for label in self._labels_of(pod):
             filed, value = self._entries[label].selectors, pod.labels.get(label, "")
             yield from filed.get((pod.namespace, value), ())
             yield from filed.get((ANYWHERE, value), ())
 
     def pods_for(self, selector: PodSelector) -> Iterator[Pod]:
-        """Yield all pods that a selector may mean."""
+        """Yield all pods that a selector may select."""
         label, places = self._filed[selector]
         for place in places:
             for uid in self._entries[label].uids_at(place):
@@ -119,7 +119,7 @@ class SelectorIndex:
         return [NO_LABEL, *labels] if NO_LABEL in self._entries else labels
 
     def _filing(self, selector: PodSelector) -> _Place:
-        """Return where a selector is filed: under a label where few others are."""
+        """Return where a selector is filed: under a label with few other selectors."""
         named = [each.namespaces for each in selector.clauses if each.of_namespaces is None]
         namespaces = min(named, key=len, default=(ANYWHERE,))
         filings = [
@@ -135,7 +135,7 @@ class SelectorIndex:
 
 
 def _wanted(selector: PodSelector) -> list[tuple[str, tuple[str, ...]]]:
-    """Return the labels that a selector asks for, each with the values that it may have."""
+    """Return the labels that a selector requires, each with its possible values."""
     wanted = [
         (each.key, each.values)
         for clause in selector.clauses

@@ -1,4 +1,4 @@
-"""What we assume of claims and volumes, from the decision until the API server shows it."""
+"""Decisions on claims and volumes, assumed until the API server shows them."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -8,7 +8,7 @@ from gang_scheduler.state.volumes.claim_steps import ClaimStep
 
 
 class Target(NamedTuple):
-    """What a step is written to: a volume by its name, or a claim by its key."""
+    """The object that a step writes: a volume by its name, or a claim by its key."""
 
     kind: str
     key: str
@@ -16,9 +16,10 @@ class Target(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Assumed:
-    """What is assumed: of a volume, the key of the claim; of a claim, the name of the node.
+    """An assumed value: of a volume, the key of its claim; of a claim, the name of its node.
 
-    `holders` are the uids of the pods that need it. `version` is that of our write, 0 before it.
+    `holders` are the uids of the pods that need it. `version` is the resourceVersion of our write,
+    0 before.
     """
 
     value: str
@@ -27,7 +28,7 @@ class _Assumed:
 
 
 class AssumeCache:
-    """What is assumed, and the steps of each pod that was assumed on a node."""
+    """The assumed values, and the steps of each pod that was assumed on a node."""
 
     def __init__(self) -> None:
         self._assumed: dict[Target, _Assumed] = {}
@@ -36,7 +37,7 @@ class AssumeCache:
         self._volumes: dict[str, str] = {}
 
     def assume(self, uid: str, steps: Iterable[ClaimStep]) -> None:
-        """Assume for a pod what its steps are for."""
+        """Assume the values of a pod's steps."""
         self.forget(uid)
         self._steps[uid] = tuple(steps)
         for step in self._steps[uid]:
@@ -45,7 +46,7 @@ class AssumeCache:
                 self._pods.setdefault(target, set()).add(uid)
 
     def forget(self, uid: str) -> tuple[ClaimStep, ...]:
-        """Take back what is assumed for a pod alone and was not written; return its steps."""
+        """Forget values that are assumed only for this pod and not written; return its steps."""
         steps = self._steps.pop(uid, ())
         for step in steps:
             self._leave(target_of(step), uid)
@@ -60,24 +61,24 @@ class AssumeCache:
         return self._steps.get(uid, ())
 
     def pods(self, target: Target) -> frozenset[str]:
-        """Return the uids of the pods that have a step for this."""
+        """Return the uids of the pods that have a step for this target."""
         return frozenset(self._pods.get(target, ()))
 
     def written(self, step: ClaimStep, version: int) -> None:
-        """Note that a step was written, whether or not somebody still needs it."""
+        """Note that a step was written, whether or not a pod still needs it."""
         self._assumed_for(step).version = version
 
     def is_written(self, step: ClaimStep) -> bool:
-        """Tell whether a step was written, and its echo is still on its way."""
+        """Return whether a step was written, and the watch has not shown it yet."""
         assumed = self._assumed.get(target_of(step))
         return assumed is not None and assumed.version > 0
 
     def stands(self, step: ClaimStep) -> bool:
-        """Tell whether a step is assumed, and the API server has not shown it yet."""
+        """Return whether a step is assumed, and the API server has not shown it yet."""
         return target_of(step) in self._assumed
 
     def shown(self, target: Target, version: int) -> None:
-        """Note a version of an object that the API server shows: from ours on, it counts."""
+        """Note the version that the API server shows: from our write on, nothing is assumed."""
         assumed = self._assumed.get(target)
         if assumed is not None and 0 < assumed.version <= version:
             self.gone(target)
@@ -119,7 +120,7 @@ class AssumeCache:
 
 
 def target_of(step: ClaimStep) -> Target:
-    """Return what a step is written to."""
+    """Return the target that a step writes."""
     if step.volume is not None:
         return volume_target(step.volume.name)
     return claim_target(step.claim.key)

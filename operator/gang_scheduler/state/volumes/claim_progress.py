@@ -1,4 +1,4 @@
-"""How far one claim has come on its way to being bound for a pod.
+"""Whether one claim is bound for a pod, waits, or cannot be bound.
 
 Rules of kube-scheduler's checkBindings.
 """
@@ -17,7 +17,7 @@ BOUND = Progress(Stage.BOUND)
 def progress_of(
     step: ClaimStep, stores: VolumeStores, assumed: AssumeCache, nodes: NodeTable
 ) -> Progress:
-    """Tell whether a claim is bound, or cannot be for a pod on the node of the step."""
+    """Return whether a claim is bound, waits, or cannot be bound for a pod on the step's node."""
     claim = stores.claims.get(step.claim.key)
     if claim is None or claim.uid != step.claim.uid:
         return _failed(ClaimFault.NOT_FOUND, step.claim.name)
@@ -31,7 +31,7 @@ def progress_of(
 def _bound(
     claim: Claim, step: ClaimStep, volume: PersistentVolume | None, nodes: NodeTable
 ) -> Progress:
-    # The volume of a claim may be heard of after the claim.
+    # The volume of a claim may be seen after the claim.
     if volume is None:
         return _waiting(claim)
     if not _reaches(step.node, volume, nodes):
@@ -49,7 +49,7 @@ def _unbound(claim: Claim, step: ClaimStep, stores: VolumeStores, assumed: Assum
     made_by = stores.classes.get(claim.need.storage_class)
     if made_by is None or not made_by.makes_volumes:
         return _failed(ClaimFault.NO_PROVISIONER, step.claim.name)
-    # It may be made for another member's node: who reaches it is seen once it is there.
+    # The volume may be made for another member's node: its nodes are known once it exists.
     if claim.node or assumed.stands(step):
         return _waiting(claim)
     return _failed(ClaimFault.NOT_PROVISIONED, step.claim.name)

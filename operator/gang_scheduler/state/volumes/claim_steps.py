@@ -9,10 +9,10 @@ from gang_scheduler.model.refs import ClaimRef, VolumeRef
 
 @dataclass(frozen=True, slots=True)
 class ClaimStep:
-    """A claim that must be bound first.
+    """A claim that must be bound before its pod.
 
-    With a `volume`, that one is to be reserved for the claim; without, the claim is to select the
-    `node`, so that one is made there.
+    A `volume` is to be reserved for the claim. Without one, the claim is to select the `node`, and
+    a volume is made there.
     """
 
     claim: ClaimRef
@@ -21,7 +21,7 @@ class ClaimStep:
 
 
 class Stage(enum.StrEnum):
-    """How far the claims of a pod have come."""
+    """The state of the claims of a pod."""
 
     BOUND = "bound"
     WAITING = "waiting"
@@ -30,9 +30,9 @@ class Stage(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the claims of a pod have come; `problem` says why they never will be bound so.
+    """The state of the claims of a pod; `problem` is why they cannot be bound.
 
-    `waiting` are those that are not bound yet.
+    `waiting` are the claims that are not bound yet.
     """
 
     stage: Stage

@@ -7,7 +7,7 @@ from gang_scheduler.state.volumes import pod_storage
 
 
 class ClaimUsers:
-    """The pods by the claims that they name. One that has ended uses none."""
+    """The pods by the claims that they name. A pod that has ended uses none."""
 
     def __init__(self) -> None:
         self._pods: dict[str, Pod] = {}
@@ -34,17 +34,17 @@ class ClaimUsers:
         return self._users.get(claim, ())
 
     def is_shared(self, claim: str) -> bool:
-        """Tell whether several pods use a claim."""
+        """Return whether several pods use a claim."""
         return len(self.of(claim)) > 1
 
     def add(self, pod: Pod) -> set[str]:
-        """Note a pod; return the uids of others that share a claim since, or no more."""
+        """Note a pod; return the uids of other pods that now share a claim, or stop sharing one."""
         before = self._pods.get(pod.uid)
         self._pods[pod.uid] = pod
         return set(self._move(pod.uid, _keys(before), _keys(pod)))
 
     def remove(self, uid: str) -> set[str]:
-        """Forget a pod; return the uids of others that have a claim for themselves since."""
+        """Forget a pod; return the uids of other pods that now have a claim exclusively."""
         return set(self._move(uid, _keys(self._pods.pop(uid, None)), frozenset()))
 
     def _move(self, uid: str, left: frozenset[str], taken: frozenset[str]) -> Iterator[str]:

@@ -1,8 +1,8 @@
 """What the volumes of a pod ask for, from its claims as they are now.
 
-Rules of kube-scheduler's volume plugins, in their order and words. What only tells one pod from
-another is left out, so that members that ask for the same are of one class: the name of a claim is
-there only where other pods use the claim, too.
+Rules of kube-scheduler's volume plugins, in their order and words. Values that only distinguish
+pods are left out, so that members that ask the same are of one class: the name of a claim is there
+only if other pods use the claim, too.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -20,10 +20,11 @@ UNBOUND = "pod has unbound immediate PersistentVolumeClaims"
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What is looked up: objects by key, and what is known of each.
+    """Look-ups of objects by key, and of facts about them.
 
-    `shared` tells whether several pods use a claim, or volumes have a handle; `counted` whether a
-    driver's volumes are counted; `volume_of` and `selected` are the volume and the node of a claim.
+    `shared`: whether several pods use a claim. `same_handle`: whether several volumes have a
+    handle. `counted`: whether a driver's volumes are counted. `volume_of` and `selected` return the
+    volume and the node of a claim.
     """
 
     claim: Callable[[str], Claim | None]
@@ -37,14 +38,14 @@ class Known:
 
 
 class _Used(NamedTuple):
-    """A claim that a pod uses, and how."""
+    """A claim that a pod uses, and the pod's volume that names it."""
 
     claim: Claim
     source: PodVolume
 
 
 def storage_of(pod: Pod, known: Known) -> Storage | None:
-    """Return what a pod asks for; None for nothing. Of a pod on a node, what it takes there."""
+    """Return what a pod's volumes ask for; None for nothing. For a bound pod, what they use."""
     used = _used(pod, known)
     found = Storage(
         sole=tuple(sorted(each.claim.key for each in used if _is_contested(each, known))),
@@ -57,19 +58,19 @@ def storage_of(pod: Pod, known: Known) -> Storage | None:
 
 
 def needs_of(pod: Pod, known: Known) -> list[tuple[Need, Claim]]:
-    """Return the claims of a pod that are bound only with it, in the order of its needs."""
+    """Return the unbound WaitForFirstConsumer claims of a pod, in the order of its needs."""
     unbound = (each.claim for each in _used(pod, known) if _waits(each.claim, known))
     needs = [(_need(claim, known), claim) for claim in unbound]
     return sorted(needs, key=lambda each: _order(*each))
 
 
 def _order(need: Need, claim: Claim) -> tuple[int, bool, str, str]:
-    """Return a sort key: the smallest first, of one size those that take less than any volume."""
+    """Return a sort key: the smallest first; of one size, claims with a selector first."""
     return need.size, not need.selector, repr(need), claim.key
 
 
 def handles_of(pod: Pod, known: Known) -> list[tuple[str, str]]:
-    """Return the drivers and handles of the volumes of a pod that count, each as it is."""
+    """Return the drivers and real handles of a pod's volumes that count."""
     found = (_csi(claim, known) for claim, _ in _used(pod, known))
     return [(driver, handle) for driver, handle in found if known.counted(driver)]
 
@@ -80,7 +81,7 @@ def claim_keys(pod: Pod) -> list[str]:
 
 
 def _used(pod: Pod, known: Known) -> list[_Used]:
-    """Return the claims that exist, each once."""
+    """Return the claims of a pod that exist, each once."""
     used: dict[str, _Used] = {}
     for each in pod.volumes:
         claim = known.claim(f"{pod.namespace}/{each.claim}") if each.claim else None
@@ -103,7 +104,7 @@ def _of_waiting(pod: Pod, used: list[_Used], found: Storage, known: Known) -> St
 
 
 def _problems(pod: Pod, known: Known) -> Iterator[str]:
-    """Yield what is wrong with claims, in the order of the pod's volumes."""
+    """Yield the problems of claims, in the order of the pod's volumes."""
     for each in pod.volumes:
         if not each.claim:
             continue
@@ -122,7 +123,7 @@ def _problems(pod: Pod, known: Known) -> Iterator[str]:
 
 
 def _unready(used: list[_Used], known: Known) -> str:
-    """Return what is wrong with claims that should be bound, or with their volumes."""
+    """Return the problem of claims that should be bound, or of their volumes; "" for none."""
     if any(not each.claim.bound and not _waits(each.claim, known) for each in used):
         return UNBOUND
     for claim, source in used:
@@ -134,7 +135,7 @@ def _unready(used: list[_Used], known: Known) -> str:
 
 
 def _waits(claim: Claim, known: Known) -> bool:
-    """Tell whether a claim is bound only once its pod has a node."""
+    """Return whether a claim has no volume, and its class is WaitForFirstConsumer."""
     made_by = known.storage_class(claim.need.storage_class)
     return not claim.volume and made_by is not None and made_by.waits
 
@@ -175,7 +176,7 @@ def _attached(used: Iterable[_Used], known: Known) -> Iterator[tuple[str, str]]:
 
 
 def _csi(claim: Claim, known: Known) -> tuple[str, str]:
-    """Return the driver and the handle of a claim; one without a volume counts for its class."""
+    """Return the driver and handle of a claim; without a volume, by its StorageClass."""
     volume = known.volume(claim.volume) if claim.volume else None
     if volume is not None:
         return volume.csi or ("", "")

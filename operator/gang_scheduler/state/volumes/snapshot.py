@@ -1,4 +1,4 @@
-"""What a snapshot has to know of volumes: what can be chosen, where, and what is in use."""
+"""The volumes of a snapshot: which ones can be chosen, where, and what is in use."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -11,7 +11,7 @@ from gang_scheduler.state.volumes.usage import VolumeUsage
 
 
 def snapshot_of(stores: VolumeStores, assumed: AssumeCache, usage: VolumeUsage) -> Volumes:
-    """Return the state. Linear in volumes, drivers on nodes and attachments."""
+    """Return the volumes. Linear in volumes, drivers on nodes and attachments."""
     return Volumes(
         available=_available(stores, assumed),
         provisioning=_provisioning(stores),
@@ -35,7 +35,7 @@ def _available(stores: VolumeStores, assumed: AssumeCache) -> Mapping[str, tuple
 
 
 def _offered(found: PersistentVolume, stores: VolumeStores, assumed: AssumeCache) -> Volume | None:
-    """Return the volume as it is offered: to anybody, or to the claim that it is kept for."""
+    """Return the volume if it is available to any claim, or kept for a claim that is not bound."""
     if found.deleting:
         return None
     owner = found.claim.key if found.claim is not None else assumed.claim_of(found.key)

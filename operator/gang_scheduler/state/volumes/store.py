@@ -1,4 +1,4 @@
-"""Claims, volumes and what makes them by uid and by name, and who of them belongs together."""
+"""Claims, volumes and other storage objects, by uid and by name, with indexes between them."""
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterator, Mapping
@@ -27,7 +27,7 @@ from gang_scheduler.decode.volume_objects import (
 
 
 class Named(Protocol):
-    """An object of any kind here."""
+    """An object of any storage kind."""
 
     @property
     def uid(self) -> str:
@@ -35,7 +35,7 @@ class Named(Protocol):
 
     @property
     def key(self) -> str:
-        """Its name, after that of its namespace if it has one."""
+        """`namespace/name`, or the name of an object without a namespace."""
 
 
 T = TypeVar("T", bound=Named)
@@ -43,7 +43,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class Store(Generic[T]):
-    """All objects of one kind. Of one name there is one: a later uid is another object."""
+    """All objects of one kind, one a name: a new uid of the same name replaces the object."""
 
     def __init__(self) -> None:
         self._by_key: dict[str, T] = {}
@@ -54,7 +54,7 @@ class Store(Generic[T]):
 
     @property
     def uids(self) -> Collection[str]:
-        """The uids of all."""
+        """The uids of all objects."""
         return self._keys.keys()
 
     def get(self, key: str) -> T | None:
@@ -62,7 +62,7 @@ class Store(Generic[T]):
         return self._by_key.get(key)
 
     def upsert(self, found: T) -> T | None:
-        """Add or replace an object; return what had its name before."""
+        """Add or replace an object; return the earlier object of its name."""
         before = self._by_key.get(found.key)
         if before is not None:
             self._keys.pop(before.uid, None)
@@ -71,13 +71,13 @@ class Store(Generic[T]):
         return before
 
     def delete(self, uid: str) -> T | None:
-        """Forget an object; return what it was."""
+        """Forget an object; return its last state."""
         key = self._keys.pop(uid, None)
         return None if key is None else self._by_key.pop(key)
 
 
 class VolumeStores:
-    """All kinds of objects that volumes are about."""
+    """The stores of all storage kinds."""
 
     def __init__(self) -> None:
         self.claims: Store[Claim] = Store()
@@ -105,29 +105,29 @@ class VolumeStores:
         return self._kinds[gvr].uids
 
     def upsert(self, gvr: GVR, found: VolumeObject) -> VolumeObject | None:
-        """Add or replace an object; return what had its name before."""
+        """Add or replace an object; return the earlier object of its name."""
         before: VolumeObject | None = self._kinds[gvr].upsert(found)
         self._moved(before, found)
         return before
 
     def delete(self, gvr: GVR, uid: str) -> VolumeObject | None:
-        """Forget an object; return what it was."""
+        """Forget an object; return its last state."""
         before: VolumeObject | None = self._kinds[gvr].delete(uid)
         self._moved(before, None)
         return before
 
     def for_claim(self, claim: str) -> list[PersistentVolume]:
-        """Return the volumes that name a claim as theirs, by name."""
+        """Return the volumes whose claimRef names a claim, sorted by name."""
         found = (self.volumes.get(name) for name in sorted(self._by_claim.get(claim, ())))
         return [each for each in found if each is not None]
 
     def of_handle(self, csi: tuple[str, str] | None) -> list[PersistentVolume]:
-        """Return the volumes that are the same one to its driver."""
+        """Return the volumes with the same driver and handle."""
         found = (self.volumes.get(name) for name in self._handles.get(csi or ("", ""), ()))
         return [each for each in found if each is not None]
 
     def counted(self, driver: str) -> bool:
-        """Tell whether any node limits a driver, or may lack it."""
+        """Return whether any node limits the volumes of a driver, or may lack the driver."""
         return driver in self._counting
 
     @property
@@ -157,7 +157,7 @@ def _file(index: dict[K, set[str]], key: K | None, name: str, sign: int) -> None
 
 
 def _counts(found: VolumeObject | None) -> list[str]:
-    """Return the drivers whose volumes are to be counted for the sake of an object."""
+    """Return the drivers whose volumes must be counted because of an object."""
     if isinstance(found, CsiNode):
         return [driver for driver, limit in found.drivers if limit is not None]
     return [found.key] if isinstance(found, CsiDriver) and found.required else []

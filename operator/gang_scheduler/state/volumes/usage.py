@@ -1,4 +1,4 @@
-"""What pods on nodes use of claims, disks and drivers, kept up to date pod by pod."""
+"""The claims, disks and attachments that pods on nodes use, kept up to date pod by pod."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Mapping
@@ -12,7 +12,7 @@ K = TypeVar("K", bound=Hashable)
 
 
 class VolumeUsage:
-    """The uses of all pods on nodes, whoever scheduled them."""
+    """The uses of all pods on nodes, of any scheduler."""
 
     def __init__(self) -> None:
         self._of: dict[str, tuple[Use, ...]] = {}
@@ -21,7 +21,7 @@ class VolumeUsage:
         self._handles: Counter[Handle] = Counter()
 
     def add(self, uid: str, node: str, storage: Storage | None, handles: Iterable[Handle]) -> None:
-        """Count a pod on a node, with the real handles of its volumes; "" is no node."""
+        """Count a pod on a node, with the real handles of its volumes; node "" is no node."""
         self.remove(uid)
         if node and storage is not None:
             self._of[uid] = tuple(_uses(node, storage))
@@ -35,11 +35,11 @@ class VolumeUsage:
         _subtract(self._handles, self._handles_of.pop(uid, ()))
 
     def counts(self) -> Mapping[Use, int]:
-        """Return how many pods use what, as a copy that will not change."""
+        """Return how many pods have each use, as a copy."""
         return dict(self._uses)
 
     def has(self, handle: Handle) -> bool:
-        """Tell whether a pod on the node uses a volume of this handle."""
+        """Return whether a pod on the node uses a volume of this handle."""
         return handle in self._handles
 
 

@@ -1,4 +1,4 @@
-"""Claims and volumes as last seen, and as we know they will be: what we assume counts at once.
+"""Claims and volumes as last seen, with assumed bindings counted at once.
 
 Plain synchronous code, a part of the cache.
 """
@@ -29,9 +29,9 @@ from gang_scheduler.state.volumes.usage import VolumeUsage
 
 
 class VolumeCache:
-    """All that is known of volumes; `nodes` gives the nodes as they are now.
+    """All that is known of volumes; `nodes` returns the present nodes.
 
-    `on_progress` is called with the uid of an assumed pod whose claims may have come further.
+    `on_progress` is called with the uid of an assumed pod whose claims may have progressed.
     """
 
     def __init__(self, nodes: Callable[[], NodeTable]) -> None:
@@ -66,17 +66,17 @@ class VolumeCache:
         return self._stores.uids(gvr)
 
     def upsert(self, gvr: GVR, found: VolumeObject) -> bool:
-        """Take in an object; tell whether that can matter to any pod."""
+        """Take in an object; return whether that can matter to any pod."""
         counted = self._stores.counted_drivers
         return self._changed(gvr, self._stores.upsert(gvr, found), found, counted)
 
     def delete(self, gvr: GVR, uid: str) -> bool:
-        """Forget an object; tell whether that can matter to any pod."""
+        """Forget an object; return whether that can matter to any pod."""
         counted = self._stores.counted_drivers
         return self._changed(gvr, self._stores.delete(gvr, uid), None, counted)
 
     def delete_pod(self, uid: str) -> None:
-        """Forget a pod. Of one that names no volumes, this costs a look."""
+        """Forget a pod. For a pod that names no volumes, this costs a look-up."""
         if uid in self._users:
             self._assumed.forget(uid)
             self._usage.remove(uid)
@@ -85,7 +85,7 @@ class VolumeCache:
             self._snapshot = None
 
     def storage_of(self, pod: Pod) -> Storage | None:
-        """Note a pod that names volumes, and return what they ask for now; None for nothing."""
+        """Note a pod that names volumes, and return what these ask for now; None for nothing."""
         self._stale |= self._users.add(pod)
         self._stale.discard(pod.uid)
         found = pod_storage.storage_of(pod, self._known)
@@ -96,12 +96,12 @@ class VolumeCache:
         return found
 
     def take_stale(self) -> Collection[str]:
-        """Return the uids of the pods that may ask for something else since they were noted."""
+        """Return the uids of pods whose storage may have changed since it was computed."""
         stale, self._stale = self._stale, set()
         return stale
 
     def snapshot(self) -> Volumes:
-        """Return what a snapshot needs to know; the same object for as long as nothing changes."""
+        """Return the volumes of a snapshot; the same object while nothing changes."""
         if self._snapshot is None:
             self._snapshot = volume_state.snapshot_of(self._stores, self._assumed, self._usage)
         return self._snapshot
@@ -111,8 +111,8 @@ class VolumeCache:
     def assume(self, pod: Pod, node: str, volumes: tuple[str, ...]) -> None:
         """Assume volumes for the claims of a pod that goes to a node.
 
-        `volumes` are those of `Bind.volumes`: a name for each of `pod.pod_class.storage.needs`, ""
-        for one that is to be made.
+        `volumes` are from `Bind.volumes`: a name for each of `pod.pod_class.storage.needs`, "" for
+        a volume that is to be made.
         """
         claims = [claim for _, claim in pod_storage.needs_of(pod, self._known)]
         names = (*volumes, *[""] * len(claims))
@@ -121,21 +121,21 @@ class VolumeCache:
         self._assumption_changed(steps)
 
     def forget(self, uid: str) -> None:
-        """Take back what is assumed for a pod and not written.
+        """Forget what is assumed for a pod and not written.
 
-        What was written stays: whoever needs the claim is then tried on that node alone.
+        Written decisions stay: pods that need the claim are then tried only on its node.
         """
         self._assumption_changed(self._assumed.forget(uid))
 
     def steps(self, uid: str) -> tuple[ClaimStep, ...]:
-        """Return what must be written before an assumed pod can be bound, without what has been.
+        """Return the steps that must still be written before an assumed pod can be bound.
 
-        Empty for a pod whose claims are bound, or only have to be waited for.
+        Empty for a pod whose claims are bound, or wait only for controllers.
         """
         return tuple(each for each in self._assumed.steps(uid) if not self._is_done(each))
 
     def written(self, step: ClaimStep, version: int) -> None:
-        """Note that a step was written: states of the object older than this version are stale."""
+        """Note that a step was written: states of the object before this version are stale."""
         self._assumed.written(step, version)
         found: Claim | PersistentVolume | None = self._stores.claims.get(step.claim.key)
         if step.volume is not None:
@@ -144,7 +144,7 @@ class VolumeCache:
             self._assumed.shown(target_of(step), found.version)
 
     def progress(self, uid: str) -> Progress:
-        """Tell whether all claims of an assumed pod are bound, or cannot be on its node."""
+        """Return whether all claims of an assumed pod are bound, wait, or have failed."""
         waiting: tuple[UnboundClaim, ...] = ()
         for step in self._assumed.steps(uid):
             found = progress_of(step, self._stores, self._assumed, self._nodes())
@@ -154,7 +154,7 @@ class VolumeCache:
         return Progress(Stage.WAITING if waiting else Stage.BOUND, waiting=waiting)
 
     def _assumption_changed(self, steps: Iterable[ClaimStep]) -> None:
-        """Note that something else is assumed now of what these steps are for."""
+        """Note that the assumed values of these steps have changed."""
         for step in steps:
             self._stale.update(self._users.of(step.claim.key))
         self._snapshot = None
@@ -182,7 +182,7 @@ class VolumeCache:
         assumed = self._stores.volumes.get(self._assumed.volume_of(claim.key))
         return assumed.key if assumed is not None and assumed.claim is None else ""
 
-    # What follows from a change.
+    # Consequences of a change.
 
     def _changed(
         self,
@@ -191,7 +191,7 @@ class VolumeCache:
         after: VolumeObject | None,
         counted: frozenset[str],
     ) -> bool:
-        """Note what a change means; tell whether it can matter to any pod."""
+        """Take in the consequences of a change; return whether it can matter to any pod."""
         self._snapshot = None
         for target in _targets(gvr, before, after):
             if isinstance(after, Claim | PersistentVolume):
@@ -223,7 +223,7 @@ class VolumeCache:
 
 
 def _targets(gvr: GVR, before: VolumeObject | None, after: VolumeObject | None) -> set[Target]:
-    """Return what could have been assumed of an object."""
+    """Return the targets of an object of which something could be assumed."""
     keys = {each.key for each in (before, after) if each is not None}
     if gvr == PERSISTENT_VOLUME_CLAIMS:
         return {claim_target(key) for key in keys}
