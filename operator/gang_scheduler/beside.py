@@ -7,8 +7,6 @@ replica would take over, and probes must be answered, or the kubelet would end t
 import asyncio
 import threading
 from collections.abc import Callable, Coroutine
-from concurrent.futures import Future
-from contextlib import suppress
 from typing import Any, Self, TypeVar
 
 import anyio
@@ -36,21 +34,23 @@ class Beside:
     async def run(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Do work on the other loop, and return what it returns. Cancelled, it ends there first."""
         tasks: list[asyncio.Task[T]] = []
-        ended: Future[T] = Future()
+        loop = asyncio.get_running_loop()
+        ended = asyncio.Event()
 
         def begin() -> None:
             tasks.append(self._loop.create_task(work()))
-            tasks[0].add_done_callback(lambda task: _pass_on(task, ended))
+            tasks[0].add_done_callback(lambda _: loop.call_soon_threadsafe(ended.set))
 
         self._loop.call_soon_threadsafe(begin)
-        done = asyncio.wrap_future(ended)
         try:
-            return await asyncio.shield(done)
+            await ended.wait()
         except asyncio.CancelledError:
             self._loop.call_soon_threadsafe(_cancel, tasks)
-            with anyio.CancelScope(shield=True), suppress(asyncio.CancelledError, Exception):
-                await asyncio.shield(done)
+            with anyio.CancelScope(shield=True):
+                await ended.wait()
+            _look_at(tasks[0])
             raise
+        return tasks[0].result()
 
 
 def _cancel(tasks: list[asyncio.Task[Any]]) -> None:
@@ -58,10 +58,7 @@ def _cancel(tasks: list[asyncio.Task[Any]]) -> None:
     tasks[0].cancel()
 
 
-def _pass_on(task: asyncio.Task[T], ended: "Future[T]") -> None:
-    if task.cancelled():
-        ended.cancel()
-    elif (error := task.exception()) is not None:
-        ended.set_exception(error)
-    else:
-        ended.set_result(task.result())
+def _look_at(task: asyncio.Task[Any]) -> None:
+    # An error that nobody has looked at would be logged as forgotten.
+    if not task.cancelled():
+        task.exception()

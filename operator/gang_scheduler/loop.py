@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Awaitable, Callable
 
+import anyio
 import structlog
 
 from gang_scheduler import internal_errors, telemetry
@@ -111,11 +112,9 @@ class Loop:
         """Return some milliseconds after a change: changes that come together are one batch."""
         retry = self._cache.gang_queue.next_retry()
         wait = None if retry is None else max(retry - self._clock(), 0)
-        try:
-            # Not wait_for(): in Python 3.11 it loses a cancellation that comes with the change.
-            async with asyncio.timeout(wait):
-                await self._wake.event.wait()
-        except TimeoutError:
+        with anyio.move_on_after(wait) as waiting:
+            await self._wake.event.wait()
+        if waiting.cancelled_caught:
             return
         # No more than half of the time is spent on cycles, however much changes.
         await asyncio.sleep(max(self._batch_seconds, self._last_seconds))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+import anyio
 import pytest
 from aiohttp import test_utils, web
 from kubernetes_asyncio.client import Configuration
@@ -253,7 +254,7 @@ async def test_an_elector_takes_renews_and_releases_a_real_lease(
         for name in ("a", "b")
     ]  # fmt: skip
     first, second = (asyncio.create_task(each.run()) for each in electors)
-    async with asyncio.timeout(10):
+    with anyio.fail_after(10):
         await asyncio.wait(
             [asyncio.create_task(each.acquired.wait()) for each in electors],
             return_when=asyncio.FIRST_COMPLETED,

@@ -5,6 +5,7 @@ import contextlib
 from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
+import anyio
 import pytest
 
 from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, PODS
@@ -72,7 +73,7 @@ async def watching(
 
 
 async def until(done: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    with anyio.fail_after(10):
         while not done():  # noqa: ASYNC110 - what is waited for has no event of its own.
             await asyncio.sleep(0.005)
 

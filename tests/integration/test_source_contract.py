@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 import yaml
 
@@ -91,7 +92,7 @@ class Watched:
 
     async def until(self, done: Callable[[], bool]) -> None:
         """Wait until something is so."""
-        async with asyncio.timeout(PATIENCE_SECONDS):
+        with anyio.fail_after(PATIENCE_SECONDS):
             while not done():  # noqa: ASYNC110 - what is waited for has no event of its own.
                 await asyncio.sleep(0.02)
 
@@ -112,7 +113,8 @@ def source_of(kind: PodSource, connection: Connection, cache: Cache) -> Source:
 async def running(source: Source) -> AsyncIterator[None]:
     """Let a source run, from complete lists on."""
     task = asyncio.create_task(source.run())
-    await asyncio.wait_for(source.complete(), PATIENCE_SECONDS)
+    with anyio.fail_after(PATIENCE_SECONDS):
+        await source.complete()
     yield
     task.cancel()
     with contextlib.suppress(asyncio.CancelledError):

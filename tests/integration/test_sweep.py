@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
+import anyio
 import pytest
 
 from gang_scheduler.api.kinds import PODS
@@ -130,8 +131,11 @@ async def test_a_start_may_be_slow_as_long_as_something_comes() -> None:
 async def test_a_kind_of_which_nothing_is_told_is_found() -> None:
     watch = Watch()
 
-    with pytest.raises(KindsNotWatchedError, match="pods"):
-        await asyncio.wait_for(watch.sweep.look_for_kinds(), 3 * LOOK_FOR_KINDS_SECONDS)
+    with (
+        pytest.raises(KindsNotWatchedError, match="pods"),
+        anyio.fail_after(3 * LOOK_FOR_KINDS_SECONDS),
+    ):
+        await watch.sweep.look_for_kinds()
 
 
 async def test_a_kind_whose_watch_is_only_late_is_watched() -> None:

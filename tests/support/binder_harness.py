@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
+import anyio
+
 from gang_scheduler.api.kinds import GVR, NODES, POD_GROUPS, PODS
 from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.gang_binding import GangBinding
@@ -134,7 +136,7 @@ class BinderHarness:
 
     async def cycles(self, done: Callable[[], bool], seconds: float = 1000) -> None:
         """Make cycles until a condition holds."""
-        async with asyncio.timeout(seconds):
+        with anyio.fail_after(seconds):
             while not done():
                 self.cycle()
                 await asyncio.sleep(0.1)

@@ -6,6 +6,8 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any, Self
 
+import anyio
+
 from gang_scheduler.api.kinds import NODES, POD_GROUPS, PODS
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
@@ -164,7 +166,7 @@ class SchedulerProcess:
 
     async def until(self, done: Callable[[], bool], seconds: float = 300) -> None:
         """Wait until a condition holds."""
-        async with asyncio.timeout(seconds):
+        with anyio.fail_after(seconds):
             while not done():  # noqa: ASYNC110 - what is waited for has no event of its own.
                 await asyncio.sleep(0.05)
 

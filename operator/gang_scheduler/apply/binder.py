@@ -12,6 +12,8 @@ the rest of its gang.
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
+import anyio
+
 from gang_scheduler.apply.claim_waits import ClaimWait, WaitSet, needs_claims, waits_of
 from gang_scheduler.apply.gang_binding import GangBinding, Outcome
 from gang_scheduler.apply.outcomes import Outcomes
@@ -95,12 +97,12 @@ class Binder:
 
     async def run(self) -> None:
         """Bind what is submitted, until cancelled."""
-        async with asyncio.TaskGroup() as workers:
+        async with anyio.create_task_group() as workers:
             for number in range(self._concurrency):
-                workers.create_task(self._work(), name=f"binder {number}")
+                workers.start_soon(self._work, name=f"binder {number}")
             while True:
                 held = await self._held.get()
-                workers.create_task(self._after_claims(*held))
+                workers.start_soon(self._after_claims, *held)
 
     def close(self) -> None:
         """Begin no more gangs: gangs whose claims are not bound yet are left to the next leader."""

@@ -12,6 +12,8 @@ import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any
 
+import anyio
+
 from gang_scheduler import telemetry
 from gang_scheduler.apply import disruption_target
 from gang_scheduler.apply.disruption_target import Naming
@@ -108,10 +110,10 @@ class Evictor:
 
     async def run(self) -> None:
         """Preempt as submitted, until cancelled."""
-        async with asyncio.TaskGroup() as workers:
-            workers.create_task(self._watch(), name="victims")
+        async with anyio.create_task_group() as workers:
+            workers.start_soon(self._watch, name="victims")
             for number in range(ROUNDS_AT_ONCE):
-                workers.create_task(self._work(), name=f"evictor {number}")
+                workers.start_soon(self._work, name=f"evictor {number}")
 
     async def drain(self) -> None:
         """Return when all writes of what was submitted are done."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 
+import anyio
 import structlog
 
 from gang_scheduler import telemetry
@@ -111,9 +112,9 @@ class StepWriter:
             for step in remaining:
                 await self._write(current, step)
 
-        async with asyncio.TaskGroup() as workers:
+        async with anyio.create_task_group() as workers:
             for _ in range(min(self._concurrency, len(steps))):
-                workers.create_task(work())
+                workers.start_soon(work)
 
     async def _write(self, current: PreemptionRun, step: Step) -> None:
         """Send a request until its answer settles it, or the run is void."""

@@ -10,7 +10,8 @@ then tried only on the node of the volume.
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+
+import anyio
 
 from gang_scheduler import telemetry
 from gang_scheduler.apply.claim_waits import ClaimWait, WaitSet
@@ -82,18 +83,22 @@ class VolumeBinder:
     async def bind(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
         """Hand each wait to `settled` once all its claims are bound, or with its problem."""
         try:
-            async with asyncio.timeout(self._hold_seconds), asyncio.TaskGroup() as tasks:
-                tasks.create_task(self._write_all(wait_set))
-                await self._wait(wait_set, settled)
-        except TimeoutError:
-            for wait in wait_set.open:
-                wait.problem = HoldEnded(self._hold_seconds, wait_set.cause)
-            self._settle(wait_set, list(wait_set.open), settled)
+            with anyio.move_on_after(self._hold_seconds) as holding:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._write_all, wait_set)
+                    await self._wait(wait_set, settled)
+            if holding.cancelled_caught:
+                self._give_up(wait_set, settled)
         finally:
             for uid in wait_set.wait_of:
                 # A member that was given up and planned anew may be in another wait set by now.
                 if self._wait_sets.get(uid) is wait_set:
                     del self._wait_sets[uid]
+
+    def _give_up(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
+        for wait in wait_set.open:
+            wait.problem = HoldEnded(self._hold_seconds, wait_set.cause)
+        self._settle(wait_set, list(wait_set.open), settled)
 
     # Writing.
 
@@ -112,9 +117,9 @@ class VolumeBinder:
             for target, step in remaining:
                 await self._write(wait_set, users[target], step)
 
-        async with asyncio.TaskGroup() as workers:
+        async with anyio.create_task_group() as workers:
             for _ in range(min(self._concurrency, len(steps))):
-                workers.create_task(work())
+                workers.start_soon(work)
 
     async def _write(self, wait_set: WaitSet, users: list[ClaimWait], step: ClaimStep) -> None:
         """Send a request until its answer settles it, or no open wait needs it any more."""
@@ -168,8 +173,8 @@ class VolumeBinder:
                 look_at = clock() + LOOK_SECONDS
             else:
                 self._settle(wait_set, self._look_at_moved(wait_set), settled)
-            with suppress(TimeoutError):
-                await asyncio.wait_for(wait_set.news.wait(), look_at - clock())
+            with anyio.move_on_after(look_at - clock()):
+                await wait_set.news.wait()
 
     def _look(self, wait_set: WaitSet) -> None:
         """Check the members and nodes of all open waits, and which claims are bound."""

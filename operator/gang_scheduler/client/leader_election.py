@@ -126,11 +126,10 @@ class LeaderElector:
 
     async def _renew(self) -> None:
         """Make one attempt after a pause, and none beyond the deadline."""
-        with suppress(TimeoutError):
-            left = self._renewal_sent_at + self._renew_deadline - self._clock()
-            async with asyncio.timeout(left):
-                await asyncio.sleep(self._retry_seconds)
-                await self._attempt()
+        left = self._renewal_sent_at + self._renew_deadline - self._clock()
+        with anyio.move_on_after(left):
+            await asyncio.sleep(self._retry_seconds)
+            await self._attempt()
 
     async def _attempt(self) -> bool:
         """Take or renew the Lease if it is free or ours; tell whether that succeeded."""
@@ -196,7 +195,7 @@ class LeaderElector:
 
     async def _read(self) -> Body | None:
         try:
-            async with asyncio.timeout(self._request_seconds):
+            with anyio.fail_after(self._request_seconds):
                 return await self._api.get_lease(self._namespace, self._name)
         except ApiError as error:
             if error.kind is Kind.GONE:
@@ -230,7 +229,7 @@ class LeaderElector:
                 "leaseTransitions": (spec.get("leaseTransitions") or 0) + follows,
             },
         }
-        async with asyncio.timeout(self._request_seconds):
+        with anyio.fail_after(self._request_seconds):
             return await self._api.put_lease(self._namespace, self._name, document)
 
 

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import anyio
 import structlog
 
 from gang_scheduler import telemetry
@@ -316,6 +317,6 @@ async def _in_parallel(writes: Iterable[Write], concurrency: int) -> None:
             with confined("write", "a status"):
                 await write()
 
-    async with asyncio.TaskGroup() as workers:
+    async with anyio.create_task_group() as workers:
         for _ in range(concurrency):
-            workers.create_task(work())
+            workers.start_soon(work)

@@ -13,6 +13,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from typing import cast
 
+import anyio
 import kopf
 import structlog
 
@@ -61,8 +62,8 @@ class KopfSource:
 
     async def run(self) -> None:
         """Run until cancelled. Kopf is started again whenever it ends."""
-        async with asyncio.TaskGroup() as group:
-            group.create_task(self._run_kopf())
+        async with anyio.create_task_group() as group:
+            group.start_soon(self._run_kopf)
             await self._is_complete.wait()
             await self._sweep.run()
 
@@ -111,7 +112,9 @@ class KopfSource:
             self._in_step.clear()
             for task in tasks:
                 task.cancel()
-            await asyncio.wait(tasks)
+            # Two of Kopf at once would watch everything twice.
+            with anyio.CancelScope(shield=True):
+                await asyncio.wait(tasks)
         errors = (task.exception() for task in done if not task.cancelled())
         return next((repr(error) for error in errors if error is not None), "ended by itself")
 

@@ -198,10 +198,9 @@ class ListWatch:
         self._known_objects.end()
         self.served = False
         self._keep_step()
-        try:
-            async with asyncio.timeout(self._look_again_seconds):
-                await self._crds_changed.wait()
-        except TimeoutError:
+        with anyio.move_on_after(self._look_again_seconds) as waiting:
+            await self._crds_changed.wait()
+        if waiting.cancelled_caught:
             self._look_again_seconds = min(self._look_again_seconds * 2, LOOK_AGAIN_SECONDS)
         else:
             self._look_again_seconds = SETTLE_SECONDS

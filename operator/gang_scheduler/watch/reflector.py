@@ -7,6 +7,7 @@ list are deleted at once, so no sweep is needed.
 import asyncio
 from typing import Final
 
+import anyio
 import structlog
 
 from gang_scheduler.api.kinds import GVR
@@ -42,9 +43,9 @@ class Reflector:
 
     async def run(self) -> None:
         """Run until cancelled. A watch that ends is followed by a new one."""
-        async with asyncio.TaskGroup() as group:
+        async with anyio.create_task_group() as group:
             for each in (self._crds, *self._kinds):
-                group.create_task(each.run(), name=f"watch {each.kind.name}")
+                group.start_soon(each.run, name=f"watch {each.kind.name}")
 
     async def complete(self) -> None:
         """Return when every object of the first lists is in the sink."""

@@ -7,6 +7,8 @@ older versions.
 
 import asyncio
 
+import anyio
+
 from gang_scheduler import telemetry
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError
@@ -30,9 +32,9 @@ class Relist:
 
         Every list is repeated until it is answered.
         """
-        async with asyncio.TaskGroup() as group:
+        async with anyio.create_task_group() as group:
             for kind in WATCHED:
-                group.create_task(self._kind(kind), name=f"list {kind.name}")
+                group.start_soon(self._kind, kind, name=f"list {kind.name}")
 
     async def _kind(self, kind: Watched) -> None:
         gvr = kind.versions[0]

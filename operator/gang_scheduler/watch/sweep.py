@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 from collections.abc import Iterable, Mapping
 
+import anyio
 import structlog
 
 from gang_scheduler import telemetry
@@ -107,12 +108,10 @@ class Sweep:
     async def run(self) -> None:
         """Sweep until cancelled."""
         while True:
-            try:
-                async with asyncio.timeout(self._interval):
-                    await self._asked.wait()
+            with anyio.move_on_after(self._interval) as waiting:
+                await self._asked.wait()
+            if not waiting.cancelled_caught:
                 await asyncio.sleep(AFTER_LIST_SECONDS)
-            except TimeoutError:
-                pass
             await self.sweep_all()
 
     async def sweep_all(self) -> None:

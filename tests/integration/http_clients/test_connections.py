@@ -4,6 +4,7 @@ import asyncio
 import ssl
 from collections.abc import AsyncIterator, Callable
 
+import anyio
 import pytest
 
 from gang_scheduler.client import http
@@ -29,7 +30,7 @@ async def ask(client: HttpClient, method: str = "GET", seconds: float = 10) -> b
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
+    with anyio.fail_after(10):
         while not holds():  # noqa: ASYNC110 - what the other side has done sets no event.
             await asyncio.sleep(0.001)
 

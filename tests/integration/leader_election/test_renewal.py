@@ -2,6 +2,7 @@
 
 import asyncio
 
+import anyio
 import pytest
 
 from gang_scheduler.client.fake.cluster import LEASES, FakeCluster
@@ -52,7 +53,8 @@ async def test_a_process_that_was_stopped_is_no_leader_before_its_loop_takes_not
 
         assert not a.elector.is_leader()
         with pytest.raises(LeadershipLost):
-            await asyncio.wait_for(a.task, 2.5)
+            with anyio.fail_after(2.5):
+                await a.task
 
 
 async def test_the_loss_is_raised_when_the_deadline_passes_and_not_later() -> None:
@@ -122,7 +124,8 @@ async def test_a_leader_that_finds_another_holder_stops_at_once() -> None:
             found["spec"]["holderIdentity"] = "z"
 
         with pytest.raises(LeadershipLost, match="held by z"):
-            await asyncio.wait_for(a.task, 2.5)
+            with anyio.fail_after(2.5):
+                await a.task
 
         assert not a.elector.is_leader()
         assert "z" == spec(cluster)["holderIdentity"]

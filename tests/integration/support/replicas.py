@@ -6,6 +6,8 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import anyio
+
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import LEASES, FakeCluster
@@ -87,7 +89,7 @@ async def never_two(running: list[Replica]) -> None:
 async def until(condition: Callable[[], bool], seconds: float = 60) -> float:
     """Wait for a condition and return how long that took."""
     started = now()
-    async with asyncio.timeout(seconds):
+    with anyio.fail_after(seconds):
         while not condition():  # noqa: ASYNC110 - fencing ends by itself: nothing tells of it.
             await asyncio.sleep(0.05)
     return now() - started

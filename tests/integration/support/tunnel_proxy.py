@@ -4,6 +4,8 @@ import asyncio
 import contextlib
 from typing import Self
 
+import anyio
+
 READ_BYTES = 1 << 16
 
 
@@ -54,9 +56,9 @@ class TunnelProxy:
         far, forth = await asyncio.open_connection(host, int(port))
         back.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
         try:
-            async with asyncio.TaskGroup() as group:
-                group.create_task(_pass(near, forth))
-                group.create_task(_pass(far, back))
+            async with anyio.create_task_group() as group:
+                group.start_soon(_pass, near, forth)
+                group.start_soon(_pass, far, back)
         finally:
             forth.transport.abort()
 

@@ -4,12 +4,12 @@ Run as a process of its own, `python -m tools.bench.ceiling URL CA TOKEN GANGS S
 its CPU time can be measured like that of a scheduler.
 """
 
-import asyncio
 import ssl
 import sys
 from collections.abc import Iterator
 from http import HTTPStatus
 
+import anyio
 import msgspec
 import uvloop
 
@@ -27,9 +27,9 @@ async def bind_all(url: str, ca_file: str, token: str, shape: Shape) -> None:
     address = Address.of(url, ssl.create_default_context(cafile=ca_file))
     client = Client(address, headers, IN_FLIGHT)
     pods = iter(enumerate(shape.pod_names()))
-    async with asyncio.TaskGroup() as workers:
+    async with anyio.create_task_group() as workers:
         for _ in range(IN_FLIGHT):
-            workers.create_task(_bind(client, pods, shape.nodes))
+            workers.start_soon(_bind, client, pods, shape.nodes)
     await client.close()
 
 
