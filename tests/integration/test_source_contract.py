@@ -111,14 +111,13 @@ def source_of(kind: PodSource, connection: Connection, cache: Cache) -> Source:
 
 @contextlib.asynccontextmanager
 async def running(source: Source) -> AsyncIterator[None]:
-    """Let a source run, from complete lists on."""
-    task = asyncio.create_task(source.run())
-    with anyio.fail_after(PATIENCE_SECONDS):
-        await source.complete()
-    yield
-    task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await task
+    """Let a source run, from complete lists on, and end it as the operator does."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(source.run)
+        with anyio.fail_after(PATIENCE_SECONDS):
+            await source.complete()
+        yield
+        group.cancel_scope.cancel()
 
 
 @pytest.fixture(params=list(PodSource))

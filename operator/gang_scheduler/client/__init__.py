@@ -9,7 +9,7 @@ and `fake` in memory.
 | kubernetes      | that protocol on a real API server                            |
 | connection      | which server, which credentials, and requests over a client   |
 | address         | the URLs of the server, and of a proxy on the way to it       |
-| tls             | how both sides of a connection prove who they are             |
+| tls             | how both sides of a connection authenticate                   |
 | http            | the protocol of HTTP clients: what a request may have done    |
 | http1           | one: HTTP/1.1 as far as short requests to one server need it  |
 | aiohttp_client  | another: the session of the watches                           |

@@ -35,7 +35,7 @@ class Proxy:
 class Address:
     """A URL, taken apart. `name` is host and port as the Host header says them.
 
-    `tls` is how the server proves that it is who the URL says, None for a URL without TLS. With a
+    `tls` is how the server proves its identity, None for a URL without TLS. With a
     `proxy` it is reached through a tunnel.
     """
 

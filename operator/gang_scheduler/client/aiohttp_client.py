@@ -40,7 +40,7 @@ def session_of(
 
 
 class AiohttpClient:
-    """Asks over a session, at most `limit` times at once; who comes later waits in line."""
+    """Asks over a session, at most `limit` times at once; later requests wait in line."""
 
     def __init__(self, session: aiohttp.ClientSession, address: Address, limit: int) -> None:
         self._session = session
@@ -132,7 +132,7 @@ async def _once(
 
 
 class _Connector(aiohttp.TCPConnector):
-    """Keeps no connection that has brought something nobody asked for."""
+    """Keeps no connection that has brought bytes that no request asked for."""
 
     async def connect(
         self,

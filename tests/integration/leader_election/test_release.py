@@ -49,7 +49,7 @@ async def test_the_release_is_sent_after_the_leader_has_stopped_to_be_one() -> N
     assert [False, False] == leading[:2]
 
 
-async def test_the_release_happens_also_when_a_task_group_of_anyio_is_cancelled() -> None:
+async def test_the_release_happens_also_when_a_task_group_is_cancelled() -> None:
     cluster = FakeCluster()
     elector = elector_of(FakeApi(cluster), "a")
     async with anyio.create_task_group() as group:
