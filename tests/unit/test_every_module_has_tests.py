@@ -21,6 +21,7 @@ OF_NO_MODULE = {
     "test_docs.py",
     "test_every_module_has_tests.py",
     "test_layout.py",
+    "test_words.py",
 }
 """Tests of several modules at once, or of what is no module."""
 
