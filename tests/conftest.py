@@ -22,7 +22,7 @@ def event_loop_of_the_thread() -> Iterator[None]:
     """Have a loop that is closed in the end.
 
     pytest-asyncio asks for the current loop before it sets its own. Without one, asyncio would
-    make it, and nobody close it: a warning in whichever test the garbage collector runs.
+    make it, and no code close it: a warning in whichever test the garbage collector runs.
     """
     loop = asyncio.new_event_loop()
     asyncio.set_event_loop(loop)

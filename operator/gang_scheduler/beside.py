@@ -59,6 +59,6 @@ def _cancel(tasks: list[asyncio.Task[Any]]) -> None:
 
 
 def _look_at(task: asyncio.Task[Any]) -> None:
-    # An error that nobody has looked at would be logged as forgotten.
+    # An error that was not retrieved would be logged as forgotten.
     if not task.cancelled():
         task.exception()

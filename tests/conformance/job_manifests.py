@@ -15,7 +15,7 @@ Body = dict[str, Any]
 def manifests(case: Case, *, peaceful: bool = False) -> Iterator[Body]:
     """Yield the cluster, what runs in it, and the job: a gang, or gangs that start together.
 
-    A peaceful job evicts nobody.
+    A peaceful job evicts no pod.
     """
     cluster = trees.DATA["clusters"][case["cluster"]]
     if cluster["topology"]:
@@ -25,7 +25,7 @@ def manifests(case: Case, *, peaceful: bool = False) -> Iterator[Body]:
         metadata = {"labels": node["labels"]}
         yield api_objects.node_body(node["name"], allocatable=offered, metadata=metadata)
     for pod in case.get("existingPods", []):
-        # Whoever may be evicted is of our own scheduler.
+        # Pods that may be evicted are of our own scheduler.
         whose = builders.SCHEDULER if case["kind"].startswith("preempt") else "another"
         yield _pod(pod, nodeName=pod["node"], schedulerName=whose)
     yield from _job(case["job"], peaceful=peaceful)

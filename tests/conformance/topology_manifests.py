@@ -25,7 +25,7 @@ MODES = ("required", "preferred")
 
 
 def manifests(case: Case, *, bare: bool) -> Iterator[Body]:
-    """Yield the cluster and the podsets that somebody tries to place."""
+    """Yield the cluster and the podsets that are to be placed."""
     yield _topology(case["levels"])
     for node in nodes(case):
         yield _node(node)
@@ -56,7 +56,7 @@ def leaf(case: Case, domain: list[str]) -> Path:
 
 
 def is_tried(case: Case, podset: Case) -> bool:
-    """Tell whether anybody tries to place the podset, which nobody does after a failure."""
+    """Return whether the podset is tried, as podsets after a failed one are not."""
     failure = case["expect"][podset["name"]].get("failure", {})
     return bool(failure.get("kind") != "not-attempted")
 

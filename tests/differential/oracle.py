@@ -16,7 +16,7 @@ from tools.controlplane import binaries, errors
 
 NAME: Final = "kube-scheduler"
 NEVER_AGAIN: Final = 3600
-"""A pod is judged once: whoever wants another verdict makes another pod."""
+"""A pod is judged once: another verdict needs another pod."""
 GATES: Final = "TaintTolerationComparisonOperators=true"
 """What is off by default, and ours to honour where it is on."""
 ONCE: Final = "SchedulerPopFromBackoffQ=false"
@@ -28,12 +28,12 @@ OPTIONS: Final = controlplane.Options(
     extra_args={
         "kube-apiserver": (
             f"--feature-gates={GATES}",
-            # Nobody takes away the finalizers that it puts on claims and volumes.
+            # No controller removes the finalizers that it puts on claims and volumes.
             "--disable-admission-plugins=StorageObjectInUseProtection",
         )
     },
 )
-"""The control plane beside which it runs: nobody changes an object but we."""
+"""The control plane beside which it runs: only the test changes objects."""
 
 # DynamicResources ends it with two words of its own, where another plugin refused the whole pod.
 _MESSAGE: Final = re.compile(

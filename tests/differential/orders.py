@@ -1,4 +1,4 @@
-"""In which order filters look at a node: who rejects it first gives the reason, here and there."""
+"""The order of filters: the first one to reject a node gives the reason, here and there."""
 
 import re
 from collections import Counter
@@ -29,7 +29,7 @@ OURS: Final = (
 
 
 def differ_by_order(ours: Counter[str], theirs: Counter[str]) -> bool:
-    """Tell whether both may mean the same filters, and each say what comes first in its order.
+    """Return whether both may mean the same filters, and each say what comes first in its order.
 
     Of the volumes of one node kube-scheduler may say two things. One is enough for us.
     """
@@ -46,13 +46,13 @@ def differ_by_order(ours: Counter[str], theirs: Counter[str]) -> bool:
 
 
 def is_before_volumes(words: str) -> bool:
-    """Tell whether a filter of ours says this which comes before those of volumes."""
+    """Return whether a filter of ours says this which comes before those of volumes."""
     found = _filter(words)
     return found is not None and OURS.index(found) < OURS.index("bound")
 
 
 def _overtakes(mine: str, other: str) -> bool:
-    """Tell whether the first filter is before the other one in our order, and not in theirs."""
+    """Return whether the first filter is before the other one in our order, and not in theirs."""
     first, second = _filter(mine), _filter(other)
     if first is None or second is None:
         return False

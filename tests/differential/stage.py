@@ -68,7 +68,7 @@ class Stage:
     def put_up(self, world: World) -> None:
         """Create all of a case but the pods that wait."""
         self._all(self._label, world.namespaces.items())
-        # Whoever is named by another is there first.
+        # Objects that others name are created first.
         for _, things in itertools.groupby(world.things, key=lambda thing: thing.path):
             self._all(self._make, things)
         self._all(lambda node: self._send("POST", "/api/v1/nodes", node), world.nodes)
@@ -117,7 +117,7 @@ class Stage:
 
     def _create(self, pod: Drawn) -> bool:
         place = f"{_pods(pod)}/{pod.name}"
-        # Nobody judges it before it has what is its own.
+        # A gate keeps the pod from being judged before its own objects exist.
         gates = {"schedulingGates": [{"name": "example.com/own"}]} if pod.own and pod.waits else {}
         try:
             made = self._send("POST", _pods(pod), {**pod.manifest, "spec": {**gates, **pod.spec}})
@@ -155,7 +155,7 @@ class Stage:
 def canaries(world: World) -> tuple[Manifest, Drawn]:
     """Return a node and a pod on it, to be the last of a case that are created.
 
-    Whoever knows that the pod is there knows all nodes and pods of the case.
+    A scheduler that has seen the pod has seen all nodes and pods of the case.
     """
     node = worlds.node(world.name("canary"), {worlds.HOSTNAME: world.name("canary")})
     return node, _canary(world, "canary", {"nodeName": world.name("canary")})

@@ -207,7 +207,7 @@ def test_nothing_is_left_behind_by_a_kill(victim: str) -> None:
         owner.kill()
 
     if victim == "supervisor":
-        # Nobody was left to remove it; the next start does.
+        # No process was left to remove it; the next start does.
         directories.sweep()
     eventually(lambda: not directory.exists())
 

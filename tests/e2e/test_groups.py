@@ -1,4 +1,4 @@
-"""Gangs that start together with others, and mistakes in saying so that harm nobody else."""
+"""Gangs that start together with others, and mistakes in declaring it that harm no other gang."""
 
 import itertools
 import threading

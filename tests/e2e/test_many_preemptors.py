@@ -105,7 +105,7 @@ def simulated(namespace: Namespace) -> set[str]:
 
 
 def all_are_bound(watcher: controlplane.Watcher) -> bool:
-    """Tell whether no pod waits."""
+    """Return whether no pod waits."""
     return all(pod.node for pod in watcher.states.values())
 
 

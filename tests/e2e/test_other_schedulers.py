@@ -1,4 +1,4 @@
-"""Every bound pod counts, whoever bound it; when it goes, its room is there for a waiting gang."""
+"""A pod that any scheduler bound counts; when it goes, its room is there for a waiting gang."""
 
 import pytest
 

@@ -79,7 +79,7 @@ def test_a_rest_without_room_is_released_where_the_settings_say_so(
     namespace.create(*gang("waiting", 4, on=namespace.here))
     start("--on-partial-gang=Release")
 
-    # Held until the timeout, deleted then: whoever waited for room has it.
+    # Held until the timeout, deleted then: the gang that waited has the room.
     eventually("True", lambda: condition(namespace, "a", "PartiallyBound"))
     assert 2 == len(namespace.bound("a-"))
     eventually(4, lambda: len(namespace.bound("waiting-")))
@@ -208,7 +208,7 @@ def test_with_faulty_bindings_the_gang_ends_whole_and_no_node_is_over_committed(
         proxy.start_over(choose)
         namespace.create(*gang("a", SIZE, on=namespace.here))
         eventually(SIZE, lambda: len(namespace.bound("a-")))
-        # One slot is left: whoever miscounts gives it away twice.
+        # One slot is left: a scheduler that miscounts gives it away twice.
         namespace.create(*gang("b", 2, on=namespace.here))
         namespace.create(pod("c", on=namespace.here), pod("d", on=namespace.here))
         until(lambda: {"c", "d"} & set(namespace.bound()))

@@ -1,4 +1,4 @@
-"""A gang that does not fit makes room: whom it evicts, what all concerned say, and where it ends.
+"""A gang that does not fit preempts: its victims, what all concerned report, and where it ends.
 
 The nodes have no kubelets: an evicted pod is gone when the test says so.
 """
@@ -123,7 +123,7 @@ def test_the_room_belongs_to_the_preemptor_until_it_is_deleted(namespace: Namesp
     spine = {f"node-{number}" for number in range(5)}
     assert set(preemption.nominated(namespace, "b-").values()) < spine
 
-    # Nobody of the same priority gets what is kept, though nothing else is free in this spine.
+    # No gang of the same priority gets reserved room, though no other room is free in this spine.
     namespace.create(*networks.asking(high("c", 3, cpu=CPUS), BlockLayer="MustGather"))
     eventually({"node-9", "node-10", "node-11"}, lambda: set(namespace.bound("c-").values()))
     namespace.create(*high("d", 1, cpu=CPUS))

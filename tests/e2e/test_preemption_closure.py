@@ -1,4 +1,4 @@
-"""On nodes shared by many gangs, those go whole that are in the way, and nobody else."""
+"""On nodes shared by many gangs, the gangs in the way are evicted whole, and no other gang."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ WHOLE_GANGS = 32
 
 @pytest.fixture(scope="module")
 def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
-    """Give a control plane without kubelets: who is evicted without a grace period is gone."""
+    """Give a control plane without kubelets: a pod evicted without a grace period is gone."""
     with controlplane.start(controlplane.Options(kwok=False)) as started:
         started.kubectl("apply", f"--filename={crds}")
         with preemption.priority_classes(started):

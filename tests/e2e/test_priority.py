@@ -1,4 +1,4 @@
-"""Who is first when there is not room for all: the higher priority, then the older gang."""
+"""The order of gangs when there is not room for all: the higher priority, then the older gang."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -18,7 +18,7 @@ CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 @pytest.fixture(scope="module", autouse=True)
 def priority_classes(plane: controlplane.ControlPlane) -> Iterator[None]:
     for name, value in (("e2e-high", 1000), ("e2e-low", 10)):
-        # Who is first is asked here, and not who must leave.
+        # Only the order is tested here, so these gangs never preempt.
         body = {"metadata": {"name": name}, "value": value, "preemptionPolicy": "Never"}
         plane.request("POST", CLASSES, body)
     yield

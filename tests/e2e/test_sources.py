@@ -224,7 +224,7 @@ def test_the_first_source_that_matches_wins(namespace: Namespace) -> None:
         each | {"metadata": each["metadata"] | {"labels": {OUR_LABEL: "by-label"}}}
         for each in gang_manifests.annotated("by-annotation", 2, on=namespace.here)
     ]
-    # Nobody will ever fulfil the annotation's quorum.
+    # The annotation's quorum can never be reached.
     for each in members:
         each["metadata"]["annotations"][f"{gang_manifests.PREFIX}/min-available"] = "9"
 

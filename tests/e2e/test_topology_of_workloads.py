@@ -25,7 +25,7 @@ LAST = "rack-2"
 
 @pytest.fixture(scope="module")
 def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
-    """Give a control plane with PodGroups of its own, and somebody who plays JobSet's part."""
+    """Give a control plane with PodGroups of its own, and a stand-in for the JobSet controller."""
     with controlplane.start(controlplane.Options(native_gangs=True)) as started:
         started.kubectl("apply", f"--filename={crds}")
         standin.install(started)

@@ -163,7 +163,7 @@ def test_a_replacement_waits_while_its_domain_is_full(namespace: Namespace) -> N
 
     eventually("Unschedulable", lambda: reason(namespace, "a-0"))
     assert "waits for room in SpineLayer/s1" in namespace.condition_of_pod("a-0")["message"]
-    # The other spine is empty, and whoever asks for nothing may go there.
+    # The other spine is empty, and a gang without a topology request may go there.
     namespace.create(*gang("free", 4, cpu=CPUS))
     eventually(4, lambda: len(namespace.bound("free-")))
     assert namespace.node_of("a-0") is None

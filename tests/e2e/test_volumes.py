@@ -1,4 +1,4 @@
-"""A gang's claims are bound before its pods: all of them, or nobody starts and the room is free."""
+"""A gang's claims are bound before its pods: all of them, or no pod starts and the room is free."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -176,7 +176,7 @@ def test_the_next_operator_finds_the_room_by_the_selected_nodes(
     eventually(set(rest), lambda: set(storage.selected_nodes(namespace).values()))
     selected = storage.selected_nodes(namespace)
     scheduler.kill()
-    # Whoever planned afresh would go there.
+    # A scheduler that planned afresh would go there.
     namespace.delete("pods", "s-0", "s-1")
 
     start()

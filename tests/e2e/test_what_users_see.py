@@ -234,7 +234,7 @@ def test_nothing_of_kopf_is_on_pods_nodes_and_pod_groups(namespace: Namespace) -
     assert set() == {key for each in nodes_seen for key in annotations(each)}
     objects = [*namespace.every("pods"), *namespace.every("podgroups"), *nodes_seen]
     assert [] == [each["metadata"]["name"] for each in objects if "finalizers" in each["metadata"]]
-    # The test itself has no User-Agent, hence "unknown"; so nobody else wrote to the nodes.
+    # The test itself has no User-Agent, hence "unknown"; so no other client wrote to the nodes.
     assert {"unknown"} == {manager for each in nodes_seen for manager in managers(each)}
     assert not [each for each in objects for manager in managers(each) if "kopf" in manager]
 

@@ -1,4 +1,4 @@
-"""Claims of those who start together: nobody starts before the claims of all are bound."""
+"""Claims of gangs that start together: no member starts before all claims are bound."""
 
 import asyncio
 import sys

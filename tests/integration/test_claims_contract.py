@@ -33,7 +33,7 @@ async def claim(server: Server, name: str = "data-0", **more: Any) -> ClaimRef:
 
 
 async def volume(server: Server, **spec: Any) -> VolumeRef:
-    """Create a volume that somebody has prepared. It is in no namespace, so its name says which."""
+    """Create a prepared volume. Its name has the namespace of the test, since it is in none."""
     name = f"disk-of-{server.namespace}"
     source = {"hostPath": {"path": "/disks/0"}}
     made = await server.create(

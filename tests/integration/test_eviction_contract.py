@@ -1,4 +1,4 @@
-"""What the Api port promises of who must go, of the fake and of a real API server alike."""
+"""What the Api port promises of evictions, for the fake and for a real API server."""
 
 import pytest
 
@@ -50,7 +50,7 @@ async def running_pod(server: Server) -> PodRef:
 
 
 async def budget(server: Server) -> None:
-    """Create a PodDisruptionBudget that allows nothing as long as nobody has counted."""
+    """Create a PodDisruptionBudget that allows no eviction before its controller has counted."""
     await server.create(
         POD_DISRUPTION_BUDGETS,
         {

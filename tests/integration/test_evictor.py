@@ -1,4 +1,4 @@
-"""Preemptions under faults: nobody goes who need not, and nothing is left over in the end."""
+"""Preemptions under faults: no pod is evicted in vain, and no mark or nomination is left over."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.looptime
 
 
 def in_order(process: SchedulerProcess) -> bool:
-    """Tell whether each stage was over before the next began; who has room is bound at once."""
+    """Return whether each stage was over before the next began; members with room bind at once."""
     methods = [method for method, _ in process.writes() if method != "bind"]
     return methods == sorted(methods, key=STAGES.index)
 

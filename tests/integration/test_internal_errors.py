@@ -60,7 +60,7 @@ def logs() -> Iterator[list[MutableMapping[str, Any]]]:
 
 
 def concerns_bad(value: Any) -> bool:
-    """Tell whether something is the bad gang, or of it."""
+    """Return whether something is the bad gang, or of it."""
     if isinstance(value, GangKey | str):
         return getattr(value, "name", "") == "bad" or str(value).startswith("uid-bad-")
     if isinstance(value, list | set | tuple):

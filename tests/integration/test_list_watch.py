@@ -26,7 +26,7 @@ BOOKMARK = line("BOOKMARK", {}, 20)
 
 @pytest.fixture(autouse=True)
 def quickly(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let nobody wait for long."""
+    """Shorten all pauses."""
     monkeypatch.setattr(list_watch, "FIRST_PAUSE", 0.001)
     monkeypatch.setattr(list_watch, "LAST_PAUSE", 0.01)
     monkeypatch.setattr(list_watch, "SETTLE_SECONDS", 0.001)

@@ -53,7 +53,7 @@ def running(made: FakeWorkloads) -> list[str]:
 
 
 def runs(made: FakeWorkloads, gang: str) -> bool:
-    """Tell whether all pods of a gang have a node."""
+    """Return whether all pods of a gang have a node."""
     return all(made.nodes(gang))
 
 

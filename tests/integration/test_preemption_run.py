@@ -1,4 +1,4 @@
-"""Rounds of preemption: who is told no, who gives up, and who takes over."""
+"""Runs of preemptions: which are refused, which are given up, and which take over."""
 
 import asyncio
 from dataclasses import replace

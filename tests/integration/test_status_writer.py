@@ -75,7 +75,7 @@ class StatusHarness:
             body["spec"]["nodeName"] = "n0"
 
     async def look(self, seconds: int = 1) -> None:
-        """Let time pass, run a cycle that binds nobody, and write what is due."""
+        """Let time pass, run a cycle that binds no pod, and write the statuses that are due."""
         self.now += seconds
         plan = schedule(self.cache.snapshot(self.now), PROFILES["binpack"])
         applying.take_in(self.cache, plan, self.now, applying.WritesNothing())

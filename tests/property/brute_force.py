@@ -71,7 +71,7 @@ class Instance:
         return max(map(sum, self._in(inside)))
 
     def fits(self, *inside: Path) -> bool:
-        """Tell whether there is any way to seat all members in these domains."""
+        """Return whether there is any way to seat all members in these domains."""
         if self.runs:
             return bool(_after(self._nested(inside), self.counts[0], self._sizes))
         return self.counts in functools.reduce(self._beside, map(self._in, inside), self._nowhere)

@@ -1,4 +1,4 @@
-"""Who must go? Every set of victims is looked at, in plain Python; no code of scheduler/ is used.
+"""The cheapest victims, by a look at every set, in plain Python and without code of scheduler/.
 
 Good for sixteen units: whole gangs that are rigid, and single members of elastic ones.
 """
@@ -27,7 +27,7 @@ class Judge:
 
     @property
     def staying(self) -> list[BoundPod]:
-        """Return who is not on his way out, or should long be gone."""
+        """Return the pods that do not leave, and the leaving ones that should long be gone."""
         return [each for each in self.bound_pods.pods if not self._leaves(each)]
 
     def ways(self) -> list[tuple[Cost, Loss]]:
@@ -38,17 +38,17 @@ class Judge:
         return sorted(found, key=lambda way: way[0])
 
     def gangs(self) -> list[GangKey]:
-        """Return the gangs that have somebody on the nodes."""
+        """Return the gangs that have pods on nodes."""
         return list(dict.fromkeys(each.gang for each in self.bound_pods.pods))
 
     def members(self, gang: GangKey) -> Loss:
-        """Return who is of a gang and not being deleted."""
+        """Return the pods of a gang that are not being deleted."""
         return tuple(
             each for each in self.bound_pods.pods if each.gang == gang and not each.pod.deleting
         )
 
     def is_allowed(self, victims: Iterable[BoundPod]) -> bool:
-        """Tell whether nobody outranks or is protected, and no gang is left broken and running."""
+        """Return whether no victim outranks or is protected, and no broken gang is left running."""
         gone = {each.pod.uid for each in victims}
         for gang in self.gangs():
             loss = tuple(each for each in self.members(gang) if each.pod.uid in gone)
@@ -65,7 +65,7 @@ class Judge:
                 yield tuple(each for each in victims if each is not spared)
 
     def cost(self, victims: Sequence[BoundPod]) -> Cost:
-        """Return what they cost. Who is marked already costs nothing."""
+        """Return the cost of victims. A pod that is marked already costs nothing."""
         fresh = [each for each in victims if not each.pod.marked]
         gone = Counter(each.gang for each in victims)
         touched = {each.gang for each in fresh}
@@ -80,13 +80,13 @@ class Judge:
         )
 
     def _is_beyond(self, pod: BoundPod, name: str, victims: Sequence[BoundPod]) -> bool:
-        """Tell whether a budget allows no more for a pod after those that come before it."""
+        """Return whether a budget allows no more for a pod after those that come before it."""
         covered = [each for each in victims if name in each.budgets]
         line = sorted(covered, key=lambda each: (len(each.budgets), each.pod.uid))
         return line.index(pod) >= self.bound_pods.allowed.get(name, 0)
 
     def _losses(self, gang: GangKey) -> Iterator[Loss]:
-        """Yield whom a gang can lose: some of its surplus, or everybody."""
+        """Yield the sets of members that a gang can lose: some of its surplus, or all."""
         members, surplus = self.members(gang), self._surplus(gang)
         may_go = [each for each in members if each.evictable and each.pod.priority <= self.below]
         for number in range(min(surplus, len(may_go)) + 1):

@@ -33,7 +33,7 @@ MOST_UNITS = 16
 
 @dataclass(frozen=True)
 class Contest:
-    """A gang of priority 10, and who has the nodes. It may have to gather in one rack."""
+    """A gang of priority 10, and the pods on nodes. The gang may have to gather in one rack."""
 
     nodes: tuple[Node, ...]
     bound_pods: BoundPods
@@ -73,7 +73,7 @@ class Contest:
 
     @cached_property
     def judge(self) -> Judge:
-        """Who knows every set of victims."""
+        """The judge, which knows every set of victims."""
         return Judge(self.bound_pods, 10 - self.least_difference, NOW)
 
     def cheapest(self) -> Cost | None:
@@ -81,13 +81,13 @@ class Contest:
         return next((cost for cost, gone in self.judge.ways() if self.fits_without(gone)), None)
 
     def fits_without(self, victims: Sequence[BoundPod]) -> bool:
-        """Tell whether there is a place for the quorum once these have gone too."""
+        """Return whether there is a place for the quorum once these have gone too."""
         gone = {each.pod.uid for each in victims}
         left = [each.pod for each in self.judge.staying if each.pod.uid not in gone]
         return self._fits_beside(left)
 
     def fits_now(self) -> bool:
-        """Tell whether there is a place for the quorum beside all that are there."""
+        """Return whether there is a place for the quorum beside all that are there."""
         return self._fits_beside([each.pod for each in self.bound_pods.pods])
 
     def _fits_beside(self, others: Sequence[Pod]) -> bool:

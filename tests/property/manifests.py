@@ -55,7 +55,7 @@ ON_PODS: Sequence[dict[str, str]] = (
 
 
 def chance(draw: st.DrawFn, one_in: int) -> bool:
-    """Tell whether something rare is so."""
+    """Return whether something rare is so."""
     return draw(st.integers(1, one_in)) == one_in
 
 

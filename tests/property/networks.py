@@ -109,7 +109,7 @@ class Case:
         return {each.name: paths[nodes[each.name]] for each in self.members if each.name in nodes}
 
     def is_as_asked(self, placed: Mapping[str, Path]) -> bool:
-        """Tell whether all are in one domain, and every slice is, where that is required."""
+        """Return whether all are in one domain, and every slice is, where that is required."""
         paths = [*placed.values()]
         runs = (
             {path[:depth] for path in paths[start : start + size]}

@@ -12,7 +12,7 @@ ANY_ADDRESS = "0.0.0.0"  # noqa: S104 - Kubernetes' word for "all addresses".
 
 
 def accepts(node: Node, others: Iterable[PodClass], pod_class: PodClass) -> bool:
-    """Tell whether the node takes a pod beside the pods that it has."""
+    """Return whether the node takes a pod beside the pods that it has."""
     others = list(others)
     return (
         allowed(node, pod_class)
@@ -22,7 +22,7 @@ def accepts(node: Node, others: Iterable[PodClass], pod_class: PodClass) -> bool
 
 
 def allowed(node: Node, pod_class: PodClass) -> bool:
-    """Tell whether the node would take the pod if it were empty and large."""
+    """Return whether the node would take the pod if it were empty and large."""
     taints = [each for each in node.taints if each.effect != "PreferNoSchedule"]
     if node.unschedulable:
         taints.append(Taint("node.kubernetes.io/unschedulable", "", "NoSchedule"))
@@ -36,7 +36,7 @@ def allowed(node: Node, pod_class: PodClass) -> bool:
 
 
 def has_room(node: Node, others: Iterable[PodClass], pod_class: PodClass) -> bool:
-    """Tell whether what is asked for is free."""
+    """Return whether what is asked for is free."""
     free = Counter(dict(node.allocatable))
     for other in others:
         free.subtract(dict(other.requests))
@@ -44,7 +44,7 @@ def has_room(node: Node, others: Iterable[PodClass], pod_class: PodClass) -> boo
 
 
 def has_ports(others: Iterable[PodClass], pod_class: PodClass) -> bool:
-    """Tell whether no other pod has one of the ports."""
+    """Return whether no other pod has one of the ports."""
     taken = [port for other in others for port in other.host_ports]
     return not any(_same_port(one, other) for one, other in product(pod_class.host_ports, taken))
 

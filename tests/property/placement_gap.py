@@ -99,7 +99,7 @@ def _of_split(
     used = domains(placed, depth)
     best = least(instance, inside, depth)
     for below, (ours, fewest) in enumerate(zip(used, best, strict=True)):
-        # Who is worse further up may be better further down: that makes up for nothing.
+        # A packing that is worse further up may be better further down: that makes up for nothing.
         yield f"{below} below" if below else "split layer", max(0, ours - fewest)
     elsewhere = (instance.fewest(depth, other) for other in instance.lowest(case.must))
     yield "elsewhere", used[0] - min(each for each in elsewhere if each)

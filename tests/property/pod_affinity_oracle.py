@@ -15,7 +15,7 @@ There = tuple[tuple[Pod, Node], ...]
 
 
 def may_be(pod: Pod, node: Node, there: There, nodes: Sequence[Node]) -> bool:
-    """Tell whether a pod may join those that are there already."""
+    """Return whether a pod may join those that are there already."""
     pod_affinity = pod.pod_class.pod_affinity
     avoided = any(
         means(term.selector, pod) and together(term, node, where)
@@ -39,18 +39,18 @@ def may_be(pod: Pod, node: Node, there: There, nodes: Sequence[Node]) -> bool:
 
 
 def means(selector: PodSelector, pod: Pod) -> bool:
-    """Tell whether a selector means a pod."""
+    """Return whether a selector means a pod."""
     return selector.selects(pod.namespace, pod.labels, {}, deleting=pod.deleting)
 
 
 def together(term: AffinityTerm, node: Node, other: Node) -> bool:
-    """Tell whether two nodes are in one domain of a term."""
+    """Return whether two nodes are in one domain of a term."""
     value = node.labels.get(term.key)
     return value is not None and value == other.labels.get(term.key)
 
 
 def joins(affinity: Affinity, pod: Pod, node: Node, there: There) -> bool:
-    """Tell whether a pod is beside those that it wants, or is the first of them."""
+    """Return whether a pod is beside those that it wants, or is the first of them."""
     wanted = [where for other, where in there if means(affinity.selector, other)]
     known = [where for where in wanted if any(key in where.labels for key in affinity.keys)]
     if not known and means(affinity.selector, pod):
@@ -60,7 +60,7 @@ def joins(affinity: Affinity, pod: Pod, node: Node, there: There) -> bool:
 
 
 def is_even(spread: Spread, pod: Pod, node: Node, there: There, nodes: Sequence[Node]) -> bool:
-    """Tell whether a pod on a node keeps the domains even; node selectors are not looked at."""
+    """Return whether a pod on a node keeps the domains even; node selectors are not looked at."""
     if spread.key not in node.labels:
         return False
     domains = {each.labels[spread.key]: 0 for each in nodes if spread.key in each.labels}
@@ -73,7 +73,7 @@ def is_even(spread: Spread, pod: Pod, node: Node, there: There, nodes: Sequence[
 
 
 def has_an_order(binds: There, there: There, nodes: Sequence[Node]) -> bool:
-    """Tell whether pods can come to these nodes one after the other, each allowed in its turn."""
+    """Return whether pods can come to these nodes one after the other, each allowed in its turn."""
 
     @cache
     def rest(left: frozenset[int]) -> bool:
@@ -86,7 +86,7 @@ def has_an_order(binds: There, there: There, nodes: Sequence[Node]) -> bool:
 
 
 def can_be_placed(pods: Sequence[Pod], there: There, nodes: Sequence[Node], room: int) -> bool:
-    """Tell whether equal pods find nodes of `room` each, one after the other, in any way."""
+    """Return whether equal pods find nodes of `room` each, one after the other, in any way."""
 
     @cache
     def rest(counts: tuple[int, ...]) -> bool:

@@ -148,7 +148,7 @@ def _topology_request(dice: Random, network: Network) -> TopologyRequest:
     below = (*network.layers, NODE_LAYER)[must:]
     prefer = [layer for layer in below if dice.randint(0, 2) == 0]
     if not must and not prefer:
-        prefer = [dice.choice(below)]  # Who asks for nothing at all may be anywhere.
+        prefer = [dice.choice(below)]  # An empty request would allow all nodes.
     return TopologyRequest(
         must=tuple(LayerRef(layer) for layer in network.layers[max(0, must - 1) : must]),
         prefer=tuple(LayerRef(layer) for layer in prefer),

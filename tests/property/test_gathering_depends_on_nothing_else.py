@@ -1,4 +1,4 @@
-"""Law: where members go depends on the network, and not on its order or on who failed before."""
+"""Law: where members go depends on the network, not on its order or on earlier failures."""
 
 from dataclasses import replace
 

@@ -114,7 +114,7 @@ def test_a_group_of_equal_members_is_placed_when_brute_force_finds_room(
 
 
 def _fits(world: World, asked: PodClass, needed: int) -> bool:
-    """Count what each node takes, one by one: equal pods do not care who comes first."""
+    """Count what each node takes, one by one: the order of equal pods does not matter."""
     room = 0
     for node in world.nodes:
         here = oracle.on(node, world.bound)

@@ -1,4 +1,4 @@
-"""Law: nobody can delay a gang of another namespace that does not name him."""
+"""Law: no gang can delay a gang of another namespace that does not name it."""
 
 import json
 from collections.abc import Callable
@@ -27,7 +27,7 @@ Draw = Callable[..., Any]
 
 @st.composite
 def said(draw: st.DrawFn, namespace: str) -> dict[str, str]:
-    """Return options of a gang; ours name only our own, foreign ones name anybody."""
+    """Return options of a gang; our gangs name only our own, foreign gangs name any gang."""
     whom = [OURS] if namespace == OURS else [OURS, OURS, FOREIGN]
     # A name said twice is a case of its own: see test_gang_groups.
     named = draw(st.lists(st.tuples(st.sampled_from(whom), names), max_size=2, unique=True))

@@ -1,4 +1,4 @@
-"""Law: nobody is bound to room that is not there."""
+"""Law: no pod is bound to room that is not there."""
 
 from hypothesis import given
 

@@ -1,4 +1,4 @@
-"""Law: who was seen first does not matter."""
+"""Law: the order in which objects are seen does not matter."""
 
 from collections.abc import Callable
 from functools import partial

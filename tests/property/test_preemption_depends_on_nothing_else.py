@@ -1,4 +1,4 @@
-"""Law: equal input gives an equal plan, and who was seen first does not matter."""
+"""Law: equal input gives an equal plan, and the order in which objects are seen does not matter."""
 
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
 
 
 def told(case: Contest) -> tuple[set[str], set[tuple[str, str]]] | None:
-    """Return who goes, and where the members are then."""
+    """Return the victims, and where the members are then."""
     if case.made is None:
         return None
     nominations = {(bind.pod.name, bind.node) for bind in case.made.nominations}

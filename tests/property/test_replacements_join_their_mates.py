@@ -1,4 +1,4 @@
-"""Law: who comes for a lost member finds a place among the others, as all have asked for it."""
+"""Law: a replacement of a lost member joins the bound members, as the request asks."""
 
 from dataclasses import replace
 
@@ -29,7 +29,7 @@ def test_lost_members_are_replaced_beside_the_others(kind: Kind, seed: int) -> N
 
 
 def replaced(case: Case, nodes: dict[str, str], lost: set[str]) -> dict[str, str]:
-    """Return the nodes of those who come for the lost members."""
+    """Return the nodes of the replacements of lost members."""
     asked = PodSet(case.topology_request, owner="job") if case.by_pods else None
     members = [replace(each, podset=asked) for each in case.members]
     bound_members = [

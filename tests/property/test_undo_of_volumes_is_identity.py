@@ -1,4 +1,4 @@
-"""Law: what an attempt did not keep promised nothing to anybody, and nothing is promised twice."""
+"""Law: an attempt that is undone leaves no volume chosen, and no volume is chosen twice."""
 
 from typing import Any
 

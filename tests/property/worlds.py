@@ -60,7 +60,7 @@ class World:
         return replace(self, gangs=gangs)
 
     def after(self, plan: Plan) -> "World":
-        """Return the cluster once a plan has been carried out; nobody waits in it."""
+        """Return the cluster once a plan has been carried out, without waiting pods."""
         bound = [replace(bind.pod, node=bind.node) for each in plan.placed for bind in each.binds]
         return World(self.nodes, (*self.bound, *bound), ())
 

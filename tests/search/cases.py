@@ -78,7 +78,7 @@ class Case:
         return next((g for g in self.groups if any(e.name == name for e in g.gangs)), None)
 
     def loses_members(self, group: Group) -> bool:
-        """Tell whether members of a group are evicted now, so that it lacks more than it did."""
+        """Return whether members of a group are evicted now, so that it lacks more than it did."""
         victims = self.once.cycles[0].victims
         return any(pod.key in victims for gang in group.gangs for pod in gang.bound)
 

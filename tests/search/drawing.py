@@ -93,11 +93,11 @@ class Drawing:
     created: int = 0
 
     def chance(self, probability: float) -> bool:
-        """Tell whether something rare happens."""
+        """Return whether something rare happens."""
         return self.dice.random() < probability
 
     def sometimes(self, feature: str, probability: float) -> bool:
-        """Tell whether it happens in a world with this feature; never in another one."""
+        """Return whether it happens in a world with this feature; never in another one."""
         return feature in self.has and self.chance(probability)
 
     def moment(self) -> int:

@@ -32,7 +32,7 @@ IMMUNE = {
 
 
 def may_go(pod: Pod, gang: Gang, group: Group) -> bool:
-    """Tell whether a group may evict a pod that is on a node."""
+    """Return whether a group may evict a pod that is on a node."""
     owners = pod.body["metadata"].get("ownerReferences") or ()
     return (
         pod.ours
@@ -74,7 +74,7 @@ class Budgets:
         ]
 
     def is_plain(self, pods: Sequence[Pod]) -> bool:
-        """Tell whether it is beyond dispute how many pods are beyond: of two, both allow none."""
+        """Return whether it is beyond dispute how many pods are beyond: of two, both allow none."""
         several = [found for pod in pods if len(found := self.covering(pod)) > 1]
         return not any(self.allowed[name] for found in several for name in found)
 
@@ -175,7 +175,7 @@ class Contest:
     room: Room
 
     def fits_without(self, victims: Sequence[Pod]) -> bool | None:
-        """Tell whether the quorum has a place once these have left."""
+        """Return whether the quorum has a place once these have left."""
         for pod in victims:
             self.room.remove(pod, pod.node)
         answer = seating.fits(self.crowds, self.room)
@@ -196,7 +196,7 @@ def first_that_fits(contest: Contest, losses: Losses, masks: Masks) -> list[Pod]
 
 
 def _is_simple(contest: Contest) -> bool:
-    """Tell whether slots can be counted: pods that are alike and do not mind each other."""
+    """Return whether slots can be counted: pods that are alike and do not mind each other."""
     if len(contest.crowds) != 1 or not contest.crowds[0].exact:
         return False
     pods = contest.crowds[0].pods

@@ -140,7 +140,7 @@ def _named(every: Sequence[Gang]) -> Iterator[str]:
 
 
 def _mutual(gang: Gang, gangs: Mapping[str, Gang]) -> bool:
-    """Tell whether gangs of other namespaces that are named name this one."""
+    """Return whether gangs of other namespaces that are named name this one."""
     own = gang.name.partition("/")[0]
     others = (name for name in gang.names if name.partition("/")[0] != own)
     return all(name in gangs and gang.name in gangs[name].names for name in others)

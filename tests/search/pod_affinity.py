@@ -11,7 +11,7 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def content(room: Room, fresh: Iterable[Pod]) -> bool:
-    """Tell whether no rule of these pods, or against them, is broken."""
+    """Return whether no rule of these pods, or against them, is broken."""
     return not [*complaints(room, fresh)]
 
 

@@ -33,7 +33,7 @@ class Room:
             self._use(pod, node, 1)
 
     def has_room(self, pod: Pod, node: str) -> bool:
-        """Tell whether a node is open to the pod, and has resources and ports left for it."""
+        """Return whether a node is open to the pod, and has resources and ports left for it."""
         if not self.is_open(pod, node):
             return False
         left = self.free[node]
@@ -42,7 +42,7 @@ class Room:
         return not (pod.ports and any(pod.ports & other.ports for other in self.on[node]))
 
     def is_open(self, pod: Pod, node: str) -> bool:
-        """Tell whether a node takes this pod at all."""
+        """Return whether a node takes this pod at all."""
         key = (pod.class_, node)
         if key not in self._open:
             self._open[key] = _is_open(pod, self.nodes[node])

@@ -24,7 +24,7 @@ class TooLongError(Exception):
 
 
 def fits(crowds: Sequence[Crowd], room: Room) -> bool | None:
-    """Tell whether all these pods find a place beside each other, as they must gather."""
+    """Return whether all these pods find a place beside each other, as they must gather."""
     if not all(crowd.exact for crowd in crowds):
         return None
     choices = [candidates(crowd, room) for crowd in crowds]
@@ -38,7 +38,7 @@ def fits(crowds: Sequence[Crowd], room: Room) -> bool | None:
 
 
 def any_quorum_fits(group: Group, trees: Sequence[Tree], room: Room) -> bool | None:
-    """Tell whether some members, as many of each gang as its quorum, find a place together."""
+    """Return whether some members, as many of each gang as its quorum, find a place together."""
     unknown = False
     for number, chosen in enumerate(_quorums(group)):
         if number == MOST_CHOICES:
@@ -121,7 +121,7 @@ class _Search:
         self._steps = 0
 
     def run(self, chosen: Sequence[Nodes]) -> bool:
-        """Tell whether all fit, each crowd on these nodes."""
+        """Return whether all fit, each crowd on these nodes."""
         todo = [
             (pod, nodes)
             for crowd, nodes in zip(self._crowds, chosen, strict=True)

@@ -155,7 +155,7 @@ class BinderHarness:
         return {pod.name: pod.node for pod in self._pods()}
 
     def all_bound(self) -> bool:
-        """Tell whether every pod has a node, in truth."""
+        """Return whether every pod has a node, in truth."""
         return all(self._node_by_uid.values())
 
     def assert_the_cache_is_right(self) -> None:

@@ -281,7 +281,7 @@ def bound_pods(
     surplus: Mapping[str, int] | None = None,
     allowed: Mapping[str, int] | None = None,
 ) -> BoundPods:
-    """Return who is on the nodes. `surplus` is by name of the gang, `allowed` by budget."""
+    """Return the pods on nodes. `surplus` is by name of the gang, `allowed` by budget."""
     spare = {gang_key(name): number for name, number in (surplus or {}).items()}
     staying = tuple(each for each in those if not each.pod.deleting)
     leaving = tuple(each for each in those if each.pod.deleting)

@@ -1,4 +1,4 @@
-"""Gangs of the PodGroup `a`, for the tests of who is in a gang and of when it is tried."""
+"""Gangs of the PodGroup `a`, for the tests of membership and of when a gang is due."""
 
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.gangs import Gang, GangKey

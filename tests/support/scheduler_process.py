@@ -62,7 +62,7 @@ class FakeWorkloads:
         cpu: int = 1,
         finalizers: tuple[str, ...] = (),
     ) -> None:
-        """Add a pod. One with finalizers terminates until somebody takes them off."""
+        """Add a pod. A pod with finalizers terminates until they are removed."""
         metadata = {"finalizers": list(finalizers)} if finalizers else {}
         containers = [api_objects.container(requests={"cpu": cpu})]
         body = api_objects.pod_body(name, gang=gang, priority=priority, containers=containers)

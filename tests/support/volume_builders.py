@@ -164,7 +164,7 @@ def class_body(name: str = LATE, provisioner: str = DRIVER, *, waits: bool = Tru
 
 
 def local_class_body() -> Body:
-    """Return a class whose volumes nobody makes."""
+    """Return a class without a provisioner."""
     return class_body(LOCAL, "kubernetes.io/no-provisioner")
 
 

@@ -35,9 +35,9 @@ class VolumeHarness(BinderHarness):
     """Volumes of class `fast` are made, those of class `local` are there.
 
     `makes` is how many seconds that takes by claim (`a_1` for claim a-1), else no time at all.
-    Those of the claims `elsewhere` are made for a node that nobody asked for, and of those
-    `everywhere` for all. `told` are the gangs
-    that people were told of, and the words.
+    Volumes of the claims `elsewhere` are made for another node than the selected one, and volumes
+    of the claims `everywhere` for all nodes. `told` are the gangs that were reported, and the
+    words.
     """
 
     def __init__(

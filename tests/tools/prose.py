@@ -1,4 +1,4 @@
-"""A word list for prose: a pod, gang, node or claim is called that, and never "who".
+"""A word list for prose: a pod, gang, node or claim is called that, not by words for persons.
 
     python -m tools.prose
 
@@ -26,6 +26,7 @@ ROOTS = (
     "docs",
     "examples",
     "operator",
+    "tests",
 )
 """What is checked: files, and directories with all that is in them."""
 PACKAGE = "operator/gang_scheduler"

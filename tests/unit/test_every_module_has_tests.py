@@ -39,13 +39,13 @@ def files_of_tests() -> list[Path]:
 
 
 def has_its_own_test(module: Path) -> bool:
-    """Tell whether there is a test file of a module's name, or a folder of them."""
+    """Return whether there is a test file of a module's name, or a folder of them."""
     folder = UNIT / module.parent
     return (folder / f"test_{module.stem}.py").is_file() or (folder / module.stem).is_dir()
 
 
 def names_a_module(test: Path) -> bool:
-    """Tell whether a test has the name of a module, or is in a folder that has it."""
+    """Return whether a test has the name of a module, or is in a folder that has it."""
     of_its_own = test.parent / test.name.removeprefix("test_")
     return (PACKAGE / of_its_own).is_file() or (PACKAGE / f"{test.parent}.py").is_file()
 

@@ -24,7 +24,7 @@ KEYS = {
     "model/nodes.py": {"taint sets"},
     "model/network/topology_scope.py": {"label "},
 }
-"""Strings that nobody reads: keys of what is derived from nodes, and names of implied trees."""
+"""Strings that are not shown: keys of what is derived from nodes, and names of implied trees."""
 LOOKS = {
     "decode/pods/pod.py": "kube-scheduler's marks differ from ours in their message alone",
     "decode/fields.py": "msgspec says only in the message of its error where a field is",
@@ -42,7 +42,7 @@ def sources(*folders: str) -> Iterator[tuple[str, ast.Module]]:
 
 
 def is_listed(path: str, exceptions: dict[str, str]) -> bool:
-    """Tell whether a module, or the folder that it is in, is an exception."""
+    """Return whether a module, or the folder that it is in, is an exception."""
     return any(path == each or path.startswith(f"{each}/") for each in exceptions)
 
 
@@ -63,7 +63,7 @@ def texts(tree: ast.AST) -> Iterator[str]:
 
 
 def is_sentence(node: ast.AST, constants: set[str]) -> bool:
-    """Tell whether an expression is text for people: a literal, a constant or an attribute."""
+    """Return whether an expression is text for people: a literal, a constant or an attribute."""
     match node:
         case ast.Constant(value=str(text)):
             return " " in text.strip()

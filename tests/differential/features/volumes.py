@@ -310,7 +310,7 @@ def _disk(world: World, pod: Drawn) -> None:
 
 
 def _ephemeral(world: World, pod: Drawn) -> None:
-    """Ask for a claim of one's own, which somebody has made already, or has not, or for another."""
+    """Ask for an ephemeral claim, which exists already, or does not, or is another pod's."""
     spec = Claim(world.name(world.dice.choice(["late", "zoned", "local"]))).spec
     _mount(pod, {"ephemeral": {"volumeClaimTemplate": {"spec": spec}}})
     kind = world.dice.random()

@@ -12,7 +12,7 @@ POLICIES = ("once-satisfied", "once-satisfied", "waiting-and-running", "only-wai
 
 
 class Changes:
-    """Makes changes at random. `tight` tells that there may not be room for everybody.
+    """Makes changes at random. `tight`: there may not be room for all pods.
 
     `moved_into` are the gangs, by namespace and name, that a bound member has moved into.
     """

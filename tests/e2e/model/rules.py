@@ -149,7 +149,7 @@ class World:
         }
 
     def settle(self) -> None:
-        """Bind until nobody waits who could start."""
+        """Bind until no waiting gang could start."""
         while True:
             self.remember()
             before = self.counts()
@@ -239,7 +239,7 @@ class World:
                 self._add_surplus(gang)
 
     def _is_complete(self, gang: Gang) -> bool:
-        """Tell whether enough members wait; a whole gang of the group is not asked."""
+        """Return whether enough members wait; a whole gang of the group is not asked."""
         if gang.said is None:
             return False
         return len(gang.pending) >= gang.quorum
@@ -279,5 +279,5 @@ def _priority(group: list[Gang]) -> int:
 
 
 def _levels(ordered: list[list[Gang]]) -> list[list[list[Gang]]]:
-    """Split by priority, all at once: who is bound has no priority that counts any more."""
+    """Split by priority, all at once: the priority of a bound gang does not count any more."""
     return [list(level) for _, level in itertools.groupby(ordered, key=_priority)]

@@ -48,7 +48,7 @@ def _running(
     plane.nodes(NODES, allocatable={"cpu": str(CPU), "memory": "64Gi", "pods": "110"})
     log = invariants.WriteLog()
     with contextlib.ExitStack() as stack:
-        # Apart from the servers, which nobody waits for in vain when a replica has ended.
+        # Apart from the servers: a replica that has ended is no failure of theirs.
         own_processes = Processes(*directories.create())
         beside = stack.enter_context(
             controlplane.Cluster(plane.kubeconfig, plane.access, own_processes)

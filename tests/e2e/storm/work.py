@@ -88,7 +88,7 @@ class Work:
                 return self._namespace.create(document)
             except access.RefusedError as error:
                 if error.status == 409:
-                    return None  # It was created, and nobody said so.
+                    return None  # It was created by a request whose answer was lost.
             except TROUBLES:
                 pass
             time.sleep(0.2)

@@ -75,7 +75,7 @@ class Namespace:
     def change_node(
         self, name: str, change: Callable[[dict[str, Any]], None], part: str = ""
     ) -> None:
-        """Change a node, or its subresource `part`, whoever else writes to it meanwhile."""
+        """Change a node, or its subresource `part`, despite other writers."""
         self._replace(f"/api/v1/nodes/{name}", change, part)
 
     def create(self, *documents: Manifest) -> None:
@@ -144,7 +144,7 @@ class Namespace:
     def change_pod(
         self, name: str, change: Callable[[dict[str, Any]], None], part: str = ""
     ) -> None:
-        """Change a pod, or its subresource `part`, whoever else writes to it meanwhile."""
+        """Change a pod, or its subresource `part`, despite other writers."""
         self._replace(f"{self.path('pods')}/{name}", change, part)
 
     def status(self, gang: str) -> dict[str, Any]:

@@ -86,7 +86,7 @@ class Network:
 
 
 def move(client: access.Client, name: str, key: str, value: str) -> int:
-    """Change a label of a node, whoever else writes to it; return the version that this made."""
+    """Change a label of a node, despite other writers; return the version that this made."""
     path = f"/api/v1/nodes/{name}"
 
     def moved() -> int:

@@ -43,7 +43,7 @@ def is_unharmed(scheduler: controlplane.Scheduler) -> Iterator[None]:
 
 
 def tracebacks(scheduler: controlplane.Scheduler, offset: int = 0) -> list[str]:
-    """Return the log lines that show an exception that nobody expected."""
+    """Return the log lines that show an unexpected exception."""
     return [line for line in _lines(scheduler, offset) if "Traceback" in line]
 
 

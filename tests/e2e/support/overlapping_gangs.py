@@ -1,7 +1,7 @@
-"""Full nodes on which nobody can go alone: every gang has a pod on each of many nodes.
+"""Full nodes on which no gang can be evicted alone: every gang has a pod on each of many nodes.
 
 Pod k is on node k mod the number of nodes, so gangs overlap in stretches, and one node is free only
-when all gangs of its stretch have gone. Whoever needs whole nodes should take whole stretches.
+when all gangs of its stretch have gone. A gang that needs whole nodes should take whole stretches.
 """
 
 import time

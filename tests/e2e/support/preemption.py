@@ -1,4 +1,4 @@
-"""What tests of preemption have in common: priorities, pods that run somewhere, and who had to go.
+"""What tests of preemption have in common: priorities, pods that run somewhere, and victims.
 
 Nodes without a kubelet let a test say itself when an evicted pod is gone.
 """
@@ -23,7 +23,7 @@ GRACE_SECONDS = 600
 
 @contextlib.contextmanager
 def priority_classes(cluster: controlplane.Cluster) -> Iterator[None]:
-    """Create a high priority, one as high that evicts nobody, and a low one."""
+    """Create a high priority, one as high that never preempts, and a low one."""
     classes: dict[str, Manifest] = {
         HIGH: {"value": 1_000_000},
         NEVER: {"value": 1_000_000, "preemptionPolicy": "Never"},
@@ -88,12 +88,12 @@ def name_of(pod: Mapping[str, Any]) -> str:
 
 
 def is_leaving(pod: Mapping[str, Any]) -> bool:
-    """Tell whether a pod was deleted, if it is not gone yet."""
+    """Return whether a pod was deleted, if it is not gone yet."""
     return "deletionTimestamp" in pod["metadata"]
 
 
 def is_marked(pod: Mapping[str, Any]) -> bool:
-    """Tell whether a pod says that it makes room."""
+    """Return whether a pod says that it makes room."""
     conditions = pod["status"].get("conditions", [])
     return any(
         (each["type"], each["status"], each.get("reason")) == ("DisruptionTarget", "True", REASON)

@@ -37,7 +37,7 @@ class BreakableLink:
         return f"{self._address.scheme}://127.0.0.1:{port}"
 
     def cut(self) -> None:
-        """Break all connections, and let nobody through."""
+        """Break all connections, and refuse new ones."""
         self._is_cut = True
         for stalled in self._stalled:
             stalled.set()
@@ -57,7 +57,7 @@ class BreakableLink:
         return stalled
 
     def mend(self) -> None:
-        """Let everybody through again."""
+        """Accept connections again."""
         self._is_cut = False
 
     async def _connected(self, near: asyncio.StreamReader, back: asyncio.StreamWriter) -> None:

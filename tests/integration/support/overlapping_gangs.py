@@ -51,7 +51,7 @@ class OverlappingGangs(FakeWorkloads):
         return simulated.decide([each for kind in kinds for each in self.cluster.all(kind)]).victims
 
     def all_bound(self) -> bool:
-        """Tell whether all members of the preemptors have a node."""
+        """Return whether all members of the preemptors have a node."""
         return not self.waiting
 
     def let_go(self) -> None:

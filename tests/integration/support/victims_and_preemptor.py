@@ -30,7 +30,7 @@ def let_go(made: FakeWorkloads, *names: str) -> None:
 
 
 def is_bound(made: FakeWorkloads) -> bool:
-    """Tell whether the gang that others make room for has it."""
+    """Return whether the gang that others make room for has it."""
     return bool(made.nodes("high")) and all(made.nodes("high"))
 
 

@@ -100,7 +100,7 @@ def no_leaving_room_is_missed(case: Case) -> Iterator[str]:
 
 
 def _outranks(case: Case, preemptor: str, group: Group) -> bool:
-    """Tell whether a preemptor is decided before a group."""
+    """Return whether a preemptor is decided before a group."""
     other = case.group_of(preemptor)
     return other is not None and other.order < group.order
 
@@ -125,7 +125,7 @@ def _fits_alone(case: Case, group: Group, key: str, room: Room) -> bool:
 
 
 def _is_held(group: Group) -> bool:
-    """Tell whether something else than room may keep a group."""
+    """Return whether something else than room may keep a group."""
     bodies = [gang.body or {} for gang in group.gangs]
     return any("minResources" in body.get("spec", {}) for body in bodies)
 

@@ -1,4 +1,4 @@
-"""Laws on victims: who may go, that gangs go whole, and that no cheaper room can be made."""
+"""Laws on victims: only evictable pods, whole gangs, and no cheaper room can be made."""
 
 from collections.abc import Iterator
 
@@ -31,7 +31,7 @@ def gangs_go_whole(case: Case) -> Iterator[str]:
 
 
 def plans_are_complete(case: Case) -> Iterator[str]:
-    """Check that whoever evicts is nominated with all that its gangs lack."""
+    """Check that a preemptor is nominated with all members that its gangs lack."""
     cycle = case.once.cycles[0]
     for by in dict.fromkeys(cycle.victims.values()):
         group = case.group_of(by)
@@ -78,7 +78,7 @@ def victims_are_the_cheapest(case: Case) -> Iterator[str]:
 
 
 def _lean_on_others(case: Case) -> bool:
-    """Tell whether pods that were nominated must have others near them."""
+    """Return whether pods that were nominated must have others near them."""
     return any(case.pods[key].has_pod_affinity for key in case.once.cycles[0].nominations)
 
 
@@ -115,7 +115,7 @@ def _cheaper(losses: Losses, mask: Masks) -> Masks:
 
 
 def _is_comparable(case: Case) -> bool:
-    """Tell whether all agree on what victims cost: no mixed priorities, and none marked before."""
+    """Return whether victim costs are comparable: no mixed priorities, no pod marked before."""
     return not case.has_mixed_gangs and not any(pod.marked for pod in case.running)
 
 
@@ -148,7 +148,7 @@ def _before(case: Case, key: str, group: Group) -> bool:
 
 
 def _is_drawn(group: Group) -> bool:
-    """Tell whether it wants other pods beside it: those are not evicted for it."""
+    """Return whether it wants other pods beside it: those are not evicted for it."""
     return any("podAffinity" in (pod.spec.get("affinity") or {}) for pod in group.pods)
 
 

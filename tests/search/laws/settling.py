@@ -20,7 +20,7 @@ def the_end_comes(case: Case) -> Iterator[str]:
 
 
 def preemptors_start(case: Case) -> Iterator[str]:
-    """Check that whoever evicted is bound in the end, once for the first time."""
+    """Check that a preemptor is bound in the end, once for the first time."""
     if not _is_foreseeable(case):
         return
     nominated = {pod.gang for pod in case.pods.values() if pod.nominated}
@@ -47,7 +47,7 @@ def rounds_are_few(case: Case) -> Iterator[str]:
 
 
 def _is_foreseeable(case: Case) -> bool:
-    """Tell whether it is known of each gang, when others are decided, what it will need.
+    """Return whether it is known of each gang, when others are decided, what it will need.
 
     It is not known when hanging pods leave, nor which gangs fit beside pods that are nominated; a
     gang that loses members may have another priority then; a group evicts none of its own pods,

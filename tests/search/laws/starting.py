@@ -157,7 +157,7 @@ def slices(case: Case) -> Iterator[str]:
 
 
 def _is_fixed(gang: Gang, pods: list[Pod]) -> bool:
-    """Tell whether the positions in the whole gang are known: all of them are there."""
+    """Return whether the positions in the whole gang are known: all of them are there."""
     everyone = len(gang.members) == gang.minimum
     return everyone and len({pod.podset for pod in gang.members}) == 1 and bool(pods)
 

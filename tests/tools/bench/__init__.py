@@ -15,7 +15,7 @@ contestants of one run.
 | shape       | how many gangs of how many pods on how many nodes, and what they ask  |
 | gangs       | the same gangs in the words of each contestant                        |
 | population  | creating nodes and gangs, at once or at a rate                        |
-| contestants | who is measured                                                       |
+| contestants | the schedulers that are measured                                      |
 | ceiling     | the contestant that only binds: what the API server takes             |
 | run         | one contestant on a fresh control plane: the figures                  |
 | final_state | whether everything is as it should be in the end                      |
@@ -29,7 +29,7 @@ Programs of their own, `python -m tools.bench.MODULE`, for one question each:
 | module      | what                                                                  |
 |-------------|-----------------------------------------------------------------------|
 | decide      | how long one gang in a network takes to decide; no API server         |
-| preempt     | how long it takes to decide who must go; no API server                |
+| preempt     | how long it takes to decide on victims; no API server                 |
 | growth      | how a cycle's cost grows with nodes, waiting gangs and running pods   |
 | ingest      | the CPU that each source takes for an event of a pod                  |
 | start       | a start in a large cluster, and the cost of having nothing to do      |

@@ -24,7 +24,7 @@ EVERYBODY: Final = tuple(CONTESTANTS)
 
 
 class Entry(NamedTuple):
-    """A shape, and who runs it."""
+    """A shape, and the contestants that run it."""
 
     shape: Shape
     names: tuple[str, ...]

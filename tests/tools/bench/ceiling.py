@@ -22,7 +22,7 @@ SECONDS = 30.0
 
 
 async def bind_all(url: str, ca_file: str, token: str, shape: Shape) -> None:
-    """Bind every pod of a shape, over the scheduler's own client: nobody is to be faster."""
+    """Bind every pod of a shape, over the scheduler's own client: the upper bound."""
     headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
     address = Address.of(url, ssl.create_default_context(cafile=ca_file))
     client = Client(address, headers, IN_FLIGHT)

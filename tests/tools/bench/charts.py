@@ -34,7 +34,7 @@ STYLE: Final[Mapping[str, Any]] = {
     "grid.color": "#e3e3e3",
     "legend.frameon": False,
 }
-# Okabe and Ito's, whom the colour-blind can tell apart: ours are blue, kube-scheduler is red.
+# Okabe and Ito's, which the colour-blind can tell apart: ours are blue, kube-scheduler is red.
 COLOURS: Final[Mapping[str, str]] = {
     "ceiling": "#888888",
     "py-gang-scheduler": "#56b4e9",

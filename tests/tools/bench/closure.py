@@ -3,7 +3,7 @@
 Pod k of the crowd is on node k mod the number of nodes, so that a node is only free when all gangs
 of a stretch of nodes have gone. All gangs are PodGroups of Kubernetes itself, so that
 kube-scheduler's own gangs can be run on the same cluster; victims have no grace period, and there
-are no kubelets. Reported: from the creation of the gang to its last binding, and who had to go.
+are no kubelets. Reported: from the creation of the gang to its last binding, and the victims.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def play(contestant: str, nodes: int, needed: int) -> Outcome:
         _fill(plane, nodes, scheduler)
         if ours:
             stack.enter_context(controlplane.Scheduler(plane))
-        time.sleep(5)  # Everybody has read what is there.
+        time.sleep(5)  # All components have read the present objects.
         begun = time.monotonic()
         _create(plane.access, list(_gang("a", needed, scheduler, "high", cpu=CPUS)))
         seconds = _until_bound(plane, needed) - begun

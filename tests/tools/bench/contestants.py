@@ -1,4 +1,4 @@
-"""Who is measured. Each is a process of its own on a control plane of its own."""
+"""The schedulers that are measured. Each is a process of its own on its own control plane."""
 
 import sys
 from collections.abc import Callable
@@ -62,7 +62,7 @@ CONTESTANTS: dict[str, Contestant] = {
 
 
 def in_words_of(contestant: Contestant, shape: Shape) -> Dialect:
-    """Return how gangs are written: with a rack, as gangs of Kubernetes itself, for everybody."""
+    """Return how gangs are written: with a rack, as gangs of Kubernetes itself, for all."""
     if shape.rule == "rack" and contestant.dialect is gangs.pod_groups:
         return gangs.native
     return contestant.dialect

@@ -1,4 +1,4 @@
-"""`python -m tools.bench.preempt`: how long it takes to decide who must go, on full nodes.
+"""`python -m tools.bench.preempt`: how long it takes to decide on victims, on full nodes.
 
 The crowd: 20,000 running pods, 2,000 gangs of 10 priorities, on nodes that they fill, and a gang of
 64 that must evict. The closure: 16 one-CPU pods on each node of 16 CPUs, from gangs of 20 whose

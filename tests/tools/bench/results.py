@@ -27,10 +27,10 @@ class Result:
     """What one contestant did.
 
     Seconds; milliseconds of CPU a pod of the scheduler, the API server and etcd; megabytes at the
-    peak; API requests a pod of everybody who wrote between pending and bound and 5 s after. `p50`
-    and `p99` are from the creation of the last member of a gang to the binding of its last one, in
-    milliseconds. `problems` are what is wrong with the final state. `curve` is how the bindings
-    came.
+    peak; API requests a pod of all clients that wrote between pending and bound and 5 s after.
+    `p50` and `p99` are from the creation of the last member of a gang to the binding of its last
+    one, in milliseconds. `problems` are what is wrong with the final state. `curve` is how the
+    bindings came.
     """
 
     contestant: str

@@ -88,7 +88,7 @@ def _cpu_of_servers(plane: ControlPlane) -> tuple[float, float]:
 
 
 def _wait_until_calm(plane: ControlPlane) -> None:
-    """Wait until the API server is done with what was created: nobody is to pay for that."""
+    """Wait until the API server is done with the created objects: no contestant pays for that."""
     deadline, before = time.monotonic() + MOST_CALM_SECONDS, float("-inf")
     while time.monotonic() < deadline:
         now = sum(_cpu_of_servers(plane))

@@ -54,7 +54,7 @@ def one_by_one(results: Iterable[Result]) -> str:
 
 
 def problems(results: Iterable[Result]) -> Iterator[str]:
-    """Yield what was wrong in the end, and with whom."""
+    """Yield the problems of final states, with contestant and shape."""
     for each in results:
         yield from (f"{each.contestant}, {each.shape}: {text}" for text in each.problems)
 

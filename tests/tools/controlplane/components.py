@@ -28,7 +28,7 @@ rules:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on at this moment; a clash later is the caller's."""
+    """Return a port that is free at this moment; a clash later is the caller's."""
     while True:
         port = random.choice(PORTS)  # noqa: S311 - no secret.
         with socket.socket() as probe:
@@ -146,7 +146,7 @@ def _kube_controller_manager(site: Site) -> list[str]:
         "--leader-elect=false",
         "--use-service-account-credentials=false",
         f"--service-account-private-key-file={site.signing_key}",
-        # Nobody asks for its metrics, and its fixed port would clash with a neighbour's.
+        # Its metrics are not read, and its fixed port would clash with a neighbour's.
         "--secure-port=0",
         "--kube-api-qps=5000",
         "--kube-api-burst=5000",
@@ -188,7 +188,7 @@ def _kwok(site: Site) -> list[str]:
 
 
 def _disabled_admission(options: Options) -> list[str]:
-    # TaintNodesByCondition taints every new node, and here nobody takes the taint away.
+    # TaintNodesByCondition taints every new node, and here no controller removes the taint.
     always = ["TaintNodesByCondition"]
     return always if options.service_account_admission else [*always, "ServiceAccount"]
 

@@ -1,7 +1,7 @@
 """Temporary directories that tell whether their owner still lives.
 
 Each one holds a locked file. The lock vanishes with the last process that has it open, however
-that process ends, so a directory whose lock can be taken belongs to nobody and is removed.
+that process ends, so a directory whose lock can be taken belongs to no process and is removed.
 """
 
 import contextlib

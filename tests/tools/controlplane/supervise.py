@@ -41,7 +41,7 @@ def main() -> None:
             sys.stdout.write(json.dumps(answer) + "\n")
             sys.stdout.flush()
     finally:
-        # In reverse: nobody fills the log with complaints about a server that is gone.
+        # In reverse: no child fills the log with complaints about a server that is gone.
         for child in reversed(list(children.values())):
             child.kill()
             child.wait()

@@ -124,14 +124,14 @@ class Watcher:
 
     def _check(self) -> None:
         if self._failure:
-            # A witness that fell asleep must not be taken for one who saw nothing.
+            # A watcher that broke down must not be taken for one that saw no change.
             raise errors.ControlPlaneError("the watcher broke down") from self._failure
 
     def _run(self) -> None:
         try:
             while not self._stopping.is_set():
                 self._watch_once()
-        except Exception as error:  # Kept for whoever asks for the record.
+        except Exception as error:  # Kept for the next caller that asks for the record.
             self._failure = error
         finally:
             self._clock.pause()
@@ -156,7 +156,7 @@ class Watcher:
         self._clock.resume()
         there = {pod["metadata"]["uid"] for pod in listing["items"]}
         for lost in [pod for uid, pod in self._latest.items() if uid not in there]:
-            # Deleted while nobody looked.
+            # Deleted while no watch was open.
             self._remember(_gone(lost, self._clock.now()))
         for pod in listing["items"]:
             self._remember(self._decode(pod, gone=False))

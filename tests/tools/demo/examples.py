@@ -45,7 +45,7 @@ NEEDS = {NATIVE_GANGS, JOB_SET}
 
 
 class InvalidExample(ValueError):  # noqa: N818 - reads as what it is.
-    """An example that does not say what is expected of it, or in a way that nobody reads."""
+    """An example that does not say what is expected of it, or in an unknown way."""
 
 
 @dataclass(frozen=True)

@@ -136,6 +136,6 @@ def _summary(running: list[dict[str, Any]]) -> str:
 
 
 def _short(pod: Mapping[str, Any]) -> str:
-    # A pod of a Job ends in five letters that tell nobody anything.
+    # The name of a Job's pod ends in five random letters.
     generated = pod["metadata"].get("generateName")
     return str(generated.rstrip("-") if generated else pod["metadata"]["name"])

@@ -1,4 +1,4 @@
-"""A victim reads who takes its place, as far as its namespace may know."""
+"""The mark of a victim names the preemptor, as far as the victim's namespace may know it."""
 
 from dataclasses import replace
 

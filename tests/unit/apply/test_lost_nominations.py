@@ -1,4 +1,4 @@
-"""Room that was made for a gang and is lost: who is told, and whose nominations end."""
+"""Room that was made for a gang and is lost: the gangs to report, and nominations that end."""
 
 from dataclasses import replace
 

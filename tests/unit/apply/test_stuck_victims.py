@@ -1,4 +1,4 @@
-"""Who does not end in time is told of once, to those who wait for the room."""
+"""A pod that does not terminate in time is reported once, to the gang that waits for its room."""
 
 from gang_scheduler.apply.outcomes import Outcomes, VictimStuck
 from gang_scheduler.apply.stuck_victims import StuckVictims

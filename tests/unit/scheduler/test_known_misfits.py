@@ -1,4 +1,4 @@
-"""Who did not fit is no reason not to try others that are different."""
+"""A shape that did not fit is no reason not to try gangs of another shape."""
 
 from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.plan import Plan
@@ -9,7 +9,7 @@ from support.plan_reading import gangs_placed, victims_of
 
 
 def decide(*gangs: Gang, evictable: int) -> Plan:
-    """Decide on two nodes of one CPU, each with a bound pod of whom so many may go."""
+    """Decide on two nodes of one CPU, each with a bound pod; so many of these are evictable."""
     nodes = [node(f"n{i}", cpu=1) for i in range(2)]
     on_nodes = [bound_pod(f"t{i}", f"n{i}", cpu=1, evictable=i < evictable) for i in range(2)]
     cluster = snapshot(nodes, gangs, bound_pods=bound_pods(*on_nodes), taken_at=1000)

@@ -1,4 +1,4 @@
-"""Trees for people: short, without colours, and with what those who wait were offered."""
+"""Trees for people: short, without colours, and with what domains offer gangs that wait."""
 
 import io
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Who is on the nodes, and who of them may be evicted."""
+"""The pods on nodes, and which of them may be evicted."""
 
 from dataclasses import replace
 from typing import Any
@@ -38,7 +38,7 @@ def told(cache: Cache, spec: GangSpec) -> None:
 
 
 def bound_pods_of(cache: Cache, now: int = NOW) -> BoundPods:
-    """Return who is on the nodes, for a gang that outranks everybody."""
+    """Return the pods on nodes, for a gang that outranks all of them."""
     cache.upsert_pod(pod("above", priority=2_100_000_000 + now))
     found = cache.snapshot(now).bound_pods
     return BoundPods() if found is None else found

@@ -31,7 +31,7 @@ def cache() -> Cache:
 
 
 def bound_pods(cache: Cache, now: int = NOW) -> BoundPods:
-    """Return who is on the nodes, for a gang that outranks all of them."""
+    """Return the pods on nodes, for a gang that outranks all of them."""
     cache.upsert_pod(pod("above", priority=99 + now))
     found = cache.snapshot(now).bound_pods
     assert found is not None

@@ -1,4 +1,4 @@
-"""A feed takes in whatever comes, tells of every deletion, and loses nobody for another's fault."""
+"""All objects are taken in, all deletions too, and a bad object costs no other object."""
 
 from collections.abc import Iterable
 from typing import Any

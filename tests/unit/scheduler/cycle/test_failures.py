@@ -58,7 +58,7 @@ def without_bad(plan: Plan) -> Plan:
 
 
 def concerns_bad(value: Any) -> bool:
-    """Tell whether an argument is the bad gang, or something of it."""
+    """Return whether an argument is the bad gang, or something of it."""
     if getattr(value, "name", "") == "bad":
         return True
     if isinstance(value, tuple | list):

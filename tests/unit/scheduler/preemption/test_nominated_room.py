@@ -72,7 +72,7 @@ def four(*names: str) -> list[Node]:
     return [node(name, cpu=4) for name in names]
 
 
-# Who is nominated.
+# Nominated gangs.
 
 
 def test_a_nominated_gang_goes_where_it_is_nominated() -> None:
@@ -158,7 +158,7 @@ def test_a_gang_that_waits_for_the_room_of_others_does_not_move_to_other_such_ro
     assert ({"a": "WaitingForVictims"}, ()) == (reasons(plan), plan.preemptions)
 
 
-# Who is not.
+# Other gangs.
 
 
 def test_an_equal_gang_does_not_take_kept_room() -> None:

@@ -1,4 +1,4 @@
-"""All who may go, from one preemptor to the next."""
+"""All pods that may be evicted, from one preemptor to the next."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Who must go, decided by whole cycles."""
+"""The choice of victims, decided by whole cycles."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -102,7 +102,7 @@ def test_all_gangs_of_a_group_are_nominated_or_none() -> None:
     assert {"a": "WaitingForVictims", "b": "WaitingForVictims"} == reasons(plan)
 
 
-# Who goes.
+# Victims.
 
 
 def test_only_lower_priorities_go() -> None:

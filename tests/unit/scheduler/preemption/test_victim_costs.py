@@ -1,4 +1,4 @@
-"""What an eviction costs, and whom it takes along."""
+"""What an eviction costs, and which pods are evicted along with a pod."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -32,7 +32,7 @@ def tolls(
     return VictimCosts(bound_pods(*those, surplus=surplus, allowed=allowed), below, NOW)
 
 
-# Who may go.
+# Evictable pods.
 
 
 def test_who_outranks_leaves_or_is_protected_may_not_go() -> None:
@@ -193,7 +193,7 @@ def test_the_running_cost_is_that_of_the_whole() -> None:
 
 
 def apart(found: VictimCosts, those: Iterable[BoundPod]) -> list[list[str]]:
-    """Return who can be spared, each with those that come along, the most valuable first."""
+    """Return the names of pods that are spared together, the most valuable unit first."""
     units = found.most_valuable_first(found.units(victims(those)))
     return [names(each.bound_pods) for each in units]
 
@@ -225,7 +225,7 @@ def test_surplus_is_spared_one_by_one() -> None:
     assert [["g-0"], ["g-1"]] == apart(tolls(*whole, surplus={"g": 2}), whole[:2])
 
 
-# Who has left.
+# Victims that have left.
 
 
 def test_who_has_left_leaves_less_surplus() -> None:

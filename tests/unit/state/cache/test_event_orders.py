@@ -30,7 +30,7 @@ def test_a_gang_that_becomes_whole_holds_back_no_other() -> None:
     cluster = InMemoryCluster()
     cluster.gang("a", 3)
     cluster.cycle()
-    # It is not known to be whole before somebody looks.
+    # The gang is not known to be whole before the next look at it.
     cluster.put(group_body("a", 4, groups='["default/b"]'))
     cluster.gang("b", 1)
     cluster.cache.gang_queue.infos[builders.gang_key("a")].was_whole = False

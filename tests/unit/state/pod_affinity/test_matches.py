@@ -1,4 +1,4 @@
-"""Who carries which selectors, and whom those mean."""
+"""The selectors that pods carry, and the pods that these select."""
 
 from dataclasses import replace
 

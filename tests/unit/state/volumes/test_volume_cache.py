@@ -1,4 +1,4 @@
-"""The book of volumes: what a snapshot knows of them, and whom a change wakes."""
+"""The cache of volumes: the volumes of a snapshot, and the pods that a change concerns."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -47,7 +47,7 @@ WANTED = (WAITING, claim_body("wanted", LOCAL), local_class_body())
 
 
 def known(*bodies: Mapping[str, Any]) -> Volumes:
-    """Return the volumes of a snapshot in which somebody waits for one."""
+    """Return the volumes of a snapshot in which a pod waits for one."""
     return cluster(*WANTED, *bodies).snapshot(0).volumes
 
 

@@ -1,4 +1,4 @@
-"""Who is in which gang, and what is known of it."""
+"""Which gang a pod is in, and what is known of the gang."""
 
 from gang_scheduler.api.kinds import SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.model.causes import InvalidInput, ObjectMissing, ObjectTwice

@@ -119,7 +119,7 @@ def test_a_gang_that_is_gone_meanwhile_is_no_trouble() -> None:
     assert KEY not in cache.gang_queue.infos
 
 
-# Who comes while it is held.
+# Members that come while a quorum is held.
 
 
 def test_who_comes_while_a_quorum_is_held_waits_with_it() -> None:
