@@ -5,10 +5,8 @@ objects. So each is handled inside `confined`, and an error there is noted here 
 """
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Final
+from types import TracebackType
+from typing import Final, Self
 
 import structlog
 
@@ -24,27 +22,39 @@ _seen: dict[tuple[str, str, str], float] = {}
 """When each error was met last, on the monotonic clock: by step, subject and error."""
 
 
-@dataclass(slots=True)
-class Confined:
-    """Whether the block inside `confined` failed, and how."""
+class confined:  # noqa: N801 - it reads as a function in `with`, as contextlib's classes do.
+    """Note an error of the block instead of raising it; `error` is that error, None before.
 
-    error: Exception | None = None
+    `about` is the gang, pod or object concerned. A class, and no generator: there are several
+    blocks a gang and cycle, and a generator costs twice as many calls.
+    """
+
+    __slots__ = ("_about", "_step", "error")
+
+    def __init__(self, step: str, about: str) -> None:
+        self._step = step
+        self._about = about
+        self.error: Exception | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> bool:
+        if not isinstance(error, Exception):
+            return False
+        self.error = error
+        note(self._step, self._about, error)
+        return True
 
     @property
     def failed(self) -> bool:
         """Whether the block raised an error."""
         return self.error is not None
-
-
-@contextmanager
-def confined(step: str, about: str) -> Iterator[Confined]:
-    """Note an error instead of raising it. `about` is the gang, pod or object concerned."""
-    outcome = Confined()
-    try:
-        yield outcome
-    except Exception as error:
-        outcome.error = error
-        note(step, about, error)
 
 
 def note(step: str, about: str, error: Exception) -> None:
