@@ -15,6 +15,7 @@ from gang_scheduler.report.pod_group_status import View, status_of
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from support import api_objects, builders
+from support.gang_queue_builders import gang_info
 
 ELSEWHERE = {
     "topologyStatus": "tests/unit/state/test_topologies.py and tests/e2e/test_topology_status.py",
@@ -134,7 +135,7 @@ def test_occupied_by(row: Case) -> None:
     metadata = {"namespace": row["namespace"], "ownerReferences": owners}
     member = pod_decode.pod(api_objects.pod_body("p", metadata=metadata))
     spec = builders.gang_spec("a")
-    info = GangInfo(spec.key, {member.uid: member}, {spec.uid: spec})
+    info = gang_info(spec.key, [member], [spec])
 
     found = status_of(info, spec, View({}, now=0))["occupiedBy"]
 
@@ -156,7 +157,7 @@ def record_of(row: Case) -> GangInfo:
         builders.pod(f"a-{i}", gang="a", node="" if waits else "n", phase=phase)
         for i in range(row["pods"])
     ]
-    return GangInfo(spec.key, {pod.uid: pod for pod in pods}, {spec.uid: spec})
+    return gang_info(spec.key, pods, [spec])
 
 
 def test_every_kind_of_case_is_judged_or_listed() -> None:

@@ -134,7 +134,7 @@ async def test_members_of_a_gang_that_runs_wait_for_their_own_claims_alone() -> 
         await asyncio.sleep(10)
 
         assert ["a-1", "a-2"] == bound(harness)
-        assert harness.cache.gang_queue.infos[harness.key("a")].was_whole
+        assert harness.cache.gang_queue.infos[harness.key("a")].attempt.was_whole
 
 
 @contextmanager

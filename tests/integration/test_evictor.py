@@ -72,7 +72,7 @@ async def test_victims_that_take_their_time_are_waited_for() -> None:
         with pytest.raises(TimeoutError):
             await process.until(lambda: is_bound(made), 20)
         record = next(r for key, r in process.cache.gang_queue.infos.items() if key.name == "high")
-        waiting = record.refusal
+        waiting = record.verdict.refusal
         let_go(made, *(f"low-{i}" for i in range(VICTIMS)))
         await process.until(lambda: is_bound(made))
 

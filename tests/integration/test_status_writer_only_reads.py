@@ -2,19 +2,20 @@
 
 import copy
 import json
-from typing import Any
 
 import pytest
 
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
-from gang_scheduler.state.gangs.gang_info import GangInfo
 from support import parts
 from support.builders import gang_key
 from support.in_memory_cluster import InMemoryCluster
 
-MEMOS = {"standing", "_living", "_ranks_apart", "_spec", "_spec_is_known"}
+RECORDS = "gang_scheduler.state.gangs."
+MEMOS = {"_living", "_ranks_apart", "_spec", "_spec_is_known"}
 """What a record works out when it is read, and changes nothing by that."""
+SHARED = {"_observed", "_version"}
+"""What a record knows of the others of its gang."""
 
 
 def waiting() -> InMemoryCluster:
@@ -45,9 +46,12 @@ async def test_a_status_written_between_event_and_cycle_keeps_no_gang_of_a_group
     assert {"b-0"} == cluster.bound() | cluster.bound(later=1)
 
 
-def content(info: GangInfo) -> dict[str, Any]:
-    names = set(GangInfo.__slots__) - MEMOS
-    return {name: copy.copy(getattr(info, name)) for name in names}
+def content(record: object) -> object:
+    """Return all that a record says, and those in it."""
+    slots = getattr(type(record), "__slots__", None)
+    if slots is None or not type(record).__module__.startswith(RECORDS):
+        return copy.copy(record)
+    return {name: content(getattr(record, name)) for name in set(slots) - MEMOS - SHARED}
 
 
 async def test_a_status_leaves_what_is_known_of_a_gang_as_it_is() -> None:

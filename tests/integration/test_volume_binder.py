@@ -120,7 +120,7 @@ async def test_of_several_claims_one_is_named_and_the_others_are_counted() -> No
     async with VolumeHarness() as harness:
         await held(harness, a_1=NEVER, a_2=NEVER)
 
-        refused = harness.cache.gang_queue.infos[harness.key("a")].refusal
+        refused = harness.cache.gang_queue.infos[harness.key("a")].verdict.refusal
         words = "2 of 3 claims are not bound yet: default/a-1 (StorageClass fast) and 1 more"
         assert refused is not None
         assert words == describe(refused)
@@ -131,10 +131,10 @@ async def test_people_can_read_what_is_waited_for() -> None:
         await held(harness, a_1=NEVER)
 
         record = harness.cache.gang_queue.infos[harness.key("a")]
-        assert record.refusal is not None
-        assert Reason.WAITING_FOR_VOLUMES is record.refusal.reason
+        assert record.verdict.refusal is not None
+        assert Reason.WAITING_FOR_VOLUMES is record.verdict.refusal.reason
         words = "1 of 3 claims are not bound yet: default/a-1 (StorageClass fast)"
-        assert words == describe(record.refusal)
+        assert words == describe(record.verdict.refusal)
         assert [] == harness.told
         await asyncio.sleep(5)
         assert [("default/a", words)] == list(dict.fromkeys(harness.told))

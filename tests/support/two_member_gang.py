@@ -29,4 +29,4 @@ def due(cache: Cache) -> list[Gang]:
 def record_members(cache: Cache, name: str = "a") -> list[str]:
     """Return the uids of the members that a gang is known to have."""
     info = cache.gang_queue.infos.get(gang_key(name))
-    return sorted(info.members) if info else []
+    return sorted(info.observed.members) if info else []

@@ -294,10 +294,10 @@ class Evictor:
     def _is_of_broken_gang(self, pod: Pod, without: Collection[str]) -> bool:
         """Return whether a pod's gang has lost so many members that it is below its minMember."""
         info = self._cache.gang_queue.infos.get(membership.gang_of(pod))
-        if info is None or pod.uid not in info.members:
+        if info is None or pod.uid not in info.observed.members:
             return False
-        left = sum(1 for pod in info.bound() if pod.uid not in without)
-        return left + counts_of(info).succeeded < info.min_member
+        left = sum(1 for pod in info.observed.bound() if pod.uid not in without)
+        return left + counts_of(info).succeeded < info.observed.min_member
 
     def _victims(self, current: PreemptionRun) -> Iterator[Pod]:
         """Yield the victims as they are now, without those that are leaving or have ended."""

@@ -40,5 +40,5 @@ class OrphanedMarks:
 
     def _nominated_gangs(self) -> Iterator[GangKey]:
         for key, info in self._cache.gang_queue.infos.items():
-            if any(pod.nominated and not pod.node for pod in info.living()):
+            if any(pod.nominated and not pod.node for pod in info.observed.living):
                 yield key

@@ -53,9 +53,9 @@ class PartialGangs:
     async def _release(self, key: GangKey) -> None:
         info = self._cache.gang_queue.infos.get(key)
         # The gang may have become whole since.
-        if info is None or info.was_whole or not self._may_write():
+        if info is None or info.attempt.was_whole or not self._may_write():
             return
-        bound = [pod for pod in info.living() if pod.node and not pod.assumed]
+        bound = [pod for pod in info.observed.living if pod.node and not pod.assumed]
         if not bound:  # Only other gangs of its group are bound.
             return
         log.warning("gang_released", gang=str(key), pods=len(bound))

@@ -64,7 +64,7 @@ class StuckVictims:
         if gang_queue.waiting[Reason.WAITING_FOR_VICTIMS] <= 0:
             return
         for key, info in gang_queue.infos.items():
-            nominated = (pod for pod in info.living() if pod.nominated and not pod.node)
+            nominated = (pod for pod in info.observed.living if pod.nominated and not pod.node)
             yield from ((pod.nominated, key) for pod in nominated)
 
     def _hangs(self, pod: Pod) -> bool:

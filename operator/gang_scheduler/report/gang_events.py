@@ -86,7 +86,7 @@ class GangEvents:
     def victim_is_stuck(self, key: GangKey, victim: Pod) -> None:
         """Report to a gang that a pod on its nominated node does not terminate in time."""
         info = self._cache.gang_queue.infos.get(key)
-        member = next(info.living(), None) if info else None
+        member = next(iter(info.observed.living), None) if info else None
         if member is not None:
             name = self._naming.pod(victim, key.namespace)
             note = f"pod {name} on {victim.node} should be gone and still holds its room"
@@ -158,7 +158,7 @@ class GangEvents:
     def _object(self, key: GangKey, pod: Pod) -> About:
         """Return the object that describes the gang, or this pod if there is none."""
         info = self._cache.gang_queue.infos.get(key)
-        gang_spec = info.spec if info else None
+        gang_spec = info.observed.spec if info else None
         if gang_spec is not None and gang_spec.gvr is not None:
             gvr = gang_spec.gvr
             _, namespace, name = key

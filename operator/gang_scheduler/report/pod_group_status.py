@@ -71,15 +71,15 @@ def native_status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[st
     """
     counts = counts_of(info)
     present = view.written.get("conditions") or []
-    refusal = info.refusal
+    refusal = info.verdict.refusal
     findings = []
-    if not info.was_whole and not gang_spec.was_scheduled and refusal is not None:
+    if not info.attempt.was_whole and not gang_spec.was_scheduled and refusal is not None:
         findings = [
             Finding(INITIALLY, status=False, reason="Unschedulable", message=describe(refusal))
         ]
-    elif info.was_whole or counts.scheduled >= counts.min_member:
+    elif info.attempt.was_whole or counts.scheduled >= counts.min_member:
         findings = [Finding(INITIALLY, status=True, reason="Scheduled")]
-    if info.preempted_by:
+    if info.preempted.by:
         findings.append(
             Finding(
                 disruption_target.TYPE,
@@ -97,10 +97,10 @@ def native_status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[st
 
 def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
     yield _scheduled(info, counts)
-    if info.warnings is not None:  # Else not tried since the start: the written one stands.
+    if info.verdict.warnings is not None:  # Else not tried since the start: the written one stands.
         for reason in WARNINGS:
-            yield _wrong(reason, info.warnings, info.refusal, otherwise="Resolved")
-    refusal = info.refusal if counts.scheduled < counts.min_member else None
+            yield _wrong(reason, info.verdict.warnings, info.verdict.refusal, otherwise="Resolved")
+    refusal = info.verdict.refusal if counts.scheduled < counts.min_member else None
     words = describe(refusal) if refusal else ""
     yield _wrong(Reason.INVALID_SPEC, (), refusal, otherwise="Valid")
     late = view.deadline is not None and view.now >= view.deadline
@@ -108,7 +108,7 @@ def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
         yield Finding("SchedulingTimeout", status=True, reason=refusal.reason, message=words)
     else:
         yield Finding("SchedulingTimeout", status=False, reason="InTime")
-    if refusal is not None and counts.scheduled > 0 and not info.was_whole:
+    if refusal is not None and counts.scheduled > 0 and not info.attempt.was_whole:
         bound = f"{counts.scheduled} of {counts.min_member} members are bound"
         yield Finding("PartiallyBound", status=True, reason=refusal.reason, message=bound)
     else:
@@ -119,7 +119,7 @@ def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
 def _of_preemption(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
     """Yield the conditions of known preemptions; after a restart the written ones stand."""
     bound = _is_bound(info, counts)
-    started = info.preempting
+    started = info.preemptor.under_way
     if started is not None and started.victims:
         where = f" in {started.domain}" if started.domain else ""
         number = len(started.victims)
@@ -127,7 +127,7 @@ def _of_preemption(info: GangInfo, counts: Counts, view: View) -> Iterator[Findi
         yield Finding("Preempting", status=True, reason=Reason.WAITING_FOR_VICTIMS, message=words)
     elif bound or not _waits_for_victims(info):
         yield Finding("Preempting", status=False, reason="Scheduled" if bound else "NotPreempting")
-    if info.preempted_by:
+    if info.preempted.by:
         words = _taken(info)
         yield Finding("Preempted", status=True, reason=disruption_target.REASON, message=words)
     elif bound:
@@ -140,18 +140,18 @@ def _of_preemption(info: GangInfo, counts: Counts, view: View) -> Iterator[Findi
 
 
 def _taken(info: GangInfo) -> str:
-    return f"members were evicted to make room for {info.preempted_by}"
+    return f"members were evicted to make room for {info.preempted.by}"
 
 
 def _is_bound(info: GangInfo, counts: Counts) -> bool:
-    return counts.scheduled + counts.succeeded >= counts.min_member or info.was_whole
+    return counts.scheduled + counts.succeeded >= counts.min_member or info.attempt.was_whole
 
 
 def _waits_for_victims(info: GangInfo) -> bool:
     # Before the first verdict it is not known: assume that the gang does.
-    if info.refusal is None:
-        return not info.tried
-    return info.refusal.reason is Reason.WAITING_FOR_VICTIMS
+    if info.verdict.refusal is None:
+        return not info.verdict.tried
+    return info.verdict.refusal.reason is Reason.WAITING_FOR_VICTIMS
 
 
 def _wrong(
@@ -170,9 +170,9 @@ def _scheduled(info: GangInfo, counts: Counts) -> Finding:
     if _is_bound(info, counts):
         bound = f"{counts.scheduled} members have a node"
         return Finding("Scheduled", status=True, reason="Scheduled", message=bound)
-    if info.refusal is not None:
-        words = describe(info.refusal)
-        return Finding("Scheduled", status=False, reason=info.refusal.reason, message=words)
+    if info.verdict.refusal is not None:
+        words = describe(info.verdict.refusal)
+        return Finding("Scheduled", status=False, reason=info.verdict.refusal.reason, message=words)
     if counts.members < counts.min_member:
         words = f"{counts.members} of minMember {counts.min_member} members exist"
         return Finding("Scheduled", status=False, reason=Reason.WAITING_FOR_MEMBERS, message=words)
@@ -182,12 +182,14 @@ def _scheduled(info: GangInfo, counts: Counts) -> Finding:
 
 
 def _owners(info: GangInfo) -> str:
-    owners = {owner for pod in info.members.values() for owner in pod.owner.split(",") if owner}
+    owners = {
+        owner for pod in info.observed.members.values() for owner in pod.owner.split(",") if owner
+    }
     return ",".join(sorted(owners))
 
 
 def _start_time(info: GangInfo, written: Mapping[str, Any]) -> str | None:
-    if info.quorum_since is None:
+    if info.attempt.quorum_since is None:
         return None
     # Set once while the quorum lasts; after a restart the written time is the older and right one.
-    return written.get("scheduleStartTime") or conditions.rfc3339(info.quorum_since)
+    return written.get("scheduleStartTime") or conditions.rfc3339(info.attempt.quorum_since)

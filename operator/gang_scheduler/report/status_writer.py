@@ -153,7 +153,8 @@ class StatusWriter:
         info = self._cache.gang_queue.infos.get(key)
         if info is None:
             return
-        uid = info.spec.uid if info.spec else ""
+        gang_spec = info.observed.spec
+        uid = gang_spec.uid if gang_spec else ""
         told = self._told.get(key)
         if told is None or told.uid != uid:
             told = self._told[key] = _Told(uid)
@@ -166,7 +167,7 @@ class StatusWriter:
 
     def _is_being_bound(self, info: GangInfo, told: _Told, now: int) -> bool:
         """Return whether a gang is being bound, and for less than QUIET_SECONDS."""
-        if info.refusal is not None or not any(pod.assumed for pod in info.living()):
+        if info.verdict.refusal is not None or not any(pod.assumed for pod in info.observed.living):
             told.binding_since = None
             return False
         if told.binding_since is None:
@@ -177,18 +178,18 @@ class StatusWriter:
         return now < until
 
     def _gang_write(self, info: GangInfo, told: _Told, now: int) -> Iterator[Write]:
-        gang_spec = info.spec
+        gang_spec = info.observed.spec
         gvr = gang_spec.gvr if gang_spec else None
         if gang_spec is None or gvr is None or gvr.group not in STATUSES:
             return
-        told_by_others = gang_spec.status and not (info.members or told.status)
+        told_by_others = gang_spec.status and not (info.observed.members or told.status)
         if told_by_others and self._cache.foreign_members.are_in(info.key):
             return  # The status is written by the installation that schedules the members.
         view = View(
             written=told.status or gang_spec.status,
             now=now,
             deadline=self._cache.gang_queue.deadline(info),
-            domain=self._cache.domain_of(nodes_of(info), info.asks),
+            domain=self._cache.domain_of(nodes_of(info), info.observed.asks),
             room_lost=self._lost_nominations.cause(info.key),
         )
         status = STATUSES[gvr.group](info, gang_spec, view)
@@ -218,7 +219,7 @@ class StatusWriter:
         await self._write("pod_group_status", key, write())
 
     def _pod_writes(self, info: GangInfo, told: _Told, now: int) -> Iterator[Write]:
-        refusal = info.refusal
+        refusal = info.verdict.refusal
         reason = refusal.reason if refusal else None
         if reason is not told.reason:
             told.reason, told.since = reason, now

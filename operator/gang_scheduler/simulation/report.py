@@ -75,4 +75,4 @@ def _gang(info: GangInfo, outcome: Outcome) -> Json:
 
 
 def _domain(info: GangInfo, outcome: Outcome) -> Domain | None:
-    return outcome.cache.domain_of(phases.nodes_of(info), info.asks)
+    return outcome.cache.domain_of(phases.nodes_of(info), info.observed.asks)

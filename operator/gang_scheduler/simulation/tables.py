@@ -80,7 +80,7 @@ def _waiting(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 def _warnings(outcome: Outcome) -> Iterator[tuple[str, str]]:
     for key, info in outcome.cache.gang_queue.infos.items():
-        for reason, message in messages.by_reason(info.warnings or ()).items():
+        for reason, message in messages.by_reason(info.verdict.warnings or ()).items():
             yield f"{key}: {reason} (a warning)", message
 
 

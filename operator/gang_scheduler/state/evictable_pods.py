@@ -245,7 +245,7 @@ class EvictablePods:
         most = self.rules.max_min_runtime_seconds
         if not most:
             return {}
-        asked = ((key, each.min_runtime_seconds) for key, each in infos.items())
+        asked = ((key, each.observed.min_runtime_seconds) for key, each in infos.items())
         return {key: min(seconds, most) for key, seconds in asked if seconds}
 
     def _checked(self, bound_pod: BoundPod, runtimes: Mapping[GangKey, int], now: int) -> BoundPod:
@@ -277,7 +277,7 @@ def _ranked(bound_pod: BoundPod, priorities: Mapping[GangKey, int]) -> BoundPod:
 
 
 def _surplus(info: GangInfo | None, bound: int) -> int:
-    return info.surplus_of(bound) if info is not None else 0
+    return info.attempt.surplus_of(bound) if info is not None else 0
 
 
 def _add(counter: Counter[T], key: T, sign: int) -> None:

@@ -53,6 +53,6 @@ class Nominator:
 
     def all(self, infos: Mapping[GangKey, GangInfo]) -> tuple[Nominated, ...]:
         """Return all nominated pods with the priorities of their gangs, in order of their gangs."""
-        priorities = {gang: infos[gang].priority for _, gang in self._pods.values()}
+        priorities = {gang: infos[gang].observed.priority for _, gang in self._pods.values()}
         found = (Nominated(pod, gang, priorities[gang]) for pod, gang in self._pods.values())
         return tuple(sorted(found, key=lambda each: (each.gang, rank_key(each.pod), each.pod.uid)))

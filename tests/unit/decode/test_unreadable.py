@@ -33,7 +33,7 @@ class Harness:
 
     def problem_of(self, source: str, name: str) -> Problem | None:
         """Return what is wrong with a gang."""
-        gang_spec = self.cache.gang_queue.infos[GangKey(source, "default", name)].spec
+        gang_spec = self.cache.gang_queue.infos[GangKey(source, "default", name)].observed.spec
         return gang_spec.problem if gang_spec else None
 
     def _broken(self, kind: str, _: Object, why: InvalidField) -> None:

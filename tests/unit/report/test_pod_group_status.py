@@ -12,9 +12,10 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.state.gangs.gang_info import GangInfo, Preempting
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import nodes_of
 from support import applying, builders
+from support.gang_queue_builders import gang_info
 
 KEY = builders.gang_key("a")
 STRANGE = Problem(Reason.UNKNOWN_LAYER, UnknownLayers(("spineLayer",)))
@@ -22,8 +23,8 @@ LOST = NominationLost("n1", NodeFault.GONE)
 
 
 def written(info: GangInfo, view: View) -> dict[str, Any]:
-    assert info.spec is not None
-    return status_of(info, info.spec, view)
+    assert info.observed.spec is not None
+    return status_of(info, info.observed.spec, view)
 
 
 def condition(info: GangInfo, present: list[dict[str, Any]] | None = None) -> dict[str, str] | None:
@@ -35,9 +36,12 @@ def condition(info: GangInfo, present: list[dict[str, Any]] | None = None) -> di
 
 
 def record_of(*members: Pod, warnings: tuple[Problem, ...] | None = None) -> GangInfo:
-    spec = builders.gang_spec("a")
-    members_by_uid = {each.uid: each for each in members}
-    return GangInfo(KEY, members_by_uid, {spec.uid: spec}, warnings=warnings)
+    info = gang_info(KEY, members, [builders.gang_spec("a")])
+    if warnings is not None:
+        info.verdict.placed(None)
+    for each in warnings or ():
+        info.verdict.warn(each)
+    return info
 
 
 def cache_of(*members: Pod, minimum: int = 1) -> Cache:
@@ -149,10 +153,10 @@ def test_a_warning_lasts_until_the_next_verdict() -> None:
     warned = Plan(placed=(placed,), warned=(Warned(gang, STRANGE), Warned(gang, STRANGE)))
     info = cache.gang_queue.infos[KEY]
 
-    found = [info.warnings]
+    found = [info.verdict.warnings]
     for plan in (warned, Plan(), Plan(placed=(placed,))):
         decide(cache, plan)
-        found.append(info.warnings)
+        found.append(info.verdict.warnings)
 
     assert [None, (STRANGE,), (STRANGE,), ()] == found
 
@@ -164,7 +168,7 @@ def test_a_bound_gang_with_other_options_is_not_warned_any_more() -> None:
     for spec in (builders.gang_spec("a", 2), builders.gang_spec("a", 2, strict=False)):
         decide(cache, Plan(warned=(Warned(builders.gang("a"), STRANGE),)))
         cache.upsert_gang_specs("scheduling.sigs.k8s.io", spec.uid, [spec])
-        found.append(info.warnings)
+        found.append(info.verdict.warnings)
 
     assert [(STRANGE,), ()] == found
 
@@ -183,8 +187,8 @@ def of_preemption(info: GangInfo, view: View) -> dict[str, tuple[str, str, str]]
 
 def preempting() -> GangInfo:
     info = record_of(builders.pod("a-0"))
-    info.tried = True
-    info.preempting = Preempting(7, ("uid-x", "uid-y"), "SpineLayer/s1")
+    info.verdict.placed(None)
+    info.preemptor.begin(7, ("uid-x", "uid-y"), "SpineLayer/s1")
     return info
 
 
@@ -222,7 +226,7 @@ def test_what_was_said_before_a_restart_stands_until_the_gang_is_tried() -> None
 
 def test_a_victim_says_who_took_its_members() -> None:
     info = record_of(builders.pod("a-0"))
-    info.preempted_by = "default/high"
+    info.preempted.begin("default/high")
 
     words = "members were evicted to make room for default/high"
     expected = ("True", "PreemptionByScheduler", words)
@@ -231,10 +235,10 @@ def test_a_victim_says_who_took_its_members() -> None:
 
 def test_a_native_victim_says_so_in_the_condition_of_kubernetes() -> None:
     info = record_of(builders.pod("a-0"))
-    info.preempted_by = "default/high"
-    assert info.spec is not None
+    info.preempted.begin("default/high")
+    assert info.observed.spec is not None
 
-    status = native_status_of(info, info.spec, View({}, now=7))
+    status = native_status_of(info, info.observed.spec, View({}, now=7))
 
     found = {each["type"]: each["status"] for each in status["conditions"]}
     assert {"DisruptionTarget": "True"} == found

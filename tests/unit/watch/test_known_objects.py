@@ -190,8 +190,8 @@ def test_an_object_that_no_decoder_reads_is_told_under_its_name() -> None:
     (told,) = harness.told
     assert told.startswith("PodGroup a: the object cannot be read: Integer value out of range")
     (record,) = harness.cache.gang_queue.infos.values()
-    assert record.spec is not None
-    assert record.spec.problem is not None
+    assert record.observed.spec is not None
+    assert record.observed.spec.problem is not None
 
 
 def test_what_was_known_stays_where_a_list_has_it_and_it_cannot_be_read() -> None:

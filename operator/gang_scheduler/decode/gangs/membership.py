@@ -1,7 +1,7 @@
 """The table of membership rules: how a pod says which gang it belongs to. The first match wins.
 
 A new rule is a line in RULES. The prefix of a new annotation must be added to `decode.pods.pod`,
-and a rule whose gangs no object describes to `state.gangs.gang_info` (`BY_MEMBERS`).
+and a rule whose gangs no object describes to `state.gangs.observed` (`BY_MEMBERS`).
 """
 
 from collections.abc import Callable

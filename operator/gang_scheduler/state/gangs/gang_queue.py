@@ -10,11 +10,11 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import JobPods
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
-from gang_scheduler.state.gangs.gang_info import GangInfo, Preempting
+from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping
 from gang_scheduler.state.gangs.job_sizes import JobSizes
-from gang_scheduler.state.gangs.preemption_eligibility import MOST_ROUNDS, PreemptionEligibility
-from gang_scheduler.state.gangs.queueing_hints import QueueingHints, is_news
+from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
+from gang_scheduler.state.gangs.queueing_hints import HELPED_BY_NODES, QueueingHints
 
 WITH_BACKOFF = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS, Reason.INTERNAL_ERROR})
 """What only time may change, too: then a gang is tried again after a backoff."""
@@ -31,8 +31,8 @@ class GangQueue:
     def __init__(
         self,
         schedulers: Iterable[str],
-        timeout_seconds: int = 600,
-        evictable_pods: EvictablePods | None = None,
+        timeout_seconds: int,
+        evictable_pods: EvictablePods,
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.infos: dict[GangKey, GangInfo] = {}
@@ -45,12 +45,12 @@ class GangQueue:
         self._to_try: set[GangKey] = set()
         self._apart: set[GangKey] = set()
         self._job_sizes = JobSizes()
-        self._retries = Retries(self.infos)
+        self._retries = Retries()
         self._grouping = Grouping(
             self.infos,
             self.schedulers,
             job_sizes=self._job_sizes,
-            preemption_eligibility=PreemptionEligibility(evictable_pods or EvictablePods()),
+            preemption_eligibility=PreemptionEligibility(evictable_pods),
             retries=self._retries,
             changed=self.changed,
         )
@@ -67,20 +67,20 @@ class GangQueue:
     def upsert_member(self, key: GangKey, pod: Pod) -> None:
         """Add or replace a member."""
         info = self._info(key)
-        info.upsert_member(pod)
-        if info.may_rank_apart:
+        info.observed.upsert_member(pod)
+        if info.observed.may_rank_apart:
             self._apart.add(key)
         self._job_sizes.upsert_member(key, pod)
         self._touched(key)
 
     def member_reclassified(self, key: GangKey, pod: Pod) -> None:
         """Replace a member of which only what other pods ask of it is new."""
-        self._info(key).upsert_member(pod)
+        self._info(key).observed.upsert_member(pod)
 
     def delete_member(self, key: GangKey, uid: str) -> None:
         """Forget a member whose object is gone."""
         info = self.infos.get(key)
-        if info is not None and info.delete_member(uid):
+        if info is not None and info.observed.delete_member(uid):
             self._touched(key)
 
     def upsert_gang_specs(self, api_group: str, uid: str, declared: Iterable[GangSpec]) -> None:
@@ -104,7 +104,10 @@ class GangQueue:
 
     def upsert_job(self, uid: str, pods: JobPods | None) -> None:
         """Note how many pods a Job can have; None forgets it."""
-        self._to_try |= self._job_sizes.upsert(uid, pods) & self.infos.keys()
+        for key in self._job_sizes.upsert(uid, pods) & self.infos.keys():
+            info = self.infos[key]
+            info.attempt.spare(self._job_sizes.spared(info))
+            self._to_try.add(key)
 
     def room_freed(self) -> None:
         """Try again all gangs that were short of room, or of a layer: nodes make those."""
@@ -121,7 +124,10 @@ class GangQueue:
 
     def undecided(self, keys: Iterable[GangKey]) -> None:
         """Try gangs again that were taken for a cycle and got no verdict in it."""
-        self._to_try.update(self.infos.keys() & set(keys))
+        undecided = self.infos.keys() & set(keys)
+        # An error may have kept the verdict away, and what led to it may be kept with the group.
+        self._grouping.release(undecided)
+        self._to_try.update(undecided)
 
     def nominations_lost(self, keys: Iterable[GangKey]) -> None:
         """Try gangs again whose nominated nodes are gone."""
@@ -130,23 +136,22 @@ class GangQueue:
     def ranked(self) -> dict[GangKey, int]:
         """Return the priorities of gangs of which some members have others."""
         known = ((key, self.infos.get(key)) for key in self._apart)
-        return {key: info.priority for key, info in known if info and info.ranks_apart}
+        infos = ((key, info.observed) for key, info in known if info is not None)
+        return {key: observed.priority for key, observed in infos if observed.ranks_apart}
 
     # What is to be tried.
 
     def take_due(self, now: int) -> tuple[GangGroup, ...]:
         """Return the groups to try now, and expect a verdict on each of their waiting gangs."""
         due = self._retries.due(now) | self._queueing_hints.helped()
-        self._to_try |= {key for key in due if self.infos[key].standing is None}
+        self._to_try |= self._grouping.not_kept(due)
         for key in list(self._to_try):
             with confined("assemble", str(key)):
                 self._to_try |= self._grouping.listen(key)
-        for key in self._to_try:
-            self.infos[key].standing = None
         groups = list(self._grouping.groups(sorted(self._to_try | due), now))
         self._to_try.clear()
         for gang in (gang for group in groups for gang in group.gangs):
-            if not gang.pending and not self.infos[gang.key].volume_waits:
+            if not gang.pending and not self.infos[gang.key].volume_waits.number:
                 self._queueing_hints.note(self.infos[gang.key], None)
         return tuple(group for group in groups if group.waiting)
 
@@ -156,11 +161,12 @@ class GangQueue:
 
     def deadline(self, info: GangInfo) -> int | None:
         """Return when the schedule timeout ends, in seconds since the epoch; None: not running."""
-        if info.quorum_since is None:
+        quorum_since = info.attempt.quorum_since
+        if quorum_since is None:
             return None
-        spec = info.spec
+        spec = info.observed.spec
         own = spec.options.timeout_seconds if spec else None
-        return info.quorum_since + (own or self._timeout_seconds)
+        return quorum_since + (own or self._timeout_seconds)
 
     # What came of it.
 
@@ -168,9 +174,12 @@ class GangQueue:
         """Note that the scheduler found room for a gang's quorum."""
         info = self._info(key)
         # What the API server refused last time stands until it takes it.
-        self._judged(info, info.refusal if info.failed_binds else None)
-        info.retry_at = info.preempting = None
-        info.written = False
+        stands = self._retries.has_failed_binds(key)
+        self._queueing_hints.placed(info, info.verdict.refusal if stands else None)
+        self._grouping.release([key])
+        self._retries.placed(key)
+        info.preemptor.end()
+        info.attempt.placed()
         self.changed.add(key)
 
     def refused(self, refusal: Refused, now: int) -> None:
@@ -178,33 +187,34 @@ class GangQueue:
         info = self._info(refusal.gang.key)
         deadline = self.deadline(info)
         late = deadline is not None and now >= deadline
-        if is_news(info, refusal, late=late):
+        if info.verdict.is_news(refusal, late=late):
             self.changed.add(info.key)
-        elif info.refusal != refusal:
+        elif info.verdict.refusal != refusal:
             self.reworded.add(info.key)
-        info.late = late
-        self._judged(info, refusal, refusal.reason)
+        self._queueing_hints.refused(info, refusal, late=late)
+        if refusal.reason not in HELPED_BY_NODES:
+            # What follows from the nodes is kept with it, and they may be others by the next try.
+            self._grouping.release([info.key])
         if refusal.reason is not Reason.WAITING_FOR_VICTIMS:
-            info.preempting = None
+            info.preemptor.end()
         if refusal.reason in WITH_BACKOFF:
-            self._retries.later(info, now, deadline)
+            self._retries.later(info.key, now, deadline)
         elif deadline is not None and now < deadline:
-            self._retries.at(info, deadline)
+            self._retries.at(info.key, deadline)
 
     def warned(self, warned: Warned) -> None:
         """Note what people should know of a gang, after the verdict of the same try."""
         info = self._info(warned.gang.key)
-        info.warnings = tuple(dict.fromkeys((*(info.warnings or ()), warned.problem)))
+        info.verdict.warn(warned.problem)
         self.changed.add(info.key)
 
     def bound(self, key: GangKey) -> None:
         """Note that all members of a plan were bound."""
         info = self.infos.get(key)
         if info is not None:
-            info.failed_binds = 0
+            self._retries.bound(key)
             self._queueing_hints.note(info, None)
             self.changed.add(key)
-            info.standing = None
             self._became_whole(info)
 
     def joined(self, gang: Gang, pods: Collection[Pod]) -> None:
@@ -215,10 +225,10 @@ class GangQueue:
         self.changed.add(gang.key)
         if gang.singly or gang.quorum <= 1:
             self._became_whole(info)
-        info.standing = None
         uids = {pod.uid for pod in pods}
-        if info.refusal is not None and uids.issuperset(pod.uid for pod in info.refusal.pods):
-            info.failed_binds = 0
+        refusal = info.verdict.refusal
+        if refusal is not None and uids.issuperset(pod.uid for pod in refusal.pods):
+            self._retries.bound(gang.key)
             self._queueing_hints.note(info, None)
 
     def bind_failed(self, refusal: Refused, now: int) -> None:
@@ -229,11 +239,8 @@ class GangQueue:
             self._queueing_hints.note(info, refusal)
             self.changed.add(key)
             self._to_try.discard(key)
-            # Forgetting the failed binds has just reset the other count.
-            info.retries = info.failed_binds
             most = REST_RETRY_SECONDS if refusal.gang.partially_bound else LAST_RETRY_SECONDS
-            self._retries.later(info, now, self.deadline(info), most)
-            info.failed_binds = info.retries
+            self._retries.after_failed_bind(key, now, self.deadline(info), most)
 
     def hold(self, key: GangKey, *, joins: bool = False) -> None:
         """Note that members wait for claims, whose room is held meanwhile.
@@ -242,30 +249,25 @@ class GangQueue:
         """
         info = self.infos.get(key)
         if info is not None:
-            info.volume_waits += 1
-            info.standing = None
-            info.quorum_waits |= not joins
+            info.volume_waits.hold(joins=joins)
 
     def held(self, refusal: Refused) -> None:
         """Note which claims a gang waits for that is held."""
         info = self.infos.get(refusal.gang.key)
-        if (
-            info is not None
-            and info.volume_waits
-            and (info.refusal is None or info.refusal.cause != refusal.cause)
-        ):
+        if info is None or not info.volume_waits.number:
+            return
+        before = info.verdict.refusal
+        if before is None or before.cause != refusal.cause:
             self._queueing_hints.note(info, refusal)
             self.changed.add(info.key)
 
     def let_go(self, key: GangKey, *, joins: bool = False) -> None:
         """Note that members wait for claims no more, for better or worse, and look at all again."""
         info = self.infos.get(key)
-        if info is None or not info.volume_waits:
+        if info is None or not info.volume_waits.let_go(joins=joins):
             return
-        info.volume_waits -= 1
-        info.quorum_waits &= joins
-        refusal = info.refusal
-        if not info.volume_waits and refusal and refusal.reason is Reason.WAITING_FOR_VOLUMES:
+        refusal, left = info.verdict.refusal, info.volume_waits.number
+        if not left and refusal and refusal.reason is Reason.WAITING_FOR_VOLUMES:
             self._queueing_hints.note(info, None)
         self.changed.add(key)
         self._to_try.add(key)
@@ -275,17 +277,13 @@ class GangQueue:
     ) -> None:
         """Note that victims, by their uids, are being evicted for these gangs."""
         for key in keys:
-            info = self._info(key)
-            info.preempting = Preempting(now, tuple(victims), domain)
-            info.rounds = (*info.rounds, now)[-MOST_ROUNDS:]
-            info.standing = None
+            self._info(key).preemptor.begin(now, victims, domain)
             self.changed.add(key)
 
     def preemption_over(self, keys: Iterable[GangKey]) -> None:
         """Note that the preemption for these gangs was given up; they are to be tried again."""
         for key in self.infos.keys() & set(keys):
-            if self.infos[key].preempting is not None:
-                self.infos[key].preempting = None
+            if self.infos[key].preemptor.end():
                 self.changed.add(key)
                 self._to_try.add(key)
 
@@ -293,47 +291,38 @@ class GangQueue:
         """Note who takes members of a gang, until it is whole again."""
         info = self.infos.get(key)
         if info is not None:
-            info.taken_from(by)
+            info.preempted.begin(by)
             self.changed.add(key)
 
     def _became_whole(self, info: GangInfo) -> None:
         """Note it at once: by the time the watch shows it, a member may already be gone again."""
-        if info.become_whole():
+        if info.attempt.become_whole():
             # It holds back no other gang of its group any more, and the cycle will see no news.
-            bound_members = self._grouping.bound_members(info.key)
-            self._to_try.update(key for key in bound_members if not self.infos[key].was_whole)
-
-    def _judged(
-        self, info: GangInfo, refusal: Refused | None, reason: Reason | None = None
-    ) -> None:
-        self._queueing_hints.note(info, refusal)
-        self._queueing_hints.tried(info, reason)
-        info.warnings = ()
-        info.tried = True
+            mates = self._grouping.bound_members(info.key)
+            waiting = (key for key in mates if not self.infos[key].attempt.was_whole)
+            self._to_try.update(waiting)
 
     # Infos.
 
     def _spec(self, gang_spec: GangSpec) -> None:
         info = self._info(gang_spec.key)
-        before = info.specs.get(gang_spec.uid)
-        info.upsert_spec(gang_spec)
-        if info.may_rank_apart:
+        before = info.observed.upsert_spec(gang_spec)
+        if info.observed.may_rank_apart:
             self._apart.add(gang_spec.key)
         if before is None:
-            info.was_whole |= gang_spec.was_scheduled
-            info.quorum_since = info.quorum_since or gang_spec.quorum_since
+            info.attempt.take_over(gang_spec)
         elif (before.options, before.topology_request) != (
             gang_spec.options,
             gang_spec.topology_request,
         ):
             # A gang that is bound is not tried again, and what it was warned of may be gone.
-            info.warnings = ()
+            info.verdict.drop_warnings()
         if before != gang_spec:
             self._touched(gang_spec.key)
 
     def _unsaid(self, key: GangKey, uid: str) -> None:
         info = self.infos.get(key)
-        if info is not None and info.delete_spec(uid):
+        if info is not None and info.observed.delete_spec(uid):
             self._touched(key)
 
     def _info(self, key: GangKey) -> GangInfo:
@@ -344,16 +333,16 @@ class GangQueue:
 
     def _touched(self, key: GangKey) -> None:
         info = self.infos[key]
-        if info.empty:
+        if info.observed.empty:
             self._forget(key)
             return
-        info.retries = 0
-        info.standing = None
+        self._retries.start_over(key)
         self.changed.add(key)
         self._to_try.add(key)
 
     def _forget(self, key: GangKey) -> None:
         self._to_try |= self._grouping.forget(key)
         self._queueing_hints.forget(self.infos.pop(key))
+        self._retries.forget(key)
         for keys in (self.changed, self.reworded, self._to_try, self._apart):
             keys.discard(key)

@@ -18,8 +18,10 @@ def common(
     What gangs ask that have started holds for the others. But what one of these asks itself, that
     has lost members and starts again alone, needs nobody's consent any more.
     """
-    asking = [(each, found) for each in whole if (found := each.topology_request) is not None]
-    alone = [each for each in asking if each[0].was_whole and each[0].key in starting]
+    asking = [
+        (each, found) for each in whole if (found := each.observed.topology_request) is not None
+    ]
+    alone = [each for each in asking if each[0].attempt.was_whole and each[0].key in starting]
     asked = {record.key: topology_request for record, topology_request in alone or asking}
     first = next(iter(asked), None)
     for key, topology_request in asked.items():
@@ -37,7 +39,7 @@ def shared(gangs: Iterable[Gang]) -> bool:
 def started(whole: Iterable[GangInfo], starting: Collection[GangKey]) -> tuple[Pod, ...]:
     """Return the bound members of those gangs that do not start now, in rank order in each."""
     others = (each for each in whole if each.key not in starting)
-    return tuple(pod for each in others for pod in each.bound())
+    return tuple(pod for each in others for pod in each.observed.bound())
 
 
 def checked(gang: Gang, topology_request: TopologyRequest | None) -> Gang:

@@ -1,7 +1,7 @@
 """Groups of gangs as the scheduler sees them, made of what is known of each gang."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -14,6 +14,7 @@ from gang_scheduler.state.gangs import group_topology, plan_annotations
 from gang_scheduler.state.gangs.backoff import Retries
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.group_graph import GroupGraph
+from gang_scheduler.state.gangs.group_memo import GroupMemo
 from gang_scheduler.state.gangs.job_sizes import JobSizes
 from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
 
@@ -70,24 +71,33 @@ class Grouping:
         self._changed = changed
         self.patience = Patience()
         self._graph = GroupGraph(self._resolve)
+        self._memo = GroupMemo(infos)
+        self._asked: dict[GangKey, TopologyRequest | None] = {}
 
     def listen(self, key: GangKey) -> set[GangKey]:
         """Take in what a gang says of its group; return the gangs that this concerns."""
-        info = self._infos[key]
-        spec = info.spec
-        names = spec.options.groups if spec else ()
-        concerned = self._say(key, names)
-        for mate in self._all_called(names):
-            self._infos[mate].standing = None
-        if info.asked != info.topology_request:
+        observed = self._infos[key].observed
+        spec = observed.spec
+        concerned = self._say(key, spec.options.groups if spec else ())
+        if self._asked.get(key) != observed.topology_request:
             # What one asks for holds for its whole group, also when it has started itself.
-            info.asked = info.topology_request
+            self._asked[key] = observed.topology_request
             concerned.update(self.bound_members(key))
         return concerned
 
     def forget(self, key: GangKey) -> set[GangKey]:
         """Note that a gang is going; return the gangs that this concerns."""
+        self._asked.pop(key, None)
+        self._memo.release([key])
         return self._say(key, ())
+
+    def not_kept(self, keys: Iterable[GangKey]) -> set[GangKey]:
+        """Return those of the gangs that have changed, or of which no group is kept."""
+        return self._memo.not_kept(keys)
+
+    def release(self, keys: Iterable[GangKey]) -> None:
+        """Keep the groups of these gangs no longer; they are made anew when they are due."""
+        self._memo.release(keys)
 
     def bound_members(self, key: GangKey) -> tuple[GangKey, ...]:
         """Return the gangs of a gang's group, itself among them."""
@@ -99,7 +109,7 @@ class Grouping:
         for key in keys:
             if key in seen:
                 continue
-            group = self._standing(key)
+            group = self._memo.get(key)
             if group is None:
                 group = self._guarded(key, seen, now)
             else:
@@ -126,7 +136,7 @@ class Grouping:
 
     def _set_aside(self, key: GangKey, error: Exception) -> GangGroup | None:
         """Return a gang that an error of ours keeps from being tried, for the verdict on it."""
-        pods = self._infos[key].members.values()
+        pods = self._infos[key].observed.members.values()
         pending = tuple(
             pod for pod in pods if pod.living and not pod.node and pod.scheduler in self._schedulers
         )
@@ -136,20 +146,11 @@ class Grouping:
 
     # Who is in a group.
 
-    def _standing(self, key: GangKey) -> GangGroup | None:
-        """Return the group of a gang as it was tried last, if that is what it still is."""
-        group = self._infos[key].standing
-        for gang in group.gangs if group is not None else ():
-            info = self._infos.get(gang.key)
-            if info is None or info.standing is not group:
-                return None
-        return group
-
     def _group_of(self, key: GangKey, now: int) -> _Formed:
         """Return the group of a gang, and which gangs of it must start with this one."""
         self._settle(key, now)
         keys, problem = self._graph.group_of(key)
-        if self._infos[key].was_whole:
+        if self._infos[key].attempt.was_whole:
             # It has started: from now on it is nobody's business.
             return _Formed(keys, (key,), None)
         for each in keys:
@@ -160,34 +161,34 @@ class Grouping:
 
     def _settle(self, key: GangKey, now: int) -> None:
         info = self._infos[key]
-        info.spared = self._job_sizes.spared(info)
+        info.attempt.spare(self._job_sizes.spared(info))
         transition = info.settle(now)
         if transition.is_news:
             self._changed.add(key)
         if transition.became_whole:
             for mate in self.bound_members(key):
-                self._retries.at(self._infos[mate], now)
+                self._retries.at(mate, now)
 
     def _is_held(self, formed: _Formed) -> bool:
         """Tell whether a quorum has room and waits for its claims: till then nobody joins it."""
         infos = (self._infos[key] for key in formed.starting)
-        return any(info.quorum_waits and not info.was_whole for info in infos)
+        return any(info.volume_waits.of_quorum and not info.attempt.was_whole for info in infos)
 
     def _is_done(self, info: GangInfo) -> bool:
         """Tell whether a group has no more to expect of a gang: it runs, or it has ended well."""
-        return info.was_whole or (not any(info.living()) and info.succeeded_wholly())
+        attempt = info.attempt
+        return attempt.was_whole or (not info.observed.living and attempt.succeeded_wholly())
 
-    def _expects_more(self, keys: Iterable[GangKey], now: int) -> bool:
+    def _expects_more(self, keys: Sequence[GangKey], now: int) -> bool:
         """Tell whether a quorum waits a moment for the rest of its expected members."""
-        infos = [self._infos[key] for key in keys]
-        for info in infos:
-            spec = info.spec
+        for info in (self._infos[key] for key in keys):
+            spec, attempt = info.observed.spec, info.attempt
             total = spec.options.total if spec else None
-            if total is None or info.quorum_since is None or info.was_whole:
+            if total is None or attempt.quorum_since is None or attempt.was_whole:
                 continue
-            until = info.quorum_since + self.patience.total_seconds
-            if now < until and sum(1 for _ in info.living()) < total:
-                for mate in infos:
+            until = attempt.quorum_since + self.patience.total_seconds
+            if now < until and len(info.observed.living) < total:
+                for mate in keys:
                     self._retries.at(mate, until)
                 return True
         return False
@@ -196,7 +197,10 @@ class Grouping:
         """Note whom a gang names; return those that mention it, or that it named until now."""
         left = self._graph.say(key, names)
         # A gang that named them may have held them back.
-        return self._graph.concerned(key.called) | self._all_called(left)
+        concerned = self._graph.concerned(key.called) | self._all_called(left)
+        for mate in concerned | self._all_called(names):
+            self._infos[mate].relinked()
+        return concerned
 
     def _all_called(self, names: Iterable[GangName]) -> set[GangKey]:
         return {key for key in map(self._resolve, names) if key is not None}
@@ -207,7 +211,7 @@ class Grouping:
         return next((key for key in keys if key in self._infos and self._exists(key)), None)
 
     def _exists(self, key: GangKey) -> bool:
-        return key.source != membership.SINGLE.name and self._infos[key].spec is not None
+        return key.source != membership.SINGLE.name and self._infos[key].observed.spec is not None
 
     # What the scheduler sees.
 
@@ -229,15 +233,16 @@ class Grouping:
             started=group_topology.started(whole, formed.starting) if has_bound_members else (),
             declared=frozenset(formed.whole if len(formed.whole) > 1 else ()),
         )
-        lasts = formed.whole == formed.starting and all(map(self._lasts, gangs))
-        for gang in gangs:
-            self._infos[gang.key].standing = group if lasts else None
+        if formed.whole == formed.starting and all(map(self._lasts, gangs)):
+            self._memo.keep(group)
+        else:
+            self._memo.release(formed.starting)
         return group
 
     def _with_partially_bound(self, formed: _Formed, gangs: tuple[Gang, ...]) -> tuple[Gang, ...]:
         """Tell those gangs that a crash kept from starting with the others of their group."""
         others = set(formed.whole).difference(formed.starting)
-        started = [tuple(self._infos[key].living()) for key in sorted(others)]
+        started = [self._infos[key].observed.living for key in sorted(others)]
         return tuple(
             replace(gang, partially_bound=True)
             if not (gang.partially_bound or gang.was_whole)
@@ -271,6 +276,6 @@ class Grouping:
         youngest = math.ceil(max(pod.created_at for pod in gang.pending))
         until = youngest + self.patience.jobs_seconds
         if now < until:
-            self._retries.at(self._infos[gang.key], until)
+            self._retries.at(gang.key, until)
             return gang
         return replace(gang, problem=problem)

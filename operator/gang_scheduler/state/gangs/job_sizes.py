@@ -35,7 +35,7 @@ class JobSizes:
 
     def spared(self, info: GangInfo) -> int:
         """Return how many members Jobs will not run any more, because so many have succeeded."""
-        jobs = {pod.job_uid for pod in info.living()} & self._pods.keys()
+        jobs = {pod.job_uid for pod in info.observed.living} & self._pods.keys()
         return sum(self._pods[job].at_once - self._pods[job].left for job in jobs)
 
     def problem(self, gang: Gang) -> Problem | None:

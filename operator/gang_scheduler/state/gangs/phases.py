@@ -51,16 +51,16 @@ def phase_of(counts: Counts) -> Phase:
 
 def counts_of(info: GangInfo) -> Counts:
     """Count the members of a gang. Linear in members."""
-    living = list(info.living())
-    ended = Counter(pod.phase for pod in info.ended())
+    living = info.observed.living
+    ended = Counter(pod.phase for pod in info.attempt.ended())
     return Counts(
-        min_member=info.min_member,
+        min_member=info.observed.min_member,
         members=len(living),
         scheduled=sum(1 for pod in living if pod.node and not pod.assumed),
         running=sum(1 for pod in living if pod.phase is PodPhase.RUNNING),
         succeeded=ended[PodPhase.SUCCEEDED],
         failed=ended[PodPhase.FAILED],
-        tried=info.tried and _was_placeable(info),
+        tried=info.verdict.tried and _was_placeable(info),
     )
 
 
@@ -70,7 +70,7 @@ def nodes_of(info: GangInfo) -> set[str]:
     From then on those are in it that are assumed of the others: so where a gang is does not change
     with every member of it that is confirmed. Linear in members.
     """
-    placed = [pod for pod in info.living() if pod.node]
+    placed = list(info.observed.with_node())
     if all(pod.assumed for pod in placed):
         return set()
     return {pod.node for pod in placed}
@@ -78,4 +78,5 @@ def nodes_of(info: GangInfo) -> set[str]:
 
 def _was_placeable(info: GangInfo) -> bool:
     """Tell a gang that was tried from one that could not even be tried."""
-    return info.refusal is None or info.refusal.reason in PLACEABLE
+    refusal = info.verdict.refusal
+    return refusal is None or refusal.reason in PLACEABLE

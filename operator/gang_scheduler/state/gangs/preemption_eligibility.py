@@ -6,9 +6,8 @@ from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.pods import rank_key
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.gangs.preemption import MOST_ROUNDS
 
-MOST_ROUNDS: Final = 3
-"""How often a gang may evict others in ROUNDS_SECONDS."""
 ROUNDS_SECONDS: Final = 600
 
 
@@ -23,26 +22,28 @@ class PreemptionEligibility:
         if not self._evictable_pods.rules.preemption:
             return PreemptionBlock(BlockCause.SWITCHED_OFF)
         peaceful = min(
-            (pod for pod in info.living() if not pod.preempts), key=rank_key, default=None
+            (pod for pod in info.observed.living if not pod.preempts),
+            key=rank_key,
+            default=None,
         )
         if peaceful is not None:
             return PreemptionBlock(BlockCause.POLICY_NEVER, pod=peaceful.key)
         if self._is_under_way(gang, info, now):
             return PreemptionBlock(BlockCause.UNDER_WAY)
-        recent = sum(1 for at in info.rounds if now - at < ROUNDS_SECONDS)
+        recent = sum(1 for at in info.preemptor.rounds if now - at < ROUNDS_SECONDS)
         if recent < MOST_ROUNDS:
             return None
         return PreemptionBlock(BlockCause.TOO_MANY_ROUNDS, rounds=MOST_ROUNDS)
 
     def may_change(self, gang: Gang, info: GangInfo) -> bool:
         """Tell whether the answer may be another one later, although the gang is the same."""
-        if info.preempting is not None or info.rounds:
+        if info.preemptor.under_way is not None or info.preemptor.rounds:
             return True
         return any(pod.nominated for pod in gang.pending)
 
     def _is_under_way(self, gang: Gang, info: GangInfo, now: int) -> bool:
         """Tell whether pods leave that are evicted for the gang, or where it is nominated."""
-        leaving, started = self._evictable_pods.leaving, info.preempting
+        leaving, started = self._evictable_pods.leaving, info.preemptor.under_way
         if started is not None and any(leaving.is_awaited(uid, now) for uid in started.victims):
             return True
         nodes = [pod.nominated for pod in gang.pending if pod.nominated]

@@ -28,22 +28,25 @@ class QueueingHints:
         self._room_freed = False
         self._topologies_changed = False
 
-    def note(self, info: GangInfo, refusal: Refused | None) -> None:
-        """Note why a gang waits, if it does."""
-        if info.refusal is not None:
-            self.waiting[info.refusal.reason] -= 1
-        if refusal is not None:
-            self.waiting[refusal.reason] += 1
-        info.refusal = refusal
-
-    def tried(self, info: GangInfo, reason: Reason | None = None) -> None:
-        """Note how a try ended. Without it, not even freed room makes a gang due that waits."""
-        if reason in HELPED_BY_NODES:
+    def refused(self, info: GangInfo, refusal: Refused, *, late: bool) -> None:
+        """Note why a try failed, and with that whether freed room makes the gang due."""
+        self._count(info.verdict.refusal, refusal)
+        info.verdict.refused(refusal, late=late)
+        if refusal.reason in HELPED_BY_NODES:
             self._short_of_nodes.add(info.key)
         else:
             self._short_of_nodes.discard(info.key)
-            # What follows from the nodes is kept with it, and they may be others by the next try.
-            info.standing = None
+
+    def placed(self, info: GangInfo, stands: Refused | None) -> None:
+        """Note that a try found room, and what binding met before, which `stands` if not None."""
+        self._count(info.verdict.refusal, stands)
+        info.verdict.placed(stands)
+        self._short_of_nodes.discard(info.key)
+
+    def note(self, info: GangInfo, refusal: Refused | None) -> None:
+        """Note why a gang waits since its last try, if it does."""
+        self._count(info.verdict.refusal, refusal)
+        info.verdict.note(refusal)
 
     def forget(self, info: GangInfo) -> None:
         """Forget a gang that is gone."""
@@ -66,28 +69,25 @@ class QueueingHints:
         self._room_freed = self._topologies_changed = False
         return helped
 
+    def _count(self, before: Refused | None, after: Refused | None) -> None:
+        if before is not None:
+            self.waiting[before.reason] -= 1
+        if after is not None:
+            self.waiting[after.reason] += 1
+
 
 def _misses_a_tree(info: GangInfo) -> bool:
-    return info.refusal is not None and info.refusal.reason in HELPED_BY_TREES
-
-
-def is_news(info: GangInfo, refusal: Refused, *, late: bool) -> bool:
-    """Tell whether a verdict says something else of a gang than the last one, not only in numbers.
-
-    `late`: the schedule timeout has ended.
-    """
-    if not info.tried or info.warnings or late != info.late:
-        return True
-    before = info.refusal
-    return before != refusal and (before is None or _wordless(before) != _wordless(refusal))
+    refusal = info.verdict.refusal
+    return refusal is not None and refusal.reason in HELPED_BY_TREES
 
 
 def untold_of(info: GangInfo, schedulers: frozenset[str]) -> Refused | None:
     """Return what is to be said of members that the last verdict does not speak of, if any wait."""
-    spoken_of = {pod.uid for pod in info.refusal.pods} if info.refusal else set()
+    refusal = info.verdict.refusal
+    spoken_of = {pod.uid for pod in refusal.pods} if refusal else set()
     gang = info.as_gang(schedulers)
     pods = tuple(pod for pod in gang.pending if pod.uid not in spoken_of)
-    return untold(gang, pods, volume_waits=info.volume_waits > 0) if pods else None
+    return untold(gang, pods, volume_waits=info.volume_waits.number > 0) if pods else None
 
 
 def untold(gang: Gang, pods: tuple[Pod, ...], *, volume_waits: bool = False) -> Refused:
@@ -103,14 +103,3 @@ def untold(gang: Gang, pods: tuple[Pod, ...], *, volume_waits: bool = False) -> 
         surplus = SurplusNotTried(gang.key, len(pods))
         return Refused(gang, Reason.UNSCHEDULABLE, pods, cause=surplus, left_over=True)
     return Refused(gang, Reason.WAITING_FOR_GANGS, pods, cause=NotTriedYet(gang.key))
-
-
-def _wordless(refusal: Refused) -> tuple[object, ...]:
-    """Return what a refusal says, apart from counts that change with every pod elsewhere."""
-    misfit, rejection = refusal.misfit, refusal.with_group
-    rejections = {words for words, _ in misfit.rejections} if misfit else None
-    with_group = (rejection.group, rejection.pod, rejection.refused.misfit) if rejection else None
-    return (
-        *(refusal.reason, refusal.pods, refusal.cause, refusal.left_over, refusal.preemption),
-        *(rejections, with_group),
-    )

@@ -8,9 +8,9 @@ from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.pods import rank
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.report.pod_group_status import View, status_of
-from gang_scheduler.state.gangs.gang_info import GangInfo
 from support.api_objects import pod_body
 from support.builders import gang_key, gang_spec, pod
+from support.gang_queue_builders import gang_info
 
 OCCUPIED_BY: list[tuple[str, list[str], str]] = [
     ("default", [], ""),
@@ -30,7 +30,7 @@ POD_INDEX: list[tuple[str | None, int, bool]] = [
 
 def occupied_by(*members: Pod) -> str | None:
     spec = gang_spec("a")
-    info = GangInfo(gang_key("a"), {each.uid: each for each in members}, {spec.uid: spec})
+    info = gang_info(gang_key("a"), members, [spec])
     found: str | None = status_of(info, spec, View({}, now=0))["occupiedBy"]
     return found
 

@@ -33,7 +33,7 @@ def test_a_gang_that_becomes_whole_holds_back_no_other() -> None:
     # The gang is not known to be whole before the next look at it.
     cluster.put(group_body("a", 4, groups='["default/b"]'))
     cluster.gang("b", 1)
-    cluster.cache.gang_queue.infos[builders.gang_key("a")].was_whole = False
+    cluster.cache.gang_queue.infos[builders.gang_key("a")].attempt.was_whole = False
     before = cluster.bound()
 
     cluster.put(group_body("a", 3, groups='["default/b"]'))
@@ -58,10 +58,10 @@ def test_what_the_api_server_refused_is_said_until_it_takes_it() -> None:
 
     gang_queue.bind_failed(refusal, cluster.now)
     gang_queue.placed(gang.key)
-    while_refused = gang_queue.infos[gang.key].refusal
+    while_refused = gang_queue.infos[gang.key].verdict.refusal
     gang_queue.bound(gang.key)
 
-    assert (refusal, None) == (while_refused, gang_queue.infos[gang.key].refusal)
+    assert (refusal, None) == (while_refused, gang_queue.infos[gang.key].verdict.refusal)
 
 
 def test_a_thousand_refusals_leave_one_retry_a_gang() -> None:

@@ -10,10 +10,9 @@ from gang_scheduler.model.gangs import Gang, GangKey
 from gang_scheduler.model.plan import Bind, Placed
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.gangs import plan_annotations
-from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.gangs.plan_annotations import Mark
-from support.builders import SCHEDULER, gang_key, gang_spec, pod
-from support.gang_queue_builders import KEY, describe, only
+from support.builders import gang_key, gang_spec, pod
+from support.gang_queue_builders import KEY, describe, empty_queue, only
 
 BEFORE, BOUND_AT, AFTER = 100, 200, 300
 
@@ -37,7 +36,7 @@ def waits(number: int, created_at: int = BEFORE) -> Pod:
 
 
 def found_by_a_new_process(*members: Pod, least: int = 4, **said: Any) -> Gang:
-    gang_queue = GangQueue([SCHEDULER])
+    gang_queue = empty_queue()
     describe(gang_queue, replace(gang_spec("a", least), **said))
     for member in members:
         gang_queue.upsert_member(KEY, member)
@@ -128,7 +127,7 @@ def test_members_that_another_scheduler_bound_tell_of_no_plan() -> None:
 
 
 def test_a_plan_of_this_process_is_not_taken_for_finished_before_it_is() -> None:
-    gang_queue = GangQueue([SCHEDULER])
+    gang_queue = empty_queue()
     describe(gang_queue, gang_spec("a", 4))
     gang_queue.placed(KEY)
     for number in range(2):
@@ -160,7 +159,7 @@ def test_a_binding_says_of_its_plan_what_the_next_process_reads() -> None:
 
 def group_found(*members: tuple[GangKey, Pod], gangs_named: str = "ab") -> dict[str, Gang]:
     """Return the gangs of a group that are to be tried, by name, as a new process finds it."""
-    gang_queue = GangQueue([SCHEDULER])
+    gang_queue = empty_queue()
     for name in gangs_named:
         said = tuple(gang_key(each).called for each in gangs_named)
         describe(gang_queue, gang_spec(name, 2, groups=said))

@@ -11,7 +11,7 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
-from gang_scheduler.state.gangs.gang_info import Preempting
+from gang_scheduler.state.gangs.preemption import Preempting
 from gang_scheduler.state.terminating import REPORTING_SECONDS
 from support.builders import SCHEDULER, gang_key, gang_spec, node, pod
 from support.gang_queue_builders import NOW
@@ -158,11 +158,12 @@ def test_what_is_carried_out_is_remembered_until_the_gang_finds_its_place() -> N
     gang_a(cache)
     cache.gang_queue.preempting([KEY], NOW, ["uid-victim"], "SpineLayer/s1")
     info = cache.gang_queue.infos[KEY]
-    first = info.preempting
+    first = info.preemptor.under_way
 
     cache.gang_queue.placed(KEY)
 
-    assert (Preempting(NOW, ("uid-victim",), "SpineLayer/s1"), None) == (first, info.preempting)
+    assert Preempting(NOW, ("uid-victim",), "SpineLayer/s1") == first
+    assert info.preemptor.under_way is None
 
 
 @pytest.mark.parametrize(
@@ -175,7 +176,7 @@ def test_it_is_remembered_while_the_gang_waits_for_victims(reason: Reason, is_ke
 
     cache.gang_queue.refused(Refused(gang, reason, gang.pending), NOW)
 
-    assert is_kept == (cache.gang_queue.infos[KEY].preempting is not None)
+    assert is_kept == (cache.gang_queue.infos[KEY].preemptor.under_way is not None)
 
 
 def members(*names: str, **state: Any) -> list[Pod]:
@@ -185,7 +186,7 @@ def members(*names: str, **state: Any) -> list[Pod]:
 def preempted_by(cache: Cache) -> str:
     cache.gang_queue.nominations_lost([KEY])
     cache.snapshot(NOW)
-    return cache.gang_queue.infos[KEY].preempted_by
+    return cache.gang_queue.infos[KEY].preempted.by
 
 
 def test_a_gang_remembers_who_took_its_members_until_it_is_whole_again() -> None:

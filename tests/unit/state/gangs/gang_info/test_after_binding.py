@@ -51,7 +51,7 @@ def test_a_gang_that_was_scaled_down_goes_on() -> None:
 
     assert set() == cluster.bound()
     (info,) = cluster.cache.gang_queue.infos.values()
-    assert info.was_whole
+    assert info.attempt.was_whole
 
 
 def test_when_all_members_died_the_next_attempt_is_whole_or_nothing() -> None:
@@ -175,17 +175,17 @@ def test_only_confirmed_members_make_a_gang_whole() -> None:
     plan = cluster.cycle()
     gang = plan.placed[0].gang.key
     info = cluster.cache.gang_queue.infos[gang]
-    info.was_whole = False
-    for pod in list(info.members.values()):
-        info.upsert_member(replace(pod, assumed=True))
+    info.attempt.was_whole = False
+    for pod in list(info.observed.members.values()):
+        info.observed.upsert_member(replace(pod, assumed=True))
 
     info.settle(cluster.now)
-    assumed = info.was_whole
-    for pod in list(info.members.values()):
-        info.upsert_member(replace(pod, assumed=False))
+    assumed = info.attempt.was_whole
+    for pod in list(info.observed.members.values()):
+        info.observed.upsert_member(replace(pod, assumed=False))
     info.settle(cluster.now)
 
-    assert (False, True) == (assumed, info.was_whole)
+    assert (False, True) == (assumed, info.attempt.was_whole)
 
 
 def test_a_gang_with_a_problem_is_never_whole() -> None:
@@ -195,4 +195,4 @@ def test_a_gang_with_a_problem_is_never_whole() -> None:
     cluster.pod("a-1", "a")
     cluster.cycle()
 
-    assert not any(info.was_whole for info in cluster.cache.gang_queue.infos.values())
+    assert not any(info.attempt.was_whole for info in cluster.cache.gang_queue.infos.values())

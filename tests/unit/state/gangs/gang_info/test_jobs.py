@@ -5,8 +5,8 @@ from typing import Any
 
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.state.gangs.gang_info import GangInfo
 from support import builders
+from support.gang_queue_builders import gang_info
 from support.in_memory_cluster import (
     Body,
     InMemoryCluster,
@@ -84,9 +84,7 @@ def test_what_was_there_before_others_were_bound_is_the_rest_of_a_crash() -> Non
 
 
 def rest_of(members: list[Pod]) -> bool:
-    info = GangInfo(GangKey("annotation", "default", "a"))
-    for each in members:
-        info.upsert_member(each)
+    info = gang_info(GangKey("annotation", "default", "a"), members)
     return info.as_gang(frozenset({each.scheduler for each in members})).partially_bound
 
 
@@ -163,7 +161,7 @@ def test_row_owner_a_job_set_is_a_group_with_a_gang_a_replicated_job() -> None:
 
     assert (set(), 5) == (before, len(cluster.bound(later=100)))
     assert {"set/leader": 1, "set/workers": 4} == {
-        key.name: info.min_member for key, info in cluster.cache.gang_queue.infos.items()
+        key.name: info.observed.min_member for key, info in cluster.cache.gang_queue.infos.items()
     }
 
 

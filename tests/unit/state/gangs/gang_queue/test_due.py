@@ -10,8 +10,8 @@ from gang_scheduler.model.causes import ApiAnswer
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.state.gangs.gang_queue import GangQueue
-from support.builders import SCHEDULER, gang_spec, pod
-from support.gang_queue_builders import ALONE, KEY, NOW, describe, due, gangs_of, only
+from support.builders import gang_spec, pod
+from support.gang_queue_builders import ALONE, KEY, NOW, describe, due, empty_queue, gangs_of, only
 
 
 def refuse(gang_queue: GangQueue, now: int = NOW, reason: Reason = Reason.UNSCHEDULABLE) -> None:
@@ -83,7 +83,7 @@ def test_a_gang_whose_objects_are_gone_is_forgotten() -> None:
 
 
 def test_forgetting_what_was_never_known_changes_nothing() -> None:
-    gang_queue = GangQueue([SCHEDULER])
+    gang_queue = empty_queue()
 
     gang_queue.delete_member(KEY, "uid-a-0")
     gang_queue.delete_gang_specs(POD_GROUPS.group, "uid-a")
@@ -165,11 +165,11 @@ def test_a_gang_that_was_placed_is_short_of_room_no_more() -> None:
     gang_queue.placed(KEY)
     gang_queue.room_freed()
 
-    assert ([], None) == (due(gang_queue), gang_queue.infos[KEY].refusal)
+    assert ([], None) == (due(gang_queue), gang_queue.infos[KEY].verdict.refusal)
 
 
 def test_a_deleted_gang_is_not_tried_when_room_is_freed() -> None:
-    gang_queue = GangQueue([SCHEDULER])
+    gang_queue = empty_queue()
     gang_queue.upsert_member(ALONE, pod("alone"))
     refuse(gang_queue)
 
@@ -203,7 +203,7 @@ def test_a_change_starts_the_backoff_anew() -> None:
     gang_queue.upsert_member(KEY, pod("a-1", gang="a"))
     refuse(gang_queue, NOW + 1000)
 
-    assert NOW + 1001 == gang_queue.infos[KEY].retry_at
+    assert NOW + 1001 == gang_queue.next_retry()
 
 
 def test_a_backoff_that_ended_makes_the_gang_worth_a_try() -> None:
@@ -236,13 +236,13 @@ def test_a_gang_that_waits_for_members_has_no_backoff() -> None:
 
 
 def test_the_backoff_does_not_sleep_past_the_schedule_timeout() -> None:
-    gang_queue = GangQueue([SCHEDULER], timeout_seconds=10)
+    gang_queue = empty_queue(timeout_seconds=10)
     gang_queue.upsert_member(ALONE, pod("alone"))
 
     for now in (NOW, NOW + 1, NOW + 3, NOW + 7):
         refuse(gang_queue, now)
 
-    assert NOW + 10 == gang_queue.infos[ALONE].retry_at
+    assert NOW + 10 == gang_queue.next_retry()
 
 
 def test_a_postponed_gang_is_tried_after_its_backoff() -> None:

@@ -3,13 +3,12 @@
 from gang_scheduler.api.kinds import SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.model.causes import InvalidInput, ObjectMissing, ObjectTwice
 from gang_scheduler.model.gangs import Problem, Reason
-from gang_scheduler.state.gangs.gang_queue import GangQueue
-from support.builders import SCHEDULER, gang_spec, pod
-from support.gang_queue_builders import ALONE, KEY, NOW, describe, due, gangs_of, only
+from support.builders import gang_spec, pod
+from support.gang_queue_builders import ALONE, KEY, NOW, describe, due, empty_queue, gangs_of, only
 
 
 def test_a_gang_is_what_its_pod_group_and_its_members_say() -> None:
-    gang_queue = GangQueue([SCHEDULER])
+    gang_queue = empty_queue()
     describe(gang_queue, gang_spec("a", 2))
     for name, priority in (("a-10", 5), ("a-9", 7)):
         gang_queue.upsert_member(KEY, pod(name, gang="a", priority=priority, created_at=9))
@@ -21,7 +20,7 @@ def test_a_gang_is_what_its_pod_group_and_its_members_say() -> None:
 
 
 def test_a_pod_alone_is_a_gang_of_one() -> None:
-    gang_queue = GangQueue([SCHEDULER])
+    gang_queue = empty_queue()
     gang_queue.upsert_member(ALONE, pod("alone", created_at=9))
 
     found = only(gang_queue)
@@ -71,7 +70,7 @@ def test_a_gang_of_which_no_bound_member_lives_starts_anew() -> None:
 
 
 def test_after_a_restart_the_status_tells_that_a_gang_was_whole() -> None:
-    gang_queue = GangQueue([SCHEDULER])
+    gang_queue = empty_queue()
     gang_queue.upsert_member(KEY, pod("a-0", gang="a", node="n1"))
     gang_queue.upsert_member(KEY, pod("a-1", gang="a"))
 
@@ -84,21 +83,21 @@ def test_the_clock_of_a_quorum_starts_when_it_exists_and_stops_without_it() -> N
     gang_queue = gangs_of(1, min_member=2)
     info = gang_queue.infos[KEY]
     due(gang_queue, NOW)
-    seen = [info.quorum_since]
+    seen = [info.attempt.quorum_since]
 
     gang_queue.upsert_member(KEY, pod("a-1", gang="a"))
     for now in (NOW + 1, NOW + 2):
         gang_queue.upsert_member(KEY, pod("a-1", gang="a", priority=now))
         due(gang_queue, now)
-        seen.append(info.quorum_since)
+        seen.append(info.attempt.quorum_since)
     gang_queue.delete_member(KEY, "uid-a-1")
     due(gang_queue, NOW + 3)
 
-    assert [None, NOW + 1, NOW + 1, None] == [*seen, info.quorum_since]
+    assert [None, NOW + 1, NOW + 1, None] == [*seen, info.attempt.quorum_since]
 
 
 def test_a_gang_whose_pod_group_does_not_exist_says_so() -> None:
-    gang_queue = GangQueue([SCHEDULER])
+    gang_queue = empty_queue()
     gang_queue.upsert_member(KEY, pod("a-0", gang="a"))
 
     expected = Problem(Reason.POD_GROUP_NOT_FOUND, ObjectMissing("PodGroup", KEY))

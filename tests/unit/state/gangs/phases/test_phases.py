@@ -13,6 +13,7 @@ from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import Counts
 from support import builders
+from support.gang_queue_builders import gang_info
 
 TABLE = """
 minMember pods podPhase  podNextPhase previous   phase
@@ -33,7 +34,7 @@ def record(min_member: int, *, pods: int, phase: str, node: str) -> GangInfo:
     key = builders.gang_key("a")
     spec = builders.gang_spec("a", min_member)
     made = [builders.pod(f"a-{i}", gang="a", node=node, phase=phase) for i in range(pods)]
-    return GangInfo(key, {pod.uid: pod for pod in made}, {spec.uid: spec})
+    return gang_info(key, made, [spec])
 
 
 @pytest.mark.parametrize("row", ROWS, ids=" ".join)
@@ -77,7 +78,6 @@ def test_the_first_row_that_holds_is_the_phase(counts: Counts, phase: Phase) -> 
 )
 def test_only_a_gang_that_lacked_room_was_tried(reason: Reason, *, tried: bool) -> None:
     gang = record(2, pods=2, phase="Pending", node="")
-    gang.tried = True
-    gang.refusal = Refused(builders.gang("a"), reason, ())
+    gang.verdict.refused(Refused(builders.gang("a"), reason, ()), late=False)
 
     assert tried == phases.counts_of(gang).tried

@@ -41,7 +41,7 @@ def record(cache: Cache) -> GangInfo:
 
 def said_of(cache: Cache) -> tuple[str, str, str]:
     """Return status, reason and message of the condition Scheduled."""
-    declared = record(cache).spec
+    declared = record(cache).observed.spec
     assert declared is not None
     conditions = status_of(record(cache), declared, View({}, now=NOW))["conditions"]
     found = next(each for each in conditions if each["type"] == "Scheduled")
@@ -136,7 +136,7 @@ def test_who_comes_while_a_quorum_is_held_waits_with_it() -> None:
 
 def test_who_comes_before_anything_was_said_of_claims_waits_too() -> None:
     cache = held("")
-    record(cache).refusal = None
+    record(cache).verdict.note(None)
 
     cache.upsert_pod(pod("a-late", gang="a"))
 
@@ -165,8 +165,8 @@ def test_a_member_that_joined_says_nothing_of_a_quorum_that_did_not_start() -> N
 
     cache.gang_queue.joined(gang("a", min_member=2), [pod("a-2")])
 
-    assert not record(cache).was_whole
-    assert failed is record(cache).refusal
+    assert not record(cache).attempt.was_whole
+    assert failed is record(cache).verdict.refusal
 
 
 def test_a_member_that_joined_after_all_has_nothing_to_say_any_more() -> None:
@@ -177,4 +177,4 @@ def test_a_member_that_joined_after_all_has_nothing_to_say_any_more() -> None:
 
     cache.gang_queue.joined(gang("a", min_member=2), [late])
 
-    assert record(cache).refusal is None
+    assert record(cache).verdict.refusal is None

@@ -17,8 +17,8 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.refs import JobPods
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_queue import GangQueue
-from support.builders import SCHEDULER, gang_key, gang_spec, pod
-from support.gang_queue_builders import KEY, NOW, describe, due
+from support.builders import gang_key, gang_spec, pod
+from support.gang_queue_builders import KEY, NOW, describe, due, empty_queue
 
 LATER = NOW + 1
 Change = Callable[[GangQueue], object]
@@ -26,7 +26,7 @@ Change = Callable[[GangQueue], object]
 
 def waiting(members: int = 2, evictable_pods: EvictablePods | None = None) -> GangQueue:
     """Return the gang `a`, refused for lack of room."""
-    gang_queue = GangQueue([SCHEDULER], evictable_pods=evictable_pods)
+    gang_queue = empty_queue(evictable_pods=evictable_pods)
     describe(gang_queue, gang_spec("a"))
     for i in range(members):
         gang_queue.upsert_member(KEY, pod(f"a-{i}", gang="a"))
@@ -131,7 +131,7 @@ def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:
 
 
 def test_a_gang_whose_job_is_gone_needs_all_its_members_again() -> None:
-    gang_queue = GangQueue([SCHEDULER])
+    gang_queue = empty_queue()
     describe(gang_queue, gang_spec("a", 3))
     gang_queue.upsert_job("uid-job", JobPods(at_once=3, left=2))
     for i in range(2):
@@ -183,7 +183,7 @@ def named(name: str, *others: str) -> Change:
 
 def pair() -> GangQueue:
     """Return the gangs `a` and `b`, which name each other, refused for lack of room."""
-    gang_queue = GangQueue([SCHEDULER])
+    gang_queue = empty_queue()
     for name, other in ("ab", "ba"):
         named(name, other)(gang_queue)
     refuse(gang_queue, NOW)
