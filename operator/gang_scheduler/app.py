@@ -33,24 +33,27 @@ from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector
 from gang_scheduler.decode.event_handlers import EventHandlers
-from gang_scheduler.loop import Loop, Wake
+from gang_scheduler.decode.left_out import LeftOutObjects
+from gang_scheduler.loop import Loop
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.probes import Probes
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.events import Events
 from gang_scheduler.report.gang_events import GangEvents
+from gang_scheduler.report.left_out_events import LeftOutEvents
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.topology_writer import TopologyWriter
 from gang_scheduler.scheduler.policies import PreemptionRules, Profile
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings import OnPartialGang, PodSource, Settings
+from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import Rules
 from gang_scheduler.watch.reflector import Reflector
 from gang_scheduler.watch.relist import Relist
 from gang_scheduler.watch.source import Source
 from gang_scheduler.watch.sweep import Sweep
-from gang_scheduler.watch.watched_kinds import WATCHED
 
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 SPARE_CONNECTIONS = 32
@@ -80,7 +83,7 @@ async def main(settings: Settings) -> None:
     )
     # Bindings and evictions go beside each other, and every kind may be listed meanwhile.
     limit = 2 * settings.bind_concurrency + settings.status_concurrency + SPARE_CONNECTIONS
-    limit += len(WATCHED)
+    limit += len(kinds.KINDS)
     async with (
         Beside() as beside,
         Connection(configuration, limit, settings.http_client) as open_connection,
@@ -138,9 +141,9 @@ class App:
             request_seconds=leader_election.REQUEST_SECONDS,
             clock=time.monotonic,
         )
-        wake = Wake()
+        changes = Changes()
         self._cache = Cache(
-            settings.scheduler_names, wake, settings.schedule_timeout_seconds, _rules(settings)
+            settings.scheduler_names, changes, settings.schedule_timeout_seconds, _rules(settings)
         )
         naming = Naming(settings.hide_foreign_names)
         lost_nominations = LostNominations(self._cache, naming)
@@ -150,6 +153,7 @@ class App:
             self._cache,
             settings.bind_concurrency,
             outcomes=outcomes,
+            changes=changes,
             hold_seconds=settings.claim_timeout_seconds,
             may_write=self._may_write,
         )
@@ -175,8 +179,10 @@ class App:
         self._partial_gangs = None
         if settings.on_partial_gang is OnPartialGang.RELEASE:
             self._partial_gangs = PartialGangs(api, self._cache, self._may_write)
+        left_out = LeftOutObjects()
+        self._left_out_events = LeftOutEvents(left_out, self._events)
         self._source = self._source_of(
-            open_connection, api, EventHandlers(self._cache, gang_events.broken)
+            open_connection, api, EventHandlers(kinds.sinks(self._cache), left_out)
         )
         self._outcomes = OutcomeHandler(
             *(self._cache, outcomes, gang_events),
@@ -189,7 +195,7 @@ class App:
             partial_gangs=self._partial_gangs,
             lost_nominations=lost_nominations,
             profile=_profile(settings),
-            wake=wake,
+            changes=changes,
             batch_seconds=settings.batch_milliseconds / 1000,
             fresh=self._source.fresh,
         )
@@ -202,7 +208,9 @@ class App:
             lost_nominations=lost_nominations,
             backpressure=backpressure,
         )
-        self._topologies = TopologyWriter(api, self._cache, self._events, may_write=self._may_write)
+        self._topologies = TopologyWriter(
+            *(api, self._cache, self._events), changes=changes, may_write=self._may_write
+        )
 
     async def run(self) -> None:
         """Run until a signal; end with an error when a part cannot go on."""
@@ -215,6 +223,7 @@ class App:
             group.start_soon(self._stop_when_asked, group.cancel_scope)
             group.start_soon(self._beat)
             # 1. See the cluster. 2. Lead. 3. Only then decide and write.
+            group.start_soon(self._left_out_events.run)
             group.start_soon(self._source.run)
             await self._source.complete()
             self._complete = True
@@ -247,8 +256,8 @@ class App:
         return KopfSource(
             open_connection,
             event_handlers,
-            Sweep(api, self._cache, event_handlers, settings.sweep_seconds),
-            Relist(open_connection, self._cache, event_handlers),
+            Sweep(api, event_handlers, settings.sweep_seconds),
+            Relist(open_connection, event_handlers),
             after_start=self._catch_signals,
         )
 

@@ -20,6 +20,7 @@ from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 
 RECOVERY_SECONDS = 1.0
 """How long to wait after a cycle that failed with an internal error."""
@@ -29,17 +30,6 @@ log = structlog.get_logger()
 
 async def always_fresh() -> None:
     """Return at once: for a view that is never out of date."""
-
-
-class Wake:
-    """Wakes the loop. A plain callable, so that the cache can be used without an event loop."""
-
-    def __init__(self) -> None:
-        self.event = asyncio.Event()
-
-    def __call__(self) -> None:
-        """Ask for a cycle."""
-        self.event.set()
 
 
 class Loop:
@@ -56,7 +46,7 @@ class Loop:
         partial_gangs: PartialGangs | None,
         lost_nominations: LostNominations,
         profile: Profile,
-        wake: Wake,
+        changes: Changes,
         batch_seconds: float,
         clock: Callable[[], float] = time.time,
         fresh: Callable[[], Awaitable[None]] = always_fresh,
@@ -70,7 +60,7 @@ class Loop:
         self._outcomes = outcomes
         self._partial_gangs = partial_gangs
         self._profile = profile
-        self._wake = wake
+        self._changes = changes
         self._batch_seconds = batch_seconds
         self._clock = clock
         self._fresh = fresh
@@ -87,7 +77,7 @@ class Loop:
                 self._once()
             if cycle.failed:
                 await asyncio.sleep(RECOVERY_SECONDS)
-                self._wake()
+                self._changes.cycle.set()
 
     def _once(self) -> None:
         """Make one cycle. An error with one gang concerns no other gang."""
@@ -113,12 +103,12 @@ class Loop:
         retry = self._cache.gang_queue.next_retry()
         wait = None if retry is None else max(retry - self._clock(), 0)
         with anyio.move_on_after(wait) as waiting:
-            await self._wake.event.wait()
+            await self._changes.cycle.wait()
         if waiting.cancelled_caught:
             return
         # No more than half of the time is spent on cycles, however much changes.
         await asyncio.sleep(max(self._batch_seconds, self._last_seconds))
-        self._wake.event.clear()
+        self._changes.cycle.clear()
 
     def _apply(self, plan: Plan, now: int) -> Plan:
         """Carry the plan out; return it with gangs refused for which that failed."""

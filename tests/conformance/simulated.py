@@ -52,10 +52,11 @@ def decide(manifests: Iterable[Body]) -> Outcome:
     """Return what one cycle decides."""
     text = yaml.safe_dump_all([*manifests])
     found = objects.load(documents.parse("case", text), SCHEDULER)
+    nouns = [each.noun for each in found.loaded]
     decided = report.document(simulate(found, Options((SCHEDULER,))))
     return Outcome(
-        nodes={each.name: each for each in found.loaded if isinstance(each, Node)},
-        pods={each.name: each for each in found.loaded if isinstance(each, Pod)},
+        nodes={each.name: each for each in nouns if isinstance(each, Node)},
+        pods={each.name: each for each in nouns if isinstance(each, Pod)},
         bound={_short(each["pod"]): each["node"] for each in decided["bindings"]},
         nominated={_short(each["pod"]): each["node"] for each in decided["nominations"]},
         victims=frozenset(_short(each["pod"]) for each in decided["victims"]),

@@ -1,16 +1,16 @@
 """Our verdicts: the cluster as the API server shows it, taken in as the operator does."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from random import Random
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from differential.worlds import Manifest
-from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.event_handlers import EventHandlers, Object
+from gang_scheduler.api.kinds import GVR
+from gang_scheduler.decode.left_out import LeftOut, LeftOutObjects
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
@@ -19,6 +19,9 @@ from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from gang_scheduler.state.kinds import KINDS
+from support import cache_feeding
 
 PROFILE: Final = PROFILES["binpack"]
 
@@ -41,8 +44,9 @@ class Ours:
     """Our cache, which sees the cluster change from case to case as the operator does."""
 
     def __init__(self) -> None:
-        self._cache = Cache(["default-scheduler"])
-        self._event_handlers = _by_kind(EventHandlers(self._cache, _complain))
+        self._cache = Cache(["default-scheduler"], Changes())
+        self._left_out = LeftOutObjects()
+        self._event_handlers = cache_feeding.event_handlers(self._cache, self._left_out)
         self._known: dict[str, tuple[str, Manifest]] = {}
 
     def see(self, everything: Mapping[str, list[Manifest]], seed: int) -> None:
@@ -53,7 +57,9 @@ class Ours:
             for body in bodies
         }
         for kind, event in _in_any_order(self._changes(now), seed):
-            self._event_handlers[kind](event)
+            self._event_handlers.of(_gvr_of(kind)).take(event)
+        for each in self._left_out.take_all():
+            _complain(each)
         self._known = now
         self._snapshot = self._cache.snapshot(0)
         self._if_ready = _all_ready(self._snapshot)
@@ -96,19 +102,8 @@ def _in_any_order(changes: dict[str, list[Manifest]], seed: int) -> Iterator[tup
         yield kind, changes[kind].pop(0)
 
 
-def _by_kind(event_handlers: EventHandlers) -> Mapping[str, Callable[[Object], None]]:
-    return {
-        "Node": event_handlers.node,
-        "Pod": event_handlers.pod,
-        "Namespace": event_handlers.namespace,
-        "PersistentVolume": event_handlers.persistent_volume,
-        "PersistentVolumeClaim": event_handlers.persistent_volume_claim,
-        "StorageClass": event_handlers.storage_class,
-        "CSINode": event_handlers.csi_node,
-        "CSIDriver": event_handlers.csi_driver,
-        "CSIStorageCapacity": event_handlers.csi_storage_capacity,
-        "VolumeAttachment": event_handlers.volume_attachment,
-    }
+def _gvr_of(kind: str) -> GVR:
+    return next(each.reader.gvr for each in KINDS if each.reader.kind == kind)
 
 
 def _passed(pod: Pod, snapshot: Snapshot) -> frozenset[str]:
@@ -123,6 +118,8 @@ def _all_ready(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, nodes=table)
 
 
-def _complain(kind: str, obj: Mapping[str, Any], error: InvalidField) -> None:
-    name = obj["metadata"]["name"]
-    raise AssertionError(f"{kind} {name} of the API server cannot be read: {error}") from error
+def _complain(left_out: LeftOut) -> None:
+    name = left_out.obj["metadata"]["name"]
+    raise AssertionError(
+        f"{left_out.kind} {name} of the API server cannot be read: {left_out.why}"
+    ) from left_out.why

@@ -1,5 +1,6 @@
 """Events tell people of decisions: one an object and reason, and not again and again."""
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.decode.gangs import membership
+from gang_scheduler.decode.left_out import LeftOut, LeftOutObjects
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes import ApiAnswer, InvalidInput
 from gang_scheduler.model.gangs import Problem, Reason
@@ -16,8 +18,10 @@ from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Misfit, Plan, Preemption, Refused, Warned
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About
+from gang_scheduler.report.left_out_events import LeftOutEvents
 from gang_scheduler.state.cache import Cache
-from support import builders, parts
+from gang_scheduler.state.changes import Changes
+from support import builders, cache_feeding, parts
 
 Told = tuple[str, str, str, str]
 """Type, reason, name of the object, note."""
@@ -33,9 +37,9 @@ class Desk:
     def __init__(self) -> None:
         self.now = 1000.0
         self.api = FakeApi()
-        cache = Cache([builders.SCHEDULER])
+        cache = Cache([builders.SCHEDULER], Changes())
         spec = builders.gang_spec("a")
-        cache.upsert_gang_specs("scheduling.sigs.k8s.io", spec.uid, [spec])
+        cache_feeding.upsert_gang_specs(cache, "scheduling.sigs.k8s.io", spec.uid, [spec])
         self.events = parts.events(self.api, lambda: self.now)
         self.gang_events = parts.gang_events(cache, self.events)
 
@@ -244,9 +248,14 @@ async def test_an_object_that_has_a_name_is_told_what_is_wrong_whatever_else_it_
     desk = Desk()
     why = InvalidField("metadata.labels", 5, "must be an object")
 
-    desk.gang_events.broken("Pod", {"metadata": {"name": "a", "namespace": 3, "uid": ["u"]}}, why)
-    for nameless in ({}, {"metadata": None}, {"metadata": "a"}, {"metadata": {"name": 5}}):
-        desk.gang_events.broken("Pod", nameless, why)
+    left_out = LeftOutObjects()
+    telling = asyncio.create_task(LeftOutEvents(left_out, desk.events).run())
+
+    named = {"metadata": {"name": "a", "namespace": 3, "uid": ["u"]}}
+    for obj in (named, {}, {"metadata": None}, {"metadata": "a"}, {"metadata": {"name": 5}}):
+        left_out.put(LeftOut("Pod", obj, why))
+    await asyncio.sleep(0)
+    telling.cancel()
 
     note = "left out: metadata.labels must be an object, not 5"
     assert [("Warning", "FailedScheduling", "a", note)] == await desk.told()

@@ -10,13 +10,13 @@ import pytest
 
 from gang_scheduler.api.kinds import GVR, NATIVE_POD_GROUPS, PODS
 from gang_scheduler.client.connection import Connection
-from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.watch import list_watch, watched_kinds
+from gang_scheduler.state.changes import Changes
+from gang_scheduler.watch import decisive_kinds, list_watch
 from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
-from gang_scheduler.watch.watched_kinds import WATCHED
 from integration.support.scripted_server import CUT, HANG, ScriptedServer, Step, failure, line, page
+from support import cache_feeding
 from support.api_objects import pod_body
 from support.builders import SCHEDULER
 
@@ -36,12 +36,13 @@ class Watching:
     """A list-watch that runs against a scripted server."""
 
     def __init__(self, server: ScriptedServer, connection: Connection, gvr: GVR) -> None:
-        (kind,) = (each for each in WATCHED if gvr in each.versions)
         self.server = server
-        self.cache = Cache([SCHEDULER])
+        self.cache = Cache([SCHEDULER], Changes())
         self.crds_changed = asyncio.Event()
-        known_objects = KnownObjects(kind, EventHandlers(self.cache))
-        self.list_watch = ListWatch(connection, kind, known_objects, self.crds_changed)
+        event_handlers = cache_feeding.event_handlers(self.cache)
+        handler = event_handlers.of(gvr)
+        known_objects = KnownObjects(handler, event_handlers.versions)
+        self.list_watch = ListWatch(connection, handler.versions, known_objects, self.crds_changed)
 
     def names(self) -> str:
         """Return the names of the pods in the cache, in one word."""
@@ -158,7 +159,7 @@ async def test_an_overloaded_server_is_left_alone_for_as_long_as_it_says() -> No
 @pytest.fixture
 def absent(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let pods be of a CRD."""
-    monkeypatch.setattr(watched_kinds, "DECISIVE", frozenset())
+    monkeypatch.setattr(decisive_kinds, "DECISIVE", frozenset())
 
 
 async def test_pods_are_always_served_whatever_is_answered() -> None:

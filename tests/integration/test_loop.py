@@ -18,7 +18,7 @@ async def test_it_ends_when_it_is_told_to_in_the_moment_of_a_change(steps: int) 
         await process.until(lambda: process.cache.gang_queue.next_retry() is not None)
         await asyncio.sleep(1.5)
 
-        process.wake()
+        process.changes.cycle.set()
         for _ in range(steps):
             await asyncio.sleep(0)
         process.stop_deciding()

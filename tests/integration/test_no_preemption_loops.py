@@ -67,7 +67,7 @@ def succeed(made: FakeWorkloads, gang: str) -> None:
 async def cycles(process: SchedulerProcess, number: int) -> None:
     """Let the loop decide so often, whether anything has changed or not."""
     for _ in range(number):
-        process.wake()
+        process.changes.cycle.set()
         await asyncio.sleep(CYCLE_SECONDS)
 
 

@@ -21,9 +21,9 @@ from gang_scheduler.api.kinds import (
 )
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
-from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.settings import PodSource
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch import kopf_source, list_watch
 from gang_scheduler.watch.kopf_source import KopfSource
 from gang_scheduler.watch.reflector import Reflector
@@ -32,6 +32,7 @@ from gang_scheduler.watch.source import Source
 from gang_scheduler.watch.sweep import Sweep
 from integration.support import contract_servers
 from integration.support.breakable_link import BreakableLink
+from support import cache_feeding
 from support.builders import SCHEDULER
 from tools import controlplane
 
@@ -102,11 +103,11 @@ class Watched:
 
 def source_of(kind: PodSource, connection: Connection, cache: Cache) -> Source:
     """Return a source as the operator makes it."""
-    event_handlers = EventHandlers(cache)
+    event_handlers = cache_feeding.event_handlers(cache)
     if kind is PodSource.REFLECTOR:
         return Reflector(connection, event_handlers)
-    sweep = Sweep(KubernetesApi(connection), cache, event_handlers, SWEEP_SECONDS)
-    return KopfSource(connection, event_handlers, sweep, Relist(connection, cache, event_handlers))
+    sweep = Sweep(KubernetesApi(connection), event_handlers, SWEEP_SECONDS)
+    return KopfSource(connection, event_handlers, sweep, Relist(connection, event_handlers))
 
 
 @contextlib.asynccontextmanager
@@ -131,7 +132,7 @@ async def watched(
     plane: controlplane.ControlPlane, kind: PodSource
 ) -> AsyncIterator[tuple[Watched, Source]]:
     """Give a namespace of the test's own, with a pod `old` in it, and a source that can start."""
-    cache = Cache([SCHEDULER])
+    cache = Cache([SCHEDULER], Changes())
     async with BreakableLink(plane.url) as link:
         configuration = contract_servers.configuration(plane)
         configuration.host = link.url
@@ -154,7 +155,7 @@ async def test_after_the_first_lists_all_that_was_there_is_known(watched: Given)
 
     async with running(source):
         assert {"old": ""} == found.pods()
-        assert group in found.cache.uids(POD_GROUPS)
+        assert group in cache_feeding.uids(found.cache, POD_GROUPS)
 
 
 async def test_changes_are_told(watched: Given) -> None:
@@ -175,8 +176,8 @@ async def test_kinds_without_a_namespace_are_told(watched: Given) -> None:
         node = await found.create(NODES, found.namespace)
         namespace = await found.create(NAMESPACES, f"{found.namespace}-b")
 
-        await found.until(lambda: node in found.cache.uids(NODES))
-        await found.until(lambda: namespace in found.cache.uids(NAMESPACES))
+        await found.until(lambda: node in cache_feeding.uids(found.cache, NODES))
+        await found.until(lambda: namespace in cache_feeding.uids(found.cache, NAMESPACES))
 
 
 async def test_what_happens_during_an_outage_is_known_afterwards(watched: Given) -> None:
@@ -284,7 +285,7 @@ class Trees:
 
     def known(self) -> Collection[str]:
         """Return the uids of those in the cache."""
-        return self._found.cache.uids(CLUSTER_NETWORK_TOPOLOGIES)
+        return cache_feeding.uids(self._found.cache, CLUSTER_NETWORK_TOPOLOGIES)
 
     async def _kubectl(self, *words: str) -> None:
         await asyncio.to_thread(self._found.plane.kubectl, *words)

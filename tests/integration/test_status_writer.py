@@ -15,6 +15,7 @@ from gang_scheduler.report import status_writer as status
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from support import api_objects, applying, builders, parts, watches
 
 NAMESPACE = "default"
@@ -27,7 +28,7 @@ class StatusHarness:
         self.now = 1000
         self.cluster = FakeCluster(without_status=without_status)
         self.api = FakeApi(self.cluster)
-        self.cache = Cache([builders.SCHEDULER])
+        self.cache = Cache([builders.SCHEDULER], Changes())
         self.writer = parts.status_writer(self.api, self.cache, clock=lambda: self.now)
         kinds = (POD_GROUPS, PODS, NODES, CLUSTER_NETWORK_TOPOLOGIES)
         watches.tell_at_once(self.cluster, self.cache, kinds)

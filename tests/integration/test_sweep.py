@@ -12,18 +12,17 @@ from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.client.port import Body
-from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from gang_scheduler.watch.sweep import (
     AFTER_LIST_SECONDS,
-    KINDS,
     LIST_AGAIN_SECONDS,
     LOOK_FOR_KINDS_SECONDS,
     STALLS,
     KindsNotWatchedError,
     Sweep,
 )
-from support import api_objects, builders
+from support import api_objects, builders, cache_feeding
 
 pytestmark = pytest.mark.looptime
 
@@ -36,9 +35,9 @@ class Watch:
     def __init__(self) -> None:
         self.cluster = FakeCluster()
         self.api = FakeApi(self.cluster)
-        self.cache = Cache([builders.SCHEDULER])
-        self.event_handlers = EventHandlers(self.cache)
-        self.sweep = Sweep(self.api, self.cache, self.event_handlers, interval_seconds=3600)
+        self.cache = Cache([builders.SCHEDULER], Changes())
+        self.event_handlers = cache_feeding.event_handlers(self.cache)
+        self.sweep = Sweep(self.api, self.event_handlers, interval_seconds=3600)
         for name in NAMES:
             self.cluster.put(PODS, api_objects.pod_body(name))
 
@@ -49,8 +48,8 @@ class Watch:
 
     def told_of(self, body: Body) -> None:
         """Take in one pod of a list."""
-        self.sweep.listed(PODS, body["metadata"]["uid"])
-        self.event_handlers.pod({"type": None, "object": body})
+        self.sweep.listed(self.event_handlers.of(PODS), body["metadata"]["uid"])
+        self.event_handlers.of(PODS).take({"type": None, "object": body})
 
     async def start(self, *steps: Callable[[], None]) -> None:
         """Start, with these steps before the first lists are complete."""
@@ -164,7 +163,7 @@ async def test_a_kind_with_nothing_but_objects_left_out_is_watched() -> None:
 async def test_an_answer_that_there_are_no_pods_at_all_is_not_believed() -> None:
     watch = Watch()
     watch.list()
-    watch.api.fail("uids", *[Fault(ApiError(404, "not found"))] * len(KINDS))
+    watch.api.fail("uids", *[Fault(ApiError(404, "not found"))] * len(watch.event_handlers.all))
 
     await watch.sweep.sweep_all()
 

@@ -15,7 +15,7 @@ from property.manifests import OURS, Manifest, clusters, read
 
 def pending(found: Objects) -> Counter[str]:
     """Return the pods that are to be placed: ours, alive, not gated and without a node."""
-    pods = (each for each in found.loaded if isinstance(each, Pod))
+    pods = (each.noun for each in found.loaded if isinstance(each.noun, Pod))
     return Counter(pod.key for pod in pods if pod.living and not pod.node and pod.scheduler == OURS)
 
 

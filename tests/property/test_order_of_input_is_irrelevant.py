@@ -12,7 +12,9 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from property.worlds import STRATEGIES, World, worlds
+from support import cache_feeding
 from support.builders import SCHEDULER
 
 
@@ -31,16 +33,16 @@ def test_nodes_and_gangs_may_come_in_any_order(
 
 def plan_of_cache(world: World, order: list[int]) -> Plan:
     """Return the plan of a cache that saw everything in this order."""
-    cache = Cache([SCHEDULER], lambda: None)
+    cache = Cache([SCHEDULER], Changes())
     waiting = [pod for each in world.gangs for pod in each.pending]
     declared = [
         GangSpec(each.key, each.uid, POD_GROUPS, min_member=each.min_member) for each in world.gangs
     ]
     seen: list[Callable[[], None]] = [
-        *(partial(cache.upsert_node, each) for each in world.nodes),
+        *(partial(cache.upsert, cache.node_store, each) for each in world.nodes),
         *(partial(cache.upsert_pod, each) for each in (*waiting, *world.bound)),
         *(
-            partial(cache.upsert_gang_specs, POD_GROUPS.group, each.uid, [each])
+            partial(cache_feeding.upsert_gang_specs, cache, POD_GROUPS.group, each.uid, [each])
             for each in declared
         ),
     ]

@@ -29,6 +29,7 @@ from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from support import api_objects, applying, builders
 from support.watches import ECHO_SECONDS, DelayedWatch
 
@@ -64,11 +65,13 @@ class BinderHarness:
     ) -> None:
         self.cluster = FakeCluster()
         self.api = FakeApi(self.cluster)
-        self.cache = Cache([builders.SCHEDULER])
+        changes = Changes()
+        self.cache = Cache([builders.SCHEDULER], changes)
         self._outcomes = Outcomes()
         volume_binder = VolumeBinder(
             *(self.api, self.cache, concurrency),
             outcomes=self._outcomes,
+            changes=changes,
             hold_seconds=hold_seconds,
             may_write=may_write,
         )

@@ -4,14 +4,15 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gang_scheduler.decode.event_handlers import EventHandlers
+from gang_scheduler.decode.left_out import LeftOutObjects
 from gang_scheduler.model.plan import Placed, Plan, Refused
 from gang_scheduler.report.messages import describe
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.simulation import workloads
 from gang_scheduler.state.cache import Cache
-from support import api_objects, applying, builders
+from gang_scheduler.state.changes import Changes
+from support import api_objects, applying, builders, cache_feeding
 
 Body = Mapping[str, Any]
 PREFIX = "gang.scheduling.koordinator.sh/"
@@ -25,11 +26,9 @@ class InMemoryCluster:
     """
 
     def __init__(self, cpu: int = 100, timeout_seconds: int = 600) -> None:
-        self.cache = Cache([builders.SCHEDULER], timeout_seconds=timeout_seconds)
-        self.broken: list[str] = []
-        self.event_handlers = EventHandlers(
-            self.cache, lambda *about: self.broken.append(str(about[2]))
-        )
+        self.cache = Cache([builders.SCHEDULER], Changes(), timeout_seconds=timeout_seconds)
+        self._left_out = LeftOutObjects()
+        self.event_handlers = cache_feeding.event_handlers(self.cache, self._left_out)
         self.now = START
         self.pods: dict[tuple[str, str], dict[str, Any]] = {}
         self._lives = itertools.count()
@@ -42,18 +41,11 @@ class InMemoryCluster:
 
     def put(self, body: Body, change: str = "ADDED") -> None:
         """Let an object be seen, or with DELETED be gone."""
-        taken: dict[str, Any] = {
-            "Node": self.event_handlers.node,
-            "Pod": self.event_handlers.pod,
-            "Job": self.event_handlers.job,
-            "JobSet": self.event_handlers.job_set,
-            "PodGroup": self.event_handlers.pod_group,
-        }
-        native = body["apiVersion"].startswith("scheduling.k8s.io/")
-        taken["PodGroup"] = (
-            self.event_handlers.native_pod_group if native else self.event_handlers.pod_group
-        )
-        taken[body["kind"]]({"type": change, "object": body})
+        cache_feeding.tell(self.event_handlers, change, body)
+
+    def take_left_out(self) -> list[str]:
+        """Return what was wrong with objects that were left out since the last time."""
+        return [str(each.why) for each in self._left_out.take_all()]
 
     def delete(self, body: Body) -> None:
         """Let an object be gone."""

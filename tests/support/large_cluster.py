@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, POD_GROUPS
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.decode.topologies import DeclaredTopology
@@ -30,7 +30,8 @@ from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
-from support import applying, builders, parts
+from gang_scheduler.state.changes import Changes
+from support import applying, builders, cache_feeding, parts
 
 CASES: Final = ("full", "fit", "priority", "racks", "groups")
 SIZE: Final = 20
@@ -61,7 +62,7 @@ class LargeCluster:
     def __init__(self, case: str, scale: Scale) -> None:
         self.case = case
         self.now = START
-        self.cache = Cache([builders.SCHEDULER])
+        self.cache = Cache([builders.SCHEDULER], Changes())
         self.api = FakeApi(FakeCluster())
         self._gang_events = parts.gang_events(self.cache, parts.events(self.api, self._clock))
         self._statuses = parts.status_writer(self.api, self.cache, clock=self._clock, concurrency=1)
@@ -110,10 +111,12 @@ class LargeCluster:
     def _fill(self, scale: Scale) -> None:
         for number in range(scale.nodes):
             pods = -(-(scale.running - number) // scale.nodes)
-            self.cache.upsert_node(_node(number, pods + FREE_CPUS))
+            self.cache.upsert(self.cache.node_store, _node(number, pods + FREE_CPUS))
         if self.case == "racks":
-            self.cache.upsert_topology(
-                DeclaredTopology("uid-default", "default", tree_spec=TREE_SPEC)
+            cache_feeding.upsert(
+                self.cache,
+                CLUSTER_NETWORK_TOPOLOGIES,
+                DeclaredTopology("uid-default", "default", tree_spec=TREE_SPEC),
             )
         self.cache.upsert_pod(self._elsewhere)
         one = builders.pod_class(cpu=1)
@@ -147,7 +150,7 @@ class LargeCluster:
         said = replace(
             builders.gang_spec(gang, SIZE, groups=bound_members), topology_request=topology_request
         )
-        self.cache.upsert_gang_specs(POD_GROUPS.group, said.uid, [said])
+        cache_feeding.upsert_gang_specs(self.cache, POD_GROUPS.group, said.uid, [said])
 
     def _member(
         self, gang: str, number: int, pod_class: PodClass, priority: int, node: str = ""

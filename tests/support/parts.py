@@ -11,7 +11,7 @@ from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.volume_binder import VolumeBinder
 from gang_scheduler.client.port import Api
-from gang_scheduler.loop import Loop, Wake, always_fresh
+from gang_scheduler.loop import Loop, always_fresh
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.events import Events
@@ -19,6 +19,7 @@ from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 
 CONCURRENCY = 4
 BATCH_SECONDS = 0.02
@@ -33,7 +34,7 @@ class Parts:
         self,
         api: Api,
         cache: Cache,
-        wake: Wake,
+        changes: Changes,
         *,
         clock: Callable[[], float],
         may_write: Callable[[], bool] = lambda: True,
@@ -44,7 +45,7 @@ class Parts:
         naming = Naming()
         outcomes = Outcomes()
         volume_binder = VolumeBinder(
-            api, cache, CONCURRENCY, outcomes=outcomes, may_write=may_write
+            *(api, cache, CONCURRENCY), outcomes=outcomes, changes=changes, may_write=may_write
         )
         self.lost_nominations = LostNominations(cache, naming)
         self.events = Events(api, backpressure)
@@ -75,7 +76,7 @@ class Parts:
             partial_gangs=None,
             lost_nominations=self.lost_nominations,
             profile=PROFILES["binpack"],
-            wake=wake,
+            changes=changes,
             batch_seconds=BATCH_SECONDS,
             clock=clock,
             fresh=fresh,

@@ -13,10 +13,11 @@ from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.decode.pods import pod as pod_decode
-from gang_scheduler.loop import Wake, always_fresh
+from gang_scheduler.loop import always_fresh
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from support import api_objects, builders
 from support.parts import NO_BACKPRESSURE, Parts
 from support.watches import ECHO_SECONDS, DelayedWatch
@@ -103,10 +104,10 @@ class SchedulerProcess:
     ) -> None:
         self.workloads = workloads
         self.api = FakeApi(workloads.cluster)
-        self.wake = Wake()
-        self.cache = Cache([builders.SCHEDULER], self.wake)
+        self.changes = Changes()
+        self.cache = Cache([builders.SCHEDULER], self.changes)
         self._parts = Parts(
-            *(self.api, self.cache, self.wake),
+            *(self.api, self.cache, self.changes),
             clock=_now,
             may_write=may_write,
             backpressure=backpressure,

@@ -12,6 +12,7 @@ from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.report.topology_writer import TopologyWriter
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from support import api_objects, builders, parts, watches
 
 SPEC: list[dict[str, Any]] = [
@@ -27,8 +28,8 @@ class TopologyHarness:
     def __init__(self) -> None:
         self.api = FakeApi()
         self.cluster = self.api.cluster
-        self.wakes = 0
-        self.cache = Cache([builders.SCHEDULER], self._wake)
+        self.changes = Changes()
+        self.cache = Cache([builders.SCHEDULER], self.changes)
         self.leads = True
         self.now = 1000.0
         self.events = parts.events(self.api, lambda: self.now)
@@ -36,6 +37,7 @@ class TopologyHarness:
             self.api,
             self.cache,
             self.events,
+            changes=self.changes,
             may_write=lambda: self.leads,
             clock=lambda: self.now,
         )
@@ -44,14 +46,17 @@ class TopologyHarness:
 
     def node(self, name: str, **labels: str) -> None:
         """Add a node, or change its labels."""
-        self.cache.upsert_node(nodes.node(api_objects.node_body(name, metadata={"labels": labels})))
+        self.cache.upsert(
+            self.cache.node_store,
+            nodes.node(api_objects.node_body(name, metadata={"labels": labels})),
+        )
 
     def heartbeat(self, name: str, **labels: str) -> None:
         """Let a node say that it is alive, and that it is short of memory."""
         ready = {"type": "Ready", "status": "True", "lastHeartbeatTime": "2024-05-01T12:00:00Z"}
         status = {"conditions": [ready, {"type": "MemoryPressure", "status": "True"}]}
         body = api_objects.node_body(name, metadata={"labels": labels}, status=status)
-        self.cache.upsert_node(nodes.node(body))
+        self.cache.upsert(self.cache.node_store, nodes.node(body))
 
     def topology(
         self, spec: Any = SPEC, *, name: str = "default", uid: str = "", generation: int = 1
@@ -119,6 +124,3 @@ class TopologyHarness:
         for gang in gangs:
             self.cache.gang_queue.refused(Refused(gang, Reason.UNKNOWN_LAYER, gang.pending), 0)
         return [gang.key.name for gang in gangs]
-
-    def _wake(self) -> None:
-        self.wakes += 1

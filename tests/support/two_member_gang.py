@@ -1,18 +1,18 @@
 """A cache with one node of eight CPUs and a gang of two, and what it says."""
 
-from collections.abc import Callable
-
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from support import cache_feeding
 from support.builders import SCHEDULER, gang_key, gang_spec, node
 
 
-def new_cache(on_change: Callable[[], None] = lambda: None) -> Cache:
+def new_cache(changes: Changes | None = None) -> Cache:
     """Return a cache that has seen the node `n1` and the PodGroup `a`, and no pods."""
-    cache = Cache([SCHEDULER], on_change)
-    cache.upsert_node(node("n1", cpu=8, memory=0))
-    cache.upsert_gang_specs(POD_GROUPS.group, "uid-a", [gang_spec("a", 2)])
+    cache = Cache([SCHEDULER], changes or Changes())
+    cache.upsert(cache.node_store, node("n1", cpu=8, memory=0))
+    cache_feeding.upsert_gang_specs(cache, POD_GROUPS.group, "uid-a", [gang_spec("a", 2)])
     return cache
 
 

@@ -7,13 +7,14 @@ in bytes in the model.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.requirements import NodeTerm
 from gang_scheduler.model.volumes import Need, Provisioning, Storage, Use, Volume, Volumes
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from support import cache_feeding
 from support.builders import NAMESPACE, SCHEDULER, Text, node, requirement
 
 HOST = "host"
@@ -22,18 +23,6 @@ LATE = "late"
 DRIVER = "csi.example.com"
 
 Body = dict[str, Any]
-HANDLERS = {
-    "Pod": "pod",
-    "PodGroup": "pod_group",
-    "Node": "node",
-    "PersistentVolumeClaim": "persistent_volume_claim",
-    "PersistentVolume": "persistent_volume",
-    "StorageClass": "storage_class",
-    "CSINode": "csi_node",
-    "CSIDriver": "csi_driver",
-    "CSIStorageCapacity": "csi_storage_capacity",
-    "VolumeAttachment": "volume_attachment",
-}
 
 
 def hosts(*names: str) -> list[Node]:
@@ -198,23 +187,23 @@ def mounting(*claims: str, ephemeral: Sequence[str] = ()) -> list[Body]:
     ]
 
 
-def cluster(*bodies: Mapping[str, Any]) -> Cache:
+def cluster(*bodies: Mapping[str, Any], changes: Changes | None = None) -> Cache:
     """Return a cache that has seen these objects."""
-    cache = Cache([SCHEDULER])
+    cache = Cache([SCHEDULER], changes or Changes())
     see(cache, *bodies)
     return cache
 
 
 def see(cache: Cache, *bodies: Mapping[str, Any]) -> None:
     """Let a cache see objects as they are now."""
-    event_handlers = EventHandlers(cache)
+    event_handlers = cache_feeding.event_handlers(cache)
     for body in bodies:
-        getattr(event_handlers, HANDLERS[body["kind"]])({"type": "MODIFIED", "object": body})
+        cache_feeding.tell(event_handlers, "MODIFIED", body)
 
 
 def lose(cache: Cache, body: Mapping[str, Any]) -> None:
     """Let a cache see that an object is gone."""
-    getattr(EventHandlers(cache), HANDLERS[body["kind"]])({"type": "DELETED", "object": body})
+    cache_feeding.tell(cache_feeding.event_handlers(cache), "DELETED", body)
 
 
 def waiting(cache: Cache) -> dict[str, Pod]:

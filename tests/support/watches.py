@@ -9,11 +9,12 @@ from gang_scheduler.client.fake.cluster import SERVED, Change, FakeCluster
 from gang_scheduler.client.fake.documents import Document
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.state.cache import Cache
-from gang_scheduler.watch.watched_kinds import WATCHED
+from gang_scheduler.state.kinds import KINDS
+from support import cache_feeding
 
 ECHO_SECONDS: Final = 0.05
-TAKE: Final = {gvr: kind.take for kind in WATCHED for gvr in kind.versions if gvr in SERVED}
-"""What takes the events of each kind that there is."""
+WATCHED: Final = tuple(gvr for kind in KINDS for gvr in kind.reader.versions if gvr in SERVED)
+"""Every kind that there is and that is watched."""
 
 
 class DelayedWatch:
@@ -27,11 +28,11 @@ class DelayedWatch:
         cluster: FakeCluster,
         cache: Cache,
         echo_seconds: Callable[[], float] = lambda: ECHO_SECONDS,
-        kinds: Collection[GVR] = TAKE,
+        kinds: Collection[GVR] = WATCHED,
     ) -> None:
         self._cluster = cluster
         self._kinds = kinds
-        self._event_handlers = EventHandlers(cache)
+        self._event_handlers = cache_feeding.event_handlers(cache)
         self._echo_seconds = echo_seconds
         self._changes: asyncio.Queue[tuple[float, GVR, Change, Document]] = asyncio.Queue()
 
@@ -67,16 +68,16 @@ class DelayedWatch:
             self._changes.put_nowait((due, gvr, change, document))
 
     def _tell(self, gvr: GVR, change: str, document: Document) -> None:
-        TAKE[gvr](self._event_handlers, {"type": change, "object": document})
+        self._event_handlers.of(gvr).take({"type": change, "object": document})
 
 
 def tell_at_once(cluster: FakeCluster, cache: Cache, kinds: Collection[GVR]) -> EventHandlers:
     """Let a cache see every change of these kinds before the write returns; return what tells."""
-    event_handlers = EventHandlers(cache)
+    event_handlers = cache_feeding.event_handlers(cache)
 
     def hear(gvr: GVR, change: Change, document: Document) -> None:
         if gvr in kinds:
-            TAKE[gvr](event_handlers, {"type": change, "object": document})
+            event_handlers.of(gvr).take({"type": change, "object": document})
 
     cluster.watchers.append(hear)
     return event_handlers

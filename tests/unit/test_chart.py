@@ -11,7 +11,7 @@ import yaml
 
 import gang_scheduler
 from gang_scheduler.api import crds
-from gang_scheduler.watch import sweep
+from gang_scheduler.state.kinds import KINDS
 
 PROJECT = Path(__file__).parents[2]
 CHART = PROJECT / "charts" / "py-gang-scheduler"
@@ -121,7 +121,8 @@ def test_the_scheduler_may_see_all_that_it_looks_at_and_nothing_more() -> None:
     }
     kopf = {("", "namespaces"), ("apiextensions.k8s.io", "customresourcedefinitions")}
 
-    assert {(kind.group, kind.plural) for kind, *_ in sweep.KINDS} | kopf == seen
+    watched = {(gvr.group, gvr.plural) for each in KINDS for gvr in each.reader.versions}
+    assert watched | kopf == seen
 
 
 def test_the_pod_passes_the_restricted_security_standard() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from gang_scheduler.model.gangs import Cause, GangKey
 from gang_scheduler.model.plan import Bind, Placed
+from gang_scheduler.state.changes import MovedPods
 from gang_scheduler.state.volumes.assume_cache import Target
 
 
@@ -48,16 +49,15 @@ class ClaimWait:
 class WaitSet:
     """The claim waits of gangs that start together. Later waits may come after the first one.
 
-    `open` are the waits that are not settled, and `cause` is what for. `moved` are the uids of
-    members whose claims may have progressed, `errors` the latest errors of writes by claim or
-    volume, and `wait_of` is the wait of each member with claims, by uid. `size` is the number of
-    claims. `began` is the event loop's time, in seconds.
+    `open` are the waits that are not settled, and `cause` is what for. `moved` are the members
+    whose claims may have progressed, `errors` the latest errors of writes by claim or volume, and
+    `wait_of` is the wait of each member with claims, by uid. `size` is the number of claims.
+    `began` is the event loop's time, in seconds.
     """
 
     waits: tuple[ClaimWait, ...]
     cause: Cause | None = None
-    news: asyncio.Event = field(default_factory=asyncio.Event)
-    moved: set[str] = field(default_factory=set)
+    moved: MovedPods = field(default_factory=MovedPods)
     errors: dict[Target, Cause] = field(default_factory=dict)
     open: dict[ClaimWait, None] = field(init=False)
     wait_of: dict[str, ClaimWait] = field(init=False)
@@ -72,17 +72,11 @@ class WaitSet:
         storages = (pod.pod_class.storage for pod, _ in waiting)
         self.size = sum(len(storage.needs) for storage in storages if storage is not None)
 
-    def move(self, uid: str) -> None:
-        """Note that claims of a member may have progressed."""
-        self.moved.add(uid)
-        self.news.set()
-
     def fail(self, wait: ClaimWait, problem: Cause) -> None:
         """Give a wait up; the first problem is the reason."""
         if wait.problem is None:
             wait.problem = problem
-            self.moved |= wait.unbound
-            self.news.set()
+            self.moved.put(*wait.unbound)
 
     def is_ready(self, wait: ClaimWait) -> bool:
         """Return whether all claims are bound, and the wait to come before is settled."""

@@ -32,6 +32,7 @@ from gang_scheduler.model.gangs import Gang, GangKey, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.volumes.assume_cache import Target, target_of
 from gang_scheduler.state.volumes.claim_steps import ClaimStep, Stage
 
@@ -57,6 +58,7 @@ class VolumeBinder:
         concurrency: int,
         *,
         outcomes: Outcomes,
+        changes: Changes,
         hold_seconds: float = HOLD_SECONDS,
         may_write: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -68,13 +70,12 @@ class VolumeBinder:
         self._hold_seconds = hold_seconds
         self._may_write = may_write
         self._outcomes = outcomes
-        self._wait_sets: dict[str, WaitSet] = {}
-        self._volumes.on_progress = self._moved
+        self._waits = changes.waits_for_claims
 
     def begin(self, waits: tuple[ClaimWait, ...]) -> WaitSet:
         """Note the waits at once, so that no plan places the same gangs again."""
         wait_set = WaitSet(waits)
-        self._wait_sets.update(dict.fromkeys(wait_set.wait_of, wait_set))
+        self._waits.update(dict.fromkeys(wait_set.wait_of, wait_set.moved))
         for wait in waits:
             for key in wait.keys:
                 self._cache.gang_queue.hold(key, joins=wait.joins)
@@ -92,8 +93,8 @@ class VolumeBinder:
         finally:
             for uid in wait_set.wait_of:
                 # A member that was given up and planned anew may be in another wait set by now.
-                if self._wait_sets.get(uid) is wait_set:
-                    del self._wait_sets[uid]
+                if self._waits.get(uid) is wait_set.moved:
+                    del self._waits[uid]
 
     def _give_up(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
         for wait in wait_set.open:
@@ -152,11 +153,6 @@ class VolumeBinder:
 
     # Waiting.
 
-    def _moved(self, uid: str) -> None:
-        wait_set = self._wait_sets.get(uid)
-        if wait_set is not None:
-            wait_set.move(uid)
-
     async def _wait(self, wait_set: WaitSet, settled: Callable[[ClaimWait], None]) -> None:
         """Return when all waits are settled.
 
@@ -165,7 +161,6 @@ class VolumeBinder:
         clock = asyncio.get_running_loop().time
         look_at = clock()
         while wait_set.open:
-            wait_set.news.clear()
             if clock() >= look_at:
                 self._look(wait_set)
                 self._settle(wait_set, list(wait_set.open), settled)
@@ -174,11 +169,11 @@ class VolumeBinder:
             else:
                 self._settle(wait_set, self._look_at_moved(wait_set), settled)
             with anyio.move_on_after(look_at - clock()):
-                await wait_set.news.wait()
+                await wait_set.moved.news.wait()
 
     def _look(self, wait_set: WaitSet) -> None:
         """Check the members and nodes of all open waits, and which claims are bound."""
-        wait_set.moved.clear()
+        wait_set.moved.take_all()
         for wait in wait_set.open:
             self._check(wait_set, wait)
             for bind in wait.waiting:
@@ -198,7 +193,7 @@ class VolumeBinder:
 
     def _look_at_moved(self, wait_set: WaitSet) -> Iterable[ClaimWait]:
         """Look at the claims of members that moved, and return the waits of these members."""
-        moved, wait_set.moved = wait_set.moved, set()
+        moved = wait_set.moved.take_all()
         waits = dict.fromkeys(wait_set.wait_of[uid] for uid in moved)
         for uid in moved:
             wait = wait_set.wait_of[uid]

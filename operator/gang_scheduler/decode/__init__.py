@@ -2,8 +2,10 @@
 
 | module            | promise                                                               |
 |-------------------|-----------------------------------------------------------------------|
-| event_handlers    | one function for each event of each kind: decode it, call the sink    |
-| sink              | the protocol of the sink, which takes in decoded objects              |
+| event_handlers    | takes the events of each kind in: decode it, tell the sink            |
+| reader            | how objects of a kind are read: one half of a row of `state.kinds`    |
+| sink              | the protocol of what takes in what was decoded                        |
+| left_out          | the queue of objects that cannot be read                              |
 | fields            | single fields: structs, times, amounts, whole numbers, label keys     |
 | json_fields       | fields of JSON in annotations                                         |
 | resource_versions | which of two states of an object is the newer one                     |

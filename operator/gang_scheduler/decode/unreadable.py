@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from gang_scheduler.api.kinds import GVR
+from gang_scheduler.api.kinds import GVR, JOBS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.gangs import membership
+from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.decode.gangs.membership import MembershipRule
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.gangs import GangKey, Problem, Reason
@@ -28,6 +30,11 @@ class Identity(NamedTuple):
     name: str = ""
     version: str = ""
 
+    @property
+    def key(self) -> str:
+        """`namespace/name`, or what there is of it."""
+        return f"{self.namespace}/{self.name}" if self.namespace else self.name
+
 
 def identity(obj: Object) -> Identity:
     """Return the identity of an object, whatever its other fields are."""
@@ -43,7 +50,7 @@ def check(found: Identity) -> None:
             raise InvalidField(f"metadata.{field}", None, "is required")
 
 
-def pod(obj: Object, known: Pod | None) -> Pod | None:
+def pod(obj: Object, _: InvalidField, known: Pod | None) -> Pod | None:
     """Return an unreadable pod as it is counted on its node; None if it has no node.
 
     The pod uses what it used when it could be read, else the place of one pod.
@@ -66,23 +73,34 @@ def pod(obj: Object, known: Pod | None) -> Pod | None:
     )
 
 
-def pod_group(obj: Object, source: str, why: InvalidField) -> GangSpec:
-    """Return the gang spec of an unreadable PodGroup: its gang waits, with the problem."""
-    found = identity(obj)
+def pod_group(obj: Object, why: InvalidField, _: GangObject | None) -> GangObject:
+    """Return what a PodGroup says that cannot be read: that its gang waits, and why."""
+    return _pod_group(obj, why, membership.POD_GROUP)
+
+
+def native_pod_group(obj: Object, why: InvalidField, _: GangObject | None) -> GangObject:
+    """Return the same of a PodGroup of scheduling.k8s.io."""
+    return _pod_group(obj, why, membership.NATIVE)
+
+
+def job(obj: Object, why: InvalidField, _: GangObject | None) -> GangObject:
+    """Return what a Job says that cannot be read, if it is a gang: that this waits, and why.
+
+    How many pods it can have is not said, so that what was known of it stays.
+    """
+    return _described(obj, why, membership.JOB, JOBS)
+
+
+def _pod_group(obj: Object, why: InvalidField, rule: MembershipRule) -> GangObject:
     group, _, version = _text(obj.get("apiVersion")).partition("/")
-    key = GangKey(source, found.namespace, found.name)
-    return _declared(key, found, GVR(group, version, "podgroups"), why)
+    return _described(obj, why, rule, GVR(group, version, "podgroups"))
 
 
-def job(obj: Object, gvr: GVR, why: InvalidField) -> GangSpec:
-    """Return the gang spec of an unreadable Job: if it is a gang, it waits with the problem."""
+def _described(obj: Object, why: InvalidField, rule: MembershipRule, gvr: GVR) -> GangObject:
     found = identity(obj)
-    return _declared(GangKey(membership.JOB.name, found.namespace, found.name), found, gvr, why)
-
-
-def _declared(key: GangKey, found: Identity, gvr: GVR, why: InvalidField) -> GangSpec:
+    key = GangKey(rule.name, found.namespace, found.name)
     problem = Problem(Reason.INVALID_SPEC, InvalidInput(str(why)))
-    return GangSpec(key=key, uid=found.uid, gvr=gvr, problem=problem)
+    return GangObject(found.uid, (GangSpec(key=key, uid=found.uid, gvr=gvr, problem=problem),))
 
 
 def _object(value: object) -> Object:

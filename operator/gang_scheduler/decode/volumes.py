@@ -1,19 +1,9 @@
 """From the wire to claims, volumes and other storage objects."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from gang_scheduler.api.annotations import SELECTED_NODE
-from gang_scheduler.api.kinds import (
-    CSI_DRIVERS,
-    CSI_NODES,
-    CSI_STORAGE_CAPACITIES,
-    GVR,
-    PERSISTENT_VOLUME_CLAIMS,
-    PERSISTENT_VOLUMES,
-    STORAGE_CLASSES,
-    VOLUME_ATTACHMENTS,
-)
 from gang_scheduler.decode import fields, label_selectors, resource_versions
 from gang_scheduler.decode.fields import amounts
 from gang_scheduler.decode.volume_objects import (
@@ -24,7 +14,6 @@ from gang_scheduler.decode.volume_objects import (
     PersistentVolume,
     StorageClass,
     VolumeAttachment,
-    VolumeObject,
 )
 from gang_scheduler.model.refs import ClaimRef, VolumeRef
 from gang_scheduler.model.requirements import NodeTerm, Operator, Requirement
@@ -151,18 +140,6 @@ def volume_attachment(body: Mapping[str, Any]) -> VolumeAttachment:
         driver=source.spec.attacher,
         volume=source.spec.source.persistent_volume_name,
     )
-
-
-READERS: Final[Mapping[GVR, Callable[[Mapping[str, Any]], VolumeObject]]] = {
-    PERSISTENT_VOLUME_CLAIMS: claim,
-    PERSISTENT_VOLUMES: persistent_volume,
-    STORAGE_CLASSES: storage_class,
-    CSI_NODES: csi_node,
-    CSI_DRIVERS: csi_driver,
-    CSI_STORAGE_CAPACITIES: capacity,
-    VOLUME_ATTACHMENTS: volume_attachment,
-}
-"""The reader of each kind."""
 
 
 def _version(metadata: Metadata) -> int:

@@ -8,11 +8,8 @@ from collections.abc import Iterable, Sequence
 import structlog
 
 from gang_scheduler import telemetry
-from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.gang_binding import GangBinding
-from gang_scheduler.decode import unreadable
-from gang_scheduler.decode.event_handlers import Object
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes import PreemptionGivenUp
@@ -114,16 +111,6 @@ class GangEvents:
     def waits_for_volumes(self, gang: Gang, cause: Cause) -> None:
         """Report which claims a gang waits for while its room is held."""
         self._events.record(self._about(gang), Reason.WAITING_FOR_VOLUMES, text_of(cause))
-
-    def broken(self, kind: str, obj: Object, why: InvalidField) -> None:
-        """Report that an object was left out because it cannot be read."""
-        found = unreadable.identity(obj)
-        names = {"namespace": found.namespace, "name": found.name}
-        log.warning("object_left_out", kind=kind, **names, why=str(why))
-        if not found.name:
-            return  # Without a name there is no object for an Event.
-        about = About(str(obj.get("apiVersion", "v1")), kind, **names, uid=found.uid)
-        self._events.record(about, "FailedScheduling", f"left out: {why}", warning=True)
 
     def _refused(self, refused: Refused) -> None:
         reason = "InvalidGang" if refused.reason in INVALID else "FailedScheduling"

@@ -19,7 +19,6 @@ from gang_scheduler.api.kinds import (
     GVR,
     NATIVE_POD_GROUPS,
     POD_GROUPS,
-    PODS,
     SCHED_PLUGINS_POD_GROUPS,
 )
 from gang_scheduler.apply.lost_nominations import LostNominations
@@ -145,8 +144,8 @@ class StatusWriter:
         infos = self._cache.gang_queue.infos
         if len(self._told) > 2 * len(infos) + MOST_GONE:
             self._told = {key: told for key, told in self._told.items() if key in infos}
-        if len(self._reworded) > 2 * len(self._cache.uids(PODS)) + MOST_GONE:
-            known = self._cache.uids(PODS)
+        if len(self._reworded) > 2 * len(self._cache.pod_store.uids()) + MOST_GONE:
+            known = self._cache.pod_store.uids()
             self._reworded = {uid: at for uid, at in self._reworded.items() if uid in known}
 
     def _writes(self, key: GangKey, now: int) -> Iterator[Write]:

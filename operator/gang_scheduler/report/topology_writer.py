@@ -23,6 +23,7 @@ from gang_scheduler.internal_errors import confined
 from gang_scheduler.report import topology_status
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 
 WAIT_SECONDS = 1.0
 """Changes within this time are written at once: labels of a thousand nodes change one by one."""
@@ -43,6 +44,7 @@ class TopologyWriter:
         cache: Cache,
         events: Events,
         *,
+        changes: Changes,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -51,7 +53,7 @@ class TopologyWriter:
         self._events = events
         self._may_write = may_write
         self._clock = clock
-        self._changed = asyncio.Event()
+        self._changed = changes.topologies
         self._written: dict[str, Status] = {}
         self._told: dict[str, Finding] = {}
         self._backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
@@ -59,7 +61,6 @@ class TopologyWriter:
         # If a CRD has no status subresource, every write moves the generation, and a status that
         # follows the generation would never settle.
         self._follows_generation = True
-        cache.topologies.on_change = self._changed.set
 
     async def run(self) -> None:
         """Write until cancelled, at most once in WAIT_SECONDS."""

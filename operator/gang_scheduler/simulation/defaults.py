@@ -7,7 +7,6 @@ from typing import Any
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
-from gang_scheduler.simulation.kinds import Kind
 from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.structs import Int64, Wire
 
@@ -29,7 +28,7 @@ class Identified(Wire, frozen=True):
     metadata: GivenMetadata = GivenMetadata()
 
 
-def with_identity(body: Mapping[str, Any], kind: Kind, sequence: int) -> Mapping[str, Any]:
+def with_identity(body: Mapping[str, Any], sequence: int, *, namespaced: bool) -> Mapping[str, Any]:
     """Return the object with name, namespace and uid.
 
     `sequence` is the place of the object among those of known kinds. Raises InvalidField for
@@ -43,7 +42,7 @@ def with_identity(body: Mapping[str, Any], kind: Kind, sequence: int) -> Mapping
         _check_time(f"metadata.{field}", text)
     identity = {
         "name": given.name or _generated(given.generate_name, sequence),
-        "namespace": (given.namespace or "default") if kind.namespaced else "",
+        "namespace": (given.namespace or "default") if namespaced else "",
         "uid": given.uid or f"simulated-{sequence:012d}",
     }
     return {**body, "metadata": {**body.get("metadata", {}), **identity}}

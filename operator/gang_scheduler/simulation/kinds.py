@@ -1,62 +1,25 @@
 """Which kinds and versions are known, and which spelling of one is a mistake."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
+from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode.reader import Reader
+from gang_scheduler.simulation import priorities
+from gang_scheduler.state.kinds import KINDS
 
+Kind = Reader[Any]
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of object, in the versions in which it is read."""
-
-    name: str
-    api_versions: tuple[str, ...]
-    namespaced: bool = True
-
-    @property
-    def groups(self) -> set[str]:
-        """The API groups of the versions; the core group is the empty string."""
-        return {group_of(each) for each in self.api_versions}
-
-
-NODE = Kind("Node", ("v1",), namespaced=False)
-NAMESPACE = Kind("Namespace", ("v1",), namespaced=False)
-POD = Kind("Pod", ("v1",))
-POD_GROUP = Kind("PodGroup", ("scheduling.sigs.k8s.io/v1alpha1", "scheduling.x-k8s.io/v1alpha1"))
-PRIORITY_CLASS = Kind("PriorityClass", ("scheduling.k8s.io/v1",), namespaced=False)
-
-NATIVE_POD_GROUP = Kind(
-    "PodGroup", tuple(f"scheduling.k8s.io/{v}" for v in ("v1beta1", "v1alpha3", "v1alpha2"))
-)
-JOB = Kind("Job", ("batch/v1",))
-JOB_SET = Kind("JobSet", ("jobset.x-k8s.io/v1alpha2",))
-CLUSTER_NETWORK_TOPOLOGY = Kind(
-    "ClusterNetworkTopology", ("scheduling.koordinator.sh/v1alpha1",), namespaced=False
-)
-KUEUE_TOPOLOGY = Kind(
-    "Topology",
-    tuple(f"kueue.x-k8s.io/{v}" for v in ("v1beta2", "v1beta1", "v1alpha1")),
+PRIORITY_CLASS: Final = Reader(
+    kind="PriorityClass",
+    versions=(GVR("scheduling.k8s.io", "v1", "priorityclasses"),),
+    read=priorities.read,
     namespaced=False,
 )
+"""The one kind that the API server looks at for us, so that it is not watched."""
 
-POD_DISRUPTION_BUDGET = Kind("PodDisruptionBudget", ("policy/v1",))
-
-PERSISTENT_VOLUME_CLAIM = Kind("PersistentVolumeClaim", ("v1",))
-PERSISTENT_VOLUME = Kind("PersistentVolume", ("v1",), namespaced=False)
-STORAGE_CLASS = Kind("StorageClass", ("storage.k8s.io/v1",), namespaced=False)
-CSI_NODE = Kind("CSINode", ("storage.k8s.io/v1",), namespaced=False)
-CSI_DRIVER = Kind("CSIDriver", ("storage.k8s.io/v1",), namespaced=False)
-CSI_STORAGE_CAPACITY = Kind("CSIStorageCapacity", ("storage.k8s.io/v1",))
-VOLUME_ATTACHMENT = Kind("VolumeAttachment", ("storage.k8s.io/v1",), namespaced=False)
-
-ALL = (
-    *(NODE, NAMESPACE, CLUSTER_NETWORK_TOPOLOGY, KUEUE_TOPOLOGY),
-    *(POD, POD_GROUP, NATIVE_POD_GROUP, JOB, JOB_SET, PRIORITY_CLASS, POD_DISRUPTION_BUDGET),
-    *(PERSISTENT_VOLUME_CLAIM, PERSISTENT_VOLUME, STORAGE_CLASS, VOLUME_ATTACHMENT),
-    *(CSI_NODE, CSI_DRIVER, CSI_STORAGE_CAPACITY),
-)
+ALL: Final[tuple[Kind, ...]] = (*(each.reader for each in KINDS), PRIORITY_CLASS)
 
 
 def kind_of(body: Mapping[str, Any]) -> Kind | None:
@@ -66,11 +29,11 @@ def kind_of(body: Mapping[str, Any]) -> Kind | None:
     in a product's own API group is another kind, and not a mistake.
     """
     name, api_version = _text(body, "kind"), _text(body, "apiVersion")
-    alike = [each for each in ALL if _plain(each.name) == _plain(name)]
+    alike = [each for each in ALL if _plain(each.kind) == _plain(name)]
     group = group_of(api_version)
-    if not alike or not (is_builtin(group) or any(group in each.groups for each in alike)):
+    if not alike or not (is_builtin(group) or any(group == each.gvr.group for each in alike)):
         return None
-    exact = (each for each in alike if each.name == name and api_version in each.api_versions)
+    exact = (each for each in alike if each.kind == name and api_version in _versions(each))
     found = next(exact, None)
     if found is None:
         raise _misspelt(name, api_version, alike)
@@ -91,11 +54,15 @@ def _plain(name: str) -> str:
     return name.lower().rstrip("s")
 
 
+def _versions(kind: Kind) -> list[str]:
+    return [gvr.api_version for gvr in kind.versions]
+
+
 def _misspelt(name: str, api_version: str, alike: Iterable[Kind]) -> InvalidField:
-    right = next(iter(alike)).name
+    right = next(iter(alike)).kind
     if name != right:
         return InvalidField("kind", name, f"must be {right}")
-    versions = " or ".join(version for each in alike for version in each.api_versions)
+    versions = " or ".join(version for each in alike for version in _versions(each))
     return InvalidField("apiVersion", api_version, f"must be {versions} for a {name}")
 
 

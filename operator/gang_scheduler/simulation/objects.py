@@ -1,53 +1,55 @@
-"""From documents to what a cache takes in: the table kind -> loader, and the checks around it."""
+"""From documents to what a cache takes in, by the table of kinds, and the checks around it."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from msgspec import field
 
+from gang_scheduler.api.kinds import (
+    CLUSTER_NETWORK_TOPOLOGIES,
+    GVR,
+    JOB_SETS,
+    JOBS,
+    KUEUE_TOPOLOGIES,
+    NATIVE_POD_GROUPS,
+    POD_DISRUPTION_BUDGETS,
+    POD_GROUPS,
+    PODS,
+    SCHED_PLUGINS_POD_GROUPS,
+    STORAGE_CLASSES,
+)
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import budgets, fields, namespaces, nodes
-from gang_scheduler.decode.budgets import DeclaredBudget
+from gang_scheduler.decode import budgets, fields
 from gang_scheduler.decode.fields import amounts
-from gang_scheduler.decode.gangs import gang_specs
-from gang_scheduler.decode.gangs import workloads as owners
-from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.decode.namespaces import DeclaredNamespace
+from gang_scheduler.decode.gangs import gang_objects
+from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.pods import pod
 from gang_scheduler.decode.topologies import DeclaredTopology
-from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.refs import JobPods
 from gang_scheduler.simulation import defaults, kinds, networks, priorities, volumes, workloads
 from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.kinds import Kind
 from gang_scheduler.simulation.priorities import Priorities
-from gang_scheduler.simulation.volumes import Stored
+from gang_scheduler.state.kinds import KINDS
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.pod_groups import NativePodGroup
 from gang_scheduler.wire.quantities import Quantities
 from gang_scheduler.wire.structs import Wire
 
-
-@dataclass(frozen=True, slots=True)
-class Described:
-    """An object that describes no gang, one gang, or the gangs of a group.
-
-    `pods` is how many pods a Job can have; None for other kinds.
-    """
-
-    api_group: str
-    uid: str
-    gang_specs: tuple[GangSpec, ...]
-    pods: JobPods | None = None
-
-
 UNDATED_SECONDS = 1
 """Objects without a creation time are created within this time after the input's latest time."""
 
-Loaded = Node | Pod | Described | DeclaredTopology | DeclaredBudget | DeclaredNamespace | Stored
+Body = Mapping[str, Any]
 T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """An object of a watched kind, as its reader returns it."""
+
+    gvr: GVR
+    noun: object
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class _Object:
     def key(self) -> tuple[str, str, str, str]:
         metadata = self.body["metadata"]
         group = kinds.group_of(self.body["apiVersion"])
-        return self.kind.name, group, metadata["namespace"], metadata["name"]
+        return self.kind.kind, group, metadata["namespace"], metadata["name"]
 
 
 def load(documents: Iterable[Document | Problem], scheduler: str) -> Objects:
@@ -124,7 +126,9 @@ class _Reading:
             kind = kinds.kind_of(document.body)
             if kind is not None:
                 self._sequence += 1
-                body = defaults.with_identity(document.body, kind, self._sequence)
+                body = defaults.with_identity(
+                    document.body, self._sequence, namespaced=kind.namespaced
+                )
                 made = _made_of(kind, body)
                 self._add(_Object(document, kind, body))
                 self._take_made(document, made)
@@ -134,19 +138,21 @@ class _Reading:
             self.problems.append(document.problem(error))
 
     def load(self, scheduler: str) -> tuple[Loaded, ...]:
-        """Return the objects that can be read, in order; note the problems of the rest."""
-        classes = [self._try(each, priorities.read) for each in self._of(kinds.PRIORITY_CLASS)]
+        """Return what can be read, in order; note what is wrong with the rest."""
+        classes = [self._try(each, priorities.read) for each in self._of(kinds.PRIORITY_CLASS.gvr)]
         known = priorities.priorities_of(each for each in classes if each is not None)
-        storage_classes = (each.body for each in self._of(kinds.STORAGE_CLASS))
-        loaders = {**_loaders(scheduler, known), **volumes.loaders(storage_classes)}
+        storage_classes = (each.body for each in self._of(STORAGE_CLASSES))
+        readers = {**_readers(scheduler, known), **volumes.readers(storage_classes)}
         found = []
         for age, each in enumerate(self.objects.values(), start=1):
-            if each.kind in loaders:
-                loaded = self._try(each, loaders[each.kind])
+            gvr = each.kind.gvr
+            noun = self._try(each, readers[gvr]) if gvr in readers else None
+            if noun is not None:
                 part = age / (len(self.objects) + 1)
-                found.append(_aged(loaded, each.body, self.latest + part * UNDATED_SECONDS))
-                self._note_unused(each, loaded)
-        return tuple(each for each in found if each is not None)
+                noun = _aged(noun, each.body, self.latest + part * UNDATED_SECONDS)
+                found.append(Loaded(gvr, noun))
+                self._note_unused(each, noun)
+        return tuple(found)
 
     def _take_made(self, document: Document, made: Iterable[Mapping[str, Any]]) -> None:
         """Take in what the controller of a workload creates, as if it were in the input."""
@@ -154,8 +160,8 @@ class _Reading:
             path = f"{each['kind']} {each['metadata']['name']}"
             self.take(replace(document, body=each, path=path))
 
-    def _of(self, kind: Kind) -> Iterable[_Object]:
-        return (each for each in self.objects.values() if each.kind is kind)
+    def _of(self, gvr: GVR) -> Iterable[_Object]:
+        return (each for each in self.objects.values() if each.kind.gvr == gvr)
 
     def _try(self, each: _Object, loader: Callable[[Mapping[str, Any]], T]) -> T | None:
         try:
@@ -164,10 +170,10 @@ class _Reading:
             self.problems.append(each.document.problem(error))
             return None
 
-    def _note_unused(self, each: _Object, loaded: Loaded | None) -> None:
-        why = networks.why_unused(loaded) if isinstance(loaded, DeclaredTopology) else ""
+    def _note_unused(self, each: _Object, noun: object) -> None:
+        why = networks.why_unused(noun) if isinstance(noun, DeclaredTopology) else ""
         if why:
-            name = f"{each.kind.name} {each.body['metadata']['name']}"
+            name = f"{each.kind.kind} {each.body['metadata']['name']}"
             self.notes.append(f"{each.document.place}: {name}: {why}")
 
     def _add(self, found: _Object) -> None:
@@ -192,29 +198,28 @@ class _Reading:
 
 
 def _made_of(kind: Kind, body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return the objects that this object's controller would create. Raises InvalidField."""
-    if kind is kinds.POD:
-        return list(volumes.claims_of(body))
-    if kind is kinds.JOB:
-        return list(workloads.pods_of_job(body))
-    return list(workloads.jobs_of_job_set(body)) if kind is kinds.JOB_SET else []
+    """Return what the controller of this object would create. Raises InvalidField."""
+    makers: dict[GVR, Callable[[Body], Iterator[Body]]] = {
+        PODS: volumes.claims_of,
+        JOBS: workloads.pods_of_job,
+        JOB_SETS: workloads.jobs_of_job_set,
+    }
+    return list(makers[kind.gvr](body)) if kind.gvr in makers else []
 
 
-def _loaders(
-    scheduler: str, known: Priorities
-) -> Mapping[Kind, Callable[[Mapping[str, Any]], Loaded]]:
-    """Return the table of loaders. A new kind is a line here and in `kinds`."""
-    return {
-        kinds.NODE: nodes.node,
-        kinds.NAMESPACE: namespaces.read,
-        kinds.POD: lambda body: _pod(body, scheduler, known),
-        kinds.POD_GROUP: _pod_group,
-        kinds.NATIVE_POD_GROUP: lambda body: _described(body, (_native(body),)),
-        kinds.JOB: lambda body: _described(body, owners.job(body), owners.pods_of(body)),
-        kinds.JOB_SET: lambda body: _described(body, owners.job_set(body)),
-        kinds.POD_DISRUPTION_BUDGET: budgets.read_uncounted,
-        kinds.CLUSTER_NETWORK_TOPOLOGY: networks.cluster_network_topology,
-        kinds.KUEUE_TOPOLOGY: networks.kueue_topology,
+def _readers(scheduler: str, known: Priorities) -> dict[GVR, Callable[[Body], object]]:
+    """Return how objects are read: as on a cluster, apart from what its API server would do.
+
+    An API server fills in defaults, refuses wrong types, and counts for budgets.
+    """
+    return {each.reader.gvr: each.reader.read for each in KINDS} | {
+        PODS: lambda body: _pod(body, scheduler, known),
+        POD_GROUPS: _pod_group,
+        SCHED_PLUGINS_POD_GROUPS: _pod_group,
+        NATIVE_POD_GROUPS[0]: _native_pod_group,
+        POD_DISRUPTION_BUDGETS: budgets.read_uncounted,
+        CLUSTER_NETWORK_TOPOLOGIES: networks.cluster_network_topology,
+        KUEUE_TOPOLOGIES[0]: networks.kueue_topology,
     }
 
 
@@ -236,34 +241,27 @@ class _PodGroup(Wire, frozen=True):
     spec: _PodGroupSpec = _PodGroupSpec()
 
 
-def _pod_group(body: Mapping[str, Any]) -> Described:
+def _pod_group(body: Body) -> GangObject:
     amounts(fields.read(body, _PodGroup).spec.min_resources, "spec.minResources")
-    return _described(body, (gang_specs.pod_group(body),))
+    return gang_objects.pod_group(body)
 
 
-def _native(body: Mapping[str, Any]) -> GangSpec:
+def _native_pod_group(body: Body) -> GangObject:
     fields.read(body, NativePodGroup)  # A wrong type is unreadable input, not a problem.
-    return gang_specs.native_pod_group(body)
+    return gang_objects.native_pod_group(body)
 
 
-def _described(
-    body: Mapping[str, Any], declared: tuple[GangSpec, ...], pods: JobPods | None = None
-) -> Described:
-    uid = body["metadata"]["uid"]
-    return Described(kinds.group_of(body["apiVersion"]), uid, declared, pods)
-
-
-def _aged(loaded: Loaded | None, body: Mapping[str, Any], created_at: float) -> Loaded | None:
-    """Return the object with an age: objects without a time are younger than all that have one.
+def _aged(noun: object, body: Body, created_at: float) -> object:
+    """Return the object with an age: one without a time is younger than all that have one.
 
     All such objects are created within one second, in their order, so their age only breaks ties.
     """
     if defaults.creation_time(body) is not None:
-        return loaded
-    if isinstance(loaded, Described):
-        aged = (replace(each, created_at=created_at) for each in loaded.gang_specs)
-        return replace(loaded, gang_specs=tuple(aged))
-    return replace(loaded, created_at=created_at) if isinstance(loaded, Pod) else loaded
+        return noun
+    if isinstance(noun, GangObject):
+        aged = (replace(each, created_at=created_at) for each in noun.gang_specs)
+        return replace(noun, gang_specs=tuple(aged))
+    return replace(noun, created_at=created_at) if isinstance(noun, Pod) else noun
 
 
 def _skipped(document: Document) -> str:

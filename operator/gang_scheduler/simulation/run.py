@@ -7,21 +7,17 @@ from itertools import count
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
-from gang_scheduler.decode.budgets import DeclaredBudget
-from gang_scheduler.decode.namespaces import DeclaredNamespace
-from gang_scheduler.decode.topologies import DeclaredTopology
 from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.network.topology import Topology
-from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
-from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.simulation import trees
-from gang_scheduler.simulation.objects import Described, Loaded, Objects
-from gang_scheduler.simulation.volumes import Stored
+from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.waiting import Waiting
+from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS
 
 
@@ -77,9 +73,10 @@ class _AtOnce:
 def simulate(objects: Objects, options: Options) -> Outcome:
     """Return what the scheduler decides. The same objects give the same outcome."""
     # 1. Take the cluster in, as the watches would.
-    cache = Cache(options.schedulers, on_change=lambda: None)
+    cache = Cache(options.schedulers, Changes())
     cache.gang_queue.expect_nothing()
-    _fill(cache, objects.loaded)
+    for each in objects.loaded:
+        cache.upsert(kinds.of(each.gvr).store(cache), each.noun)
     placed: list[Placed] = []
     preemptions: list[Preemption] = []
     lost_nominations = LostNominations(cache, Naming())
@@ -110,26 +107,6 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         cache=cache,
         asked=asked,
     )
-
-
-def _fill(cache: Cache, loaded: Iterable[Loaded]) -> None:
-    for each in loaded:
-        match each:
-            case Node():
-                cache.upsert_node(each)
-            case DeclaredNamespace():
-                cache.upsert_namespace(each)
-            case Stored():
-                cache.upsert_volume(each.gvr, each.found)
-            case DeclaredBudget():
-                cache.upsert_budget(each)
-            case DeclaredTopology():
-                cache.upsert_topology(each)
-            case Pod():
-                cache.upsert_pod(each)
-            case Described():
-                cache.upsert_gang_specs(each.api_group, each.uid, each.gang_specs)
-                cache.upsert_job(each.uid, each.pods)
 
 
 def _pass(cache: Cache, plan: Plan) -> bool:

@@ -1,25 +1,14 @@
 """Claims and volumes as the controllers of a cluster would leave them."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
-from gang_scheduler.api.kinds import (
-    CSI_DRIVERS,
-    CSI_NODES,
-    CSI_STORAGE_CAPACITIES,
-    GVR,
-    PERSISTENT_VOLUME_CLAIMS,
-    PERSISTENT_VOLUMES,
-    STORAGE_CLASSES,
-    VOLUME_ATTACHMENTS,
-)
+from gang_scheduler.api.kinds import GVR, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
 from gang_scheduler.decode import volumes as volume_decode
-from gang_scheduler.decode.volume_objects import VolumeObject
-from gang_scheduler.simulation import kinds, workloads
-from gang_scheduler.simulation.kinds import Kind
+from gang_scheduler.decode.volume_objects import Claim, PersistentVolume
+from gang_scheduler.simulation import workloads
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire import volumes as volume_wire
 
@@ -28,29 +17,13 @@ IS_DEFAULT: Final = "storageclass.kubernetes.io/is-default-class"
 Body = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Stored:
-    """A claim, a volume, or another storage object."""
-
-    gvr: GVR
-    found: VolumeObject
-
-
-RESOURCES: Final[Mapping[Kind, GVR]] = {
-    kinds.PERSISTENT_VOLUME_CLAIM: PERSISTENT_VOLUME_CLAIMS,
-    kinds.PERSISTENT_VOLUME: PERSISTENT_VOLUMES,
-    kinds.STORAGE_CLASS: STORAGE_CLASSES,
-    kinds.CSI_NODE: CSI_NODES,
-    kinds.CSI_DRIVER: CSI_DRIVERS,
-    kinds.CSI_STORAGE_CAPACITY: CSI_STORAGE_CAPACITIES,
-    kinds.VOLUME_ATTACHMENT: VOLUME_ATTACHMENTS,
-}
-
-
-def loaders(classes: Iterable[Body]) -> Mapping[Kind, Callable[[Body], Stored]]:
-    """Return how each storage kind is read; `classes` are the StorageClasses of the input."""
+def readers(classes: Iterable[Body]) -> Mapping[GVR, Callable[[Body], Claim | PersistentVolume]]:
+    """Return how claims and volumes are read, where these are the StorageClasses."""
     default = _default_class(classes)
-    return {kind: _loader(kind, default) for kind in RESOURCES}
+    return {
+        PERSISTENT_VOLUME_CLAIMS: lambda body: volume_decode.claim(_settled_claim(body, default)),
+        PERSISTENT_VOLUMES: lambda body: volume_decode.persistent_volume(_settled_volume(body)),
+    }
 
 
 def claims_of(pod: Body) -> Iterator[Body]:
@@ -77,19 +50,6 @@ def claims_of(pod: Body) -> Iterator[Body]:
             "metadata": metadata,
             "spec": spec,
         }
-
-
-def _loader(kind: Kind, default: str) -> Callable[[Body], Stored]:
-    gvr = RESOURCES[kind]
-
-    def load(body: Body) -> Stored:
-        if kind is kinds.PERSISTENT_VOLUME_CLAIM:
-            body = _settled_claim(body, default)
-        elif kind is kinds.PERSISTENT_VOLUME:
-            body = _settled_volume(body)
-        return Stored(gvr, volume_decode.READERS[gvr](body))
-
-    return load
 
 
 def _settled_claim(body: Body, default: str) -> Body:

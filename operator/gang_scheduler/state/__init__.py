@@ -1,11 +1,16 @@
 """What is known now, our own writes included; gives the snapshot of every cycle.
 
 Plain synchronous code. `cache` is the only door: it takes in objects of `decode`, and decisions.
+`kinds` is the table of what is watched: a row joins how a kind is read with its store.
 
 | module          | promise                                                          |
 |-----------------|------------------------------------------------------------------|
 | cache           | takes in every object and every decision, and makes snapshots;   |
-|                 | says which events may help gangs that wait                       |
+|                 | lets gangs be tried again that a change may help                 |
+| kinds           | the one table of kinds that are watched: readers and stores      |
+| pod_store       | pods, our own decisions included                                 |
+| object_stores   | the stores of the other kinds: what a change means for gangs     |
+| changes         | what changes mean, and what parts outside of the cache must know |
 | node_usage      | nodes, and what the pods on them use                             |
 | evictable_pods  | the pods on nodes as preemption sees them                        |
 | terminating     | pods that leave their nodes, and victims that will               |

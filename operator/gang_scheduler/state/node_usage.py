@@ -50,19 +50,12 @@ class NodeUsage:
         self._stale = True
         return True
 
-    def delete_node(self, name: str, uid: str = "") -> bool:
-        """Forget a node; with a uid, only the node of this uid. Return whether it was known.
-
-        Pods on the node are remembered: the node may come back before they are gone.
-        """
-        node = self._nodes.get(name)
-        # The deletion of a node may be seen after the creation of a new node of the same name.
-        if node is None or uid not in ("", node.uid):
-            return False
-        del self._nodes[name]
-        self.uids.pop(node.uid, None)
-        self._stale = True
-        return True
+    def delete_node(self, name: str) -> None:
+        """Forget a node. Pods on it are remembered: it may come back before they are gone."""
+        node = self._nodes.pop(name, None)
+        if node is not None:
+            self.uids.pop(node.uid, None)
+            self._stale = True
 
     def uids_on(self, node: str) -> Collection[str]:
         """Return the uids of the pods that are counted on a node."""

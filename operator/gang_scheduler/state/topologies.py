@@ -4,8 +4,9 @@ Plain synchronous code, a part of the cache. Lazy: a tree is built when it is fi
 once while neither the nodes nor the layers change.
 """
 
+import asyncio
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from gang_scheduler.decode.topologies import DEFAULT_TREE, DeclaredTopology
 from gang_scheduler.model.network import topology, topology_scope
@@ -17,10 +18,10 @@ from gang_scheduler.model.nodes import ABSENT, NodeTable
 
 
 class Topologies:
-    """All objects by uid; `on_change` is called when the status of any may have changed."""
+    """All objects by uid; `changed` is set when what can be said of them may have changed."""
 
-    def __init__(self) -> None:
-        self.on_change: Callable[[], None] = lambda: None
+    def __init__(self, changed: asyncio.Event) -> None:
+        self._changed = changed
         self.declared: dict[str, DeclaredTopology] = {}
         # The last valid tree spec of each object, by uid: it outlives an invalid spec.
         self._valid: dict[str, TreeSpec] = {}
@@ -39,7 +40,7 @@ class Topologies:
         self.declared[declared.uid] = declared
         if declared.tree_spec is not None:
             self._valid[declared.uid] = declared.tree_spec
-        self.on_change()
+        self._changed.set()
         return self._rearranged()
 
     def delete(self, uid: str) -> bool:
@@ -50,7 +51,7 @@ class Topologies:
     def nodes_changed(self) -> None:
         """Note that the nodes have changed."""
         if self.declared:
-            self.on_change()
+            self._changed.set()
 
     def tree_specs(self) -> tuple[TreeSpec, ...]:
         """Return the specs of the trees in force, in the order in which a layer is looked up."""

@@ -1,6 +1,7 @@
 """Evictions that are decided, counted before the API server shows them."""
 
-from collections.abc import Callable, Collection
+import asyncio
+from collections.abc import Collection
 
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_queue import GangQueue
@@ -10,7 +11,7 @@ from gang_scheduler.state.nominator import Nominator
 class Victims:
     """Counts victims as leaving, and as staying again when they are spared.
 
-    `on_change` is called when gangs that are nominated to such room must plan again.
+    `cycle` is set when gangs must plan again that were to have that room.
     """
 
     def __init__(
@@ -18,12 +19,12 @@ class Victims:
         evictable_pods: EvictablePods,
         nominator: Nominator,
         gang_queue: GangQueue,
-        on_change: Callable[[], None],
+        cycle: asyncio.Event,
     ) -> None:
         self._evictable_pods = evictable_pods
         self._nominator = nominator
         self._gang_queue = gang_queue
-        self._on_change = on_change
+        self._cycle = cycle
 
     def decided(self, uids: Collection[str]) -> None:
         """Count pods as leaving."""
@@ -35,4 +36,4 @@ class Victims:
         waiting = {gang for node in nodes for gang in self._nominator.gangs_on(node)}
         if waiting:
             self._gang_queue.nominations_lost(waiting)
-            self._on_change()
+            self._cycle.set()

@@ -1,39 +1,59 @@
 """One kind as it comes from the API server: every object is taken in, every deletion once."""
 
 from collections.abc import Collection
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import msgspec
-import structlog
 from msgspec import Raw
+from msgspec.json import Decoder
 
-from gang_scheduler import telemetry
+from gang_scheduler import internal_errors, telemetry
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import UNREADABLE, ApiError
-from gang_scheduler.decode.event_handlers import EventHandlers
+from gang_scheduler.decode.reader import HasMetadata, Object
+from gang_scheduler.decode.resource_versions import Versions
 from gang_scheduler.watch import envelope
-from gang_scheduler.watch.watched_kinds import Watched
-from gang_scheduler.wire import nodes as node_wire
-from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.metadata import Identity, Metadata
 
 ANYTHING: Final = msgspec.json.Decoder()
 
-log = structlog.get_logger()
+
+class Handler(Protocol):
+    """Takes the events of one kind in; `decode.event_handlers` has those of the watched kinds."""
+
+    @property
+    def name(self) -> str:
+        """The name of the kind as that of a CRD."""
+
+    @property
+    def versions(self) -> tuple[GVR, ...]:
+        """The versions in which it may be served, best first."""
+
+    @property
+    def decoder(self) -> Decoder[Any] | None:
+        """What reads the bytes of an object for `take_decoded`, if there is such a way."""
+
+    def take(self, event: Object) -> None:
+        """Take in an event."""
+
+    def take_decoded(self, change: str, source: HasMetadata) -> None:
+        """Take in an event without a detour. Raises InvalidField, having done nothing."""
 
 
 class KnownObjects:
-    """Hands the objects of a kind to the event handlers, and remembers which objects there are.
+    """Hands the objects of a kind to its handler, and remembers which there are.
+
+    `seen` has the versions of the objects of all kinds.
 
     A list is `begin`, `listed` for each object, and `end`, which deletes the objects that are not
     in the list. A list that breaks off is begun again.
     """
 
-    def __init__(self, kind: Watched, event_handlers: EventHandlers) -> None:
-        self._kind = kind
-        self._event_handlers = event_handlers
-        self._api_version = kind.versions[0].api_version
+    def __init__(self, handler: Handler, seen: Versions) -> None:
+        self._handler = handler
+        self._seen = seen
+        self._api_version = handler.versions[0].api_version
         # By uid: namespace and name.
         self._known: dict[str, tuple[str, str]] = {}
         self._unlisted: set[str] = set()
@@ -48,11 +68,11 @@ class KnownObjects:
         """Expect a list, in this version of the kind."""
         self._api_version = gvr.api_version
         self._unlisted = set(self._known)
-        self._newest_before = self._event_handlers.versions.newest
+        self._newest_before = self._seen.newest
 
     def as_of(self, version: str) -> None:
-        """Note the version of the list that was requested after `begin`."""
-        self._event_handlers.versions.as_of(version, self._newest_before)
+        """Note which version the list is of that was asked for after it had begun."""
+        self._seen.as_of(version, self._newest_before)
 
     def listed(self, item: Raw) -> None:
         """Take in an object of the list."""
@@ -86,12 +106,14 @@ class KnownObjects:
         """Take in an object, readable or not, and return its version."""
         try:
             found = self._hand_on(change, raw)
-        except Exception:
-            # A bug that one object triggers must not keep all other objects away.
-            telemetry.OBJECTS_BROKEN.labels(self._kind.name).inc()
-            log.exception("object_lost", kind=self._kind.name, change=change)
-            # The object exists all the same: what is known of it must not be deleted.
-            self._unlisted.discard(_identity(raw).uid)
+        except Exception as error:
+            # A bug that one object brings out must not keep all others away.
+            telemetry.OBJECTS_BROKEN.labels(self._handler.name).inc()
+            found = _identity(raw)
+            about = f"{self._handler.name} {found.namespace}/{found.name}"
+            internal_errors.note("take in", about, error)
+            # It is there all the same: what is known of it is not to be told gone.
+            self._unlisted.discard(found.uid)
             return ""
         self._unlisted.discard(found.uid)
         if change == "DELETED":
@@ -101,16 +123,16 @@ class KnownObjects:
         return found.resource_version
 
     def _hand_on(self, change: str, raw: Raw) -> Identity | Metadata:
-        if (direct := self._kind.direct) is not None:
+        if (decoder := self._handler.decoder) is not None:
             try:
-                found: pod_wire.Pod | node_wire.Node = direct.decoder.decode(raw)
-                direct.take(self._event_handlers, change, found)
+                found: HasMetadata = decoder.decode(raw)
+                self._handler.take_decoded(change, found)
             except (*UNREADABLE, InvalidField):
                 pass  # The problem is reported below, unless it is only a null.
             else:
                 return found.metadata
         # Lists of some kinds leave the version to the list.
-        self._kind.take(self._event_handlers, {"type": change, **self._read(raw)})
+        self._handler.take({"type": change, **self._read(raw)})
         return _identity(raw)
 
     def _read(self, raw: Raw) -> dict[str, Any]:

@@ -7,16 +7,16 @@ whose CRD is absent cost nothing, and are watched from the moment when the CRD a
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 import kopf
 
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.decode import unreadable
-from gang_scheduler.decode.event_handlers import EventHandlers
-from gang_scheduler.watch.watched_kinds import WATCHED, Watched
+from gang_scheduler.decode.event_handlers import EventHandlers, KindHandler
 
-Listed = Callable[[GVR, str], None]
+Listed = Callable[[KindHandler[Any], str], None]
 
 
 def register(
@@ -27,14 +27,14 @@ def register(
 ) -> None:
     """Put all handlers into a registry.
 
-    `listed` is called with the kind and the uid of every object that comes with a list, before the
-    object is taken in.
+    `listed` is called with the handler of the kind and the uid of every object that came with a
+    list, before it is taken in.
     """
-    for kind in WATCHED:
-        # Without a version Kopf takes the preferred version of the group, which may not have the
-        # kind: scheduling.k8s.io/v1 has no PodGroups.
-        for gvr in kind.versions:
-            _watch(registry, gvr, kind, event_handlers, listed)
+    for handler in event_handlers.all:
+        # Kopf takes a kind without a version for one of the group's preferred version, and that
+        # may have no such kind: scheduling.k8s.io/v1 has no PodGroups.
+        for gvr in handler.versions:
+            _watch(registry, gvr, handler, listed)
 
     @kopf.on.login(registry=registry)
     async def login(**_: object) -> kopf.ConnectionInfo:
@@ -44,15 +44,14 @@ def register(
 def _watch(
     registry: kopf.OperatorRegistry,
     gvr: GVR,
-    kind: Watched,
-    event_handlers: EventHandlers,
+    handler: KindHandler[Any],
     listed: Listed,
 ) -> None:
     @kopf.on.event(*gvr, id=gvr.plural, registry=registry)
     async def seen(event: kopf.RawEvent, **_: object) -> None:
         if event["type"] is None:
-            listed(kind.versions[0], unreadable.identity(event["object"]).uid)
-        kind.take(event_handlers, event)
+            listed(handler, unreadable.identity(event["object"]).uid)
+        handler.take(event)
 
 
 @dataclass(frozen=True, kw_only=True)

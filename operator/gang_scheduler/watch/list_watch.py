@@ -19,11 +19,10 @@ from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.retry import Backoff
-from gang_scheduler.watch import envelope, line_stream, watched_kinds
+from gang_scheduler.watch import decisive_kinds, envelope, line_stream
 from gang_scheduler.watch.envelope import Page
 from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.watch.synced import InStep
-from gang_scheduler.watch.watched_kinds import Watched
 
 PAGE: Final = 500
 SLICE: Final = 100
@@ -57,27 +56,29 @@ log = structlog.get_logger()
 
 
 class ListWatch:
-    """Lists and watches one kind. `crds_changed` is set when a kind may be served that was not.
+    """Lists and watches one kind, in the first of its versions that is served.
 
+    `crds_changed` is set when a kind may be served that was not.
     `in_step` is set for as long as nothing is missed, as far as anybody knows here.
     """
 
     def __init__(
         self,
         connection: Connection,
-        kind: Watched,
+        versions: tuple[GVR, ...],
         known_objects: KnownObjects,
         crds_changed: asyncio.Event,
         accept: tuple[str, str] = FULL,
     ) -> None:
-        self.kind = kind
+        self.name = versions[0].name
         self.in_step = InStep()
         self.served = False
         self._connection = connection
         self._known_objects = known_objects
         self._crds_changed = crds_changed
         self._accept_list, self._accept_watch = accept
-        self._gvr = kind.versions[0]
+        self._versions = versions
+        self._gvr = versions[0]
         self._version = ""
         self._look_again_seconds = LOOK_AGAIN_SECONDS
         # In a row, and what was told of them.
@@ -108,7 +109,7 @@ class ListWatch:
     async def list_once(self) -> bool:
         """Take all objects in, in the best version that is served; tell whether one is."""
         self._must_list = False
-        for gvr in self.kind.versions:
+        for gvr in self._versions:
             try:
                 await self._list_pages(gvr)
             except ApiError as error:
@@ -118,7 +119,7 @@ class ListWatch:
                 self._gvr, self.served = gvr, True
                 self._keep_step()
                 return True
-        watched_kinds.require_absent(self.kind)
+        decisive_kinds.require_absent(self.name)
         return False
 
     async def _list_pages(self, gvr: GVR) -> None:
@@ -213,7 +214,7 @@ class ListWatch:
         self._failures += 1
         if str(error) != self._problem:
             self._problem = str(error)
-            log.warning("watch_interrupted", kind=self.kind.name, error=self._problem)
+            log.warning("watch_interrupted", kind=self.name, error=self._problem)
         await self._backoff.after(error)
 
     def _keep_step(self) -> None:
@@ -223,7 +224,7 @@ class ListWatch:
 
     def _recovered(self) -> None:
         if self._failures:
-            log.info("watch_goes_on", kind=self.kind.name, failures=self._failures)
+            log.info("watch_goes_on", kind=self.name, failures=self._failures)
             self._failures, self._problem = 0, ""
             self._backoff.reset()
 

@@ -13,10 +13,10 @@ import structlog
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.decode.event_handlers import EventHandlers
-from gang_scheduler.watch import list_watch, watched_kinds
-from gang_scheduler.watch.known_objects import KnownObjects
+from gang_scheduler.decode.reader import HasMetadata, Object
+from gang_scheduler.watch import decisive_kinds, list_watch
+from gang_scheduler.watch.known_objects import Handler, KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
-from gang_scheduler.watch.watched_kinds import WATCHED, Watched
 
 CRDS: Final = GVR("apiextensions.k8s.io", "v1", "customresourcedefinitions")
 
@@ -29,28 +29,22 @@ class Reflector:
     def __init__(self, connection: Connection, event_handlers: EventHandlers) -> None:
         self._crds_changed = asyncio.Event()
         self._kinds = [
-            ListWatch(connection, kind, KnownObjects(kind, event_handlers), self._crds_changed)
-            for kind in WATCHED
+            self._list_watch(connection, event_handlers, each) for each in event_handlers.all
         ]
-        crds = Watched((CRDS,), lambda *_: self._crd_changed())
-        self._crds = ListWatch(
-            connection,
-            crds,
-            KnownObjects(crds, event_handlers),
-            self._crds_changed,
-            list_watch.METADATA_ONLY,
+        self._crds = self._list_watch(
+            connection, event_handlers, _Crds(self._crds_changed), list_watch.METADATA_ONLY
         )
 
     async def run(self) -> None:
         """Run until cancelled. A watch that ends is followed by a new one."""
         async with anyio.create_task_group() as group:
             for each in (self._crds, *self._kinds):
-                group.start_soon(each.run, name=f"watch {each.kind.name}")
+                group.start_soon(each.run, name=f"watch {each.name}")
 
     async def complete(self) -> None:
         """Return when every object of the first lists is in the sink."""
         await self._in_step()
-        absent = [each.kind.name for each in self._kinds if not each.served]
+        absent = [each.name for each in self._kinds if not each.served]
         log.info("first_lists_complete", kinds_not_served=absent)
 
     async def catch_up(self) -> None:
@@ -65,14 +59,38 @@ class Reflector:
     async def fresh(self) -> None:
         """Return when the watches of pods and nodes are in step, or have not been out for long."""
         for each in self._kinds:
-            if each.kind.name in watched_kinds.DECISIVE:
+            if each.name in decisive_kinds.DECISIVE:
                 await each.in_step.fresh()
 
     async def _in_step(self) -> None:
         for each in self._kinds:
             await each.in_step.wait()
 
-    def _crd_changed(self) -> None:
-        """Wake the tasks that wait now; tasks that wait later find the event cleared."""
-        self._crds_changed.set()
-        self._crds_changed.clear()
+    def _list_watch(
+        self,
+        connection: Connection,
+        event_handlers: EventHandlers,
+        handler: Handler,
+        accept: tuple[str, str] = list_watch.FULL,
+    ) -> ListWatch:
+        known_objects = KnownObjects(handler, event_handlers.versions)
+        return ListWatch(connection, handler.versions, known_objects, self._crds_changed, accept)
+
+
+class _Crds:
+    """Takes the events of CRDs in: whichever changed, another kind may be served now."""
+
+    name = CRDS.name
+    versions = (CRDS,)
+    decoder = None
+
+    def __init__(self, changed: asyncio.Event) -> None:
+        self._changed = changed
+
+    def take(self, _: Object) -> None:
+        """Wake what waits now. Nothing else is to find the event set."""
+        self._changed.set()
+        self._changed.clear()
+
+    def take_decoded(self, _: str, __: HasMetadata) -> None:
+        """Do nothing: without a decoder nothing comes this way."""

@@ -6,25 +6,23 @@ older versions.
 """
 
 import asyncio
+from typing import Any
 
 import anyio
 
 from gang_scheduler import telemetry
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.decode.event_handlers import EventHandlers
-from gang_scheduler.state.cache import Cache
+from gang_scheduler.decode.event_handlers import EventHandlers, KindHandler
 from gang_scheduler.watch.known_objects import KnownObjects
 from gang_scheduler.watch.list_watch import ListWatch
-from gang_scheduler.watch.watched_kinds import WATCHED, Watched
 
 
 class Relist:
     """Takes in all objects anew, on demand."""
 
-    def __init__(self, connection: Connection, cache: Cache, event_handlers: EventHandlers) -> None:
+    def __init__(self, connection: Connection, event_handlers: EventHandlers) -> None:
         self._connection = connection
-        self._cache = cache
         self._event_handlers = event_handlers
 
     async def everything(self) -> None:
@@ -33,15 +31,14 @@ class Relist:
         Every list is repeated until it is answered.
         """
         async with anyio.create_task_group() as group:
-            for kind in WATCHED:
-                group.start_soon(self._kind, kind, name=f"list {kind.name}")
+            for handler in self._event_handlers.all:
+                group.start_soon(self._kind, handler, name=f"list {handler.name}")
 
-    async def _kind(self, kind: Watched) -> None:
-        gvr = kind.versions[0]
-        # Only objects known before the request can be missing from the list by deletion.
-        known = set(self._cache.uids(gvr))
-        known_objects = KnownObjects(kind, self._event_handlers)
-        lists = ListWatch(self._connection, kind, known_objects, asyncio.Event())
+    async def _kind(self, handler: KindHandler[Any]) -> None:
+        # Only what was known before the list was asked for can be missing from it by deletion.
+        known = set(handler.uids())
+        known_objects = KnownObjects(handler, self._event_handlers.versions)
+        lists = ListWatch(self._connection, handler.versions, known_objects, asyncio.Event())
         while True:
             try:
                 await lists.list_once()
@@ -50,6 +47,5 @@ class Relist:
                 await lists.pause(error)
         gone = known.difference(known_objects.uids)
         for uid in gone:
-            self._event_handlers.missing(uid)
-            self._cache.uid_gone(gvr, uid)
-        telemetry.SWEPT.labels(gvr.plural).inc(len(gone))
+            handler.missing(uid)
+        telemetry.SWEPT.labels(handler.plural).inc(len(gone))

@@ -11,24 +11,18 @@ no watch was open.
 import asyncio
 import contextlib
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import anyio
 import structlog
 
 from gang_scheduler import telemetry
-from gang_scheduler.api.kinds import GVR
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.retry import Backoff
-from gang_scheduler.decode.event_handlers import EventHandlers
+from gang_scheduler.decode.event_handlers import EventHandlers, KindHandler
 from gang_scheduler.model.refs import PodRef
-from gang_scheduler.state.cache import Cache
-from gang_scheduler.watch import watched_kinds
-from gang_scheduler.watch.watched_kinds import WATCHED
-
-BY_VERSIONS = {each.versions: each for each in WATCHED}
-KINDS = tuple(BY_VERSIONS)
-"""Each kind in the versions that it may be served in; the first served one counts."""
+from gang_scheduler.watch import decisive_kinds
 
 AFTER_LIST_SECONDS = 2.0
 """How long after a watch's own list to sweep: its objects take a moment to come in."""
@@ -41,7 +35,7 @@ many after a restart of Kopf: a page of a slow API server may just take longer."
 LOOK_FOR_KINDS_SECONDS = 10.0
 
 log = structlog.get_logger()
-Versions = tuple[GVR, ...]
+Handler = KindHandler[Any]
 
 
 class KindsNotWatchedError(Exception):
@@ -51,23 +45,21 @@ class KindsNotWatchedError(Exception):
 class Sweep:
     """Sweeps after a watch was begun anew, and at an interval in any case."""
 
-    def __init__(
-        self, api: Api, cache: Cache, event_handlers: EventHandlers, interval_seconds: float
-    ) -> None:
+    def __init__(self, api: Api, event_handlers: EventHandlers, interval_seconds: float) -> None:
         self._api = api
-        self._cache = cache
-        self._event_handlers = event_handlers
+        self._handlers = event_handlers.all
+        self._broken = event_handlers.broken
         self._interval = interval_seconds
         self._asked = asyncio.Event()
         self._patience = STALLS
 
-    def listed(self, kind: GVR, uid: str) -> None:
+    def listed(self, handler: Handler, uid: str) -> None:
         """Note that an object has come with a list.
 
         If the object was known, its watch was begun anew and deletions may have been missed: sweep
         soon.
         """
-        if uid in self._cache.uids(kind):
+        if uid in handler.uids():
             self._asked.set()
 
     async def wait_until_complete(self) -> None:
@@ -75,12 +67,12 @@ class Sweep:
 
         Raises KindsNotWatchedError when missing objects do not come.
         """
-        required: dict[Versions, Mapping[str, PodRef]] = {}
-        missing = dict.fromkeys(KINDS, 1)
+        required: dict[Handler, Mapping[str, PodRef]] = {}
+        missing = dict.fromkeys(self._handlers, 1)
         stalls = 0
         while any(missing.values()):
-            listed = {versions: await self._insist(versions) for versions in KINDS}
-            # Objects created after the first list do not count, or this might never end.
+            listed = {each: await self._insist(each) for each in self._handlers}
+            # What came after the first list is the watches' business, or this might never end.
             required = {
                 each: {uid: ref for uid, ref in listed[each].items() if uid in first}
                 for each, first in (required or listed).items()
@@ -98,7 +90,7 @@ class Sweep:
         A kind that is not served or has no objects costs one small request a look; a kind with an
         object in the cache costs none.
         """
-        absent: set[Versions] = set()
+        absent: set[Handler] = set()
         while True:
             await asyncio.sleep(LOOK_FOR_KINDS_SECONDS)
             before, absent = absent, await self._absent()
@@ -117,29 +109,27 @@ class Sweep:
     async def sweep_all(self) -> None:
         """Sweep every kind once."""
         self._asked.clear()
-        for versions in KINDS:
-            await self.sweep(versions)
+        for handler in self._handlers:
+            await self.sweep(handler)
 
-    async def sweep(self, versions: Versions) -> None:
+    async def sweep(self, handler: Handler) -> None:
         """Drop the objects of one kind that are in the cache and not on the API server."""
-        kind = versions[0]
-        # Only objects known before the request can be missing from the list by deletion.
-        known = set(self._cache.uids(kind))
+        # Only what was known before the list was asked for can be missing from it by deletion.
+        known = set(handler.uids())
         try:
-            listed = await self._uids(versions)
+            listed = await self._uids(handler)
         except ApiError as error:
-            log.warning("sweep_failed", kind=kind.plural, error=str(error))
+            log.warning("sweep_failed", kind=handler.plural, error=str(error))
             return
         gone = known - set(listed)
         for uid in gone:
-            self._event_handlers.missing(uid)
-            self._cache.uid_gone(kind, uid)
+            handler.missing(uid)
         if gone:
-            telemetry.SWEPT.labels(kind.plural).inc(len(gone))
-            log.info("swept", kind=kind.plural, gone=len(gone))
+            telemetry.SWEPT.labels(handler.plural).inc(len(gone))
+            log.info("swept", kind=handler.plural, gone=len(gone))
 
-    async def _fill(self, required: Mapping[Versions, Mapping[str, PodRef]]) -> dict[Versions, int]:
-        """Wait a while for the watches to bring required objects; return how many are missing."""
+    async def _fill(self, required: Mapping[Handler, Mapping[str, PodRef]]) -> dict[Handler, int]:
+        """Give the watches a while to bring what is required; return how much is missing then."""
         clock = asyncio.get_running_loop().time
         until = clock() + LIST_AGAIN_SECONDS
         while True:
@@ -147,43 +137,43 @@ class Sweep:
             if clock() >= until or not any(missing.values()):
                 break
             await asyncio.sleep(LOOK_SECONDS)
-        log.info("cache_filling", missing={k[0].plural: n for k, n in missing.items() if n})
+        log.info("cache_filling", missing={each.plural: n for each, n in missing.items() if n})
         return missing
 
-    async def _absent(self) -> set[Versions]:
-        """Return the kinds of which the API server has objects, and the cache none."""
+    async def _absent(self) -> set[Handler]:
+        """Return the kinds that the API server has objects of, and the cache none."""
         found = set()
-        for versions in KINDS:
-            if not self._cache.uids(versions[0]):
+        for handler in self._handlers:
+            if not handler.uids():
                 with contextlib.suppress(ApiError):
-                    if self._missing(versions, await self._uids(versions)):
-                        found.add(versions)
+                    if self._missing(handler, await self._uids(handler)):
+                        found.add(handler)
         return found
 
-    def _missing(self, versions: Versions, listed: Mapping[str, PodRef]) -> int:
-        known = self._cache.uids(versions[0])
-        return sum(uid not in known and uid not in self._event_handlers.broken for uid in listed)
+    def _missing(self, handler: Handler, listed: Mapping[str, PodRef]) -> int:
+        known = handler.uids()
+        return sum(uid not in known and uid not in self._broken for uid in listed)
 
-    async def _insist(self, versions: Versions) -> Mapping[str, PodRef]:
-        """List a kind, repeatedly until the list is answered."""
+    async def _insist(self, handler: Handler) -> Mapping[str, PodRef]:
+        """List a kind, again and again until that is answered."""
         backoff = Backoff(ASK_AGAIN_SECONDS, ASK_AGAIN_SECONDS)
         while True:
             try:
-                return await self._uids(versions)
+                return await self._uids(handler)
             except ApiError as error:
-                log.warning("list_failed", kind=versions[0].plural, error=str(error))
+                log.warning("list_failed", kind=handler.plural, error=str(error))
                 await backoff.after(error)
 
-    async def _uids(self, versions: Versions) -> Mapping[str, PodRef]:
-        for gvr in versions:
+    async def _uids(self, handler: Handler) -> Mapping[str, PodRef]:
+        for gvr in handler.versions:
             try:
                 return await self._api.uids(gvr)
             except ApiError as error:
                 if error.kind is not Kind.GONE:
                     raise
-        watched_kinds.require_absent(BY_VERSIONS[versions])
+        decisive_kinds.require_absent(handler.name)
         return {}  # The kind is not served: its CRD is not installed.
 
 
-def _names(kinds: Iterable[Versions]) -> str:
-    return ", ".join(sorted(versions[0].name for versions in kinds))
+def _names(handlers: Iterable[Handler]) -> str:
+    return ", ".join(sorted(each.name for each in handlers))

@@ -6,9 +6,9 @@ from typing import Any, Self
 
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
-from gang_scheduler.loop import Wake
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from support.parts import CONCURRENCY, NO_BACKPRESSURE, Parts
 from support.watches import DelayedWatch
 
@@ -21,9 +21,9 @@ class Process:
     def __init__(self, cluster: FakeCluster, clock: Callable[[], float]) -> None:
         self.cluster = cluster
         self.api = FakeApi(cluster)
-        wake = Wake()
-        self.cache = Cache([OURS], wake)
-        parts = Parts(self.api, self.cache, wake, clock=clock)
+        changes = Changes()
+        self.cache = Cache([OURS], changes)
+        parts = Parts(self.api, self.cache, changes, clock=clock)
         status = StatusWriter(
             *(self.api, self.cache),
             interval_seconds=1,

@@ -20,7 +20,7 @@ from search.lives.process import Process
 from search.lives.staff import Staff
 from search.room import Room
 from search.worlds import World
-from support.watches import TAKE
+from support.watches import WATCHED
 
 BEGAN_AT = 1_800_000_000
 """When lives begin, in seconds since the epoch: later than all that worlds say."""
@@ -88,7 +88,7 @@ class Life:
         await asyncio.sleep(max(0.0, moment - asyncio.get_running_loop().time()))
 
     def _fill(self) -> None:
-        kinds = {(gvr.group, gvr.plural): gvr for gvr in TAKE}
+        kinds = {(gvr.group, gvr.plural): gvr for gvr in WATCHED}
         for body in self._world.documents:
             group = body["apiVersion"].rpartition("/")[0]
             plural = PLURALS[body["kind"]]
@@ -137,7 +137,7 @@ class Life:
 
     def _judge(self, *, disturbed: bool) -> None:
         """Look at the cluster at rest; stricter where nothing but the operator was at work."""
-        documents = [body for gvr in TAKE for body in self._cluster.all(gvr)]
+        documents = [body for gvr in WATCHED for body in self._cluster.all(gvr)]
         self.complaints += rest.complaints(documents)
         if not disturbed:
             self.complaints += rest.of_the_undisturbed(documents, self._world.documents)

@@ -20,7 +20,7 @@ from typing import Final, NamedTuple
 from rich.console import Console
 from rich.table import Table
 
-from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, POD_GROUPS
 from gang_scheduler.decode.topologies import DeclaredTopology
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
@@ -29,7 +29,8 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
-from support import builders
+from gang_scheduler.state.changes import Changes
+from support import builders, cache_feeding
 from tools.bench import collector
 
 SIZES: Final = {"SpineLayer": 1000, "BlockLayer": 200, "RackLayer": 20}
@@ -65,14 +66,18 @@ def measure(nodes: int, members: int, rounds: int) -> Iterator[Timing]:
 
 
 def _cache(nodes: int, pods: Sequence[Pod]) -> Cache:
-    cache = Cache([builders.SCHEDULER])
-    cache.upsert_topology(DeclaredTopology("uid-default", "default", tree_spec=_tree_spec()))
+    cache = Cache([builders.SCHEDULER], Changes())
+    cache_feeding.upsert(
+        cache,
+        CLUSTER_NETWORK_TOPOLOGIES,
+        DeclaredTopology("uid-default", "default", tree_spec=_tree_spec()),
+    )
     for node in _nodes(nodes):
-        cache.upsert_node(node)
+        cache.upsert(cache.node_store, node)
     for pod in (*_running(nodes), *pods):
         cache.upsert_pod(pod)
     said = replace(builders.gang_spec("a", len(pods)), topology_request=_asked(len(pods)))
-    cache.upsert_gang_specs(POD_GROUPS.group, said.uid, [said])
+    cache_feeding.upsert_gang_specs(cache, POD_GROUPS.group, said.uid, [said])
     return cache
 
 

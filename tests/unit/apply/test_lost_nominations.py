@@ -11,6 +11,7 @@ from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.report.cause_texts import text_if_any
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from support import builders
 
 
@@ -20,10 +21,10 @@ def nominated(name: str, node: str) -> Pod:
 
 def losses(**how: bool) -> LostNominations:
     """Return the books of a cluster of n1, which is fine, n2, cordoned, and n3, not ready."""
-    cache = Cache([builders.SCHEDULER])
-    cache.upsert_node(builders.node("n1"))
-    cache.upsert_node(builders.node("n2", unschedulable=True))
-    cache.upsert_node(builders.node("n3", ready=False))
+    cache = Cache([builders.SCHEDULER], Changes())
+    cache.upsert(cache.node_store, builders.node("n1"))
+    cache.upsert(cache.node_store, builders.node("n2", unschedulable=True))
+    cache.upsert(cache.node_store, builders.node("n3", ready=False))
     cache.upsert_pod(builders.pod("a-0", gang="a"))
     return LostNominations(cache, Naming(**how))
 

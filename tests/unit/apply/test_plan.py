@@ -9,6 +9,7 @@ from gang_scheduler.apply.plan import TakenIn, take_in
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from support import builders
 from support.applying import WritesNothing
 
@@ -39,7 +40,7 @@ class Writers(WritesNothing):
 
 
 def taken(plan: Plan, writers: Writers) -> tuple[Cache, TakenIn]:
-    cache = Cache([builders.SCHEDULER])
+    cache = Cache([builders.SCHEDULER], Changes())
     cache.upsert_pod(POD)
     try:
         found = take_in(

@@ -6,6 +6,7 @@ from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from support import builders
 
 GONE_BY = 1000
@@ -22,7 +23,7 @@ class Vigil:
     def __init__(self, *others: Pod) -> None:
         self.now = GONE_BY
         self.told: list[tuple[str, str]] = []
-        self.cache = Cache([builders.SCHEDULER])
+        self.cache = Cache([builders.SCHEDULER], Changes())
         waiting = builders.pod("a-0", gang="a", nominated="n1")
         for each in (waiting, leaving("low", "n1"), *others):
             self.cache.upsert_pod(each)

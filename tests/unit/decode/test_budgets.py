@@ -7,9 +7,10 @@ import pytest
 from gang_scheduler.api.kinds import POD_DISRUPTION_BUDGETS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import budgets
-from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.state.budgets import Budgets
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from support import cache_feeding
 from support.builders import NAMESPACE, SCHEDULER, pod
 
 KEY = f"{NAMESPACE}/b"
@@ -119,14 +120,17 @@ def test_a_budget_that_cannot_be_read_is_refused_by_field(found: Any, field: str
 
 
 def test_budgets_come_and_go_by_the_watch_and_by_the_sweep() -> None:
-    cache = Cache([SCHEDULER])
-    event_handlers = EventHandlers(cache)
+    cache = Cache([SCHEDULER], Changes())
+    event_handlers = cache_feeding.event_handlers(cache)
     seen = body({}, {"observedGeneration": 1, "disruptionsAllowed": 2})
     steps = []
 
     for event in ("ADDED", "DELETED", "ADDED"):
-        event_handlers.pod_disruption_budget({"type": event, "object": seen})
-        steps.append(sorted(cache.uids(POD_DISRUPTION_BUDGETS)))
-    cache.uid_gone(POD_DISRUPTION_BUDGETS, "uid-b")
+        event_handlers.of(POD_DISRUPTION_BUDGETS).take({"type": event, "object": seen})
+        steps.append(sorted(cache_feeding.uids(cache, POD_DISRUPTION_BUDGETS)))
+    cache_feeding.delete(cache, POD_DISRUPTION_BUDGETS, "uid-b")
 
-    assert ([["uid-b"], [], ["uid-b"]], []) == (steps, list(cache.uids(POD_DISRUPTION_BUDGETS)))
+    assert ([["uid-b"], [], ["uid-b"]], []) == (
+        steps,
+        list(cache_feeding.uids(cache, POD_DISRUPTION_BUDGETS)),
+    )

@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import KUEUE_TOPOLOGIES
+from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES
 from gang_scheduler.decode import kueue_topologies
 from gang_scheduler.model.network import topology
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.watch.sweep import Sweep
-from support import builders
+from support import builders, cache_feeding
 from support.topology_harness import SPEC, TopologyHarness
 
 HOSTNAME = "kubernetes.io/hostname"
@@ -135,12 +135,14 @@ def test_a_deleted_one_means_no_tree(harness: TopologyHarness) -> None:
 def test_another_one_of_the_name_inherits_no_tree(harness: TopologyHarness) -> None:
     harness.kueue_topology("rack")
     # Its deletion was missed: no event tells of it.
-    harness.cache.upsert_topology(
-        kueue_topologies.read({**body(), "metadata": named("default", "u2")})
+    cache_feeding.upsert(
+        harness.cache,
+        CLUSTER_NETWORK_TOPOLOGIES,
+        kueue_topologies.read({**body(), "metadata": named("default", "u2")}),
     )
 
     assert [] == harness.trees()
-    assert {"u2"} == harness.cache.uids(KUEUE_TOPOLOGIES[0])
+    assert {"u2"} == cache_feeding.uids(harness.cache, KUEUE_TOPOLOGIES[0])
 
 
 def test_one_object_seen_in_several_versions_is_one(harness: TopologyHarness) -> None:
@@ -160,7 +162,7 @@ async def test_a_sweep_finds_a_deletion_that_was_missed(harness: TopologyHarness
     harness.cluster.watchers.clear()
     harness.cluster.delete(KUEUE_TOPOLOGIES[0], "", "default")
 
-    await Sweep(harness.api, harness.cache, harness.event_handlers, 60).sweep_all()
+    await Sweep(harness.api, harness.event_handlers, 60).sweep_all()
 
     assert ["ClusterNetworkTopology default"] == harness.trees()
 

@@ -7,10 +7,11 @@ import pytest
 from gang_scheduler.api.kinds import NAMESPACES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import namespaces
-from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.namespaces import DeclaredNamespace
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.pod_affinity.namespaces import Namespaces
+from support import cache_feeding
 
 OWN = {"kubernetes.io/metadata.name": "team"}
 
@@ -49,16 +50,16 @@ def test_it_is_told_whether_labels_are_others() -> None:
 
 
 def test_namespaces_come_in_through_the_intake_and_leave_by_event_or_sweep() -> None:
-    cache = Cache(["s"])
-    event_handlers = EventHandlers(cache)
+    cache = Cache(["s"], Changes())
+    event_handlers = cache_feeding.event_handlers(cache)
     steps = []
     for event in ("ADDED", "DELETED", "ADDED"):
-        event_handlers.namespace({"type": event, "object": body()})
-        steps.append(sorted(cache.uids(NAMESPACES)))
-    cache.uid_gone(NAMESPACES, "uid-team")
+        event_handlers.of(NAMESPACES).take({"type": event, "object": body()})
+        steps.append(sorted(cache_feeding.uids(cache, NAMESPACES)))
+    cache_feeding.delete(cache, NAMESPACES, "uid-team")
 
     assert [["uid-team"], [], ["uid-team"]] == steps
-    assert [] == sorted(cache.uids(NAMESPACES))
+    assert [] == sorted(cache_feeding.uids(cache, NAMESPACES))
 
 
 def test_a_namespace_that_was_created_again_has_only_its_new_uid() -> None:

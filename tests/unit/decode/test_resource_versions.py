@@ -4,12 +4,14 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.api.kinds import NODES, PODS
 from gang_scheduler.decode import resource_versions
-from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.resource_versions import Versions
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from support import cache_feeding
 from support.api_objects import node_body, pod_body
 from support.builders import SCHEDULER
 
@@ -18,13 +20,13 @@ class Told:
     """A cache, and what it is told of one pod, a node and their versions."""
 
     def __init__(self) -> None:
-        self.cache = Cache([SCHEDULER])
-        self.event_handlers = EventHandlers(self.cache)
-        self.event_handlers.node({"type": None, "object": node("n1", 1)})
+        self.cache = Cache([SCHEDULER], Changes())
+        self.event_handlers = cache_feeding.event_handlers(self.cache)
+        self.event_handlers.of(NODES).take({"type": None, "object": node("n1", 1)})
 
     def pod(self, version: int, change: str | None = "MODIFIED", **spec: Any) -> None:
         """Tell of the pod in a version."""
-        self.event_handlers.pod({"type": change, "object": pod(version, **spec)})
+        self.event_handlers.of(PODS).take({"type": change, "object": pod(version, **spec)})
 
     def free(self) -> int:
         """Return how much CPU is free, in thousandths."""
@@ -86,7 +88,7 @@ def test_a_pod_that_was_deleted_does_not_come_back_with_an_older_state() -> None
 def test_a_pod_that_a_list_did_not_have_any_more_does_not_come_back() -> None:
     told = Told()
     told.pod(12, nodeName="n1")
-    told.event_handlers.missing("uid-a")
+    told.event_handlers.of(PODS).missing("uid-a")
     told.cache.delete_pod("uid-a")
 
     told.pod(14, nodeName="n1")
@@ -96,9 +98,9 @@ def test_a_pod_that_a_list_did_not_have_any_more_does_not_come_back() -> None:
 
 def test_a_node_does_not_grow_by_an_older_state() -> None:
     told = Told()
-    told.event_handlers.node({"type": "MODIFIED", "object": node("n1", 7, cpu="2")})
+    told.event_handlers.of(NODES).take({"type": "MODIFIED", "object": node("n1", 7, cpu="2")})
 
-    told.event_handlers.node({"type": "MODIFIED", "object": node("n1", 6)})
+    told.event_handlers.of(NODES).take({"type": "MODIFIED", "object": node("n1", 6)})
 
     assert 2000 == told.free()
 

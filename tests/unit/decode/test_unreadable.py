@@ -2,13 +2,14 @@
 
 from typing import Any
 
-from gang_scheduler.api.kinds import JOBS, POD_DISRUPTION_BUDGETS
-from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.event_handlers import EventHandlers, Object
+from gang_scheduler.api.kinds import JOBS, POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS
 from gang_scheduler.decode.gangs import membership
+from gang_scheduler.decode.left_out import LeftOutObjects
 from gang_scheduler.model.gangs import GangKey, Problem, Reason
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from support import cache_feeding
 from support.api_objects import pod_body
 from support.builders import SCHEDULER
 
@@ -16,16 +17,16 @@ SPEC = '{"gatherStrategy": [{"layer": "Rack", "strategy": "MustGather"}]}'
 
 
 class Harness:
-    """An intake that ends in a cache. `told` is what was left out."""
+    """Event handlers that end in a cache."""
 
     def __init__(self) -> None:
-        self.told: list[str] = []
-        self.cache = Cache([SCHEDULER])
-        self.event_handlers = EventHandlers(self.cache, self._broken)
+        self._left_out = LeftOutObjects()
+        self.cache = Cache([SCHEDULER], Changes())
+        self.event_handlers = cache_feeding.event_handlers(self.cache, self._left_out)
 
     def pod(self, body: Any) -> None:
         """Show a pod."""
-        self.event_handlers.pod({"type": "MODIFIED", "object": body})
+        self.event_handlers.of(PODS).take({"type": "MODIFIED", "object": body})
 
     def room_of(self, node: str) -> list[str]:
         """Return the names of the pods that are counted on a node."""
@@ -36,8 +37,9 @@ class Harness:
         gang_spec = self.cache.gang_queue.infos[GangKey(source, "default", name)].observed.spec
         return gang_spec.problem if gang_spec else None
 
-    def _broken(self, kind: str, _: Object, why: InvalidField) -> None:
-        self.told.append(f"{kind}: {why}")
+    def told(self) -> list[str]:
+        """Return what was left out since the last time, and why."""
+        return [f"{each.kind}: {each.why}" for each in self._left_out.take_all()]
 
 
 def test_a_pod_on_a_node_goes_on_being_counted() -> None:
@@ -50,7 +52,7 @@ def test_a_pod_on_a_node_goes_on_being_counted() -> None:
     assert ["n1"] == [pod.node for pod in harness.cache.pods()]
     assert before is not None
     assert before.pod_class == next(iter(harness.cache.pods())).pod_class
-    assert ['Pod: spec.priority must be a whole number or absent, not "high"'] == harness.told
+    assert ['Pod: spec.priority must be a whole number or absent, not "high"'] == harness.told()
 
 
 def test_a_pod_that_was_bound_meanwhile_is_counted_where_it_is() -> None:
@@ -94,7 +96,7 @@ def test_an_unreadable_pod_that_is_deleted_is_gone() -> None:
     body = pod_body("a", nodeName="n1", priority="high")
     harness.pod(body)
 
-    harness.event_handlers.pod({"type": "DELETED", "object": body})
+    harness.event_handlers.of(PODS).take({"type": "DELETED", "object": body})
 
     assert [] == list(harness.cache.pods())
 
@@ -110,14 +112,14 @@ def pod_group(**metadata: Any) -> dict[str, Any]:
 def test_a_pod_group_that_becomes_unreadable_is_invalid_and_not_without_topology() -> None:
     harness = Harness()
     key = "gang.scheduling.koordinator.sh/network-topology-spec"
-    harness.event_handlers.pod_group(
+    harness.event_handlers.of(POD_GROUPS).take(
         {"type": "ADDED", "object": pod_group(annotations={key: SPEC})}
     )
     before = harness.problem_of(membership.POD_GROUP.name, "g")
 
     wrong: tuple[Any, ...] = ({key: {"gatherStrategy": []}}, [SPEC], {key: SPEC, "a": 5})
     for annotations in wrong:
-        harness.event_handlers.pod_group(
+        harness.event_handlers.of(POD_GROUPS).take(
             {"type": "MODIFIED", "object": pod_group(annotations=annotations)}
         )
 
@@ -132,12 +134,14 @@ def test_a_pod_group_that_becomes_unreadable_is_invalid_and_not_without_topology
 def test_a_job_that_becomes_unreadable_is_invalid() -> None:
     harness = Harness()
     job = {"apiVersion": "batch/v1", "metadata": {"uid": "j", "namespace": "default", "name": "j"}}
-    harness.event_handlers.job({"type": "ADDED", "object": {**job, "spec": {"parallelism": "two"}}})
+    harness.event_handlers.of(JOBS).take(
+        {"type": "ADDED", "object": {**job, "spec": {"parallelism": "two"}}}
+    )
 
     found = harness.problem_of(membership.JOB.name, "j")
     assert found is not None
     assert 'spec.parallelism must be a whole number, not "two"' == text_of(found.cause)
-    assert ["j"] == list(harness.cache.uids(JOBS))
+    assert ["j"] == list(cache_feeding.uids(harness.cache, JOBS))
 
 
 def test_a_budget_that_becomes_unreadable_goes_on_protecting() -> None:
@@ -146,14 +150,14 @@ def test_a_budget_that_becomes_unreadable_goes_on_protecting() -> None:
         "metadata": {"uid": "b", "namespace": "default", "name": "b"},
         "spec": {"selector": {}, "minAvailable": 1},
     }
-    harness.event_handlers.pod_disruption_budget({"type": "ADDED", "object": budget})
+    harness.event_handlers.of(POD_DISRUPTION_BUDGETS).take({"type": "ADDED", "object": budget})
 
-    harness.event_handlers.pod_disruption_budget(
+    harness.event_handlers.of(POD_DISRUPTION_BUDGETS).take(
         {"type": "MODIFIED", "object": {**budget, "spec": "none"}}
     )
 
-    assert ["b"] == list(harness.cache.uids(POD_DISRUPTION_BUDGETS))
-    assert ['PodDisruptionBudget: spec must be an object, not "none"'] == harness.told
+    assert ["b"] == list(cache_feeding.uids(harness.cache, POD_DISRUPTION_BUDGETS))
+    assert ['PodDisruptionBudget: spec must be an object, not "none"'] == harness.told()
 
 
 def test_an_object_without_a_uid_is_told_and_nothing_else() -> None:
@@ -166,4 +170,4 @@ def test_an_object_without_a_uid_is_told_and_nothing_else() -> None:
 
     assert [] == list(harness.cache.pods())
     expected = ["metadata.uid is required", 'metadata must be an object, not "none"']
-    assert [f"Pod: {problem}" for problem in expected] == harness.told
+    assert [f"Pod: {problem}" for problem in expected] == harness.told()

@@ -12,9 +12,10 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import nodes_of
-from support import applying, builders
+from support import applying, builders, cache_feeding
 from support.gang_queue_builders import gang_info
 
 KEY = builders.gang_key("a")
@@ -45,10 +46,10 @@ def record_of(*members: Pod, warnings: tuple[Problem, ...] | None = None) -> Gan
 
 
 def cache_of(*members: Pod, minimum: int = 1) -> Cache:
-    cache = Cache([builders.SCHEDULER])
+    cache = Cache([builders.SCHEDULER], Changes())
     spec = builders.gang_spec("a", minimum)
     assert spec.gvr is not None
-    cache.upsert_gang_specs(spec.gvr.group, spec.uid, [spec])
+    cache_feeding.upsert_gang_specs(cache, spec.gvr.group, spec.uid, [spec])
     for each in members:
         cache.upsert_pod(each)
     return cache
@@ -167,7 +168,7 @@ def test_a_bound_gang_with_other_options_is_not_warned_any_more() -> None:
     found = []
     for spec in (builders.gang_spec("a", 2), builders.gang_spec("a", 2, strict=False)):
         decide(cache, Plan(warned=(Warned(builders.gang("a"), STRANGE),)))
-        cache.upsert_gang_specs("scheduling.sigs.k8s.io", spec.uid, [spec])
+        cache_feeding.upsert_gang_specs(cache, "scheduling.sigs.k8s.io", spec.uid, [spec])
         found.append(info.verdict.warnings)
 
     assert [(STRANGE,), ()] == found

@@ -3,18 +3,23 @@
 import pytest
 
 from gang_scheduler.decode.budgets import DeclaredBudget
+from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import documents, objects
-from gang_scheduler.simulation.objects import Described, Loaded, Objects, UnreadableInput
+from gang_scheduler.simulation.objects import Loaded, Objects, UnreadableInput
 
 
 def loaded(text: str) -> Objects:
     return objects.load(documents.parse("f", text), "ours")
 
 
+def nouns(text: str) -> list[object]:
+    return [each.noun for each in loaded(text).loaded]
+
+
 def test_a_bare_pod_is_ours_and_has_an_identity() -> None:
-    (pod,) = loaded("{kind: Pod, apiVersion: v1, metadata: {name: a}}").loaded
+    (pod,) = nouns("{kind: Pod, apiVersion: v1, metadata: {name: a}}")
 
     expected = ("simulated-000000000001", "default", "a", "ours")
     assert isinstance(pod, Pod)
@@ -22,10 +27,10 @@ def test_a_bare_pod_is_ours_and_has_an_identity() -> None:
 
 
 def test_what_is_given_is_kept() -> None:
-    (pod,) = loaded(
+    (pod,) = nouns(
         "{kind: Pod, apiVersion: v1, spec: {schedulerName: other}, metadata: "
         "{name: a, namespace: team, uid: u, creationTimestamp: 1970-01-01T00:01:40Z}}"
-    ).loaded
+    )
 
     assert isinstance(pod, Pod)
     assert ("u", "team", "other", 100) == (pod.uid, pod.namespace, pod.scheduler, pod.created_at)
@@ -38,15 +43,16 @@ def test_objects_keep_their_order_and_are_older_than_the_reading() -> None:
         "{kind: Node, apiVersion: v1, metadata: {name: n}}\n"
     )
 
-    assert [Pod, Described, Node] == [type(each) for each in found.loaded]
+    assert [Pod, GangObject, Node] == [type(each.noun) for each in found.loaded]
     assert 0 < created_at(found.loaded[0]) < created_at(found.loaded[1]) < found.read_at
 
 
 def created_at(loaded: Loaded) -> float:
-    if isinstance(loaded, Described):
-        return loaded.gang_specs[0].created_at
-    assert isinstance(loaded, Pod)
-    return loaded.created_at
+    noun = loaded.noun
+    if isinstance(noun, GangObject):
+        return noun.gang_specs[0].created_at
+    assert isinstance(noun, Pod)
+    return noun.created_at
 
 
 def test_what_has_a_time_is_older_than_what_has_none() -> None:
@@ -67,14 +73,14 @@ def test_uids_are_found_for_those_without_one_whatever_others_are_called() -> No
         f"{{kind: Pod, apiVersion: v1, metadata: {{name: c, uid: {given}}}}}"
     )
 
-    assert 3 == len({pod.uid for pod in found.loaded if isinstance(pod, Pod)})
+    assert 3 == len({each.noun.uid for each in found.loaded if isinstance(each.noun, Pod)})
 
 
 def test_a_generated_name_does_not_depend_on_what_is_skipped() -> None:
     skipped = "{kind: ConfigMap, apiVersion: v1, metadata: {name: x}}"
     found = loaded(f"{skipped}\n---\n{{kind: Pod, apiVersion: v1, metadata: {{generateName: a-}}}}")
 
-    assert ["a-00001"] == [each.name for each in found.loaded if isinstance(each, Pod)]
+    assert ["a-00001"] == [each.noun.name for each in found.loaded if isinstance(each.noun, Pod)]
 
 
 def test_what_is_left_out_is_noted() -> None:
@@ -154,12 +160,12 @@ def test_a_problem_of_a_workload_is_reported_once(text: str, problem: str) -> No
 
 
 def test_what_preemption_depends_on_is_read_as_on_a_cluster() -> None:
-    (pod,) = loaded(
+    (pod,) = nouns(
         "{kind: Pod, apiVersion: v1, metadata: {name: a, deletionTimestamp: 1970-01-01T00:02:00Z}, "
         "spec: {preemptionPolicy: Never}, "
         "status: {nominatedNodeName: n1, startTime: 1970-01-01T00:01:40Z, conditions: ["
         '{type: DisruptionTarget, status: "True", reason: PreemptionByScheduler}]}}'
-    ).loaded
+    )
 
     assert isinstance(pod, Pod)
     assert ("n1", False, True) == (pod.nominated, pod.preempts, pod.marked)
@@ -216,10 +222,10 @@ def test_the_reading_follows_what_has_happened_and_not_how_much_there_is(
     [("{}", 0), ("{observedGeneration: 1, disruptionsAllowed: 2}", 2), ("null", None)],
 )
 def test_a_budget_without_a_status_is_left_to_be_counted(status: str, allowed: int | None) -> None:
-    (budget,) = loaded(
+    (budget,) = nouns(
         "{kind: PodDisruptionBudget, apiVersion: policy/v1, "
         f"metadata: {{name: b, generation: 1}}, spec: {{selector: {{}}}}, status: {status}}}"
-    ).loaded
+    )
 
     assert isinstance(budget, DeclaredBudget)
     assert ("default/b", allowed) == (budget.key, budget.allowed)
@@ -235,11 +241,11 @@ def test_a_budget_without_a_status_is_left_to_be_counted(status: str, allowed: i
     ],
 )
 def test_a_priority_class_says_whether_its_pods_preempt(spec: str, preempts: bool) -> None:  # noqa: FBT001 - a row of a table.
-    (pod,) = loaded(
+    (pod,) = nouns(
         "{kind: PriorityClass, apiVersion: scheduling.k8s.io/v1, metadata: {name: calm}, value: 7, "
         "preemptionPolicy: Never}\n---\n"
         f"{{kind: Pod, apiVersion: v1, metadata: {{name: a}}, spec: {{{spec.strip('{}')}}}}}"
-    ).loaded
+    )
 
     assert isinstance(pod, Pod)
     assert (7, preempts) == (pod.priority, pod.preempts)

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
 from gang_scheduler.decode import kueue_topologies
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
@@ -16,8 +17,9 @@ from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Offers, Refused
 from gang_scheduler.simulation import trees
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.node_usage import NodeUsage
-from support import builders
+from support import builders, cache_feeding
 from support.builders import GPU, gang, node, pod, snapshot
 
 
@@ -173,9 +175,9 @@ def test_devices_that_pods_ask_for_matter_more_than_cpu(
 
 def cache_of(*topologies: list[str]) -> Cache:
     """Return a cache with nodes, and topologies of these labels from the top down."""
-    cache = Cache([builders.SCHEDULER])
+    cache = Cache([builders.SCHEDULER], Changes())
     for each in nodes_of(NODES):
-        cache.upsert_node(each)
+        cache.upsert(cache.node_store, each)
     for number, labels in enumerate(topologies):
         levels = [{"nodeLabel": label} for label in labels]
         body = {
@@ -183,7 +185,7 @@ def cache_of(*topologies: list[str]) -> Cache:
             "metadata": {"name": f"t{number}", "uid": f"uid-{number}"},
             "spec": {"levels": levels},
         }
-        cache.upsert_topology(kueue_topologies.read(body))
+        cache_feeding.upsert(cache, CLUSTER_NETWORK_TOPOLOGIES, kueue_topologies.read(body))
     return cache
 
 

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 import yaml
 
+from gang_scheduler.api.kinds import PODS
 from gang_scheduler.decode.volume_objects import Claim, PersistentVolume
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.simulation.run import Options, simulate
-from gang_scheduler.simulation.volumes import Stored
 from support.volume_builders import claim_body, class_body, local_class_body, mounting, volume_body
 
 OWN = {"volumeClaimTemplate": {"spec": {"storageClassName": "late"}}}
@@ -18,7 +18,7 @@ OWN = {"volumeClaimTemplate": {"spec": {"storageClassName": "late"}}}
 
 def loaded(*bodies: dict[str, Any]) -> list[Any]:
     found = objects.load(documents.parse("f", yaml.safe_dump_all(bodies)), "ours").loaded
-    return [each.found for each in found if isinstance(each, Stored)]
+    return [each.noun for each in found if each.gvr != PODS]
 
 
 def pod(name: str, volumes: list[dict[str, Any]]) -> dict[str, Any]:

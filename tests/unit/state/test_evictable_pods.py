@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import NATIVE_POD_GROUPS
+from gang_scheduler.api.kinds import NATIVE_POD_GROUPS, POD_DISRUPTION_BUDGETS
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.bound_pods import BoundPods
@@ -13,7 +13,9 @@ from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.requirements import Operator, Requirement
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
+from support import cache_feeding
 from support.builders import NAMESPACE, SCHEDULER, gang_key, gang_spec, node, pod
 
 NOW = 1000
@@ -25,16 +27,20 @@ HARMLESS = {
 }
 
 
+def budget(selector: tuple[Requirement, ...], allowed: int) -> DeclaredBudget:
+    return DeclaredBudget("uid-b", NAMESPACE, "b", selector, allowed=allowed)
+
+
 def new_cache(rules: Rules = DEFAULT_RULES, *pods: Pod) -> Cache:
-    cache = Cache([SCHEDULER], rules=rules)
-    cache.upsert_node(node("n1", cpu=100))
+    cache = Cache([SCHEDULER], Changes(), rules=rules)
+    cache.upsert(cache.node_store, node("n1", cpu=100))
     for each in pods:
         cache.upsert_pod(each)
     return cache
 
 
 def told(cache: Cache, spec: GangSpec) -> None:
-    cache.upsert_gang_specs("group", spec.uid, [spec])
+    cache_feeding.upsert_gang_specs(cache, "group", spec.uid, [spec])
 
 
 def bound_pods_of(cache: Cache, now: int = NOW) -> BoundPods:
@@ -164,12 +170,16 @@ def test_a_native_pod_group_that_is_disrupted_as_a_whole_has_no_surplus() -> Non
 def test_a_bound_pod_knows_the_budgets_that_cover_it() -> None:
     selector = (Requirement("app", Operator.IN, ("x",)),)
     cache = new_cache(DEFAULT_RULES, running("p", labels={"app": "x"}), running("q"))
-    cache.upsert_budget(DeclaredBudget("uid-b", NAMESPACE, "b", selector, allowed=2))
+    cache_feeding.upsert(
+        cache, POD_DISRUPTION_BUDGETS, DeclaredBudget("uid-b", NAMESPACE, "b", selector, allowed=2)
+    )
     first = bound_pods_of(cache)
 
-    cache.upsert_budget(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=1))
+    cache_feeding.upsert(
+        cache, POD_DISRUPTION_BUDGETS, DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=1)
+    )
     second = bound_pods_of(cache, NOW + 1)
-    cache.delete_budget("uid-b")
+    cache_feeding.delete(cache, POD_DISRUPTION_BUDGETS, "uid-b")
     third = bound_pods_of(cache, NOW + 2)
 
     expected = [[("default/b",), ()], [("default/b",), ("default/b",)], [(), ()]]
@@ -202,19 +212,25 @@ def test_nobody_looks_at_the_bound_pods_where_none_may_go(low: Pod, rules: Rules
 def test_a_gang_short_of_room_is_tried_again_when_a_budget_allows_more(
     after: DeclaredBudget | None,
 ) -> None:
-    woken: list[int] = []
-    cache = Cache([SCHEDULER], lambda: woken.append(1))
-    cache.upsert_budget(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=1))
-    cache.upsert_budget(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=0))
-    cache.upsert_budget(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=1))
-    woken.clear()
+    changes = Changes()
+    cache = Cache([SCHEDULER], changes)
+    cache_feeding.upsert(
+        cache, POD_DISRUPTION_BUDGETS, DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=1)
+    )
+    cache_feeding.upsert(
+        cache, POD_DISRUPTION_BUDGETS, DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=0)
+    )
+    cache_feeding.upsert(
+        cache, POD_DISRUPTION_BUDGETS, DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=1)
+    )
+    changes.cycle.clear()
 
     if after is None:
-        cache.delete_budget("uid-b")
+        cache_feeding.delete(cache, POD_DISRUPTION_BUDGETS, "uid-b")
     else:
-        cache.upsert_budget(after)
+        cache_feeding.upsert(cache, POD_DISRUPTION_BUDGETS, after)
 
-    assert [1] == woken
+    assert changes.cycle.is_set()
 
 
 def test_who_is_gone_stays_gone_however_often_that_is_told() -> None:

@@ -4,13 +4,15 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.api.kinds import POD_GROUPS
+from gang_scheduler.api.kinds import POD_DISRUPTION_BUDGETS, POD_GROUPS
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES
 from gang_scheduler.state.terminating import PATIENCE_SECONDS, REPORTING_SECONDS, Leaving
+from support import cache_feeding
 from support.builders import NAMESPACE, SCHEDULER, gang_key, gang_spec, node, pod
 from support.gang_queue_builders import NOW
 
@@ -22,9 +24,9 @@ HANGS_AFTER = DEFAULT_RULES.victim_timeout_seconds + REPORTING_SECONDS
 
 @pytest.fixture
 def cache() -> Cache:
-    made = Cache([SCHEDULER])
-    made.upsert_node(node("n1", cpu=100))
-    made.upsert_gang_specs(POD_GROUPS.group, "uid-a", [gang_spec("a", 1)])
+    made = Cache([SCHEDULER], Changes())
+    made.upsert(made.node_store, node("n1", cpu=100))
+    cache_feeding.upsert_gang_specs(made, POD_GROUPS.group, "uid-a", [gang_spec("a", 1)])
     for each in (*RUNNING, X):
         made.upsert_pod(each)
     return made
@@ -144,11 +146,15 @@ def test_a_gang_can_spare_fewer_members_while_some_leave(cache: Cache) -> None:
 
 
 def test_victims_use_up_what_budgets_allow_until_the_api_server_knows(cache: Cache) -> None:
-    cache.upsert_budget(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=3))
+    cache_feeding.upsert(
+        cache, POD_DISRUPTION_BUDGETS, DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=3)
+    )
     cache.victims.decided(["uid-x", "uid-a-1"])
     decided = bound_pods(cache).allowed
 
-    cache.upsert_budget(DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=2))
+    cache_feeding.upsert(
+        cache, POD_DISRUPTION_BUDGETS, DeclaredBudget("uid-b", NAMESPACE, "b", (), allowed=2)
+    )
     cache.upsert_pod(ENDING)
 
     assert ({"default/b": 1}, {"default/b": 1}) == (decided, bound_pods(cache, NOW + 1).allowed)

@@ -12,7 +12,7 @@ from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.decode import topologies
 from gang_scheduler.report.topology_writer import TopologyWriter
 from gang_scheduler.watch.sweep import Sweep
-from support import builders, parts
+from support import builders, cache_feeding, parts
 from support.topology_harness import SPEC, TopologyHarness
 
 BROKEN_SPEC = SPEC[1:]
@@ -150,10 +150,10 @@ async def test_another_one_of_the_name_inherits_no_tree(harness: TopologyHarness
     harness.topology()
     # Its deletion was missed: no event tells of it.
     body = {"metadata": {"name": "default", "uid": "uid-2"}, "spec": {"networkTopologySpec": []}}
-    harness.cache.upsert_topology(topologies.read(body))
+    cache_feeding.upsert(harness.cache, CLUSTER_NETWORK_TOPOLOGIES, topologies.read(body))
 
     assert harness.tree() is None
-    assert ["uid-2"] == list(harness.cache.uids(CLUSTER_NETWORK_TOPOLOGIES))
+    assert ["uid-2"] == list(cache_feeding.uids(harness.cache, CLUSTER_NETWORK_TOPOLOGIES))
 
 
 async def test_a_sweep_finds_a_deletion_that_was_missed(harness: TopologyHarness) -> None:
@@ -161,9 +161,8 @@ async def test_a_sweep_finds_a_deletion_that_was_missed(harness: TopologyHarness
     harness.cluster.watchers.clear()
     harness.cluster.delete(CLUSTER_NETWORK_TOPOLOGIES, "", "default")
 
-    await Sweep(harness.api, harness.cache, harness.event_handlers, 60).sweep(
-        (CLUSTER_NETWORK_TOPOLOGIES,)
-    )
+    sweep = Sweep(harness.api, harness.event_handlers, 60)
+    await sweep.sweep(harness.event_handlers.of(CLUSTER_NETWORK_TOPOLOGIES))
 
     assert harness.tree() is None
 
@@ -187,12 +186,13 @@ async def test_gangs_that_wait_are_tried_again_when_trees_change_and_only_then(
 
 
 async def test_the_loop_is_woken_when_trees_change(harness: TopologyHarness) -> None:
-    before = harness.wakes
-
+    harness.changes.cycle.clear()
     harness.topology()
+    woken = harness.changes.cycle.is_set()
+    harness.changes.cycle.clear()
     harness.topology(generation=2)
 
-    assert before + 1 == harness.wakes
+    assert (True, False) == (woken, harness.changes.cycle.is_set())
 
 
 async def test_the_tree_is_built_when_nodes_or_layers_change_and_not_before(
@@ -240,7 +240,9 @@ async def test_after_a_restart_nothing_is_written_nor_told_twice(harness: Topolo
     assert 1 == len(await harness.notes())
     harness.events = parts.events(harness.api, lambda: harness.now)
     again = TopologyWriter(
-        harness.api, harness.cache, harness.events, clock=lambda: harness.now + 100
+        *(harness.api, harness.cache, harness.events),
+        changes=harness.changes,
+        clock=lambda: harness.now + 100,
     )
 
     await again.flush()

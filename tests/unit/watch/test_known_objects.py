@@ -8,32 +8,34 @@ import pytest
 import structlog
 from msgspec import Raw
 
+from gang_scheduler import internal_errors
 from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR, JOBS, NODES, POD_GROUPS, PODS
-from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError
-from gang_scheduler.decode.event_handlers import EventHandlers, Object
+from gang_scheduler.decode.left_out import LeftOutObjects
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from gang_scheduler.state.kinds import KINDS
 from gang_scheduler.watch import envelope
 from gang_scheduler.watch.known_objects import KnownObjects
-from gang_scheduler.watch.watched_kinds import WATCHED
+from support import cache_feeding
 from support.api_objects import node_body, pod_body
 from support.builders import SCHEDULER
 
-OTHERS = [each for each in WATCHED if each.direct is None]
+OTHERS = [each.reader for each in KINDS if each.reader.direct is None]
 
 
 class Harness:
-    """A feed of one kind that ends in a cache. `told` are the objects that were left out."""
+    """A feed of one kind that ends in a cache."""
 
     def __init__(self, gvr: GVR = PODS) -> None:
         self.gvr = gvr
-        self.told: list[str] = []
-        self.cache = Cache([SCHEDULER])
-        self.event_handlers = EventHandlers(self.cache, self._broken)
-        (kind,) = (each for each in WATCHED if gvr in each.versions)
-        self.known_objects = KnownObjects(kind, self.event_handlers)
+        self._left_out = LeftOutObjects()
+        self.cache = Cache([SCHEDULER], Changes())
+        self.event_handlers = cache_feeding.event_handlers(self.cache, self._left_out)
+        handler = self.event_handlers.of(gvr)
+        self.known_objects = KnownObjects(handler, self.event_handlers.versions)
 
     def change(self, change: str, body: Any) -> str:
         """Let a watch tell of a change."""
@@ -54,8 +56,10 @@ class Harness:
         """Return the names of the pods in the cache."""
         return sorted(pod.name for pod in self.cache.pods())
 
-    def _broken(self, kind: str, obj: Object, why: InvalidField) -> None:
-        self.told.append(f"{kind} {obj['metadata']['name']}: {why}")
+    def told(self) -> list[str]:
+        """Return which objects were left out since the last time, and why."""
+        left_out = self._left_out.take_all()
+        return [f"{each.kind} {each.obj['metadata']['name']}: {each.why}" for each in left_out]
 
 
 def pods(*names: str) -> Iterable[dict[str, Any]]:
@@ -117,7 +121,7 @@ def test_null_is_absent() -> None:
 
     harness.change("ADDED", pod_body("a", nodeSelector=None, priorityClassName=None))
 
-    assert (["a"], []) == (harness.names(), harness.told)
+    assert (["a"], []) == (harness.names(), harness.told())
 
 
 @pytest.mark.parametrize("change", ["ADDED", "MODIFIED"])
@@ -129,7 +133,7 @@ def test_an_object_that_cannot_be_read_is_left_out_and_told_and_others_go_on(cha
     harness.change("ADDED", pod_body("c"))
 
     assert ["b", "c"] == harness.names()
-    assert ['Pod a: spec.priority must be a whole number or absent, not "high"'] == harness.told
+    assert ['Pod a: spec.priority must be a whole number or absent, not "high"'] == harness.told()
     assert {"uid-a"} == harness.event_handlers.broken
 
 
@@ -149,7 +153,7 @@ def test_nonsense_amounts_are_told_by_field() -> None:
 
     harness.relist(node_body("n1", allocatable={"cpu": "x"}), node_body("n2"))
 
-    assert ['Node n1: status.allocatable.cpu must be a quantity, not "x"'] == harness.told
+    assert ['Node n1: status.allocatable.cpu must be a quantity, not "x"'] == harness.told()
     assert ["n2"] == sorted(harness.cache.node_usage.uids.values())
 
 
@@ -160,8 +164,9 @@ def test_an_object_that_brings_out_a_bug_keeps_no_others_away() -> None:
     with structlog.testing.capture_logs() as logs:
         harness.relist(["no object"], fine)
 
-    assert ["object_lost"] == [line["event"] for line in logs]
-    assert ["uid-b"] == list(harness.cache.uids(JOBS))
+    assert ["internal_error"] == [line["event"] for line in logs]
+    assert internal_errors.problem().startswith("internal error, take in jobs.batch")
+    assert ["uid-b"] == list(cache_feeding.uids(harness.cache, JOBS))
 
 
 def test_an_object_without_an_identity_is_told_and_taken_for_no_other() -> None:
@@ -169,8 +174,8 @@ def test_an_object_without_an_identity_is_told_and_taken_for_no_other() -> None:
 
     harness.relist({"metadata": {"name": "a"}}, {"metadata": {"name": "b", "uid": "uid-b"}})
 
-    assert ["Job a: metadata.uid is required"] == harness.told
-    assert ["uid-b"] == list(harness.cache.uids(JOBS))
+    assert ["Job a: metadata.uid is required"] == harness.told()
+    assert ["uid-b"] == list(cache_feeding.uids(harness.cache, JOBS))
 
 
 TOO_LARGE = Raw(
@@ -187,7 +192,7 @@ def test_an_object_that_no_decoder_reads_is_told_under_its_name() -> None:
     harness.known_objects.listed(TOO_LARGE)
     harness.known_objects.end()
 
-    (told,) = harness.told
+    (told,) = harness.told()
     assert told.startswith("PodGroup a: the object cannot be read: Integer value out of range")
     (record,) = harness.cache.gang_queue.infos.values()
     assert record.observed.spec is not None
@@ -257,10 +262,10 @@ def test_every_kind_leaves_the_cache_when_a_list_has_it_no_more(kind: Any) -> No
     harness = Harness(kind.versions[0])
     harness.relist({"metadata": {"name": "a", "namespace": "default", "uid": "u"}, "spec": {}})
 
-    before = list(harness.cache.uids(kind.versions[0]))
+    before = list(cache_feeding.uids(harness.cache, kind.versions[0]))
     harness.relist()
 
-    assert (["u"], []) == (before, list(harness.cache.uids(kind.versions[0])))
+    assert (["u"], []) == (before, list(cache_feeding.uids(harness.cache, kind.versions[0])))
 
 
 def test_a_node_leaves_the_cache_when_a_list_has_it_no_more() -> None:
@@ -269,4 +274,4 @@ def test_a_node_leaves_the_cache_when_a_list_has_it_no_more() -> None:
 
     harness.relist()
 
-    assert [] == list(harness.cache.uids(NODES))
+    assert [] == list(cache_feeding.uids(harness.cache, NODES))

@@ -3,7 +3,7 @@
 Plain synchronous code, a part of the cache.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
 from gang_scheduler.api.kinds import GVR, PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from gang_scheduler.decode.volume_objects import Claim, PersistentVolume, StorageClass, VolumeObject
@@ -11,6 +11,7 @@ from gang_scheduler.model.causes import UnboundClaim
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.volumes import Storage, Volumes
+from gang_scheduler.state.changes import MovedPods
 from gang_scheduler.state.volumes import pod_storage
 from gang_scheduler.state.volumes import snapshot as volume_state
 from gang_scheduler.state.volumes.assume_cache import (
@@ -31,12 +32,12 @@ from gang_scheduler.state.volumes.usage import VolumeUsage
 class VolumeCache:
     """All that is known of volumes; `nodes` returns the present nodes.
 
-    `on_progress` is called with the uid of an assumed pod whose claims may have progressed.
+    An assumed pod whose claims may have come further is put into what waits for it in `waits`.
     """
 
-    def __init__(self, nodes: Callable[[], NodeTable]) -> None:
-        self.on_progress: Callable[[str], None] = lambda _: None
+    def __init__(self, nodes: Callable[[], NodeTable], waits: Mapping[str, MovedPods]) -> None:
         self._nodes = nodes
+        self._waits = waits
         self._stores = VolumeStores()
         self._assumed = AssumeCache()
         self._usage = VolumeUsage()
@@ -199,7 +200,8 @@ class VolumeCache:
             if after is None or (before is not None and before.uid != after.uid):
                 self._assumed.gone(target)
             for uid in self._assumed.pods(target):
-                self.on_progress(uid)
+                if uid in self._waits:
+                    self._waits[uid].put(uid)
         if before == after:
             return False
         for each in (before, after):

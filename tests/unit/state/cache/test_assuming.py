@@ -76,7 +76,7 @@ def test_what_an_old_event_said_is_remembered_when_the_bind_is_forgotten() -> No
 
 def test_a_pod_that_another_scheduler_bound_elsewhere_counts_there() -> None:
     cache = new_cache()
-    cache.upsert_node(node("n2", cpu=8, memory=0))
+    cache.upsert(cache.node_store, node("n2", cpu=8, memory=0))
     waiting = pod("a-0", gang="a", cpu=3)
     cache.upsert_pod(waiting)
     cache.assume(Bind(waiting, "n1"))

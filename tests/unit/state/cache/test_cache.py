@@ -8,21 +8,12 @@ from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from support import cache_feeding
 from support.api_objects import node_body, pod_body, pod_group_body
 from support.builders import NAMESPACE, SCHEDULER, gang_key, gang_spec, node, pod
 from support.plan_reading import gangs_placed, nodes_of
 from support.two_member_gang import due, free_cpu, new_cache, record_members
-
-
-class Counting:
-    """A callback that counts its calls."""
-
-    def __init__(self) -> None:
-        self.calls = 0
-
-    def __call__(self) -> None:
-        """Count."""
-        self.calls += 1
 
 
 def test_a_snapshot_shows_nodes_room_ports_and_gangs() -> None:
@@ -41,10 +32,12 @@ def test_a_snapshot_shows_nodes_room_ports_and_gangs() -> None:
 
 
 def test_what_the_api_server_sends_can_be_scheduled() -> None:
-    cache = Cache([SCHEDULER], Counting())
-    cache.upsert_node(nodes.node(node_body("n1", allocatable={"cpu": "2", "pods": "9"})))
+    cache = Cache([SCHEDULER], Changes())
+    cache.upsert(
+        cache.node_store, nodes.node(node_body("n1", allocatable={"cpu": "2", "pods": "9"}))
+    )
     spec = gang_specs.pod_group(pod_group_body("a", min_member=2))
-    cache.upsert_gang_specs(POD_GROUPS.group, spec.uid, [spec])
+    cache_feeding.upsert_gang_specs(cache, POD_GROUPS.group, spec.uid, [spec])
     for i in range(2):
         cache.upsert_pod(pod_decode.pod(pod_body(f"a-{i}", gang="a")))
 
@@ -110,15 +103,15 @@ def test_a_pod_resized_in_place_counts_anew() -> None:
 
 
 def test_nothing_changes_when_a_pod_is_seen_again_unchanged() -> None:
-    changes = Counting()
+    changes = Changes()
     cache = new_cache(changes)
     cache.upsert_pod(pod("a-0", gang="a"))
     due(cache)
-    before = changes.calls
+    changes.cycle.clear()
 
     cache.upsert_pod(pod("a-0", gang="a"))
 
-    assert (before, []) == (changes.calls, due(cache))
+    assert (False, []) == (changes.cycle.is_set(), due(cache))
 
 
 def test_a_gang_short_of_room_is_tried_again_when_room_is_freed() -> None:
@@ -135,16 +128,16 @@ def test_a_gang_short_of_room_is_tried_again_when_room_is_freed() -> None:
 
 
 def test_a_gang_short_of_room_is_tried_again_when_a_node_comes() -> None:
-    changes = Counting()
+    changes = Changes()
     cache = new_cache(changes)
     cache.upsert_pod(pod("alone", cpu=9))
     (refused,) = schedule(cache.snapshot(0), PROFILES["binpack"]).refused
     cache.gang_queue.refused(refused, 0)
-    before = changes.calls
+    changes.cycle.clear()
 
-    cache.upsert_node(node("n2", cpu=9))
+    cache.upsert(cache.node_store, node("n2", cpu=9))
 
-    assert before < changes.calls
+    assert changes.cycle.is_set()
     assert ["alone"] == [each.key.name for each in due(cache)]
 
 
@@ -153,9 +146,9 @@ def test_a_pod_group_that_comes_late_or_goes_makes_its_gang_worth_a_try() -> Non
     cache.upsert_pod(pod("b-0", gang="b"))
     without = due(cache)[0].problem
 
-    cache.upsert_gang_specs(POD_GROUPS.group, "uid-b", [gang_spec("b")])
+    cache_feeding.upsert_gang_specs(cache, POD_GROUPS.group, "uid-b", [gang_spec("b")])
     with_it = due(cache)[0].problem
-    cache.delete_gang_specs(POD_GROUPS.group, "uid-b")
+    cache_feeding.delete_gang_specs(cache, POD_GROUPS.group, "uid-b")
 
     assert (True, None) == (without is not None, with_it)
     assert without == due(cache)[0].problem

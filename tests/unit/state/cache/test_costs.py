@@ -11,6 +11,7 @@ import pytest
 
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from support import builders
 from support.builders import SCHEDULER, node, pod, pod_class
 from support.call_counts import Calls, at_most, calls_of
@@ -24,8 +25,8 @@ LOOKED_AT = "evictable_pods.EvictablePods._take"
 
 @pytest.fixture
 def cache() -> Cache:
-    made = Cache([SCHEDULER])
-    made.upsert_node(node("n1"))
+    made = Cache([SCHEDULER], Changes())
+    made.upsert(made.node_store, node("n1"))
     return made
 
 

@@ -5,7 +5,6 @@ from dataclasses import replace
 from gang_scheduler.model.causes import ApiAnswer
 from gang_scheduler.model.gangs import MatchPolicy, Reason
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.refs import JobPods
 from support import api_objects, builders
 from support.in_memory_cluster import InMemoryCluster, group_body, job_body
 
@@ -21,7 +20,7 @@ def test_a_job_that_has_less_left_to_do_wakes_its_gang() -> None:
         cluster.pod(f"w-{i}", "a", ownerReferences=owners)
     before = cluster.bound()
 
-    cluster.cache.upsert_job(body["metadata"]["uid"], JobPods(at_once=4, left=2))
+    cluster.put({**body, "status": {"succeeded": 2}})
 
     assert (set(), {"w-0", "w-1"}) == (before, cluster.bound())
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from gang_scheduler.api.kinds import NAMESPACES
 from gang_scheduler.decode.namespaces import DeclaredNamespace
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Bind, Refused
@@ -18,6 +19,8 @@ from gang_scheduler.model.pod_affinity import (
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from support import cache_feeding
 from support.builders import gang_key, gang_spec, node, pod, requirement
 from support.selector_builders import apart_from, app, asking, beside, spread_over
 
@@ -25,12 +28,12 @@ US, NOW = "py-gang-scheduler", 100
 
 
 def cache_of(*pods: Pod, gangs: Iterable[str] = ("g",)) -> Cache:
-    cache = Cache([US])
+    cache = Cache([US], Changes())
     for i in range(2):
-        cache.upsert_node(node(f"n{i}"))
+        cache.upsert(cache.node_store, node(f"n{i}"))
     for name in gangs:
         declared = gang_spec(name, 1)
-        cache.upsert_gang_specs("scheduling.sigs.k8s.io", declared.uid, (declared,))
+        cache_feeding.upsert_gang_specs(cache, "scheduling.sigs.k8s.io", declared.uid, (declared,))
     for each in pods:
         cache.upsert_pod(each)
     return cache
@@ -198,11 +201,11 @@ def test_another_label_of_a_namespace_helps_those_who_wait() -> None:
     refuse(cache)
     before = due(cache)
 
-    cache.upsert_namespace(DeclaredNamespace("u", "default", {"tier": "1"}))
+    cache_feeding.upsert(cache, NAMESPACES, DeclaredNamespace("u", "default", {"tier": "1"}))
     shot = cache.snapshot(NOW)
 
     assert ([], {term.selector: [1, 0]}) == (before, present(shot))
-    cache.delete_namespace("u")
+    cache_feeding.delete(cache, NAMESPACES, "u")
     cache.upsert_pod(waiting("w", PodAffinity(anti=(term,)), "b"))
     assert {} == present(cache.snapshot(NOW))
 
@@ -231,7 +234,7 @@ def test_a_snapshot_of_before_does_not_change() -> None:
 def test_a_gang_whose_last_hope_is_gone_is_not_looked_for() -> None:
     cache = cache_of(waiting("w", beside("a")))
     refuse(cache)
-    cache.delete_gang_specs("scheduling.sigs.k8s.io", "uid-g")
+    cache_feeding.delete_gang_specs(cache, "scheduling.sigs.k8s.io", "uid-g")
     cache.delete_pod("uid-w")
 
     cache.upsert_pod(running("r"))

@@ -10,9 +10,11 @@ from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
 from gang_scheduler.state.gangs.preemption import Preempting
 from gang_scheduler.state.terminating import REPORTING_SECONDS
+from support import cache_feeding
 from support.builders import SCHEDULER, gang_key, gang_spec, node, pod
 from support.gang_queue_builders import NOW
 
@@ -25,9 +27,9 @@ LEAVING = replace(MARKED, deleting=True, gone_by=NOW + 30)
 
 
 def new_cache(*pods: Pod, rules: Rules = DEFAULT_RULES) -> Cache:
-    cache = Cache([SCHEDULER], rules=rules)
-    cache.upsert_node(node("n1"))
-    cache.upsert_gang_specs(POD_GROUPS.group, "uid-a", [gang_spec("a", 1)])
+    cache = Cache([SCHEDULER], Changes(), rules=rules)
+    cache.upsert(cache.node_store, node("n1"))
+    cache_feeding.upsert_gang_specs(cache, POD_GROUPS.group, "uid-a", [gang_spec("a", 1)])
     for each in pods:
         cache.upsert_pod(each)
     return cache
@@ -191,7 +193,7 @@ def preempted_by(cache: Cache) -> str:
 
 def test_a_gang_remembers_who_took_its_members_until_it_is_whole_again() -> None:
     cache = new_cache(*members("a-0", "a-1", node="n1"))
-    cache.upsert_gang_specs(POD_GROUPS.group, "uid-a", [gang_spec("a", 2)])
+    cache_feeding.upsert_gang_specs(cache, POD_GROUPS.group, "uid-a", [gang_spec("a", 2)])
     cache.snapshot(NOW)
     cache.gang_queue.preempted(KEY, "default/b")
     found = [preempted_by(cache)]

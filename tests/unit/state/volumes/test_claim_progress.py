@@ -11,6 +11,7 @@ from gang_scheduler.model.volumes import Need
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes, MovedPods
 from gang_scheduler.state.volumes.claim_steps import ClaimStep, Progress, Stage
 from support.api_objects import node_body, pod_body, pod_group_body
 from support.builders import NAMESPACE
@@ -44,11 +45,12 @@ def made(*bodies: dict[str, Any]) -> Cache:
     return cluster(*NODES, pod, claim(), class_body(), *bodies)
 
 
-def found(*bodies: dict[str, Any]) -> Cache:
+def found(*bodies: dict[str, Any], changes: Changes | None = None) -> Cache:
     """Return a cluster with a pod that gets a local volume of its node n1."""
     pod = pod_body("p", volumes=mounting("data"))
     disk = volume_body("disk", LOCAL, nodes=["n1"])
-    return cluster(*NODES, pod, claim(storage_class=LOCAL), local_class_body(), disk, *bodies)
+    bound = (claim(storage_class=LOCAL), local_class_body(), disk)
+    return cluster(*NODES, pod, *bound, *bodies, changes=changes)
 
 
 def assumed(cache: Cache, name: str = "p") -> tuple[ClaimStep, ...]:
@@ -313,14 +315,19 @@ def test_a_volume_that_names_no_uid_is_reserved_for_the_one_it_means() -> None:
 
 
 def test_who_waits_is_told_of_every_step() -> None:
-    cache = found(pod_body("q", volumes=mounting("other")))
+    changes = Changes()
     heard: list[str] = []
-    cache.volumes.on_progress = heard.append
+    cache = found(pod_body("q", volumes=mounting("other")), changes=changes)
+    changes.waits_for_claims |= {f"uid-{name}": MovedPods() for name in "pq"}
     assumed(cache)
 
-    see(cache, claim("other"))
-    see(cache, volume_body("disk", LOCAL, nodes=["n1"], claim="data", version=2))
-    see(cache, claim(version=2, storage_class=LOCAL, volume="disk"))
+    for body in (
+        claim("other"),
+        volume_body("disk", LOCAL, nodes=["n1"], claim="data", version=2),
+        claim(version=2, storage_class=LOCAL, volume="disk"),
+    ):
+        see(cache, body)
+        heard += [uid for each in changes.waits_for_claims.values() for uid in each.take_all()]
 
     assert ["uid-p", "uid-p"] == heard
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
-from gang_scheduler.decode.event_handlers import EventHandlers
+from gang_scheduler.decode.left_out import LeftOutObjects
 from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.volumes import (
@@ -21,6 +21,8 @@ from gang_scheduler.model.volumes import (
     Volumes,
 )
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from support import cache_feeding
 from support.api_objects import pod_body
 from support.builders import SCHEDULER
 from support.volume_builders import (
@@ -191,49 +193,49 @@ CHANGES = [
 
 @pytest.mark.parametrize("change", CHANGES)
 def test_a_change_lets_those_try_again_who_wait(change: dict[str, Any]) -> None:
-    cycles: list[str] = []
-    cache = Cache([SCHEDULER], on_change=lambda: cycles.append("cycle"))
+    changes = Changes()
+    cache = Cache([SCHEDULER], changes)
     see(cache, *WANTED)
     for gang in gangs_due(cache):
         cache.gang_queue.refused(Refused(gang, Reason.UNSCHEDULABLE, gang.pending), now=0)
     assert [] == gangs_due(cache)
-    cycles.clear()
+    changes.cycle.clear()
 
     see(cache, change)
 
-    assert cycles
+    assert changes.cycle.is_set()
     assert gangs_due(cache)
 
 
 def test_what_is_seen_again_wakes_nobody() -> None:
-    cycles: list[str] = []
-    cache = Cache([SCHEDULER], on_change=lambda: cycles.append("cycle"))
+    changes = Changes()
+    cache = Cache([SCHEDULER], changes)
     see(cache, *WANTED, *CHANGES)
-    cycles.clear()
+    changes.cycle.clear()
 
     see(cache, *CHANGES)
 
-    assert [] == cycles
+    assert not changes.cycle.is_set()
 
 
 def test_volumes_wake_nobody_where_no_pod_uses_any() -> None:
-    cycles: list[str] = []
-    cache = Cache([SCHEDULER], on_change=lambda: cycles.append("cycle"))
+    changes = Changes()
+    cache = Cache([SCHEDULER], changes)
 
     see(cache, *CHANGES, class_body())
 
-    assert [] == cycles
+    assert not changes.cycle.is_set()
 
 
 def test_objects_come_and_go_by_the_watch_and_by_the_sweep() -> None:
     cache = cluster(*WANTED, volume_body("d", LOCAL), volume_body("e", LOCAL))
-    there = set(cache.uids(PERSISTENT_VOLUMES))
+    there = set(cache_feeding.uids(cache, PERSISTENT_VOLUMES))
 
     lose(cache, volume_body("d", LOCAL))
-    cache.uid_gone(PERSISTENT_VOLUMES, "uid-e")
+    cache_feeding.delete(cache, PERSISTENT_VOLUMES, "uid-e")
 
     assert {"uid-d", "uid-e"} == there
-    assert [] == list(cache.uids(PERSISTENT_VOLUMES))
+    assert [] == list(cache_feeding.uids(cache, PERSISTENT_VOLUMES))
     assert {} == cache.snapshot(0).volumes.available
 
 
@@ -244,21 +246,22 @@ def test_a_late_word_of_an_earlier_life_takes_nothing_away() -> None:
 
     lose(cache, claim_body("wanted", LOCAL))
 
-    assert ["second"] == list(cache.uids(PERSISTENT_VOLUME_CLAIMS))
+    assert ["second"] == list(cache_feeding.uids(cache, PERSISTENT_VOLUME_CLAIMS))
 
 
 def test_an_object_that_cannot_be_read_is_left_out() -> None:
-    broken: list[str] = []
     cache = cluster(*WANTED)
-    event_handlers = EventHandlers(
-        cache, lambda kind, _, error: broken.append(f"{kind} {error.field}")
-    )
+    left_out = LeftOutObjects()
 
     body = claim_body("wanted", LOCAL, size="much")
-    event_handlers.persistent_volume_claim({"type": "MODIFIED", "object": body})
+    cache_feeding.tell(cache_feeding.event_handlers(cache, left_out), "MODIFIED", body)
 
-    assert ["PersistentVolumeClaim spec.resources.requests.storage"] == broken
-    assert [] == list(cache.uids(PERSISTENT_VOLUME_CLAIMS))
+    (told,) = left_out.take_all()
+    assert ("PersistentVolumeClaim", "spec.resources.requests.storage") == (
+        told.kind,
+        told.why.field,
+    )
+    assert [] == list(cache_feeding.uids(cache, PERSISTENT_VOLUME_CLAIMS))
 
 
 def test_terms_of_nodes_are_kept() -> None:

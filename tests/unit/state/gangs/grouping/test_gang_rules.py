@@ -339,4 +339,4 @@ def test_bad_input_objects_that_cannot_be_read_are_left_out_with_their_field() -
     assert [
         'spec.parallelism must be a whole number, not "x"',
         'spec.replicatedJobs[0].replicas must be a whole number, not "x"',
-    ] == cluster.broken
+    ] == cluster.take_left_out()

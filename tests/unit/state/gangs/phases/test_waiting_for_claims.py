@@ -5,8 +5,10 @@ from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Bind, Refused
 from gang_scheduler.report.pod_group_status import View, status_of
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import counts_of, phase_of
+from support import cache_feeding
 from support.builders import SCHEDULER, gang, gang_spec, pod
 from support.gang_queue_builders import KEY, NOW
 
@@ -15,9 +17,9 @@ WORDS = "2 of 2 claims are not bound yet: default/data-0 (StorageClass fast) and
 
 def held(words: str = WORDS) -> Cache:
     """Return a cache with a gang of two that has room and waits."""
-    cache = Cache([SCHEDULER])
+    cache = Cache([SCHEDULER], Changes())
     spec = gang_spec("a", 2)
-    cache.upsert_gang_specs("scheduling.sigs.k8s.io", spec.uid, [spec])
+    cache_feeding.upsert_gang_specs(cache, "scheduling.sigs.k8s.io", spec.uid, [spec])
     for name in ("a-0", "a-1"):
         cache.upsert_pod(pod(name, gang="a"))
     cache.snapshot(NOW)
@@ -111,7 +113,7 @@ def test_a_gang_that_is_gone_meanwhile_is_no_trouble() -> None:
     cache = held()
     for uid in ("uid-a-0", "uid-a-1"):
         cache.delete_pod(uid)
-    cache.delete_gang_specs("scheduling.sigs.k8s.io", gang_spec("a", 2).uid)
+    cache_feeding.delete_gang_specs(cache, "scheduling.sigs.k8s.io", gang_spec("a", 2).uid)
 
     wait(cache)
     cache.gang_queue.let_go(KEY)

@@ -1,0 +1,49 @@
+"""Objects that describe gangs: PodGroups, Jobs and JobSets."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gang_scheduler.decode.gangs import gang_specs, workloads
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.model.refs import JobPods
+
+Body = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class GangObject:
+    """An object that describes gangs: none, one, or several that are a group.
+
+    `pods`: of a Job, how many it can have; it counts if `tells_pods`.
+    """
+
+    uid: str
+    gang_specs: tuple[GangSpec, ...] = ()
+    pods: JobPods | None = None
+    tells_pods: bool = False
+
+
+def pod_group(body: Body) -> GangObject:
+    """Return a PodGroup of scheduling.sigs.k8s.io or scheduling.x-k8s.io."""
+    return _described(body, gang_specs.pod_group(body))
+
+
+def native_pod_group(body: Body) -> GangObject:
+    """Return a PodGroup of scheduling.k8s.io, in any served version."""
+    return _described(body, gang_specs.native_pod_group(body))
+
+
+def job(body: Body) -> GangObject:
+    """Return a Job. Raises InvalidField for what is no Job."""
+    specs, pods = workloads.job(body), workloads.pods_of(body)
+    return GangObject(body["metadata"]["uid"], specs, pods, tells_pods=True)
+
+
+def job_set(body: Body) -> GangObject:
+    """Return a JobSet. Raises InvalidField for what is no JobSet."""
+    return _described(body, *workloads.job_set(body))
+
+
+def _described(body: Body, *specs: GangSpec) -> GangObject:
+    return GangObject(body["metadata"]["uid"], specs)

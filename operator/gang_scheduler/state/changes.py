@@ -1,0 +1,51 @@
+"""What a change of the cluster means for gangs, and what parts outside of the cache must know."""
+
+import asyncio
+from dataclasses import dataclass, field
+from enum import Enum, auto
+
+
+class Change(Enum):
+    """What a change of an object means for gangs. A store returns it, the cache acts on it."""
+
+    NOTHING = auto()
+    GANGS_TOUCHED = auto()
+    """Gangs were noted as changed already: a cycle may be worth it."""
+    ROOM_FREED = auto()
+    """Gangs that are short of room may find some now."""
+    TREES_CHANGED = auto()
+    """Gangs may find layers now, and may be in other domains."""
+
+
+@dataclass(slots=True, eq=False)
+class MovedPods:
+    """Assumed pods whose claims may have come further: `news` is set when some are put."""
+
+    uids: set[str] = field(default_factory=set)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def put(self, *uids: str) -> None:
+        """Add pods."""
+        self.uids.update(uids)
+        self.news.set()
+
+    def take_all(self) -> set[str]:
+        """Return the pods that were added since the last time."""
+        taken, self.uids = self.uids, set()
+        self.news.clear()
+        return taken
+
+
+class Changes:
+    """Set by the cache, waited for and cleared by the parts that act on it.
+
+    Plain, so that the cache can be used without an event loop.
+    """
+
+    def __init__(self) -> None:
+        self.cycle = asyncio.Event()
+        """For the loop: a cycle may be worth it."""
+        self.topologies = asyncio.Event()
+        """For the writer of their status: what can be said of topologies may have changed."""
+        self.waits_for_claims: dict[str, MovedPods] = {}
+        """For the volume binder: where it waits for the claims of which assumed pod, by uid."""

@@ -1,0 +1,269 @@
+"""The one table of kinds that are watched: how each is read, and where it is kept.
+
+Both sources, the sweep and `simulate` work through it, and a test compares the chart's ClusterRole
+with it. A kind whose CRD is not installed costs one small request now and then.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, Generic, NamedTuple, TypeVar
+
+from gang_scheduler.api import kinds
+from gang_scheduler.api.kinds import GVR
+from gang_scheduler.decode import (
+    budgets,
+    kueue_topologies,
+    namespaces,
+    nodes,
+    topologies,
+    unreadable,
+    volumes,
+)
+from gang_scheduler.decode.gangs import gang_objects
+from gang_scheduler.decode.gangs.gang_objects import GangObject
+from gang_scheduler.decode.pods import pod
+from gang_scheduler.decode.reader import Reader, Unreadable, direct
+from gang_scheduler.decode.sink import Sink
+from gang_scheduler.decode.topologies import DeclaredTopology
+from gang_scheduler.decode.volume_objects import VolumeObject
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.object_stores import (
+    BudgetStore,
+    GangStore,
+    NamespaceStore,
+    Store,
+    TopologyStore,
+    VolumeStore,
+)
+from gang_scheduler.wire import nodes as node_wire
+from gang_scheduler.wire import pods as pod_wire
+
+T = TypeVar("T")
+V = TypeVar("V", bound=VolumeObject)
+Known = Callable[[Cache, str], T | None]
+KEEP: Final = Unreadable.KEEP
+
+
+class Kind(NamedTuple):
+    """A row of the table. `known` returns an object as it is known, for kinds that need that."""
+
+    reader: Reader[Any]
+    store: Callable[[Cache], Store[Any]]
+    known: Known[Any]
+
+
+def _unknown(_: Cache, __: str) -> None:
+    return None
+
+
+def _kind(
+    reader: Reader[T], store: Callable[[Cache], Store[T]], known: Known[T] = _unknown
+) -> Kind:
+    """Return a row. Reader and store are of the same noun."""
+    return Kind(reader, store, known)
+
+
+def _gangs(reader: Reader[GangObject]) -> Kind:
+    return _kind(reader, lambda cache: GangStore(cache.gang_queue, reader.gvr.group))
+
+
+def _trees(reader: Reader[DeclaredTopology]) -> Kind:
+    return _kind(reader, lambda cache: TopologyStore(cache.topologies, reader.gvr.group))
+
+
+def _volumes(reader: Reader[V]) -> Kind:
+    return _kind(reader, lambda cache: VolumeStore[V](cache.volumes, reader.gvr))
+
+
+KINDS: Final = (
+    _kind(
+        Reader(
+            kind="Node",
+            versions=(kinds.NODES,),
+            read=nodes.node,
+            namespaced=False,
+            direct=direct(node_wire.Node, nodes.node_from_wire),
+        ),
+        lambda cache: cache.node_store,
+    ),
+    _kind(
+        Reader(
+            kind="Namespace",
+            versions=(kinds.NAMESPACES,),
+            read=namespaces.read,
+            namespaced=False,
+            if_unreadable=KEEP,
+        ),
+        lambda cache: NamespaceStore(cache.selector_matches),
+    ),
+    _kind(
+        Reader(
+            kind="Pod",
+            versions=(kinds.PODS,),
+            read=pod.pod,
+            if_unreadable=unreadable.pod,
+            direct=direct(pod_wire.Pod, pod.pod_from_wire),
+        ),
+        lambda cache: cache.pod_store,
+        known=Cache.pod,
+    ),
+    _gangs(
+        Reader(
+            kind="PodGroup",
+            versions=(kinds.POD_GROUPS,),
+            read=gang_objects.pod_group,
+            if_unreadable=unreadable.pod_group,
+        )
+    ),
+    _gangs(
+        Reader(
+            kind="PodGroup",
+            versions=(kinds.SCHED_PLUGINS_POD_GROUPS,),
+            read=gang_objects.pod_group,
+            if_unreadable=unreadable.pod_group,
+        )
+    ),
+    _gangs(
+        Reader(
+            kind="PodGroup",
+            versions=kinds.NATIVE_POD_GROUPS,
+            read=gang_objects.native_pod_group,
+            if_unreadable=unreadable.native_pod_group,
+            best_version_counts=True,
+        )
+    ),
+    _gangs(
+        Reader(
+            kind="Job",
+            versions=(kinds.JOBS,),
+            read=gang_objects.job,
+            if_unreadable=unreadable.job,
+        )
+    ),
+    _gangs(
+        Reader(
+            kind="JobSet",
+            versions=(kinds.JOB_SETS,),
+            read=gang_objects.job_set,
+            if_unreadable=KEEP,
+        )
+    ),
+    _kind(
+        Reader(
+            kind="PodDisruptionBudget",
+            versions=(kinds.POD_DISRUPTION_BUDGETS,),
+            read=budgets.read,
+            if_unreadable=KEEP,
+        ),
+        lambda cache: BudgetStore(cache.evictable_pods),
+    ),
+    _trees(
+        Reader(
+            kind="ClusterNetworkTopology",
+            versions=(kinds.CLUSTER_NETWORK_TOPOLOGIES,),
+            read=topologies.read,
+            namespaced=False,
+            if_unreadable=KEEP,
+        )
+    ),
+    # All versions say the same: whichever comes last is right.
+    _trees(
+        Reader(
+            kind="Topology",
+            versions=kinds.KUEUE_TOPOLOGIES,
+            read=kueue_topologies.read,
+            namespaced=False,
+            if_unreadable=KEEP,
+        )
+    ),
+    _volumes(
+        Reader(
+            kind="PersistentVolumeClaim",
+            versions=(kinds.PERSISTENT_VOLUME_CLAIMS,),
+            read=volumes.claim,
+        )
+    ),
+    _volumes(
+        Reader(
+            kind="PersistentVolume",
+            versions=(kinds.PERSISTENT_VOLUMES,),
+            read=volumes.persistent_volume,
+            namespaced=False,
+        )
+    ),
+    _volumes(
+        Reader(
+            kind="StorageClass",
+            versions=(kinds.STORAGE_CLASSES,),
+            read=volumes.storage_class,
+            namespaced=False,
+        )
+    ),
+    _volumes(
+        Reader(
+            kind="CSINode",
+            versions=(kinds.CSI_NODES,),
+            read=volumes.csi_node,
+            namespaced=False,
+            if_unreadable=KEEP,
+        )
+    ),
+    _volumes(
+        Reader(
+            kind="CSIDriver",
+            versions=(kinds.CSI_DRIVERS,),
+            read=volumes.csi_driver,
+            namespaced=False,
+            if_unreadable=KEEP,
+        )
+    ),
+    _volumes(
+        Reader(
+            kind="CSIStorageCapacity",
+            versions=(kinds.CSI_STORAGE_CAPACITIES,),
+            read=volumes.capacity,
+        )
+    ),
+    _volumes(
+        Reader(
+            kind="VolumeAttachment",
+            versions=(kinds.VOLUME_ATTACHMENTS,),
+            read=volumes.volume_attachment,
+            namespaced=False,
+            if_unreadable=KEEP,
+        )
+    ),
+)
+
+_BY_GVR: Final = {gvr: each for each in KINDS for gvr in each.reader.versions}
+
+
+def of(gvr: GVR) -> Kind:
+    """Return the row of a kind, in whatever version."""
+    return _BY_GVR[gvr]
+
+
+def sinks(cache: Cache) -> list[tuple[Reader[Any], Sink[Any]]]:
+    """Return how each kind is read, and where in this cache it goes."""
+    return [(each.reader, _CacheSink(cache, each.store(cache), each.known)) for each in KINDS]
+
+
+class _CacheSink(Generic[T]):
+    """Where one kind goes in a cache."""
+
+    def __init__(self, cache: Cache, store: Store[T], known: Known[T]) -> None:
+        self._cache = cache
+        self._store = store
+        self._known = known
+        self.uids = store.uids
+
+    def upsert(self, noun: T) -> None:
+        """Add or replace an object."""
+        self._cache.upsert(self._store, noun)
+
+    def delete(self, uid: str) -> None:
+        """Forget an object."""
+        self._cache.delete(self._store, uid)
+
+    def known(self, uid: str) -> T | None:
+        """Return an object as it is known."""
+        return self._known(self._cache, uid)

@@ -1,0 +1,194 @@
+"""What is known of the other kinds, as the table of kinds needs it: put in, forget, list.
+
+Each method that changes something returns what that means for gangs.
+"""
+
+from collections.abc import Collection
+from typing import Generic, Protocol, TypeVar
+
+from gang_scheduler.api.kinds import GVR
+from gang_scheduler.decode.budgets import DeclaredBudget
+from gang_scheduler.decode.gangs.gang_objects import GangObject
+from gang_scheduler.decode.namespaces import DeclaredNamespace
+from gang_scheduler.decode.topologies import DeclaredTopology
+from gang_scheduler.decode.volume_objects import VolumeObject
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.state.changes import Change
+from gang_scheduler.state.evictable_pods import EvictablePods
+from gang_scheduler.state.gangs.gang_queue import GangQueue
+from gang_scheduler.state.node_usage import NodeUsage
+from gang_scheduler.state.nominator import Nominator
+from gang_scheduler.state.pod_affinity.matches import SelectorMatches
+from gang_scheduler.state.pod_store import PodStore
+from gang_scheduler.state.topologies import Topologies
+from gang_scheduler.state.volumes.volume_cache import VolumeCache
+
+T_contra = TypeVar("T_contra", contravariant=True)
+V = TypeVar("V", bound=VolumeObject)
+
+
+class Store(Protocol[T_contra]):
+    """What is known of one kind."""
+
+    def upsert(self, noun: T_contra, /) -> Change:
+        """Add or replace an object."""
+
+    def delete(self, uid: str, /) -> Change:
+        """Forget an object; one that is not known changes nothing."""
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all objects."""
+
+
+class NodeStore:
+    """Nodes."""
+
+    def __init__(
+        self,
+        *,
+        node_usage: NodeUsage,
+        pod_store: PodStore,
+        gang_queue: GangQueue,
+        nominator: Nominator,
+        selector_matches: SelectorMatches,
+        topologies: Topologies,
+    ) -> None:
+        self._node_usage = node_usage
+        self._pod_store = pod_store
+        self._gang_queue = gang_queue
+        self._nominator = nominator
+        self._selector_matches = selector_matches
+        self._topologies = topologies
+
+    def upsert(self, node: Node) -> Change:
+        """Add or replace a node. Gangs on it may be in another domain now."""
+        if not self._node_usage.upsert_node(node):
+            return Change.NOTHING
+        self._topologies.nodes_changed()
+        self._gang_queue.changed |= self._pod_store.gangs_on(node.name)
+        return Change.ROOM_FREED
+
+    def delete(self, uid: str) -> Change:
+        """Forget a node. Of the next one of its name this says nothing."""
+        name = self._node_usage.uids.get(uid)
+        if name is None:
+            return Change.NOTHING
+        self._node_usage.delete_node(name)
+        self._topologies.nodes_changed()
+        lost = tuple(self._nominator.gangs_on(name))
+        self._gang_queue.nominations_lost(lost)
+        if self._selector_matches:
+            # A domain may be gone that nothing could use, and that held a spread up.
+            return Change.ROOM_FREED
+        return Change.GANGS_TOUCHED if lost else Change.NOTHING
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all nodes."""
+        return self._node_usage.uids.keys()
+
+
+class GangStore:
+    """The objects of an API group that describe gangs."""
+
+    def __init__(self, gang_queue: GangQueue, api_group: str) -> None:
+        self._gang_queue = gang_queue
+        self._api_group = api_group
+
+    def upsert(self, described: GangObject) -> Change:
+        """Take in what an object says of gangs, and of a Job how many pods it can have."""
+        self._gang_queue.upsert_gang_specs(self._api_group, described.uid, described.gang_specs)
+        if described.tells_pods:
+            self._gang_queue.upsert_job(described.uid, described.pods)
+        return Change.GANGS_TOUCHED
+
+    def delete(self, uid: str) -> Change:
+        """Forget what an object said."""
+        self._gang_queue.delete_gang_specs(self._api_group, uid)
+        self._gang_queue.upsert_job(uid, None)
+        return Change.GANGS_TOUCHED
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all objects, whether they describe a gang or none."""
+        return self._gang_queue.objects(self._api_group).keys()
+
+
+class BudgetStore:
+    """PodDisruptionBudgets. Where more pods may go than before, there is more room."""
+
+    def __init__(self, evictable_pods: EvictablePods) -> None:
+        self._evictable_pods = evictable_pods
+
+    def upsert(self, declared: DeclaredBudget) -> Change:
+        """Add or replace a budget."""
+        return _freed(self._evictable_pods.upsert_budget(declared))
+
+    def delete(self, uid: str) -> Change:
+        """Forget a budget."""
+        return _freed(self._evictable_pods.delete_budget(uid))
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all budgets."""
+        return self._evictable_pods.budgets.uids
+
+
+class NamespaceStore:
+    """Namespaces. With other labels, selectors of pods may mean others."""
+
+    def __init__(self, selector_matches: SelectorMatches) -> None:
+        self._selector_matches = selector_matches
+
+    def upsert(self, declared: DeclaredNamespace) -> Change:
+        """Add or replace a namespace."""
+        return _freed(self._selector_matches.upsert_namespace(declared))
+
+    def delete(self, uid: str) -> Change:
+        """Forget a namespace."""
+        return _freed(self._selector_matches.delete_namespace(uid))
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all namespaces."""
+        return self._selector_matches.namespaces.uids
+
+
+class TopologyStore:
+    """The objects of an API group that say how trees of the network are made."""
+
+    def __init__(self, topologies: Topologies, api_group: str) -> None:
+        self._topologies = topologies
+        self._api_group = api_group
+
+    def upsert(self, declared: DeclaredTopology) -> Change:
+        """Add or replace an object."""
+        return Change.TREES_CHANGED if self._topologies.upsert(declared) else Change.NOTHING
+
+    def delete(self, uid: str) -> Change:
+        """Forget an object and its tree."""
+        return Change.TREES_CHANGED if self._topologies.delete(uid) else Change.NOTHING
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all objects, whether they make a tree or none."""
+        return self._topologies.uids(self._api_group)
+
+
+class VolumeStore(Generic[V]):
+    """One kind of the objects that volumes are about."""
+
+    def __init__(self, volumes: VolumeCache, gvr: GVR) -> None:
+        self._volumes = volumes
+        self._gvr = gvr
+
+    def upsert(self, found: V) -> Change:
+        """Add or replace an object."""
+        return _freed(self._volumes.upsert(self._gvr, found))
+
+    def delete(self, uid: str) -> Change:
+        """Forget an object."""
+        return _freed(self._volumes.delete(self._gvr, uid))
+
+    def uids(self) -> Collection[str]:
+        """Return the uids of all objects."""
+        return self._volumes.uids(self._gvr)
+
+
+def _freed(more: bool) -> Change:  # noqa: FBT001 - the answer of a part.
+    return Change.ROOM_FREED if more else Change.NOTHING

@@ -1,0 +1,92 @@
+"""Every kind of the table comes in, is listed and goes, and its store says what that means."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from gang_scheduler.api.kinds import (
+    CLUSTER_NETWORK_TOPOLOGIES,
+    GVR,
+    JOBS,
+    NAMESPACES,
+    NODES,
+    PERSISTENT_VOLUME_CLAIMS,
+    POD_DISRUPTION_BUDGETS,
+    POD_GROUPS,
+    PODS,
+)
+from gang_scheduler.state import kinds
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Change, Changes
+from gang_scheduler.state.kinds import KINDS, Kind
+from support import cache_feeding
+from support.api_objects import node_body, pod_body
+from support.builders import SCHEDULER
+
+LAYERS = [{"topologyLayer": "NodeTopologyLayer", "parentTopologyLayer": "", "labelKey": []}]
+TOUCHED, FREED, TREES = Change.GANGS_TOUCHED, Change.ROOM_FREED, Change.TREES_CHANGED
+NOTHING = Change.NOTHING
+
+
+def bare(kind: str, **spec: Any) -> dict[str, Any]:
+    """Return an object that says nothing but what it is called, or this."""
+    full = {"Node": node_body("a"), "Pod": pod_body("a")}
+    metadata = {"name": "default", "namespace": "default", "uid": "uid-a"}
+    return full.get(kind, {"apiVersion": "example.com/v1", "metadata": metadata, "spec": spec})
+
+
+def all_versions() -> Iterator[GVR]:
+    return (gvr for each in KINDS for gvr in each.reader.versions)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind.reader.name))
+def test_an_object_of_every_kind_comes_and_goes(kind: Kind) -> None:
+    cache = Cache([SCHEDULER], Changes())
+    handler = cache_feeding.event_handlers(cache).of(kind.reader.gvr)
+    body = bare(kind.reader.kind)
+
+    handler.take({"type": "ADDED", "object": body})
+    there = list(handler.uids())
+    handler.missing(body["metadata"]["uid"])
+
+    assert ([body["metadata"]["uid"]], []) == (there, list(handler.uids()))
+
+
+def test_no_two_rows_are_of_one_kind() -> None:
+    found = list(all_versions())
+
+    assert len(set(found)) == len(found)
+    assert [kinds.of(gvr).reader.gvr.name for gvr in found] == [gvr.name for gvr in found]
+
+
+@pytest.mark.parametrize(
+    ("gvr", "spec", "changes"),
+    [
+        (NODES, {}, [FREED, NOTHING, NOTHING, NOTHING]),
+        (PODS, {}, [TOUCHED, NOTHING, TOUCHED, NOTHING]),
+        (POD_GROUPS, {"minMember": 2}, [TOUCHED] * 4),
+        (JOBS, {}, [TOUCHED] * 4),
+        (NAMESPACES, {}, [NOTHING] * 4),
+        (POD_DISRUPTION_BUDGETS, {}, [NOTHING, NOTHING, FREED, NOTHING]),
+        (PERSISTENT_VOLUME_CLAIMS, {}, [NOTHING] * 4),
+        (
+            CLUSTER_NETWORK_TOPOLOGIES,
+            {"networkTopologySpec": LAYERS},
+            [TREES, NOTHING, TREES, NOTHING],
+        ),
+    ],
+    ids=lambda each: each.name if isinstance(each, GVR) else "",
+)
+def test_a_store_says_what_an_object_means_that_comes_twice_and_goes_twice(
+    gvr: GVR, spec: dict[str, Any], changes: list[Change]
+) -> None:
+    row = kinds.of(gvr)
+    store = row.store(Cache([SCHEDULER], Changes()))
+    body = bare(row.reader.kind, **spec)
+    uid = body["metadata"]["uid"]
+
+    came = [store.upsert(row.reader.read(body)) for _ in range(2)]
+    gone = [store.delete(uid) for _ in range(2)]
+
+    assert changes == came + gone
