@@ -174,7 +174,7 @@ class Settings(BaseSettings):
         default=HttpClientName.BUILTIN,
         description=(
             "What sends the requests beside the watches: builtin, or aiohttp, which takes about "
-            "three times as much CPU a binding."
+            "four times as much CPU a request."
         ),
     )
     http_host: str = Field(

@@ -3,8 +3,8 @@
 Loading is kubernetes_asyncio's, with everything a kubeconfig can say (exec plugins too); a proxy of
 another kind than http is refused by name. Its typed client is not used: it costs a multiple of the
 CPU a binding, and reports a successful binding as an error (kubernetes-client/python#547). Requests
-go over a small client of our own (`http1`), since one binding in an aiohttp session costs three
-times as much, or at choice over the session that watches have, which ask once in minutes.
+go over a small client of our own (`http1`), since a request in an aiohttp session costs four times
+as much, or at choice over the session that watches have, which ask once in minutes.
 """
 
 import base64
@@ -113,7 +113,7 @@ class Connection:
         except (OSError, ValueError) as error:
             raise UnusableConfigurationError(str(error)) from error
         self._session = aiohttp_client.session_of(self._tls, HEADERS, self.proxy_url)
-        if self.http_client is HttpClientName.AIOHTTP:
+        if self.http_client == HttpClientName.AIOHTTP:
             self._client = AiohttpClient(self._session, address, self.limit)
         else:
             self._client = Client(address, HEADERS, self.limit)
