@@ -77,6 +77,8 @@ lint: setup ## Check style, types, layers, prose, and that generated files are u
 	@$(WITH_TESTS) -m tools.prose
 	@echo "==> CRDs"
 	@$(VENV_PYTHON) -m gang_scheduler.api.crds --check $(CRD_DIRECTORIES)
+	@echo "==> chart"
+	@$(WITH_TESTS) -m tools.chart --check
 
 .PHONY: format
 format: setup ## Put the code into shape
@@ -123,6 +125,10 @@ storm: binaries ## Let SECONDS of faults loose on two replicas, by SEED, and che
 .PHONY: crds
 crds: setup ## Write the CRDs again from the models in api/
 	@$(VENV_PYTHON) -m gang_scheduler.api.crds $(CRD_DIRECTORIES)
+
+.PHONY: chart
+chart: setup ## Write the chart's schema, and the tables of its README, again from the settings
+	@$(WITH_TESTS) -m tools.chart
 
 .PHONY: lock
 lock: ## Write both lock files again: keeps versions where pyproject.toml allows them

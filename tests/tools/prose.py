@@ -23,6 +23,7 @@ ROOTS = (
     "CONTRIBUTING.md",
     "README.md",
     "SECURITY.md",
+    "charts",
     "docs",
     "examples",
     "operator",

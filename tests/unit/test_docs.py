@@ -15,7 +15,8 @@ from gang_scheduler.cli import main
 from gang_scheduler.settings import Settings
 
 PROJECT = Path(__file__).parents[2]
-PAGES = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md")])
+PATTERNS = ("*.md", "docs/*.md", "charts/*/*.md")
+PAGES = sorted(path for pattern in PATTERNS for path in PROJECT.glob(pattern))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SIMULATE = re.compile(r"py-gang-scheduler simulate (-f examples/.*)")
 PLACE = re.compile(r"`([a-z_]+(?:/[a-z_0-9]+)+)(?:\.py|/)?`")

@@ -13,7 +13,12 @@ VERSION_COMMANDS = {"helm": ("version", "--short")}
 
 def find(name: str, say: builds.Say = builds.say_on_stderr) -> Path:
     """Return the path of one program, built where it is found nowhere. Minutes when cold."""
-    return _in_assets(name) or _on_path(name) or _in_cache(name) or builds.build(name, say)
+    return found(name) or builds.build(name, say)
+
+
+def found(name: str) -> Path | None:
+    """Return the path of one program, or None where it would have to be built."""
+    return _in_assets(name) or _on_path(name) or _in_cache(name)
 
 
 def _in_assets(name: str) -> Path | None:

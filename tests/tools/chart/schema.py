@@ -1,0 +1,60 @@
+"""values.schema.json: what is written by hand, and the settings as they are in the code."""
+
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from gang_scheduler.settings import Settings
+
+Schema = dict[str, Any]
+
+WRITTEN: Final = Path(__file__).parent / "schema.yaml"
+COMMENT: Final = (
+    "Generated from gang_scheduler.settings and tests/tools/chart/schema.yaml; do not edit, run: "
+    "make chart"
+)
+FIXED: Final = frozenset({"http_port", "lease_name", "lease_namespace"})
+"""Settings that other objects of the chart name: its Service and its Role."""
+
+
+def text() -> str:
+    """Return the text of values.schema.json."""
+    return json.dumps(values_schema(), indent=2, ensure_ascii=False) + "\n"
+
+
+def values_schema() -> Schema:
+    """Return the schema of all values."""
+    schema: Schema = {"$comment": COMMENT, **yaml.safe_load(WRITTEN.read_text())}
+    schema["properties"]["settings"] = _settings()
+    return schema
+
+
+def _settings() -> Schema:
+    made = Settings.model_json_schema()
+    return {
+        "type": ["object", "null"],
+        "additionalProperties": False,
+        "description": (
+            "Settings of the scheduler. Each becomes PGS_* in the environment. The port and the "
+            "Lease are the chart's."
+        ),
+        "properties": {
+            _camel(name): _setting(schema, made.get("$defs", {}))
+            for name, schema in made["properties"].items()
+            if name not in FIXED
+        },
+    }
+
+
+def _setting(schema: Schema, definitions: dict[str, Schema]) -> Schema:
+    """Return the schema of one setting with its enumeration in place: draft 7 takes no other."""
+    if "$ref" in schema:
+        schema = {**definitions[schema["$ref"].removeprefix("#/$defs/")], **schema}
+    return {key: value for key, value in schema.items() if key not in {"$ref", "title"}}
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))

@@ -1,0 +1,113 @@
+"""What helm makes of the chart, without a cluster. Skipped where helm would have to be built."""
+
+import functools
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from gang_scheduler.settings import Settings
+from tools.chart import CHART, schema
+from tools.controlplane import binaries
+
+Manifest = dict[str, Any]
+
+IMAGE = "image.repository=registry.example.com/scheduler"
+
+pytestmark = pytest.mark.skipif(not binaries.found("helm"), reason="make binaries BINARIES=helm")
+
+
+def helm(*arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [binaries.find("helm"), *arguments],
+        input=stdin,
+        env={**os.environ, "KUBECONFIG": "/nonexistent"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@functools.cache
+def template(*values: str) -> subprocess.CompletedProcess[str]:
+    """Return how `helm template` ends with these values set, and an image."""
+    return helm("template", "gangs", str(CHART), *(f"--set={each}" for each in (IMAGE, *values)))
+
+
+def rendered(*values: str) -> list[Manifest]:
+    done = template(*values)
+    assert 0 == done.returncode, done.stderr
+    return [each for each in yaml.safe_load_all(done.stdout) if each]
+
+
+def only(kind: str, *values: str) -> Manifest:
+    (found,) = (each for each in rendered(*values) if each["kind"] == kind)
+    return found
+
+
+def refusal(*values: str) -> str:
+    done = template(*values)
+    assert 0 != done.returncode
+    return done.stderr
+
+
+def test_the_chart_passes_lint_as_it_is() -> None:
+    assert 0 == helm("lint", "--strict", str(CHART)).returncode
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("replica=3", "'replica' not allowed"),
+        ("image.tga=x", "'tga' not allowed"),
+        ("image.repository=scheduler:1", "/image/repository"),
+        ("resources.limit.cpu=1", "'limit' not allowed"),
+        ("imagePullSecrets={registry}", "/imagePullSecrets/0"),
+        ("settings.preemtion=false", "'preemtion' not allowed"),
+        (
+            "settings.strategy=tight",
+            "/settings/strategy': value must be one of 'binpack', 'spread'",
+        ),
+        ("settings.bindConcurrency=0", "/settings/bindConcurrency': minimum: got 0, want 1"),
+        ("settings.scheduleTimeoutSeconds=0", "/settings/scheduleTimeoutSeconds"),
+        ("settings.maxVictims=few", "/settings/maxVictims': got string, want integer"),
+        ("settings.schedulerNames=mine", "/settings/schedulerNames': got string, want array"),
+        ("settings.logLevel=loud", "/settings/logLevel': value must be one of 'debug', 'info'"),
+        ("settings.httpPort=80", "'httpPort' not allowed"),
+        ("metrics.service.enabled=false,metrics.serviceMonitor.enabled=true", "needs metrics.serv"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_name(value: str, words: str) -> None:
+    assert words in refusal(value)
+
+
+def test_every_setting_arrives_as_it_was_given(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    properties = schema.values_schema()["properties"]["settings"]["properties"]
+    defaults = {name: each["default"] for name, each in properties.items()}
+    given = {**defaults, "protectionLabelNamespaces": ["a", "b"], "strategy": "spread"}
+    file = tmp_path / "values.yaml"
+    file.write_text(yaml.safe_dump({"settings": given}))
+    done = helm("template", "gangs", str(CHART), f"--set={IMAGE}", f"--values={file}")
+    documents = yaml.safe_load_all(done.stdout)
+    (deployment,) = (each for each in documents if each["kind"] == "Deployment")
+    for each in deployment["spec"]["template"]["spec"]["containers"][0]["env"]:
+        monkeypatch.setenv(each["name"], each.get("value", "the namespace of the pod"))
+
+    fixed = {"PGS_LEASE_NAME", "PGS_LEASE_NAMESPACE"}
+    expected = {f"PGS_{each.upper()}" for each in Settings.model_fields} - {"PGS_HTTP_PORT"}
+    assert expected == {name for name in os.environ if name.startswith("PGS_")}
+    assert fixed < expected
+    assert (
+        Settings(
+            strategy=given["strategy"],
+            protection_label_namespaces=("a", "b"),
+            lease_name="gangs-py-gang-scheduler",
+            lease_namespace="the namespace of the pod",
+        )
+        == Settings()
+    )
