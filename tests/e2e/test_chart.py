@@ -17,11 +17,13 @@ from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually, until
 from gang_scheduler.telemetry import INTERNAL_ERRORS
 from tools import controlplane
+from tools.chart import CHART
 from tools.controlplane import access, audit, binaries, credentials
 
 pytestmark = pytest.mark.e2e
 
-CHART = Path(__file__).parents[2] / "charts" / "py-gang-scheduler"
+# Nothing pulls it: no kubelet runs.
+IMAGE = "--set=image.repository=registry.example.com/py-gang-scheduler"
 RELEASE = "py-gang-scheduler"
 HOME = "gang-system"
 LEASE_SECONDS = 15.0
@@ -55,7 +57,7 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> Iterator[controlplane.Con
         labels = {"pod-security.kubernetes.io/enforce": "restricted"}
         home = {"metadata": {"name": HOME, "labels": labels}}
         started.request("POST", "/api/v1/namespaces", home)
-        helm(started, "install", RELEASE, str(CHART))
+        helm(started, "install", RELEASE, str(CHART), IMAGE)
         until(lambda: started.kubectl("get", "podgroups", "--all-namespaces", check=False) == "")
         yield started
 
@@ -106,7 +108,7 @@ def test_the_crds_stay_when_the_release_goes(plane: controlplane.ControlPlane) -
 def test_an_upgrade_with_the_same_values_changes_nothing(plane: controlplane.ControlPlane) -> None:
     before = template(plane)
 
-    helm(plane, "upgrade", RELEASE, str(CHART))
+    helm(plane, "upgrade", RELEASE, str(CHART), IMAGE)
 
     assert before == template(plane)
 
@@ -115,7 +117,7 @@ def test_its_alerts_are_about_metrics_that_there_are(plane: controlplane.Control
     shown = "--show-only=templates/prometheusrule.yaml"
     switched_on = "--set=metrics.prometheusRule.enabled=true"
 
-    rule = yaml.safe_load(helm(plane, "template", RELEASE, str(CHART), shown, switched_on))
+    rule = yaml.safe_load(helm(plane, "template", RELEASE, str(CHART), IMAGE, shown, switched_on))
 
     (group,) = rule["spec"]["groups"]
     metrics = {re.findall(r"pgs_\w+", each["expr"])[0] for each in group["rules"]}

@@ -17,6 +17,8 @@ Manifest = dict[str, Any]
 
 IMAGE = "image.repository=registry.example.com/scheduler"
 
+DIGEST = f"sha256:{'0' * 64}"
+
 pytestmark = pytest.mark.skipif(not binaries.found("helm"), reason="make binaries BINARIES=helm")
 
 
@@ -54,6 +56,21 @@ def refusal(*values: str) -> str:
     return done.stderr
 
 
+def notes(*values: str) -> str:
+    flags = [f"--set={each}" for each in (IMAGE, *values)]
+    done = helm("install", "gangs", str(CHART), "--dry-run=client", *flags)
+    assert 0 == done.returncode, done.stderr
+    return done.stdout.partition("\nNOTES:\n")[2]
+
+
+def test_without_an_image_nothing_is_rendered_and_the_message_says_how_to_get_one() -> None:
+    refused = helm("template", "gangs", str(CHART))
+
+    assert 1 == refused.returncode
+    assert "image.repository is required, because no image is published" in refused.stderr
+    assert "docker build -t REGISTRY/py-gang-scheduler:0.1.0 ." in refused.stderr
+
+
 def test_the_chart_passes_lint_as_it_is() -> None:
     assert 0 == helm("lint", "--strict", str(CHART)).returncode
 
@@ -64,6 +81,7 @@ def test_the_chart_passes_lint_as_it_is() -> None:
         ("replica=3", "'replica' not allowed"),
         ("image.tga=x", "'tga' not allowed"),
         ("image.repository=scheduler:1", "/image/repository"),
+        ("image.digest=0123", "/image/digest"),
         ("resources.limit.cpu=1", "'limit' not allowed"),
         ("imagePullSecrets={registry}", "/imagePullSecrets/0"),
         ("settings.preemtion=false", "'preemtion' not allowed"),
@@ -111,3 +129,28 @@ def test_every_setting_arrives_as_it_was_given(
         )
         == Settings()
     )
+
+
+@pytest.mark.parametrize(
+    ("values", "image"),
+    [
+        ((), "registry.example.com/scheduler:0.1.0"),
+        (("image.tag=edge",), "registry.example.com/scheduler:edge"),
+        (("image.tag=edge", f"image.digest={DIGEST}"), f"registry.example.com/scheduler@{DIGEST}"),
+        (("image.repository=localhost:5000/a",), "localhost:5000/a:0.1.0"),
+    ],
+)
+def test_a_digest_wins_over_a_tag_and_that_over_the_version(
+    values: tuple[str, ...], image: str
+) -> None:
+    spec = only("Deployment", *values)["spec"]["template"]["spec"]
+
+    assert image == spec["containers"][0]["image"]
+
+
+def test_the_notes_begin_with_the_image_that_must_be_there() -> None:
+    first, image, advice, *_ = notes().splitlines()
+
+    assert "is installed in namespace default." in first
+    assert "Its image is registry.example.com/scheduler:0.1.0." == image
+    assert advice.startswith("No image is published")

@@ -40,6 +40,18 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{/* The image. None is published, so there is no default. */}}
+{{- define "py-gang-scheduler.image" -}}
+{{- $image := .Values.image }}
+{{- $howTo := "image.repository is required, because no image is published: build one with `docker build -t REGISTRY/py-gang-scheduler:%s .` where the Dockerfile is, push it, and set image.repository=REGISTRY/py-gang-scheduler" }}
+{{- $repository := required (printf $howTo .Chart.AppVersion) $image.repository }}
+{{- if $image.digest }}
+{{- printf "%s@%s" $repository $image.digest }}
+{{- else }}
+{{- printf "%s:%s" $repository (default .Chart.AppVersion $image.tag) }}
+{{- end }}
+{{- end }}
+
 {{/* Settings as environment variables: strings as they are, everything else as JSON. */}}
 {{- define "py-gang-scheduler.settings" -}}
 {{- range $name, $value := .Values.settings }}
