@@ -113,6 +113,22 @@ def test_an_upgrade_with_the_same_values_changes_nothing(plane: controlplane.Con
     assert before == template(plane)
 
 
+def test_crds_of_others_are_left_alone(plane: controlplane.ControlPlane) -> None:
+    there = "podgroups.scheduling.sigs.k8s.io"
+
+    said = helm(plane, "install", "other", str(CHART), IMAGE, "--dry-run=server")
+
+    assert "kind: CustomResourceDefinition" not in said
+    assert f"Left as it was, because this release did not install it: CRD {there}" in said
+
+
+def test_a_crd_of_the_release_is_upgraded_with_it(plane: controlplane.ControlPlane) -> None:
+    said = helm(plane, "upgrade", RELEASE, str(CHART), IMAGE, "--dry-run=server")
+
+    assert 2 == said.count("kind: CustomResourceDefinition")
+    assert "Left as it was" not in said
+
+
 def test_its_alerts_are_about_metrics_that_there_are(plane: controlplane.ControlPlane) -> None:
     shown = "--show-only=templates/prometheusrule.yaml"
     switched_on = "--set=metrics.prometheusRule.enabled=true"

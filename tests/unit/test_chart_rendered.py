@@ -84,6 +84,7 @@ def test_the_chart_passes_lint_as_it_is() -> None:
         ("image.digest=0123", "/image/digest"),
         ("resources.limit.cpu=1", "'limit' not allowed"),
         ("imagePullSecrets={registry}", "/imagePullSecrets/0"),
+        ("crds.install=true", "/crds/install': value must be one of 'auto', 'always', 'never'"),
         ("settings.preemtion=false", "'preemtion' not allowed"),
         (
             "settings.strategy=tight",
@@ -146,6 +147,15 @@ def test_a_digest_wins_over_a_tag_and_that_over_the_version(
     spec = only("Deployment", *values)["spec"]["template"]["spec"]
 
     assert image == spec["containers"][0]["image"]
+
+
+def test_a_crd_of_a_shared_group_is_rendered_only_on_demand() -> None:
+    def crds(*values: str) -> int:
+        return sum(each["kind"] == "CustomResourceDefinition" for each in rendered(*values))
+
+    assert [0, 2, 0] == [crds(), crds("crds.install=always"), crds("crds.install=never")]
+    assert 2 == notes().count("Not rendered, because no cluster could be asked")
+    assert "CRD" not in notes("crds.install=always").partition("Wait for it")[0]
 
 
 def test_the_notes_begin_with_the_image_that_must_be_there() -> None:

@@ -62,13 +62,28 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
-{{/* Whether a CRD is ours to install: it is not there yet, or this release installed it. */}}
+{{/* Whether a CRD is installed: as the user says, or if no other release or product has installed it. */}}
+{{- define "py-gang-scheduler.installsCrd" -}}
+{{- $install := .context.Values.crds.install }}
+{{- if or (eq $install "always") (and (eq $install "auto") (include "py-gang-scheduler.ownsCrd" .)) }}true{{ end }}
+{{- end }}
+
+{{/* Whether a CRD is ours to install: the cluster says that it is not there, or is of this release. */}}
 {{- define "py-gang-scheduler.ownsCrd" -}}
 {{- $installed := lookup "apiextensions.k8s.io/v1" "CustomResourceDefinition" "" .name }}
 {{- $annotations := dig "metadata" "annotations" dict $installed }}
 {{- $name := get $annotations "meta.helm.sh/release-name" }}
 {{- $namespace := get $annotations "meta.helm.sh/release-namespace" }}
-{{- if or (not $installed) (and (eq $name .release.Name) (eq $namespace .release.Namespace)) }}true{{ end }}
+{{- if $installed }}
+{{- if and (eq $name .context.Release.Name) (eq $namespace .context.Release.Namespace) }}true{{ end }}
+{{- else }}
+{{- include "py-gang-scheduler.hasCluster" . }}
+{{- end }}
+{{- end }}
+
+{{/* Whether there is a cluster to ask: without one every answer is empty, this one as well. */}}
+{{- define "py-gang-scheduler.hasCluster" -}}
+{{- if lookup "v1" "Namespace" "" "kube-system" }}true{{ end }}
 {{- end }}
 
 {{/* The environment: the lease that the Role allows, then the settings, then what the user adds. */}}
