@@ -96,11 +96,20 @@ def test_the_chart_passes_lint_as_it_is() -> None:
         ("settings.schedulerNames=mine", "/settings/schedulerNames': got string, want array"),
         ("settings.logLevel=loud", "/settings/logLevel': value must be one of 'debug', 'info'"),
         ("settings.httpPort=80", "'httpPort' not allowed"),
+        ("extraEnv[0].name=PGS_MAX_VICTIMS", "set settings.maxVictims instead"),
         ("metrics.service.enabled=false,metrics.serviceMonitor.enabled=true", "needs metrics.serv"),
     ],
 )
 def test_a_wrong_value_is_refused_by_name(value: str, words: str) -> None:
     assert words in refusal(value)
+
+
+@pytest.mark.parametrize("value", ["settings.leaderElect=false"])
+def test_several_replicas_without_a_lease_are_refused(value: str) -> None:
+    assert "settings.leaderElect=false with replicas=2: " in refusal(value)
+    alone = only("Deployment", value, "replicas=1")["spec"]
+    assert (1, "Recreate") == (alone["replicas"], alone["strategy"]["type"])
+    assert "RollingUpdate" == only("Deployment")["spec"]["strategy"]["type"]
 
 
 def test_every_setting_arrives_as_it_was_given(

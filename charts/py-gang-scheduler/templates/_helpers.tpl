@@ -52,6 +52,25 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- end }}
 {{- end }}
 
+{{/* Whether a replica waits until it leads: not with leaderElect=false. */}}
+{{- define "py-gang-scheduler.elects" -}}
+{{- $set := get (.Values.settings | default dict) "leaderElect" }}
+{{- if ne (toString $set) "false" }}true{{ end }}
+{{- end }}
+
+{{/* Refuses values that no schema can refuse, because each of them is right by itself. */}}
+{{- define "py-gang-scheduler.check" -}}
+{{- if and (gt (int .Values.replicas) 1) (not (include "py-gang-scheduler.elects" .)) }}
+{{- fail (printf "settings.leaderElect=false with replicas=%d: without a Lease every replica would schedule, and two at once overcommit nodes. Set replicas=1 or leave settings.leaderElect at true" (int .Values.replicas)) }}
+{{- end }}
+{{- range .Values.extraEnv }}
+{{- if hasPrefix "PGS_" (upper .name) }}
+{{- $key := upper .name | trimPrefix "PGS_" | lower | replace "_" " " | title | nospace | untitle }}
+{{- fail (printf "extraEnv has %s, which is a setting: set settings.%s instead" .name $key) }}
+{{- end }}
+{{- end }}
+{{- end }}
+
 {{/* Settings as environment variables: strings as they are, everything else as JSON. */}}
 {{- define "py-gang-scheduler.settings" -}}
 {{- range $name, $value := .Values.settings }}
