@@ -129,6 +129,20 @@ def test_a_crd_of_the_release_is_upgraded_with_it(plane: controlplane.ControlPla
     assert "Left as it was" not in said
 
 
+def test_the_gang_of_its_notes_is_accepted(
+    plane: controlplane.ControlPlane, namespace: Namespace
+) -> None:
+    notes = helm(plane, "get", "notes", RELEASE)
+    (text,) = re.findall(r"<<EOF\n(.*?)\nEOF\n", notes, re.DOTALL)
+    where = f"--namespace={namespace.name}"
+
+    said = plane.kubectl("apply", "--dry-run=server", where, "--filename=-", input=text)
+
+    assert ["podgroup", "job.batch"] == [
+        line.partition("/")[0].removesuffix(".scheduling.sigs.k8s.io") for line in said.splitlines()
+    ]
+
+
 def test_its_alerts_are_about_metrics_that_there_are(plane: controlplane.ControlPlane) -> None:
     shown = "--show-only=templates/prometheusrule.yaml"
     switched_on = "--set=metrics.prometheusRule.enabled=true"

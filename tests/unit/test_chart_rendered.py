@@ -2,6 +2,7 @@
 
 import functools
 import os
+import re
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -173,3 +174,14 @@ def test_the_notes_begin_with_the_image_that_must_be_there() -> None:
     assert "is installed in namespace default." in first
     assert "Its image is registry.example.com/scheduler:0.1.0." == image
     assert advice.startswith("No image is published")
+
+
+def test_the_job_of_the_notes_survives_an_eviction() -> None:
+    (text,) = re.findall(r"<<EOF\n(.*?)\nEOF\n", notes(), re.DOTALL)
+    group, job = yaml.safe_load_all(text)
+
+    assert group["spec"]["minMember"] == job["spec"]["parallelism"]
+    assert "Never" == job["spec"]["template"]["spec"]["restartPolicy"]
+    disrupted = [{"type": "DisruptionTarget", "status": "True"}]
+    rules = [{"action": "Ignore", "onPodConditions": disrupted}]
+    assert {"rules": rules} == job["spec"]["podFailurePolicy"]
