@@ -143,6 +143,29 @@ def test_the_gang_of_its_notes_is_accepted(
     ]
 
 
+@pytest.mark.parametrize(
+    ("role", "question", "answer"),
+    [
+        ("view", "list podgroups.scheduling.sigs.k8s.io", "yes"),
+        ("view", "create podgroups.scheduling.sigs.k8s.io", "no"),
+        ("edit", "get podgroups.scheduling.sigs.k8s.io", "yes"),
+        ("edit", "create podgroups.scheduling.sigs.k8s.io", "yes"),
+        ("edit", "patch podgroups.scheduling.sigs.k8s.io --subresource=status", "no"),
+        ("admin", "delete podgroups.scheduling.sigs.k8s.io", "yes"),
+        ("admin", "create clusternetworktopologies.scheduling.koordinator.sh", "no"),
+    ],
+)
+def test_a_tenant_may(
+    plane: controlplane.ControlPlane, namespace: Namespace, role: str, question: str, answer: str
+) -> None:
+    where = f"--namespace={namespace.name}"
+    plane.kubectl("create", "rolebinding", role, f"--clusterrole={role}", "--user=jo", where)
+    asked = ("auth", "can-i", *question.split(), "--as=jo", where)
+
+    # The controller manager adds roles up in its own time.
+    eventually(answer, lambda: plane.kubectl(*asked, check=False).strip())
+
+
 def test_its_alerts_are_about_metrics_that_there_are(plane: controlplane.ControlPlane) -> None:
     shown = "--show-only=templates/prometheusrule.yaml"
     switched_on = "--set=metrics.prometheusRule.enabled=true"

@@ -168,6 +168,31 @@ def test_a_crd_of_a_shared_group_is_rendered_only_on_demand() -> None:
     assert "CRD" not in notes("crds.install=always").partition("Wait for it")[0]
 
 
+def test_tenants_get_what_their_default_role_is_for() -> None:
+    def verbs(role: str, resource: str) -> set[str]:
+        label = f"rbac.authorization.k8s.io/aggregate-to-{role}"
+        return {
+            verb
+            for each in rendered()
+            if each["kind"] == "ClusterRole" and label in each["metadata"]["labels"]
+            for rule in each["rules"]
+            if resource in rule["resources"]
+            for verb in rule["verbs"]
+        }
+
+    reading = {"get", "list", "watch"}
+    writing = {"create", "update", "patch", "delete", "deletecollection"}
+    roles = ("view", "edit", "admin")
+    topologies = "clusternetworktopologies"
+    assert [reading, reading | writing, reading | writing] == [
+        verbs(role, "podgroups") for role in roles
+    ]
+    assert [reading] * 3 == [verbs(role, "podgroups/status") for role in roles]
+    assert [reading] * 3 == [verbs(role, topologies) for role in roles]
+    for value in ("rbac.create=false", "rbac.tenantRoles=false"):
+        assert "aggregate-to" not in template(value).stdout
+
+
 def test_the_notes_begin_with_the_image_that_must_be_there() -> None:
     first, image, advice, *_ = notes().splitlines()
 
