@@ -144,6 +144,28 @@ def test_the_gang_of_its_notes_is_accepted(
 
 
 @pytest.mark.parametrize(
+    ("template", "value"),
+    [
+        ("networkpolicy", "networkPolicy.enabled=true"),
+        ("networkpolicy", "networkPolicy.enabled=true,networkPolicy.apiServerCidrs={10.0.0.1/32}"),
+        # In a namespace of the restricted level.
+        ("tests/ready", "metrics.service.enabled=true"),
+    ],
+)
+def test_what_is_made_on_demand_is_accepted(
+    plane: controlplane.ControlPlane, template: str, value: str
+) -> None:
+    shown = (f"--show-only=templates/{template}.yaml", f"--set={value}")
+    manifest = helm(plane, "template", RELEASE, str(CHART), IMAGE, *shown)
+
+    said = plane.kubectl(
+        *("apply", "--dry-run=server", f"--namespace={HOME}", "--filename=-"), input=manifest
+    )
+
+    assert said.endswith("created (server dry run)\n")
+
+
+@pytest.mark.parametrize(
     ("role", "question", "answer"),
     [
         ("view", "list podgroups.scheduling.sigs.k8s.io", "yes"),

@@ -1,9 +1,13 @@
 """What helm makes of the chart, without a cluster. Skipped where helm would have to be built."""
 
 import functools
+import http.server
 import os
 import re
 import subprocess
+import sys
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +21,13 @@ from tools.controlplane import binaries
 Manifest = dict[str, Any]
 
 IMAGE = "image.repository=registry.example.com/scheduler"
-
 DIGEST = f"sha256:{'0' * 64}"
+EVERYTHING = (
+    "crds.install=always",
+    "metrics.podMonitor.enabled=true",
+    "metrics.prometheusRule.enabled=true",
+    "networkPolicy.enabled=true",
+)
 
 pytestmark = pytest.mark.skipif(not binaries.found("helm"), reason="make binaries BINARIES=helm")
 
@@ -64,6 +73,15 @@ def notes(*values: str) -> str:
     return done.stdout.partition("\nNOTES:\n")[2]
 
 
+def pod_specs(*values: str) -> list[Manifest]:
+    deployment, test = only("Deployment", *values), only("Pod", *values)
+    return [deployment["spec"]["template"]["spec"], test["spec"]]
+
+
+def selects(selector: dict[str, str], labels: dict[str, str]) -> bool:
+    return selector.items() <= labels.items()
+
+
 def test_without_an_image_nothing_is_rendered_and_the_message_says_how_to_get_one() -> None:
     refused = helm("template", "gangs", str(CHART))
 
@@ -84,6 +102,7 @@ def test_the_chart_passes_lint_as_it_is() -> None:
         ("image.repository=scheduler:1", "/image/repository"),
         ("image.digest=0123", "/image/digest"),
         ("resources.limit.cpu=1", "'limit' not allowed"),
+        ("metrics.podMonitor.enable=true", "'enable' not allowed"),
         ("imagePullSecrets={registry}", "/imagePullSecrets/0"),
         ("crds.install=true", "/crds/install': value must be one of 'auto', 'always', 'never'"),
         ("settings.preemtion=false", "'preemtion' not allowed"),
@@ -99,13 +118,14 @@ def test_the_chart_passes_lint_as_it_is() -> None:
         ("settings.httpPort=80", "'httpPort' not allowed"),
         ("extraEnv[0].name=PGS_MAX_VICTIMS", "set settings.maxVictims instead"),
         ("metrics.service.enabled=false,metrics.serviceMonitor.enabled=true", "needs metrics.serv"),
+        ("metrics.podMonitor.enabled=true,metrics.serviceMonitor.enabled=true", "choose one"),
     ],
 )
 def test_a_wrong_value_is_refused_by_name(value: str, words: str) -> None:
     assert words in refusal(value)
 
 
-@pytest.mark.parametrize("value", ["settings.leaderElect=false"])
+@pytest.mark.parametrize("value", ["settings.leaderElect=false", "extraArgs={--no-leader-elect}"])
 def test_several_replicas_without_a_lease_are_refused(value: str) -> None:
     assert "settings.leaderElect=false with replicas=2: " in refusal(value)
     alone = only("Deployment", value, "replicas=1")["spec"]
@@ -154,9 +174,58 @@ def test_every_setting_arrives_as_it_was_given(
 def test_a_digest_wins_over_a_tag_and_that_over_the_version(
     values: tuple[str, ...], image: str
 ) -> None:
-    spec = only("Deployment", *values)["spec"]["template"]["spec"]
+    images = {each["containers"][0]["image"] for each in pod_specs(*values)}
 
-    assert image == spec["containers"][0]["image"]
+    assert {image} == images
+
+
+def test_pods_get_what_the_user_adds() -> None:
+    added = ("imagePullSecrets[0].name=s", "extraArgs={--source=reflector}", "extraEnv[0].name=A")
+    scheduler, test = pod_specs(*added)
+
+    assert [{"name": "s"}] == scheduler["imagePullSecrets"] == test["imagePullSecrets"]
+    assert ["--source=reflector"] == scheduler["containers"][0]["args"]
+    assert {"name": "A"} == scheduler["containers"][0]["env"][-1]
+
+
+def test_pods_pass_the_restricted_level_and_see_no_services() -> None:
+    for spec in pod_specs():
+        assert spec["securityContext"]["runAsNonRoot"]
+        assert {"type": "RuntimeDefault"} == spec["securityContext"]["seccompProfile"]
+        assert spec["enableServiceLinks"] is False
+        assert {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        } == spec["containers"][0]["securityContext"]
+
+
+def test_labels_and_annotations_of_the_user_are_on_every_object() -> None:
+    added = ("commonLabels.team=a", "commonAnnotations.cost=b")
+    every = rendered(*EVERYTHING, *added)
+    metadata = [each["metadata"] for each in every]
+    metadata.append(only("Deployment", *EVERYTHING, *added)["spec"]["template"]["metadata"])
+
+    assert {"NetworkPolicy", "PodMonitor", "Pod"} < {each["kind"] for each in every}
+    assert {"a"} == {each["labels"]["team"] for each in metadata}
+    assert {"b"} == {each["annotations"]["cost"] for each in metadata}
+
+
+@pytest.mark.parametrize("of", ["commonLabels", "podLabels"])
+def test_labels_of_the_user_take_the_place_of_none_of_the_chart(of: str) -> None:
+    value = f"{of}.app\\.kubernetes\\.io/name=mine"
+    spec = only("Deployment", value)["spec"]
+
+    assert selects(spec["selector"]["matchLabels"], spec["template"]["metadata"]["labels"])
+
+
+def test_the_pod_of_helm_test_is_none_of_the_scheduler() -> None:
+    labels = only("Pod", *EVERYTHING)["metadata"]["labels"]
+    every = rendered(*EVERYTHING)
+    selectors = [each["spec"]["selector"] for each in every if "selector" in each.get("spec", {})]
+
+    assert 4 == len(selectors)
+    assert not [each for each in selectors if selects(each.get("matchLabels", each), labels)]
 
 
 def test_a_crd_of_a_shared_group_is_rendered_only_on_demand() -> None:
@@ -166,6 +235,44 @@ def test_a_crd_of_a_shared_group_is_rendered_only_on_demand() -> None:
     assert [0, 2, 0] == [crds(), crds("crds.install=always"), crds("crds.install=never")]
     assert 2 == notes().count("Not rendered, because no cluster could be asked")
     assert "CRD" not in notes("crds.install=always").partition("Wait for it")[0]
+
+
+def test_a_network_policy_allows_the_api_server_and_our_port_alone() -> None:
+    assert not [each for each in rendered() if each["kind"] == "NetworkPolicy"]
+    open_to_all = only("NetworkPolicy", "networkPolicy.enabled=true")["spec"]
+    (egress,), (ingress,) = open_to_all["egress"], open_to_all["ingress"]
+    labels = only("Deployment")["spec"]["template"]["metadata"]["labels"]
+
+    assert selects(open_to_all["podSelector"]["matchLabels"], labels)
+    assert ["Ingress", "Egress"] == open_to_all["policyTypes"]
+    assert {"ports": [{"port": p, "protocol": "TCP"} for p in (443, 6443)]} == egress
+    assert {"ports": [{"port": "http", "protocol": "TCP"}]} == ingress
+
+
+def test_a_network_policy_can_be_narrowed_and_lets_helm_test_through() -> None:
+    values = ("apiServerCidrs={10.0.0.1/32}", "ingressFrom[0].podSelector.matchLabels.a=b")
+    extra = "extraEgress[0].ports[0].port=53"
+    policy = only(
+        "NetworkPolicy", *(f"networkPolicy.{each}" for each in ("enabled=true", *values, extra))
+    )["spec"]
+    scraper, test = (each["podSelector"]["matchLabels"] for each in policy["ingress"][0]["from"])
+
+    assert [{"ipBlock": {"cidr": "10.0.0.1/32"}}] == policy["egress"][0]["to"]
+    assert {"ports": [{"port": 53}]} == policy["egress"][1]
+    assert {"a": "b"} == scraper
+    assert selects(test, only("Pod")["metadata"]["labels"])
+
+
+def test_a_pod_monitor_needs_no_service() -> None:
+    values = ("service.enabled=false", "podMonitor.enabled=true", "podMonitor.labels.a=b")
+    monitor = only("PodMonitor", *(f"metrics.{each}" for each in values))
+    deployment = only("Deployment")["spec"]["template"]
+
+    assert "b" == monitor["metadata"]["labels"]["a"]
+    (endpoint,) = monitor["spec"]["podMetricsEndpoints"]
+    ports = {each["name"] for each in deployment["spec"]["containers"][0]["ports"]}
+    assert ("/metrics", True) == (endpoint["path"], endpoint["port"] in ports)
+    assert selects(monitor["spec"]["selector"]["matchLabels"], deployment["metadata"]["labels"])
 
 
 def test_tenants_get_what_their_default_role_is_for() -> None:
@@ -210,3 +317,47 @@ def test_the_job_of_the_notes_survives_an_eviction() -> None:
     disrupted = [{"type": "DisruptionTarget", "status": "True"}]
     rules = [{"action": "Ignore", "onPodConditions": disrupted}]
     assert {"rules": rules} == job["spec"]["podFailurePolicy"]
+
+
+class Replica(http.server.BaseHTTPRequestHandler):
+    """Answers that it is not ready, and then that it is."""
+
+    statuses: Iterator[int]
+
+    def do_GET(self) -> None:
+        """Give the next answer."""
+        status = next(type(self).statuses)
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(b"ok" if status == 200 else b"the first lists are not complete")
+
+    def log_message(self, *_: Any) -> None:
+        """Say nothing on stderr."""
+
+
+def asked(statuses: list[int], seconds: str) -> subprocess.CompletedProcess[str]:
+    """Run the command of `helm test` against a replica that gives these answers."""
+    _, script, url, _ = only("Pod")["spec"]["containers"][0]["command"][1:]
+    assert url == "http://gangs-py-gang-scheduler.default.svc:8080/readyz"
+    handler = type("Handler", (Replica,), {"statuses": iter(statuses)})
+    with http.server.HTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
+        thread.start()
+        command = [sys.executable, "-c", script, f"http://127.0.0.1:{server.server_port}/", seconds]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        server.shutdown()
+        thread.join()
+    return done
+
+
+def test_helm_test_waits_until_a_replica_is_ready() -> None:
+    done = asked([503, 200], "60")
+
+    assert (0, "ok\n", "") == (done.returncode, done.stdout, done.stderr)
+
+
+def test_helm_test_gives_up_with_the_last_answer() -> None:
+    done = asked([503], "0")
+
+    assert (1, 1) == (done.returncode, len(done.stderr.splitlines()))
+    assert "503" in done.stderr

@@ -24,12 +24,32 @@ app.kubernetes.io/name: {{ include "py-gang-scheduler.name" . }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end }}
 
-{{/* Labels of every object. */}}
+{{/* Labels of the pod of `helm test`, which must be none of those that the Service selects. */}}
+{{- define "py-gang-scheduler.testLabels" -}}
+app.kubernetes.io/name: {{ include "py-gang-scheduler.name" . | trunc 58 | trimSuffix "-" }}-test
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{/* Labels of every object. What the user adds comes last, and takes the place of none. */}}
 {{- define "py-gang-scheduler.labels" -}}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
-{{ include "py-gang-scheduler.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
+{{- $labels := include "py-gang-scheduler.selectorLabels" . | fromYaml }}
+{{- include "py-gang-scheduler.labelsBeside" (dict "context" . "labels" $labels "extra" dict) }}
+{{- end }}
+
+{{/* `labels`, those of the chart, those of every object, and `extra`; the first of a name wins. */}}
+{{- define "py-gang-scheduler.labelsBeside" -}}
+{{- $chart := printf "%s-%s" .context.Chart.Name .context.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
+{{- $ours := dict "helm.sh/chart" $chart }}
+{{- $_ := set $ours "app.kubernetes.io/version" .context.Chart.AppVersion }}
+{{- $_ := set $ours "app.kubernetes.io/managed-by" .context.Release.Service }}
+{{- merge dict .labels $ours .extra .context.Values.commonLabels | toYaml }}
+{{- end }}
+
+{{/* `annotations:` of an object, its `own` and those of every object; nothing where there are none. */}}
+{{- define "py-gang-scheduler.annotations" -}}
+{{- with merge dict .own .context.Values.commonAnnotations }}
+{{- dict "annotations" . | toYaml | nindent (int $.indent) }}
+{{- end }}
 {{- end }}
 
 {{- define "py-gang-scheduler.serviceAccountName" -}}
@@ -37,37 +57,6 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{- default (include "py-gang-scheduler.fullname" .) .Values.serviceAccount.name }}
 {{- else }}
 {{- default "default" .Values.serviceAccount.name }}
-{{- end }}
-{{- end }}
-
-{{/* The image. None is published, so there is no default. */}}
-{{- define "py-gang-scheduler.image" -}}
-{{- $image := .Values.image }}
-{{- $howTo := "image.repository is required, because no image is published: build one with `docker build -t REGISTRY/py-gang-scheduler:%s .` where the Dockerfile is, push it, and set image.repository=REGISTRY/py-gang-scheduler" }}
-{{- $repository := required (printf $howTo .Chart.AppVersion) $image.repository }}
-{{- if $image.digest }}
-{{- printf "%s@%s" $repository $image.digest }}
-{{- else }}
-{{- printf "%s:%s" $repository (default .Chart.AppVersion $image.tag) }}
-{{- end }}
-{{- end }}
-
-{{/* Whether a replica waits until it leads: not with leaderElect=false. */}}
-{{- define "py-gang-scheduler.elects" -}}
-{{- $set := get (.Values.settings | default dict) "leaderElect" }}
-{{- if ne (toString $set) "false" }}true{{ end }}
-{{- end }}
-
-{{/* Refuses values that no schema can refuse, because each of them is right by itself. */}}
-{{- define "py-gang-scheduler.check" -}}
-{{- if and (gt (int .Values.replicas) 1) (not (include "py-gang-scheduler.elects" .)) }}
-{{- fail (printf "settings.leaderElect=false with replicas=%d: without a Lease every replica would schedule, and two at once overcommit nodes. Set replicas=1 or leave settings.leaderElect at true" (int .Values.replicas)) }}
-{{- end }}
-{{- range .Values.extraEnv }}
-{{- if hasPrefix "PGS_" (upper .name) }}
-{{- $key := upper .name | trimPrefix "PGS_" | lower | replace "_" " " | title | nospace | untitle }}
-{{- fail (printf "extraEnv has %s, which is a setting: set settings.%s instead" .name $key) }}
-{{- end }}
 {{- end }}
 {{- end }}
 
@@ -103,6 +92,64 @@ app.kubernetes.io/managed-by: {{ .Release.Service }}
 {{/* Whether there is a cluster to ask: without one every answer is empty, this one as well. */}}
 {{- define "py-gang-scheduler.hasCluster" -}}
 {{- if lookup "v1" "Namespace" "" "kube-system" }}true{{ end }}
+{{- end }}
+
+{{/* The image. None is published, so there is no default. */}}
+{{- define "py-gang-scheduler.image" -}}
+{{- $image := .Values.image }}
+{{- $howTo := "image.repository is required, because no image is published: build one with `docker build -t REGISTRY/py-gang-scheduler:%s .` where the Dockerfile is, push it, and set image.repository=REGISTRY/py-gang-scheduler" }}
+{{- $repository := required (printf $howTo .Chart.AppVersion) $image.repository }}
+{{- if $image.digest }}
+{{- printf "%s@%s" $repository $image.digest }}
+{{- else }}
+{{- printf "%s:%s" $repository (default .Chart.AppVersion $image.tag) }}
+{{- end }}
+{{- end }}
+
+{{/* Whether a replica waits until it leads: not with leaderElect=false, however that is said. */}}
+{{- define "py-gang-scheduler.elects" -}}
+{{- $set := get (.Values.settings | default dict) "leaderElect" }}
+{{- if not (or (eq (toString $set) "false") (has "--no-leader-elect" .Values.extraArgs)) }}true{{ end }}
+{{- end }}
+
+{{/* Refuses values that no schema can refuse, because each of them is right by itself. */}}
+{{- define "py-gang-scheduler.check" -}}
+{{- if and (gt (int .Values.replicas) 1) (not (include "py-gang-scheduler.elects" .)) }}
+{{- fail (printf "settings.leaderElect=false with replicas=%d: without a Lease every replica would schedule, and two at once overcommit nodes. Set replicas=1 or leave settings.leaderElect at true" (int .Values.replicas)) }}
+{{- end }}
+{{- range .Values.extraEnv }}
+{{- if hasPrefix "PGS_" (upper .name) }}
+{{- $key := upper .name | trimPrefix "PGS_" | lower | replace "_" " " | title | nospace | untitle }}
+{{- fail (printf "extraEnv has %s, which is a setting: set settings.%s instead" .name $key) }}
+{{- end }}
+{{- end }}
+{{- with .Values.metrics }}
+{{- if and .serviceMonitor.enabled (not .service.enabled) }}
+{{- fail "metrics.serviceMonitor.enabled needs metrics.service.enabled" }}
+{{- end }}
+{{- if and .serviceMonitor.enabled .podMonitor.enabled }}
+{{- fail "metrics.serviceMonitor.enabled and metrics.podMonitor.enabled would both scrape every pod: choose one" }}
+{{- end }}
+{{- if and .prometheusRule.enabled (not (or .service.enabled .podMonitor.enabled)) }}
+{{- fail "metrics.prometheusRule.enabled needs metrics.service.enabled or metrics.podMonitor.enabled" }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* What the restricted level of Pod security wants of a pod, and of a container. */}}
+{{- define "py-gang-scheduler.podSecurityContext" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+seccompProfile:
+  type: RuntimeDefault
+{{- end }}
+
+{{- define "py-gang-scheduler.securityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities:
+  drop: ["ALL"]
 {{- end }}
 
 {{/* The environment: the lease that the Role allows, then the settings, then what the user adds. */}}
