@@ -1,0 +1,65 @@
+"""Every Job that is shown to readers survives the eviction of its pods.
+
+Otherwise an evicted pod counts as one that failed, and a Job with more pods than its `backoffLimit`
+ends as failed with the first preemption of its gang.
+"""
+
+import re
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+PROJECT = Path(__file__).parents[2]
+PAGES = sorted(
+    [*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md"), *PROJECT.glob("examples/*/*.md")]
+)
+BLOCK = re.compile(r"(?:^ {4}.*\n|^\n(?= {4}))+", re.MULTILINE)
+IGNORED = {
+    "action": "Ignore",
+    "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}],
+}
+
+JobSpec = dict[str, Any]
+
+
+def shown() -> Iterator[tuple[str, JobSpec]]:
+    """Yield every Job of the examples and of all pages: its name, and its spec."""
+    for path in sorted(PROJECT.glob("examples/*/*.yaml")):
+        yield from jobs_in(path, path.read_text())
+    for path in PAGES:
+        for block in BLOCK.findall(path.read_text()):
+            if re.search(r"^ {4}kind: Job", block, re.MULTILINE):
+                yield from jobs_in(path, textwrap.dedent(block))
+
+
+def jobs_in(path: Path, text: str) -> Iterator[tuple[str, JobSpec]]:
+    """Yield the Jobs of a text of manifests, those that a JobSet would create among them."""
+    for document in yaml.safe_load_all(text):
+        name = f"{path.relative_to(PROJECT)}: {document['metadata']['name']}"
+        if document["kind"] == "Job":
+            yield name, document["spec"]
+        if document["kind"] == "JobSet":
+            for each in document["spec"]["replicatedJobs"]:
+                yield f"{name}/{each['name']}", each["template"]["spec"]
+
+
+JOBS = dict(shown())
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_evicted_pods_do_not_count_as_failed(name: str) -> None:
+    assert IGNORED in JOBS[name].get("podFailurePolicy", {}).get("rules", [])
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_the_api_server_takes_its_pod_failure_policy(name: str) -> None:
+    # With any other restart policy a podFailurePolicy is refused.
+    assert "Never" == JOBS[name]["template"]["spec"]["restartPolicy"]
+
+
+def test_the_jobs_of_examples_and_pages_are_found() -> None:
+    assert {"README.md: hello", "examples/08-jobset/jobset.yaml: finetune/rollout"} <= JOBS.keys()
