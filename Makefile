@@ -41,8 +41,8 @@ demo: binaries ## Watch gangs being scheduled on a local control plane (~10 min 
 	@$(WITH_TESTS) -m tools.demo run
 
 .PHONY: up
-up: binaries ## Start the demo's cluster and leave it running; says how to use it
-	@$(WITH_TESTS) -m tools.demo up
+up: binaries ## Start the demo's cluster and leave it running; NODES=racks: other nodes, WITH=jobset: more
+	@$(WITH_TESTS) -m tools.demo up $(addprefix --nodes=,$(NODES)) $(addprefix --with=,$(WITH))
 
 .PHONY: down
 down: setup ## End what `make up` started

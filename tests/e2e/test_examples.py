@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 import yaml
 
-from e2e.jobset import standin
 from e2e.support.gang_watcher import GangWatcher
 from tools import controlplane
 from tools.demo import cluster, differences, examples, placements
@@ -41,12 +40,8 @@ class Planes:
         return self._running[1]
 
     def _start(self, example: examples.Example) -> controlplane.ControlPlane:
-        options = controlplane.Options(native_gangs=examples.NATIVE_GANGS in example.needs)
-        running = cluster.running(options=options, nodes_file=example.nodes_file)
+        running = cluster.running(nodes_file=example.nodes_file, needs=example.needs)
         plane, _ = self._stack.enter_context(running)
-        if examples.JOB_SET in example.needs:
-            standin.install(plane)
-            self._stack.enter_context(standin.playing(plane))
         return plane
 
 
@@ -114,9 +109,11 @@ def test_an_example_ends_as_it_declares(
 @pytest.mark.parametrize("directory", examples.directories(), ids=lambda path: path.name)
 def test_an_example_tells_how_to_run_it(directory: Path) -> None:
     readme = (directory / "README.md").read_text()
+    example = examples.load(directory)
 
     assert f"kubectl apply -f examples/{directory.name}\n" in readme
     assert f"kubectl delete -f examples/{directory.name}" in readme
+    assert example.runs_on_the_demo or f"`{example.make_up}`" in readme
 
 
 @pytest.mark.parametrize("missing", ["README.md", examples.EXPECTED])

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from e2e.jobset import standin
 from e2e.support import gang_manifests, manifests, operator_health
 from e2e.support.manifests import Manifest, gang
 from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually, until
 from tools import controlplane
+from tools.jobset import standin
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 

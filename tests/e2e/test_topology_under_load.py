@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from e2e.support import gang_manifests, networks, operator_health, repeated_calls
+from e2e.support import gang_manifests, networks, operator_health
 from e2e.support.fault_proxy import HOLD, PASS, FaultProxy
 from e2e.support.manifests import gang
 from e2e.support.namespaces import Namespace
 from e2e.support.networks import RACK, RACKS, Network
 from e2e.support.waiting import eventually, until
 from tools import controlplane
-from tools.controlplane import access
+from tools.controlplane import access, repeated_calls
 
 pytestmark = [pytest.mark.e2e, pytest.mark.alone]
 

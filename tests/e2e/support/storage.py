@@ -8,11 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from e2e.support import repeated_calls
 from e2e.support.manifests import Manifest
 from e2e.support.namespaces import Namespace
 from tools import controlplane
-from tools.controlplane import access
+from tools.controlplane import access, repeated_calls
 
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
 PROVISIONER = "volume.kubernetes.io/storage-provisioner"

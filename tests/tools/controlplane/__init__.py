@@ -12,6 +12,7 @@ The map, from the outside in:
     backends        open_cluster(): ours, an existing one or kind, by environment variables
     background      up, status and down, for `python -m tools.controlplane`
     scheduler       Scheduler: our operator as one more component
+    repeated_calls  what is done to a cluster again and again, such as a stand-in's work
     watcher         Watcher: an independent witness of pods, for tests
     wholeness       its judgement: gangs that were bound only in part
     audit           rates and waiting times from the audit log

@@ -1,10 +1,14 @@
 """Run the control plane by hand: python -m tools.controlplane build | up | status | down."""
 
 import argparse
+import contextlib
 import sys
+from collections.abc import Iterator
+from functools import partial
 
 from tools.controlplane import background, binaries, builds, errors
 from tools.controlplane.options import Options
+from tools.controlplane.plane import ControlPlane
 
 
 def main() -> int:
@@ -26,15 +30,21 @@ def _build(arguments: argparse.Namespace) -> int:
 
 
 def _up(arguments: argparse.Namespace) -> int:
-    running = background.up([*_flags(arguments), f"--nodes={arguments.nodes}"])
+    running = background.up(_arguments(arguments))
     print(f"export KUBECONFIG={running.kubeconfig}")
     return 0
 
 
 def _hold(arguments: argparse.Namespace) -> int:
     switches = {name: getattr(arguments, name) for name in SWITCHES}
-    background.hold(Options(**switches), lambda plane: plane.nodes(arguments.nodes))
+    background.hold(_arguments(arguments), Options(**switches), partial(_with_nodes, arguments))
     return 0
+
+
+@contextlib.contextmanager
+def _with_nodes(arguments: argparse.Namespace, plane: ControlPlane) -> Iterator[None]:
+    plane.nodes(arguments.nodes)
+    yield
 
 
 def _status(_: argparse.Namespace) -> int:
@@ -52,8 +62,10 @@ def _down(_: argparse.Namespace) -> int:
     return 0
 
 
-def _flags(arguments: argparse.Namespace) -> list[str]:
-    return [f"--{name.replace('_', '-')}" for name in SWITCHES if getattr(arguments, name)]
+def _arguments(arguments: argparse.Namespace) -> list[str]:
+    """Return what was asked for, as arguments."""
+    flags = [f"--{name.replace('_', '-')}" for name in SWITCHES if getattr(arguments, name)]
+    return [*flags, f"--nodes={arguments.nodes}"]
 
 
 def _parser() -> argparse.ArgumentParser:

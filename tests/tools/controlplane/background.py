@@ -23,6 +23,7 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 STATE = Path(os.environ.get("CONTROLPLANE_STATE_DIR") or CHECKOUT / ".cache") / "controlplane.json"
 HOLDER_LOG = STATE.with_suffix(".log")
 STOP_SECONDS = 30.0
+Furnished = Callable[[plane.ControlPlane], contextlib.AbstractContextManager[object]]
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,7 @@ class Running:
     directory: str
     kubeconfig: str
     url: str
+    arguments: list[str]  # of the command that holds it
 
 
 def status() -> Running | None:
@@ -52,7 +54,8 @@ def up(
 ) -> Running:
     """Start one in the background, unless it runs already, and return it when it is ready.
 
-    The holder is `python -m PROGRAM hold ARGUMENTS`, which has to call `hold`.
+    One that runs already may have been started with other arguments. The holder is
+    `python -m PROGRAM hold ARGUMENTS`, which has to call `hold`.
     """
     if running := status():
         say(f"already running at {running.url}")
@@ -76,15 +79,14 @@ def up(
         raise
 
 
-def hold(options: Options, furnish: Callable[[plane.ControlPlane], object]) -> None:
+def hold(arguments: list[str], options: Options, furnished: Furnished) -> None:
     """Own a control plane until SIGTERM: the body of the process that `up` starts.
 
-    It counts as ready when `furnish` has returned.
+    It counts as ready when `furnished` was entered, which is left before the control plane ends.
     """
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    with plane.start(options) as running_plane:
-        furnish(running_plane)
-        _write_state(running_plane)
+    with plane.start(options) as running_plane, furnished(running_plane):
+        _write_state(running_plane, arguments)
         while True:
             running_plane.processes.check()
             time.sleep(1)
@@ -104,13 +106,14 @@ def down() -> bool:
     return running is not None
 
 
-def _write_state(running_plane: plane.ControlPlane) -> None:
+def _write_state(running_plane: plane.ControlPlane, arguments: list[str]) -> None:
     state = Running(
         os.getpid(),
         _started_at(os.getpid()),
         str(running_plane.directory),
         str(running_plane.kubeconfig),
         running_plane.url,
+        arguments,
     )
     # Renamed into place: `up` waits for the file and must not read half of it.
     unfinished = STATE.with_suffix(".new")

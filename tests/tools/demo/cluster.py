@@ -1,7 +1,7 @@
-"""The demo's cluster: nodes as a file of examples/clusters says, our CRDs, the operator."""
+"""The demo's cluster: the nodes of a file, our CRDs, the operator, and what some examples need."""
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,23 +10,25 @@ import yaml
 from tools import controlplane
 from tools.controlplane import builds, errors, nodes
 from tools.demo import examples
+from tools.jobset import standin
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 SPINE = "network.topology.nvidia.com/spine"
 BLOCK = "network.topology.nvidia.com/block"
 GPU = "nvidia.com/gpu"
-OPTIONS = controlplane.Options()
 
 
 @contextlib.contextmanager
 def running(
     say: builds.Say = builds.say_on_stderr,
-    options: controlplane.Options = OPTIONS,
     nodes_file: Path = examples.GPU_NODES,
+    needs: Collection[str] = (),
 ) -> Iterator[tuple[controlplane.ControlPlane, controlplane.Scheduler]]:
     """Start everything, and end it with the block. Seconds, once the binaries are built."""
-    with controlplane.start(options, say) as plane:
-        scheduler = furnish(plane, say, nodes_file)
+    with (
+        controlplane.start(options(needs), say) as plane,
+        furnished(plane, say, nodes_file, needs) as scheduler,
+    ):
         try:
             yield plane, scheduler
         except TimeoutError:
@@ -34,26 +36,54 @@ def running(
             raise
 
 
-def furnish(
+def options(needs: Collection[str]) -> controlplane.Options:
+    """Return what a control plane must be started with, so that it has what examples need."""
+    return controlplane.Options(native_gangs=examples.NATIVE_GANGS in needs)
+
+
+@contextlib.contextmanager
+def furnished(
     plane: controlplane.ControlPlane,
-    say: builds.Say = builds.say_on_stderr,
-    nodes_file: Path = examples.GPU_NODES,
-) -> controlplane.Scheduler:
+    say: builds.Say,
+    nodes_file: Path,
+    needs: Collection[str],
+) -> Iterator[controlplane.Scheduler]:
     """Put nodes, CRDs and the operator into a control plane; the operator ends with it."""
     made = [_node(each) for each in yaml.safe_load_all(nodes_file.read_text())]
-    say(f"creating the {len(made)} nodes of {nodes_file.relative_to(CHECKOUT)}")
+    say(f"creating the {len(made)} nodes of {_shown(nodes_file)}")
     nodes.create(plane.access, made)
     say("installing the CRDs of crds/")
     crds = str(CHECKOUT / "crds")
     plane.kubectl("apply", "-f", crds)
     plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", crds)
-    say("starting the scheduler")
-    scheduler = controlplane.Scheduler(plane, "--log-format=console")
-    scheduler.start()
-    return scheduler
+    with _job_sets(plane, say) if examples.JOB_SET in needs else contextlib.nullcontext():
+        say("starting the scheduler")
+        scheduler = controlplane.Scheduler(plane, "--log-format=console")
+        scheduler.start()
+        yield scheduler
+
+
+@contextlib.contextmanager
+def _job_sets(plane: controlplane.ControlPlane, say: builds.Say) -> Iterator[None]:
+    say("installing the CRD of JobSets, with a stand-in for their controller")
+    standin.install(plane)
+    with standin.playing(plane):
+        yield
+
+
+def _shown(path: Path) -> Path:
+    return path.relative_to(CHECKOUT) if path.is_relative_to(CHECKOUT) else path
+
+
+def label_keys(nodes_file: Path) -> list[str]:
+    """Return the keys of all labels that nodes have in a file, in the order of the file."""
+    documents = yaml.safe_load_all(nodes_file.read_text())
+    return list(
+        dict.fromkeys(key for each in documents for key in each["metadata"].get("labels", {}))
+    )
 
 
 def _node(document: dict[str, Any]) -> dict[str, Any]:
     """Return a node that KWOK looks after, like one in a manifest."""
     metadata, status = document["metadata"], document["status"]
-    return nodes.manifest(metadata["name"], metadata["labels"], status["allocatable"])
+    return nodes.manifest(metadata["name"], metadata.get("labels", {}), status["allocatable"])

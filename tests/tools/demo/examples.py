@@ -42,6 +42,7 @@ NATIVE_GANGS = "native-gangs"
 JOB_SET = "jobset"
 NEEDS = {NATIVE_GANGS, JOB_SET}
 """An API server that serves PodGroups of its own; the CRD of JobSets, and their controller."""
+Needs = tuple[str, ...]
 
 
 class InvalidExample(ValueError):  # noqa: N818 - reads as what it is.
@@ -83,14 +84,20 @@ class Example:
     title: str
     outcome: Outcome
     then: Deletion | None
-    needs: tuple[str, ...] = ()
+    needs: Needs = ()
     namespaces: tuple[str, ...] = ()
     nodes_file: Path = GPU_NODES
 
     @property
     def runs_on_the_demo(self) -> bool:
         """It needs nothing that the demo's cluster has not."""
-        return not self.needs and self.nodes_file == GPU_NODES
+        return self.make_up == "make up"
+
+    @property
+    def make_up(self) -> str:
+        """The command that starts a cluster for it."""
+        nodes = [] if self.nodes_file == GPU_NODES else [f"NODES={self.nodes_file.stem}"]
+        return " ".join(["make up", *nodes, *(f"WITH={need}" for need in self.needs)])
 
     def prefixes(self, applied_in: str) -> dict[str, str]:
         """Return the namespaces of its objects, each with what the names of gangs begin with."""
@@ -113,12 +120,28 @@ def load(directory: Path) -> Example:
         then = expected.pop("then", None)
         needs, namespaces = (_words(expected.pop(key, [])) for key in ("needs", "namespaces"))
         _check(needs)
-        nodes_file = _nodes_file(expected.pop("cluster", GPU_NODES.stem))
+        nodes = _nodes_in_clusters(expected.pop("cluster", GPU_NODES.stem))
         outcome = _outcome(expected)
         deletion = _deletion(directory, then) if then else None
-        return Example(directory, title, outcome, deletion, needs, namespaces, nodes_file)
+        return Example(directory, title, outcome, deletion, needs, namespaces, nodes)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InvalidExample(f"{directory.name}/{EXPECTED}: {error!r}") from error
+
+
+def fitting(nodes: Path, needs: Needs) -> list[Example]:
+    """Return the examples that suppose these nodes, and of which the cluster has all needs."""
+    every = [load(directory) for directory in directories()]
+    return [each for each in every if each.nodes_file == nodes and set(each.needs) <= set(needs)]
+
+
+def nodes_file(name: str) -> Path:
+    """Return the nodes that a name in clusters/ or a path means; else ValueError."""
+    known = CLUSTERS / f"{name}.yaml"
+    file = known if known.is_file() else Path(name).resolve()
+    if not file.is_file():
+        names = ", ".join(sorted(each.stem for each in CLUSTERS.glob("*.yaml")))
+        raise ValueError(f"no file {name}, and no such name in examples/clusters: {names}")
+    return file
 
 
 def manifests(directory: Path) -> Iterator[Path]:
@@ -143,7 +166,7 @@ def _check(needs: Sequence[str]) -> None:
         raise ValueError(f"nobody knows how to provide {', '.join(sorted(unknown))}")
 
 
-def _nodes_file(name: object) -> Path:
+def _nodes_in_clusters(name: object) -> Path:
     file = CLUSTERS / f"{_word(name)}.yaml"
     if not file.is_file():
         raise ValueError(f"there is no {file.name} in {CLUSTERS.name}")

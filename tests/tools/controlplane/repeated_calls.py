@@ -1,19 +1,19 @@
-"""What is done to a cluster again and again, beside a test."""
+"""What is done to a cluster again and again, beside all else."""
 
 import contextlib
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from tools import controlplane
 from tools.controlplane import access
+from tools.controlplane.cluster import Cluster
 
 PAUSE_SECONDS = 0.1
 
 
 @contextlib.contextmanager
 def repeating(
-    cluster: controlplane.Cluster,
+    cluster: Cluster,
     errand: Callable[[access.Client], object],
     pause_seconds: float = PAUSE_SECONDS,
 ) -> Iterator[None]:

@@ -11,9 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from e2e.support import repeated_calls
 from tools import controlplane
-from tools.controlplane import access
+from tools.controlplane import access, repeated_calls
 
 CRD = Path(__file__).with_name("crd.yaml")
 JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/jobsets"
