@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from gang_scheduler import telemetry
 from gang_scheduler.cli import main
+from gang_scheduler.model.gangs import Reason
 from gang_scheduler.settings import Settings
 
 PROJECT = Path(__file__).parents[2]
@@ -115,6 +116,14 @@ def test_all_settings_are_in_the_table_with_their_defaults() -> None:
     assert expected == {
         name: value for name, value, *_ in rows(page("docs/operations.md"), "Settings")
     }
+
+
+def test_every_reason_is_in_the_table_of_what_it_asks_for() -> None:
+    # `Scattered` is a condition of its own; `Scheduling` is what a gang shows that waits no more.
+    expected = {reason.value for reason in Reason} - {Reason.SCATTERED} | {"Scheduling"}
+    table = rows(page("docs/troubleshooting.md"), "What each reason asks for")
+
+    assert expected == {reason for reason, *_ in table}
 
 
 def test_all_metrics_are_in_the_table_with_their_labels() -> None:
