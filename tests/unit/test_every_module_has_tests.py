@@ -21,6 +21,7 @@ OF_NO_MODULE = {
     "test_chart_rendered.py",
     "test_docs.py",
     "test_every_module_has_tests.py",
+    "test_job_manifests.py",
     "test_layout.py",
     "test_words.py",
 }
