@@ -4,29 +4,35 @@ One way of data, and the folders are its steps:
 
     Kubernetes -> client -> watch -> decode -> state -> scheduler -> apply -> report -> Kubernetes
 
-| package    | what it holds                                                                  |
-|------------|--------------------------------------------------------------------------------|
-| client     | the only door to the API server: requests, their errors, and the Lease         |
-| wire       | what is read of each kind of object, as structs                                |
-| watch      | keeps up with the API server; misses no deletion                               |
-| decode     | objects to nouns of the model; a refusal names the field and the value         |
-| state      | what is known now, our own writes included; gives the snapshot of a cycle      |
-| model      | frozen nouns: pods, nodes, gangs, topology trees, snapshot, plan               |
-| scheduler  | pure verbs, snapshot in, plan out; `cycle.py` is the file to open first        |
-| apply      | carries a plan out: binds, evicts, and takes back what cannot be completed     |
-| report     | tells users what was decided: statuses, conditions and Events                  |
-| api        | what users write and read: our CRDs, annotations, kinds and conditions         |
-| loop       | wait, snapshot, decide, apply, report; `outcome_handler` takes in the outcomes |
-| app        | builds the parts and owns the one task group                                   |
-| settings   | every setting, from flags, environment and chart; `telemetry`, metrics and log |
-| probes     | /healthz, /readyz and /metrics, on the event loop of `beside`, as the Lease    |
-| simulation | the same core with no cluster: manifests in, decisions out                     |
-| cli        | the command line                                                               |
+| package         | what it holds                                                               |
+|-----------------|-----------------------------------------------------------------------------|
+| client          | the only door to the API server: requests, their errors, and the Lease      |
+| wire            | what is read of each kind of object, as structs                             |
+| watch           | keeps up with the API server; misses no deletion                            |
+| decode          | objects to nouns of the model; a refusal names the field and the value      |
+| state           | what is known now, our own writes included; gives the snapshot of a cycle   |
+| model           | frozen nouns: pods, nodes, gangs, topology trees, snapshot, plan            |
+| scheduler       | pure verbs, snapshot in, plan out; `cycle.py` is the file to open first     |
+| apply           | carries a plan out: binds, evicts, and takes back what cannot be completed  |
+| report          | tells users what was decided: statuses, conditions and Events               |
+| api             | what users write and read: our CRDs, annotations, kinds and conditions      |
+| loop            | wait, snapshot, decide, apply, report                                       |
+| outcome_handler | takes in what came of bindings and evictions                                |
+| app             | builds the parts and owns the one task group                                |
+| settings        | every setting, from flags, environment and chart                            |
+| telemetry       | metrics and log                                                             |
+| internal_errors | errors of ours, confined to the gang, pod or object that met them           |
+| probes          | /healthz, /readyz and /metrics                                              |
+| beside          | a second thread with an event loop: probes and the Lease must answer always |
+| gc_tuning       | when garbage is collected                                                   |
+| simulation      | the same core with no cluster: manifests in, decisions out                  |
+| cli             | the command line                                                            |
 
 Layers (import-linter enforces them; a module imports only from further right):
 
-    cli > app, simulation > loop > outcome_handler > report > apply, watch > state > decode, client
-        > wire > scheduler, api > model
+    cli > app, simulation > beside, loop, probes > outcome_handler > report > apply, watch > state
+        > decode, client > internal_errors > gc_tuning, telemetry > settings > wire > scheduler, api
+        > model
 """
 
 __version__ = "0.1.0"

@@ -1,10 +1,13 @@
-"""operator/ is a source root whose name is also a module of the standard library.
+"""Where modules lie, and that each package names them.
 
-An `__init__.py` or a loose module in it would make `import operator` find the wrong one, and the
-interpreter would then fail far away from the cause.
+operator/ is a source root whose name is also a module of the standard library: an `__init__.py` or
+a loose module in it would make `import operator` find the wrong one, and the interpreter would then
+fail far away from the cause.
 """
 
+import ast
 import operator
+import re
 import sysconfig
 from pathlib import Path
 
@@ -23,3 +26,17 @@ def test_the_only_package_is_ours() -> None:
 
 def test_operator_is_the_one_of_the_standard_library() -> None:
     assert Path(sysconfig.get_path("stdlib")) == Path(operator.__file__).parent
+
+
+def unnamed(package: Path) -> list[str]:
+    """Return the modules and packages in a package that its docstring does not name."""
+    docstring = ast.get_docstring(ast.parse((package / "__init__.py").read_text())) or ""
+    named = set(re.findall(r"\w+", docstring))
+    parts = {path.stem for path in package.iterdir() if path.suffix == ".py" or path.is_dir()}
+    return sorted(part for part in parts - named if not part.startswith("__"))
+
+
+def test_a_package_names_all_of_its_modules_in_its_docstring() -> None:
+    packages = [path.parent for path in SOURCE_ROOT.rglob("__init__.py")]
+
+    assert {} == {str(each): found for each in packages if (found := unnamed(each))}

@@ -3,7 +3,8 @@
 | module            | promise                                                        |
 |-------------------|----------------------------------------------------------------|
 | plan              | takes a plan into the state, and hands it to the writers       |
-| binder            | binds a placed gang: retries, and settles unanswered requests  |
+| binder            | binds a placed gang: which answers (429, none) it repeats, for |
+|                   | how long, and how unanswered requests are settled              |
 | gang_binding      | members that are bound together, with the outcome of each      |
 | outcomes          | the queue of the outcomes of writes                            |
 | volume_binder     | binds the claims of placed gangs before any of their pods      |
@@ -14,5 +15,6 @@
 | orphaned_marks    | DisruptionTarget conditions that an earlier process left       |
 | lost_nominations  | gangs whose nominated room was taken                           |
 | stuck_victims     | victims that do not terminate in time                          |
-| partial_gangs     | deletes bound members of partially bound gangs, if so set      |
+| partial_gangs     | gangs bound in part past their timeout: deletes the members    |
+|                   | that are bound if the setting `onPartialGang` is Release       |
 """

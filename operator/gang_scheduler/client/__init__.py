@@ -13,8 +13,9 @@ and `fake` in memory.
 | http            | the protocol of HTTP clients: what a request may have done    |
 | http1           | one: HTTP/1.1 as far as short requests to one server need it  |
 | aiohttp_client  | another: the session of the watches                           |
-| errors          | what an answer means: gone, refused, conflict, try again      |
-| retry           | pauses between the attempts of one request, with jitter       |
+| errors          | what kind an answer is: gone, refused, conflict, throttled;   |
+|                 | the caller decides whether to ask again                       |
+| retry           | the default pauses between attempts, with jitter, for all     |
 | claim_patches   | the patches that get a claim and a volume bound               |
 | leader_election | the Lease: acquire, renew, release                            |
 | fake            | an API server in memory, with faults, for tests               |

@@ -9,7 +9,9 @@
 | events           | Events, at a bounded rate                                    |
 | topology_writer  | writes the status of ClusterNetworkTopologies                |
 | topology_status  | the status of a ClusterNetworkTopology                       |
-| messages         | the words for verdicts                                       |
-| cause_texts      | the words for each kind of cause                             |
+| messages         | the text of a refusal ("0/12 nodes are available: ..."), of  |
+|                  | preemptions, and of what domains offer                       |
+| cause_texts      | a line for each cause that is not about room: input that is  |
+|                  | missing or invalid, claims that are not bound, ...           |
 | backpressure     | lets bindings go first                                       |
 """

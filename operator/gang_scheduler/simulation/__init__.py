@@ -8,9 +8,12 @@
 | objects    | the table kind -> loader: documents to nodes, pods and gang declarations   |
 | defaults   | what an API server would have filled in: names, uids, times, schedulerName |
 | priorities | PriorityClasses                                                            |
+| networks   | topologies of the input                                                    |
+| volumes    | claims and volumes as controllers would leave them                         |
 | workloads  | the pods that the controllers of Jobs and JobSets would create             |
 | run        | fills a cache, decides, applies, decides again                             |
 | waiting    | what waits in the end, and why                                             |
-| report     | the output document; `tables` is the same for people, with its `cells`     |
+| report     | the output document: what each gang and pod says in it                     |
+| tables     | the same for people, as tables; `cells` says how amounts are written       |
 | trees      | the network for people: usage, and what domains offer gangs that wait      |
 """

@@ -5,12 +5,13 @@ Plain synchronous code. `cache` is the only door: it takes in objects of `decode
 
 | module          | promise                                                          |
 |-----------------|------------------------------------------------------------------|
-| cache           | takes in every object and every decision, and makes snapshots;   |
-|                 | lets gangs be tried again that a change may help                 |
+| cache           | takes in every object and every decision, and makes snapshots    |
 | kinds           | the one table of kinds that are watched: readers and stores      |
 | pod_store       | pods, our own decisions included                                 |
-| object_stores   | the stores of the other kinds: what a change means for gangs     |
-| changes         | what changes mean, and what parts outside of the cache must know |
+| object_stores   | the stores of all other kinds. Both return which waiting gangs   |
+|                 | an event wakes: none, its own, those short of room, or those     |
+|                 | that new trees may help                                          |
+| changes         | that answer (`Change`), and the signals to loop and writers      |
 | node_usage      | nodes, and what the pods on them use                             |
 | evictable_pods  | the pods on nodes as preemption sees them                        |
 | terminating     | pods that leave their nodes, and victims that will               |

@@ -7,5 +7,6 @@
 | workloads         | gangs that Jobs and JobSets declare                                       |
 | gang_objects      | the objects that describe gangs, each with all that it says               |
 | gang_annotations  | the options of a gang in annotations                                      |
-| topology_requests | the topology request of a gang as a whole                                 |
+| topology_requests | the topology request of a gang, from its annotation or native constraint; |
+|                   | those of Kueue's annotations on pods are in `decode.pods.podsets`         |
 """
