@@ -13,8 +13,8 @@ from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.partial_gangs import PartialGangs
 from gang_scheduler.apply.plan import BinderAndEvictor, take_in
-from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.scheduler.cycle import schedule

@@ -18,8 +18,8 @@ from gang_scheduler.apply.outcomes import (
 from gang_scheduler.apply.partial_gangs import PartialGangs
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes import PreemptionGivenUp
-from gang_scheduler.model.gangs import Cause, Reason
 from gang_scheduler.model.plan import Preemption, Refused
+from gang_scheduler.model.problems import Cause, Reason
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.state.cache import Cache
 

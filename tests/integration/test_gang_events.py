@@ -13,9 +13,9 @@ from gang_scheduler.decode.gangs import membership
 from gang_scheduler.decode.left_out import LeftOut, LeftOutObjects
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes import ApiAnswer, InvalidInput
-from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Misfit, Plan, Preemption, Refused, Warned
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About
 from gang_scheduler.report.left_out_events import LeftOutEvents

@@ -11,7 +11,7 @@ from gang_scheduler.apply.binder import Binder
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.preemption_run import PreemptionRun
-from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator

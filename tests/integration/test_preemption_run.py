@@ -11,8 +11,8 @@ from gang_scheduler.client.errors import BUDGET, ApiError
 from gang_scheduler.client.fake.documents import Document
 from gang_scheduler.client.fake.faults import Call, Fault
 from gang_scheduler.model.causes import NodeFault, NominationLost
-from gang_scheduler.model.gangs import Cause
 from gang_scheduler.model.plan import Preemption
+from gang_scheduler.model.problems import Cause
 from gang_scheduler.model.refs import PodRef
 from gang_scheduler.report.cause_texts import text_of
 from integration.support.victims_and_preemptor import (

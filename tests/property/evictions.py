@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
-from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.refs import GangKey
 
 LOWEST = -(2**31)
 Cost = tuple[int, int, int, int, int, int]

@@ -13,11 +13,12 @@ from hypothesis import strategies as st
 
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, GangName, Reason
+from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod, PodPhase
-from gang_scheduler.model.refs import JobPods
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.refs import GangKey, GangName, JobPods
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.gangs.group_memo import GroupMemo

@@ -4,10 +4,11 @@ from dataclasses import dataclass, replace
 
 from hypothesis import strategies as st
 
-from gang_scheduler.model.gangs import Gang, GangKey
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import HostPort, Pod, PodClass, Toleration
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.requirements import NodeTerm
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule

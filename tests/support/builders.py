@@ -13,18 +13,13 @@ from gang_scheduler.api.kinds import GVR, POD_GROUPS
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
-from gang_scheduler.model.gangs import (
-    Gang,
-    GangGroup,
-    GangKey,
-    MatchPolicy,
-    PreemptionBlock,
-    Problem,
-)
+from gang_scheduler.model.gangs import Gang, GangGroup, MatchPolicy, PreemptionBlock
 from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.network.topology_request import PodSet, TopologyRequest
 from gang_scheduler.model.nodes import IntArray, Node, NodeTable, Taint
 from gang_scheduler.model.pods import HostPort, Pod, PodClass, PodPhase, Toleration
+from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.requirements import NodeTerm, Operator, Requirement
 from gang_scheduler.model.resources import amount_of
 from gang_scheduler.model.snapshot import Nominated, Snapshot

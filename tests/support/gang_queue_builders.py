@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.model.gangs import Gang, GangKey
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.gang_queue import GangQueue

@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.gangs import Gang, GangKey
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import IntArray, Node
 from gang_scheduler.model.pod_affinity import (
     Affinity,
@@ -21,6 +21,7 @@ from gang_scheduler.model.pod_affinity import (
     Spread,
 )
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from support.builders import NAMESPACE, bound_pods, requirement, snapshot
 

@@ -7,9 +7,9 @@ from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIE
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.decode import nodes
-from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.report.topology_writer import TopologyWriter
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

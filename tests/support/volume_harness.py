@@ -17,7 +17,8 @@ from gang_scheduler.api.kinds import (
 from gang_scheduler.apply.volume_binder import HOLD_SECONDS
 from gang_scheduler.client.fake.cluster import Change
 from gang_scheduler.client.fake.documents import Document
-from gang_scheduler.model.gangs import Gang, GangKey
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.refs import GangKey
 from support import api_objects, builders
 from support.binder_harness import BinderHarness
 from support.watches import ECHO_SECONDS

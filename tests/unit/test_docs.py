@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from gang_scheduler import telemetry
 from gang_scheduler.cli import main
-from gang_scheduler.model.gangs import Reason
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.settings import Settings
 
 PROJECT = Path(__file__).parents[2]

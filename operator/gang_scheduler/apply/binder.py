@@ -23,9 +23,9 @@ from gang_scheduler.client.port import Api
 from gang_scheduler.client.retry import Backoff
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes import ApiAnswer, InternalError
-from gang_scheduler.model.gangs import Cause, GangKey
 from gang_scheduler.model.plan import Bind
-from gang_scheduler.model.refs import PodRef
+from gang_scheduler.model.problems import Cause
+from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import plan_annotations
 

@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from gang_scheduler.model.gangs import Cause, GangKey
 from gang_scheduler.model.plan import Bind, Placed
+from gang_scheduler.model.problems import Cause
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.changes import MovedPods
 from gang_scheduler.state.volumes.assume_cache import Target
 

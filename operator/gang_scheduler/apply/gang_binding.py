@@ -5,9 +5,10 @@ import enum
 from dataclasses import dataclass, field, replace
 
 from gang_scheduler.model.causes import BindingFailed
-from gang_scheduler.model.gangs import Cause, Gang, Reason
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Refused
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Cause, Reason
 
 
 class Outcome(enum.StrEnum):

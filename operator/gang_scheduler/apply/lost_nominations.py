@@ -6,10 +6,12 @@ from typing import NamedTuple
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.model.causes import NodeFault, NominationLost, NominationTaken
-from gang_scheduler.model.gangs import Cause, Gang, GangKey, Reason
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Cause, Reason
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 
 HOLDING = frozenset(

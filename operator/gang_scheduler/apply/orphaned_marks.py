@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 
 

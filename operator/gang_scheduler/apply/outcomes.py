@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gang_scheduler.apply.gang_binding import GangBinding
-from gang_scheduler.model.gangs import Cause, Gang, GangKey
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Cause
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 
 

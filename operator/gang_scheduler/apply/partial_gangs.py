@@ -13,9 +13,8 @@ from gang_scheduler import telemetry
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.refs import PodRef
+from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.state.cache import Cache
 
 log = structlog.get_logger()

@@ -16,9 +16,10 @@ from gang_scheduler.apply.gang_binding import GangBinding
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes import InternalError
-from gang_scheduler.model.gangs import GangKey, Reason
 from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 
 

@@ -11,9 +11,9 @@ from gang_scheduler import telemetry
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.retry import Backoff
 from gang_scheduler.model.causes import StepFailed
-from gang_scheduler.model.gangs import Cause
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Cause
 from gang_scheduler.model.refs import PodRef
 
 GIVE_UP_SECONDS = 60.0

@@ -8,8 +8,9 @@ import structlog
 
 from gang_scheduler.apply.outcomes import Outcomes, VictimStuck
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.gangs import GangKey, Reason
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 
 LOOK_SECONDS = 5.0

@@ -28,9 +28,11 @@ from gang_scheduler.model.causes import (
     NotLeading,
     PodsClaimFailed,
 )
-from gang_scheduler.model.gangs import Gang, GangKey, Reason
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.volumes.assume_cache import Target, target_of

@@ -16,8 +16,9 @@ from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.gangs.membership import MembershipRule
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.model.causes import InvalidInput
-from gang_scheduler.model.gangs import GangKey, Problem, Reason
 from gang_scheduler.model.pods import Pod, PodPhase
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.refs import GangKey
 
 Object = Mapping[str, Any]
 

@@ -5,6 +5,7 @@
 | pods         | a pod, and what it asks of a node                                      |
 | bound_pods   | the pods on nodes, and what protects them from eviction                |
 | gangs        | a gang that waits, and the groups of gangs that start together         |
+| problems     | the reasons why gangs wait                                             |
 | causes       | why gangs wait, as data that messages are made of                      |
 | nodes        | a node, and all nodes of a snapshot as columns                         |
 | resources    | quantities, and amounts in milli-CPU, bytes and counts                 |
@@ -13,7 +14,7 @@
 | pod_affinity | affinity, anti-affinity and spread constraints of a pod                |
 | volumes      | what the volumes of a pod need of a node, and the volumes there are    |
 | network      | topology trees, and the topology requests of gangs                     |
-| refs         | references to pods, claims and volumes by name and uid                 |
+| refs         | references to gangs by name, and to pods, claims and volumes with uid  |
 | names        | natural order of names                                                 |
 | snapshot     | the cluster at one moment, as the scheduler sees it                    |
 | plan         | what a cycle decided: binds, evictions, and a reason for every refusal |

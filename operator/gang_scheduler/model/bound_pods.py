@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,9 @@ import enum
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from gang_scheduler.model.gangs import Cause, GangKey, GangName
 from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.problems import Cause
+from gang_scheduler.model.refs import GangKey, GangName
 
 # What is written of a gang, or of its members.
 

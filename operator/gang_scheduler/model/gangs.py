@@ -8,50 +8,10 @@ from typing import Any, NamedTuple, TypeVar
 
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.refs import GangKey
 
 T = TypeVar("T")
-
-
-class GangName(NamedTuple):
-    """How one gang names another one: without the source."""
-
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
-
-
-class GangKey(NamedTuple):
-    """The identity of a gang. `source` is the name of a membership rule."""
-
-    source: str
-    namespace: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.namespace}/{self.name}"
-
-    @property
-    def called(self) -> GangName:
-        """The name without the source."""
-        return GangName(self.namespace, self.name)
-
-
-class Reason(enum.StrEnum):
-    """Why a gang waits: the closed list that conditions and Events use."""
-
-    UNSCHEDULABLE = "Unschedulable"
-    WAITING_FOR_MEMBERS = "WaitingForMembers"
-    WAITING_FOR_GANGS = "WaitingForGangs"
-    POD_GROUP_NOT_FOUND = "PodGroupNotFound"
-    INVALID_SPEC = "InvalidSpec"
-    UNKNOWN_LAYER = "UnknownLayer"
-    UNSUPPORTED_FEATURE = "UnsupportedFeature"
-    WAITING_FOR_VICTIMS = "WaitingForVictims"
-    WAITING_FOR_VOLUMES = "WaitingForVolumes"
-    SCATTERED = "Scattered"
-    INTERNAL_ERROR = "InternalError"
 
 
 class BlockCause(enum.IntEnum):
@@ -82,20 +42,6 @@ class MatchPolicy(enum.StrEnum):
     ONLY_WAITING = "only-waiting"
     WAITING_AND_RUNNING = "waiting-and-running"
     ONCE_SATISFIED = "once-satisfied"
-
-
-class Cause:
-    """What keeps a gang waiting, as data: see `causes` for the kinds that there are."""
-
-    __slots__ = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Problem:
-    """Why a gang cannot even be tried."""
-
-    reason: Reason
-    cause: Cause
 
 
 @dataclass(frozen=True, slots=True)

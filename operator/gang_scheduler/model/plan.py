@@ -4,17 +4,11 @@ import enum
 from dataclasses import dataclass
 
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.gangs import (
-    Cause,
-    Gang,
-    GangGroup,
-    GangKey,
-    PreemptionBlock,
-    Problem,
-    Reason,
-)
+from gang_scheduler.model.gangs import Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Cause, Problem, Reason
+from gang_scheduler.model.refs import GangKey
 
 
 @dataclass(frozen=True, slots=True)

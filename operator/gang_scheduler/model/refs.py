@@ -1,4 +1,4 @@
-"""References to objects by name and uid: a new object of the same name has another uid."""
+"""References to objects and gangs: by name and, where a new object must not be taken, by uid."""
 
 from typing import NamedTuple
 
@@ -36,3 +36,29 @@ class JobPods(NamedTuple):
 
     at_once: int
     left: int
+
+
+class GangName(NamedTuple):
+    """How one gang names another one: without the source."""
+
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+
+class GangKey(NamedTuple):
+    """The identity of a gang. `source` is the name of a membership rule."""
+
+    source: str
+    namespace: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.namespace}/{self.name}"
+
+    @property
+    def called(self) -> GangName:
+        """The name without the source."""
+        return GangName(self.namespace, self.name)

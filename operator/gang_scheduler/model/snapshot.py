@@ -5,11 +5,12 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPods
-from gang_scheduler.model.gangs import GangGroup, GangKey
+from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.pod_affinity import AffinityCounts
 from gang_scheduler.model.pods import HostPort, Pod
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 
 

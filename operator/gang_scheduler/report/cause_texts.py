@@ -7,7 +7,7 @@ from gang_scheduler.api.annotations import GANG_GROUPS, PODSET_GROUP
 from gang_scheduler.decode.fields import field
 from gang_scheduler.model import causes
 from gang_scheduler.model.causes import ClaimFault, NodeFault, SliceFault
-from gang_scheduler.model.gangs import Cause
+from gang_scheduler.model.problems import Cause
 
 C = TypeVar("C", bound=Cause)
 Text = Callable[[Any], str]

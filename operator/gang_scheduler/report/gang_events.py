@@ -13,9 +13,11 @@ from gang_scheduler.apply.gang_binding import GangBinding
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes import PreemptionGivenUp
-from gang_scheduler.model.gangs import Cause, Gang, GangKey, Problem, Reason
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Cause, Problem, Reason
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.cause_texts import text_if_any, text_of
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.report.messages import by_reason, describe

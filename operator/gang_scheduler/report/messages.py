@@ -6,7 +6,7 @@ Words of kube-scheduler about nodes, and of Koordinator about domains. Nothing d
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
-from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock, Problem, Reason
+from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import (
     GroupRejection,
@@ -16,6 +16,7 @@ from gang_scheduler.model.plan import (
     PreemptionVerdict,
     Refused,
 )
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.report.cause_texts import text_if_any, text_of
 
 CUT_OFF = "The search for a place was cut off; it is made again."

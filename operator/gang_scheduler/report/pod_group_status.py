@@ -8,9 +8,9 @@ from gang_scheduler.api import conditions
 from gang_scheduler.api.conditions import Finding
 from gang_scheduler.apply import disruption_target
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.model.gangs import Cause, Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.problems import Cause, Problem, Reason
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.messages import describe
 from gang_scheduler.state.gangs.gang_info import GangInfo

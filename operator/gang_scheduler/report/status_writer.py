@@ -26,10 +26,10 @@ from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.gangs import GangKey, Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.refs import PodRef
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.messages import describe
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of

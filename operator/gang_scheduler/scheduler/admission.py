@@ -12,8 +12,9 @@ from gang_scheduler.model.causes import (
     MembersMissing,
     ResourcesMissing,
 )
-from gang_scheduler.model.gangs import Gang, GangGroup, Problem, Reason
+from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Refused, Warned
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import placement_units as units
 from gang_scheduler.scheduler.placement.network import replacements

@@ -6,7 +6,7 @@ from itertools import groupby
 from operator import attrgetter, itemgetter
 
 from gang_scheduler.model.causes import InternalError
-from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Reason
+from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import (
     Bind,
     Failure,
@@ -19,6 +19,8 @@ from gang_scheduler.model.plan import (
     Refused,
     Warned,
 )
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.known_misfits import KnownMisfits

@@ -7,7 +7,7 @@ whose looks are used up ends with the best that it has found, and notes that it 
 from collections.abc import Hashable, Sequence
 from typing import Final
 
-from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.refs import GangKey
 
 MOST_LOOKS: Final = 3_600
 """Looks that the searches of a cycle share: a new search may take half of what is left."""

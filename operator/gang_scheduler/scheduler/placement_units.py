@@ -7,13 +7,15 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, replace
 
 from gang_scheduler.model.causes import MultipleDoesNotDivide, MultipleNeedsMore, Requested
-from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Problem, Reason
+from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network import topology_scope
 from gang_scheduler.model.network.topology_request import Slices, TopologyRequest
 from gang_scheduler.model.network.topology_scope import Sizes, TopologyScope
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.model.pods import Pod, PodClass, rank_key
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 
 

@@ -10,8 +10,8 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.plan import Misfit
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.effort import looks
 from gang_scheduler.scheduler.placement import arrangements, nominated

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from gang_scheduler.decode.gangs import membership
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Refused
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report import messages
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.gangs import phases

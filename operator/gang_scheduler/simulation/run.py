@@ -7,9 +7,9 @@ from itertools import count
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.simulation import trees

@@ -10,9 +10,9 @@ from rich.table import Table
 from rich.text import Text
 
 from gang_scheduler.model import resources
-from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.network.layers import NODE_LAYER
 from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.report import messages
 from gang_scheduler.simulation import cells, trees
 from gang_scheduler.simulation.run import Outcome

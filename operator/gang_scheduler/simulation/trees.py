@@ -13,12 +13,13 @@ import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from gang_scheduler.model.gangs import GangKey, Problem
 from gang_scheduler.model.network.layers import NODE_LAYER
 from gang_scheduler.model.network.topology import Domain, Topology, build
 from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.plan import Offers, Refused
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import CPU
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import placement_units

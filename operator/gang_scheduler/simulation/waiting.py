@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.plan import Bind, Plan, Refused
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import queueing_hints
 

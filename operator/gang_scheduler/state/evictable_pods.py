@@ -14,9 +14,10 @@ from gang_scheduler.api import annotations
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
-from gang_scheduler.model.gangs import GangGroup, GangKey
+from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state import terminating
 from gang_scheduler.state.budgets import Budgets
 from gang_scheduler.state.gangs.gang_info import GangInfo

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.refs import GangKey
 
 
 class ForeignMembers:

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.pods import Pod, rank_key
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.state.gangs.gang_info import GangInfo
 

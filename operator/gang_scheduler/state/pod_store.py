@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from gang_scheduler.decode.gangs import membership
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state import pod_classes
 from gang_scheduler.state.changes import Change
 from gang_scheduler.state.evictable_pods import EvictablePods

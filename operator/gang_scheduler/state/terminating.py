@@ -9,9 +9,9 @@ from typing import Final
 
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.names import natural_key
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
 
 PATIENCE_SECONDS: Final = 30
 """How long after its grace period a terminating pod still counts as leaving."""

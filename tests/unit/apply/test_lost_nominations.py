@@ -6,9 +6,10 @@ import pytest
 
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.lost_nominations import LostNominations
-from gang_scheduler.model.gangs import Gang, Reason
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.report.cause_texts import text_if_any
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

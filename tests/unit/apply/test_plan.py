@@ -6,8 +6,8 @@ from gang_scheduler import internal_errors
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import TakenIn, take_in
-from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import builders

@@ -2,9 +2,9 @@
 
 from gang_scheduler.apply.outcomes import Outcomes, VictimStuck
 from gang_scheduler.apply.stuck_victims import StuckVictims
-from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import builders

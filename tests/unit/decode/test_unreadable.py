@@ -5,7 +5,8 @@ from typing import Any
 from gang_scheduler.api.kinds import JOBS, POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.decode.left_out import LeftOutObjects
-from gang_scheduler.model.gangs import GangKey, Problem, Reason
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

@@ -4,8 +4,8 @@ import pytest
 
 from gang_scheduler.model import causes
 from gang_scheduler.model.causes import ClaimFault, NodeFault, SliceFault, UnboundClaim
-from gang_scheduler.model.gangs import Cause
 from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.problems import Cause
 from gang_scheduler.report.cause_texts import TEXTS, text_of
 from support.builders import gang_key
 

@@ -5,11 +5,12 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.causes import ObjectMissing
-from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock, Problem, Reason
+from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Offers, Refused
 from gang_scheduler.model.pods import HostPort, Pod
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.report import messages
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.causes import NodeFault, NominationLost, UnknownLayers
-from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Placed, Plan, Refused, Warned
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.state.cache import Cache

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
-from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Bind, Refused
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import cache_feeding

@@ -9,7 +9,8 @@ import msgspec
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.fields import field, whole_number
-from gang_scheduler.model.gangs import GangName, MatchPolicy
+from gang_scheduler.model.gangs import MatchPolicy
+from gang_scheduler.model.refs import GangName
 
 MOST_GROUPS = 64
 STRICT, NON_STRICT = "Strict", "NonStrict"

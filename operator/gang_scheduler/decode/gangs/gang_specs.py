@@ -13,9 +13,10 @@ from gang_scheduler.decode.fields import amounts
 from gang_scheduler.decode.gangs import gang_annotations, membership, topology_requests
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.model.causes import FieldsUnsupported, InvalidInput
-from gang_scheduler.model.gangs import GangKey, Problem, Reason
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.wire.metadata import MetadataOnly
 from gang_scheduler.wire.pod_groups import DisruptionMode, NativePodGroup, NativePodGroupSpec
 

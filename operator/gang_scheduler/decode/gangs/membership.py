@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ from gang_scheduler.decode import json_fields
 from gang_scheduler.decode.fields import field, label_layer
 from gang_scheduler.decode.json_fields import JsonField
 from gang_scheduler.model.causes import InvalidInput
-from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology_request import LayerRef, Slices, TopologyRequest
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.wire.pod_groups import SchedulingConstraints
 
 MUST, PREFER = "MustGather", "PreferGather"

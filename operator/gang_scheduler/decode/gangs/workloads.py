@@ -12,8 +12,7 @@ from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec, with_topology_request
-from gang_scheduler.model.gangs import GangKey
-from gang_scheduler.model.refs import JobPods
+from gang_scheduler.model.refs import GangKey, JobPods
 from gang_scheduler.wire.jobs import Job, JobSet, JobSetSpec, JobSpec, ReplicatedJob
 from gang_scheduler.wire.pods import PodTemplate
 

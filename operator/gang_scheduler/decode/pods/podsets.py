@@ -11,9 +11,9 @@ from gang_scheduler.decode import fields, json_fields
 from gang_scheduler.decode.fields import field, label_layer
 from gang_scheduler.decode.json_fields import JsonField
 from gang_scheduler.model.causes import InvalidInput
-from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology_request import LayerRef, PodSet, Slices, TopologyRequest
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.wire.metadata import Metadata
 
 MOST_SLICE_LAYERS: Final = 3

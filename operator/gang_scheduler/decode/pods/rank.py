@@ -7,8 +7,8 @@ from typing import Final
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.model.causes import InvalidInput
-from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.wire.metadata import Metadata
 
 Rank = tuple[int, ...]

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from gang_scheduler.model.causes import InvalidSlice, LayersApart, SliceFault, UnknownLayers
-from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network import topology
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.network.topology_request import LayerRef, Slices, TopologyRequest
 from gang_scheduler.model.nodes import NodeTable
+from gang_scheduler.model.problems import Problem, Reason
 
 CLOSE_ENOUGH = 0.6
 NODES_ALONE = TreeSpec("nodes", (Layer(NODE_LAYER),))

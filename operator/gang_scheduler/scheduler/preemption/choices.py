@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 

@@ -5,10 +5,11 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
-from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, GangKey
+from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup
 from gang_scheduler.model.plan import Bind, Offers, Preemption, PreemptionOutcome, PreemptionVerdict
 from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile

@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.pods import Pod, PodClass
+from gang_scheduler.model.refs import GangKey
 
 NOBODY: Final = -(2**31)
 """A priority below all."""

@@ -5,7 +5,7 @@ from collections.abc import Hashable, Iterable
 import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.preemption.candidates import Candidate
 from gang_scheduler.scheduler.preemption.potential_victims import PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import Preemptor

@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.trial import Share, Trial, shares
 

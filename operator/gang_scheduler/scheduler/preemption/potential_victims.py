@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
 from gang_scheduler.scheduler.trial import Share
 

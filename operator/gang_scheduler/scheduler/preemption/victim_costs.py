@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
-from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.preemption.eviction_units import (
     NOBODY,
     EvictionUnit,

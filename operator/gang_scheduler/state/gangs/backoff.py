@@ -4,7 +4,7 @@ import heapq
 from dataclasses import dataclass
 from typing import Final
 
-from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.refs import GangKey
 
 FIRST_RETRY_SECONDS: Final = 1
 LAST_RETRY_SECONDS: Final = 60

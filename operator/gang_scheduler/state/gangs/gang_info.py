@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from gang_scheduler.decode.gangs import membership, topology_requests
 from gang_scheduler.decode.pods import podsets, rank
 from gang_scheduler.model.causes import ObjectMissing, ObjectTwice
-from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.pods import Pod, rank_key
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.attempt import Attempt, Transition
 from gang_scheduler.state.gangs.observed import NO_SPEC, Observed
 from gang_scheduler.state.gangs.preemption import Preempted, Preemptor

@@ -4,10 +4,11 @@ from collections.abc import Collection, Iterable, Mapping
 
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, Reason
+from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.refs import JobPods
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.refs import GangKey, JobPods
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
 from gang_scheduler.state.gangs.gang_info import GangInfo

@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from gang_scheduler.model.gangs import GangGroup, GangKey
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.version import Version
 

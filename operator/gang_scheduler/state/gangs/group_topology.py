@@ -4,9 +4,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 from gang_scheduler.model.causes import GangsRequestsDiffer, PodRequestBesideGang, PodsetsDiffer
-from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.network.topology_request import PodSet, TopologyRequest
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 

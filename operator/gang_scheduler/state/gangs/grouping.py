@@ -8,8 +8,10 @@ from typing import NamedTuple
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes import InternalError
-from gang_scheduler.model.gangs import Gang, GangGroup, GangKey, GangName, Problem, Reason
+from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.topology_request import TopologyRequest
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.refs import GangKey, GangName
 from gang_scheduler.state.gangs import group_topology, plan_annotations
 from gang_scheduler.state.gangs.backoff import Retries
 from gang_scheduler.state.gangs.gang_info import GangInfo

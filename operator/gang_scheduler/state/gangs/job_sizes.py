@@ -2,9 +2,10 @@
 
 from gang_scheduler.decode.gangs import membership
 from gang_scheduler.model.causes import MinMemberAboveJobs
-from gang_scheduler.model.gangs import Gang, GangKey, Problem, Reason
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.refs import JobPods
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.refs import GangKey, JobPods
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 OWNERS = frozenset({membership.JOB.name, membership.JOB_SET.name})

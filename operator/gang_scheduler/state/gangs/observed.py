@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from gang_scheduler.decode.gangs import gang_specs, membership
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod, rank_key
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.version import Version
 
 NO_SPEC = GangSpec(GangKey("", "", ""), "")

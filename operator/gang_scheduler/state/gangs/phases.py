@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gang_scheduler.api.pod_group import Phase
-from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.pods import PodPhase
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 PLACEABLE = frozenset(

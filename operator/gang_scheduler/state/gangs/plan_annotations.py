@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode.gangs import membership
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.plan import Placed
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
 
 
 class Mark(NamedTuple):

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from typing import Final
 
 from gang_scheduler.model.causes import NotTriedYet, OthersAwaitVolumes, SurplusNotTried
-from gang_scheduler.model.gangs import Gang, GangKey, Reason
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
 HELPED_BY_NODES: Final = frozenset(

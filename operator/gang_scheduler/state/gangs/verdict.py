@@ -1,7 +1,7 @@
 """What the last try of a gang found."""
 
-from gang_scheduler.model.gangs import Problem
 from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.problems import Problem
 
 
 class Verdict:

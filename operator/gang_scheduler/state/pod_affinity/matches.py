@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator
 from typing import Final, NamedTuple
 
 from gang_scheduler.decode.namespaces import DeclaredNamespace
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.pod_affinity import PodAffinity, PodSelector
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.pod_affinity.namespaces import Namespaces
 from gang_scheduler.state.pod_affinity.selector_index import SelectorIndex
 

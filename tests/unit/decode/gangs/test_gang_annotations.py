@@ -5,7 +5,8 @@ import pytest
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode.gangs import gang_annotations
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
-from gang_scheduler.model.gangs import GangName, MatchPolicy
+from gang_scheduler.model.gangs import MatchPolicy
+from gang_scheduler.model.refs import GangName
 
 PREFIX = "gang.scheduling.koordinator.sh/"
 

@@ -9,8 +9,8 @@ from gang_scheduler.decode.gangs import gang_specs
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.causes import InvalidInput
-from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
+from gang_scheduler.model.problems import Problem, Reason
 from support.api_objects import pod_group_body
 from support.builders import gang_key
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gang_scheduler.decode.gangs import membership
-from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.refs import GangKey
 from support.builders import pod
 
 OURS = "pod-group.scheduling.sigs.k8s.io"

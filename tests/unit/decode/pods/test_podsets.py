@@ -8,8 +8,8 @@ import pytest
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.decode.pods import podsets
 from gang_scheduler.model.causes import InvalidInput
-from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.topology_request import LayerRef, PodSet, Slices, TopologyRequest
+from gang_scheduler.model.problems import Problem, Reason
 from support.api_objects import pod_body
 from support.builders import pod
 

@@ -2,7 +2,6 @@
 
 import pytest
 
-from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import (
     HOSTNAME,
@@ -12,6 +11,7 @@ from gang_scheduler.model.network.topology_request import (
 )
 from gang_scheduler.model.network.topology_scope import TopologyScope, resolve, sizes_of
 from gang_scheduler.model.nodes import NodeTable
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.report.cause_texts import text_of
 from support import topology_builders
 from support.builders import node

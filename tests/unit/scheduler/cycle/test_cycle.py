@@ -1,9 +1,10 @@
 """Many gangs are decided on one snapshot."""
 
 from gang_scheduler.model.causes import GangMissing, InvalidInput
-from gang_scheduler.model.gangs import Gang, GangGroup, Problem, Reason
+from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Plan
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.report import messages
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.model.gangs import Gang, GangGroup, Reason
+from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.report.messages import describe
 from gang_scheduler.scheduler import admission, cycle
 from gang_scheduler.scheduler.cycle import schedule

@@ -4,7 +4,7 @@ from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.decode import nodes
 from gang_scheduler.decode.gangs import gang_specs
 from gang_scheduler.decode.pods import pod as pod_decode
-from gang_scheduler.model.gangs import GangKey
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache

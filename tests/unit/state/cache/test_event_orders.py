@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 from gang_scheduler.model.causes import ApiAnswer
-from gang_scheduler.model.gangs import MatchPolicy, Reason
+from gang_scheduler.model.gangs import MatchPolicy
 from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.problems import Reason
 from support import api_objects, builders
 from support.in_memory_cluster import InMemoryCluster, group_body, job_body
 

@@ -7,7 +7,6 @@ import pytest
 
 from gang_scheduler.api.kinds import NAMESPACES
 from gang_scheduler.decode.namespaces import DeclaredNamespace
-from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Bind, Refused
 from gang_scheduler.model.pod_affinity import (
     AffinityCounts,
@@ -17,6 +16,7 @@ from gang_scheduler.model.pod_affinity import (
     PodSelector,
 )
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

@@ -5,16 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.model.gangs import (
-    BlockCause,
-    Gang,
-    GangGroup,
-    GangName,
-    PreemptionBlock,
-    Reason,
-)
+from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.refs import JobPods
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.refs import GangName, JobPods
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from support.builders import gang_key, gang_spec, pod

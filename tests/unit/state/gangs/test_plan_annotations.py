@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api import annotations
-from gang_scheduler.model.gangs import Gang, GangKey
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Bind, Placed
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs import plan_annotations
 from gang_scheduler.state.gangs.plan_annotations import Mark
 from support.builders import gang_key, gang_spec, pod

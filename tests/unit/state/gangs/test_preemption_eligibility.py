@@ -6,9 +6,10 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
-from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock, Reason
+from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules

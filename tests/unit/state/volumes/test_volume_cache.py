@@ -7,8 +7,8 @@ import pytest
 
 from gang_scheduler.api.kinds import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from gang_scheduler.decode.left_out import LeftOutObjects
-from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.volumes import (
     NO_VOLUMES,
     PRIVATE,

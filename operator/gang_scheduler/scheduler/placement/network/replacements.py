@@ -13,11 +13,11 @@ from typing import Final
 import numpy as np
 
 from gang_scheduler.model.causes import Scattered
-from gang_scheduler.model.gangs import Problem, Reason
 from gang_scheduler.model.network import topology_scope
 from gang_scheduler.model.network.topology_scope import TopologyScope
 from gang_scheduler.model.nodes import ABSENT, BoolArray, IntArray
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.scheduler.placement import interdependent, positions
 from gang_scheduler.scheduler.placement.network.class_seating import (
     Area,

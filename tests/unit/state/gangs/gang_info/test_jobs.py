@@ -3,8 +3,8 @@
 from dataclasses import replace
 from typing import Any
 
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
 from support import builders
 from support.gang_queue_builders import gang_info
 from support.in_memory_cluster import (

@@ -7,8 +7,8 @@ import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS
 from gang_scheduler.model.causes import ApiAnswer
-from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from support.builders import gang_spec, pod
 from support.gang_queue_builders import ALONE, KEY, NOW, describe, due, empty_queue, gangs_of, only

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from gang_scheduler.model.gangs import GangKey
 from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.refs import GangKey
 from support.in_memory_cluster import InMemoryCluster
 
 

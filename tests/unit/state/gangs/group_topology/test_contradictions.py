@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.model.gangs import GangGroup, Reason
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.report.cause_texts import text_of
 from support.in_memory_cluster import InMemoryCluster, group_body
 from support.topology_annotations import (

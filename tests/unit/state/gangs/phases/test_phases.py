@@ -7,8 +7,8 @@ its row on gangs that are too old to be looked at.
 import pytest
 
 from gang_scheduler.api.pod_group import Phase
-from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import Counts
