@@ -7,9 +7,8 @@ import pytest
 from conformance import job_manifests, simulated, trees
 from conformance.job_manifests import Case
 from gang_scheduler.api import annotations
-from gang_scheduler.decode.gangs import topology_requests
+from gang_scheduler.decode import gang_requests
 from gang_scheduler.decode.pods import pod as pod_decode
-from gang_scheduler.decode.pods import rank
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.report.pod_group_status import View, status_of
 from gang_scheduler.state.gangs import phases
@@ -98,7 +97,7 @@ def beginning(message: str) -> str:
 def test_multiples(row: Case) -> None:
     spec = json.dumps({"gatherStrategy": row["gatherStrategy"]})
 
-    asked = topology_requests.network_topology_spec({annotations.NETWORK_TOPOLOGY_SPEC: spec})
+    asked = gang_requests.network_topology_spec({annotations.NETWORK_TOPOLOGY_SPEC: spec})
 
     slices = asked.slices if asked else ()
     assert (row["result"] or {}) == {each.layer.name: each.size for each in slices}
@@ -114,7 +113,7 @@ def test_pod_index(row: Case) -> None:
     member = indexed("p", row["annotation"])
 
     assert (() if row["index"] < 0 else (row["index"],)) == member.rank
-    assert row["error"] == (rank.problem([member]) is not None)
+    assert row["error"] == (member.problem is not None)
 
 
 @pytest.mark.parametrize("row", rows("podIndex", "sort"))

@@ -9,7 +9,6 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.client.fake.faults import Fault
-from gang_scheduler.decode.gangs import membership
 from gang_scheduler.decode.left_out import LeftOut, LeftOutObjects
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes import ApiAnswer, InvalidInput
@@ -187,7 +186,7 @@ async def test_each_gang_of_the_victims_is_told_once_who_took_them() -> None:
 async def test_a_victim_that_nobody_creates_again_is_told_so() -> None:
     desk = Desk()
     (victim,) = bound_pods(1)
-    key = membership.gang_of(victim.pod)
+    key = victim.pod.gang
     desk.gang_events.preempted(preemption(replace(victim, gang=key)))
 
     note = "Preempted by default/a; it has no owner: no controller will create it again"

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from gang_scheduler.api.kinds import GVR, POD_GROUPS
+from gang_scheduler.decode import gang_requests
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.decode.pods import membership
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import Gang, GangGroup, MatchPolicy, PreemptionBlock
 from gang_scheduler.model.network.layers import TreeSpec
@@ -24,6 +26,8 @@ from gang_scheduler.model.requirements import NodeTerm, Operator, Requirement
 from gang_scheduler.model.resources import amount_of
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.volumes import NO_VOLUMES, Storage, Volumes
+from gang_scheduler.wire import pods as pod_wire
+from gang_scheduler.wire.metadata import Metadata, OwnerReference
 
 SCHEDULER = "py-gang-scheduler"
 NAMESPACE = "default"
@@ -139,10 +143,21 @@ def pod(
     **asks: Any,
 ) -> Pod:
     """Return a pod, of the PodGroup `gang` if given. `asks` are the arguments of `pod_class`."""
+    owners = [OwnerReference("batch/v1", "Job", job, controller=True)] if job else []
+    metadata = Metadata(
+        name=name,
+        namespace=namespace,
+        labels={**({POD_GROUP_LABEL: gang} if gang else {}), **(labels or {})},
+        annotations=dict(annotations or {}),
+        owner_references=owners,
+    )
+    group = pod_wire.SchedulingGroup(scheduling_group)
+    wire = pod_wire.Pod(metadata, pod_wire.PodSpec(scheduling_group=group))
     return Pod(
         uid=uid or f"uid-{name}",
         namespace=namespace,
         name=name,
+        gang=membership.gang_of(wire),
         pod_class=pod_class(**asks),
         scheduler=scheduler,
         node=node,
@@ -153,10 +168,10 @@ def pod(
         gated=gated,
         owner=owner,
         job=job,
-        scheduling_group=scheduling_group,
         podset=podset,
-        annotations=dict(annotations or {}),
-        labels={**({POD_GROUP_LABEL: gang} if gang else {}), **(labels or {})},
+        gang_request=gang_requests.of_pod(metadata.annotations),
+        annotations=metadata.annotations,
+        labels=metadata.labels,
         nominated=nominated,
         marked=marked,
         started_at=started_at,

@@ -161,6 +161,7 @@ class LargeCluster:
             uid=f"uid-{name}",
             namespace=builders.NAMESPACE,
             name=name,
+            gang=builders.gang_key(gang),
             pod_class=pod_class,
             scheduler=builders.SCHEDULER,
             node=node,

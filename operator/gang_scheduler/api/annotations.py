@@ -83,6 +83,11 @@ REPLICATED_JOB_LABEL: Final = "jobset.sigs.k8s.io/replicatedjob-name"
 SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 
 
+def ask_for_gang(labels: Mapping[str, str], present: Mapping[str, str]) -> bool:
+    """Return whether the pods of a Job are to be a gang: by our label, or a topology request."""
+    return labels.get(JOB_GANG_LABEL) == "true" or ask_for_topology(present)
+
+
 def ask_for_topology(present: Mapping[str, str]) -> bool:
     """Return whether annotations ask for members to be placed together, in a way known or not.
 

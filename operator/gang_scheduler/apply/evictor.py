@@ -22,7 +22,6 @@ from gang_scheduler.apply.outcomes import EvictionBegun, Outcomes, PreemptionFai
 from gang_scheduler.apply.preemption_run import PASSING, PreemptionRun, Step, StepWriter
 from gang_scheduler.client.errors import Kind
 from gang_scheduler.client.port import Api
-from gang_scheduler.decode.gangs import membership
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes import InternalError, MemberGone
 from gang_scheduler.model.plan import Plan, Preemption
@@ -293,7 +292,7 @@ class Evictor:
 
     def _is_of_broken_gang(self, pod: Pod, without: Collection[str]) -> bool:
         """Return whether a pod's gang has lost so many members that it is below its minMember."""
-        info = self._cache.gang_queue.infos.get(membership.gang_of(pod))
+        info = self._cache.gang_queue.infos.get(pod.gang)
         if info is None or pod.uid not in info.observed.members:
             return False
         left = sum(1 for pod in info.observed.bound() if pod.uid not in without)

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.decode.gangs import membership
 from gang_scheduler.model.causes import NodeFault, NominationLost, NominationTaken
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import NodeTable
@@ -62,7 +61,7 @@ def _taken(plan: Plan, naming: Naming) -> Iterator[LostNomination]:
         for pod in made.displaced:
             taker = naming.preemptor(made, pod.namespace)
             cause = NominationTaken(pod.nominated, taker)
-            yield LostNomination(membership.gang_of(pod), cause)
+            yield LostNomination(pod.gang, cause)
 
 
 def _lost(plan: Plan, nodes: NodeTable) -> Iterator[LostNomination]:

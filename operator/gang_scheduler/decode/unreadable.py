@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from gang_scheduler.api.kinds import GVR, JOBS
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.gangs import membership
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.decode.gangs.membership import MembershipRule
 from gang_scheduler.decode.pods import pod as pod_decode
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import InvalidInput
+from gang_scheduler.model.gang_sources import GangSource
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
@@ -76,12 +76,12 @@ def pod(obj: Object, _: InvalidField, known: Pod | None) -> Pod | None:
 
 def pod_group(obj: Object, why: InvalidField, _: GangObject | None) -> GangObject:
     """Return what a PodGroup says that cannot be read: that its gang waits, and why."""
-    return _pod_group(obj, why, membership.POD_GROUP)
+    return _pod_group(obj, why, gang_sources.POD_GROUP)
 
 
 def native_pod_group(obj: Object, why: InvalidField, _: GangObject | None) -> GangObject:
     """Return the same of a PodGroup of scheduling.k8s.io."""
-    return _pod_group(obj, why, membership.NATIVE)
+    return _pod_group(obj, why, gang_sources.NATIVE)
 
 
 def job(obj: Object, why: InvalidField, _: GangObject | None) -> GangObject:
@@ -89,17 +89,17 @@ def job(obj: Object, why: InvalidField, _: GangObject | None) -> GangObject:
 
     How many pods it can have is not said, so that what was known of it stays.
     """
-    return _described(obj, why, membership.JOB, JOBS)
+    return _described(obj, why, gang_sources.JOB, JOBS)
 
 
-def _pod_group(obj: Object, why: InvalidField, rule: MembershipRule) -> GangObject:
+def _pod_group(obj: Object, why: InvalidField, source: GangSource) -> GangObject:
     group, _, version = _text(obj.get("apiVersion")).partition("/")
-    return _described(obj, why, rule, GVR(group, version, "podgroups"))
+    return _described(obj, why, source, GVR(group, version, "podgroups"))
 
 
-def _described(obj: Object, why: InvalidField, rule: MembershipRule, gvr: GVR) -> GangObject:
+def _described(obj: Object, why: InvalidField, source: GangSource, gvr: GVR) -> GangObject:
     found = identity(obj)
-    key = GangKey(rule.name, found.namespace, found.name)
+    key = GangKey(source.name, found.namespace, found.name)
     problem = Problem(Reason.INVALID_SPEC, InvalidInput(str(why)))
     return GangObject(found.uid, (GangSpec(key=key, uid=found.uid, gvr=gvr, problem=problem),))
 

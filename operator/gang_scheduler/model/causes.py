@@ -199,6 +199,13 @@ class PodRequestBesideGang(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class GangRequestMisplaced(Cause):
+    """A member says something else of what its gang as a whole asks for than its PodGroup."""
+
+    pod: str
+
+
+@dataclass(frozen=True, slots=True)
 class PodsetsDiffer(Cause):
     """Two members of one podset group ask for different topologies."""
 

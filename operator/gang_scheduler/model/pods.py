@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gang_scheduler.model.names import NaturalKey, natural_key
-from gang_scheduler.model.network.topology_request import PodSet
+from gang_scheduler.model.network.topology_request import GangRequest, PodSet
 from gang_scheduler.model.pod_affinity import PodAffinity, PodSelector
+from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.requirements import NodeTerm
 from gang_scheduler.model.volumes import PodVolume, Storage
 
@@ -100,12 +102,13 @@ class Pod:
     """What the scheduler reads of a pod.
 
     `assumed`: the node is from a binding of ours that the API server has not shown yet.
-    `created_at` is in seconds since the epoch, as all times here; `labels` are all labels of the
-    pod, `annotations` only the ones with prefixes that the scheduler knows; `owner` has
-    `namespace/name` of each owner, sorted, with commas between; `job` and `job_uid` are of the Job
-    that controls the pod, `scheduling_group` of its native PodGroup. `rank` is by its index,
-    smaller first; empty without an index. `podset` is what the pod's own annotations ask of the
-    network, `volumes` are the volumes that may matter to where the pod goes.
+    `gang` is the gang that the pod says it belongs to, a gang of one if it says nothing; `problem`
+    is what is wrong with what it says. `created_at` is in seconds since the epoch, as all times
+    here; `labels` are all labels of the pod, `annotations` only the ones with prefixes that the
+    scheduler knows; `owner` has `namespace/name` of each owner, sorted, with commas between; `job`
+    and `job_uid` are of the Job that controls the pod. `rank` is by its index, smaller first; empty
+    without an index. `podset` is what the pod's own annotations ask of the network, `gang_request`
+    what they ask for its whole gang, `volumes` are the volumes that may matter to where it goes.
 
     `unscheduled` is the reason and message of a PodScheduled condition that is false: the scheduler
     writes it, so pods are equal without it. `scheduled_at` is when that condition became true.
@@ -118,6 +121,7 @@ class Pod:
     uid: str
     namespace: str
     name: str
+    gang: GangKey
     pod_class: PodClass
     scheduler: str = ""
     node: str = ""
@@ -130,9 +134,10 @@ class Pod:
     owner: str = ""
     job: str = ""
     job_uid: str = ""
-    scheduling_group: str = ""
+    problem: Problem | None = None
     rank: tuple[int, ...] = ()
     podset: PodSet | None = None
+    gang_request: GangRequest | None = None
     volumes: tuple[PodVolume, ...] = ()
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)

@@ -49,7 +49,7 @@ class GangName(NamedTuple):
 
 
 class GangKey(NamedTuple):
-    """The identity of a gang. `source` is the name of a membership rule."""
+    """The identity of a gang. `source` is the name of one of `gang_sources`."""
 
     source: str
     namespace: str

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
-from gang_scheduler.api.annotations import GANG_GROUPS, PODSET_GROUP
+from gang_scheduler.api.annotations import GANG_GROUPS, NETWORK_TOPOLOGY_SPEC, PODSET_GROUP
 from gang_scheduler.decode.fields import field
 from gang_scheduler.model import causes
 from gang_scheduler.model.causes import ClaimFault, NodeFault, SliceFault
@@ -177,6 +177,13 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
             causes.PodRequestBesideGang,
             lambda it: (
                 f"pod {it.pod}: {it.field} must be absent beside {it.of_gang} of its gang or group"
+            ),
+        ),
+        _text(
+            causes.GangRequestMisplaced,
+            lambda it: (
+                f"pod {it.pod}: {field(NETWORK_TOPOLOGY_SPEC)} must be absent, or the same as on "
+                "the PodGroup"
             ),
         ),
         _text(

@@ -10,8 +10,8 @@ import structlog
 from gang_scheduler import telemetry
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.gang_binding import GangBinding
-from gang_scheduler.decode.gangs import membership
 from gang_scheduler.internal_errors import confined
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import PreemptionGivenUp
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan, Preemption, Refused
@@ -151,7 +151,7 @@ class GangEvents:
         if gang_spec is not None and gang_spec.gvr is not None:
             gvr = gang_spec.gvr
             _, namespace, name = key
-            kind = membership.BY_NAME[key.source].object_kind
+            kind = gang_sources.BY_NAME[key.source].object_kind
             owner = name.partition("/")[0]  # A JobSet's gang is called after its job, too.
             version = f"{gvr.group}/{gvr.version}"
             return About(version, kind, namespace, owner, gang_spec.uid)
@@ -173,7 +173,7 @@ def _few(names: Iterable[str], number: int) -> str:
 
 
 def _who(key: GangKey, pods: Sequence[Pod]) -> str:
-    if key.source == membership.SINGLE.name:
+    if key.source == gang_sources.SINGLE.name:
         return ""
     return f": {len(pods)} members: {_few((pod.name for pod in pods), len(pods))}"
 

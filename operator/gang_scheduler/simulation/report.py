@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from gang_scheduler.decode.gangs import membership
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Refused
 from gang_scheduler.model.refs import GangKey
@@ -43,7 +43,7 @@ def _nomination(gang: GangKey, bind: Bind) -> Json:
 def _victims(outcome: Outcome) -> Iterator[Json]:
     for preemption in outcome.preemptions:
         for victim in preemption.victims:
-            has_gang = victim.gang.source != membership.SINGLE.name
+            has_gang = victim.gang.source != gang_sources.SINGLE.name
             yield {
                 "pod": victim.pod.key,
                 "node": victim.pod.node,

@@ -12,7 +12,7 @@ from typing import Final, TypeVar
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode.budgets import DeclaredBudget
-from gang_scheduler.decode.gangs import membership
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.names import NaturalKey, natural_key
@@ -209,7 +209,7 @@ class EvictablePods:
     def _count(self, bound_pod: BoundPod, sign: int) -> None:
         if bound_pod.evictable:
             _add(self._priorities, bound_pod.pod.priority, sign)
-        if bound_pod.gang.source != membership.SINGLE.name:
+        if bound_pod.gang.source != gang_sources.SINGLE.name:
             _add(self._bound, bound_pod.gang, sign)
 
     def _evictable(self, pod: Pod, gang: GangKey | None) -> bool:

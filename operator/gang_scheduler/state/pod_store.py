@@ -7,7 +7,6 @@ selectors and claims. All of them learn of a change here, in one order.
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
-from gang_scheduler.decode.gangs import membership
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
@@ -151,9 +150,8 @@ class PodStore:
             self._selector_matches.delete(uid)
             self._volumes.delete_pod(uid)
         else:
-            named = membership.gang_of(pod)
-            gang = named if pod.scheduler in self._schedulers else None
-            self._foreign_members.note(uid, named if gang is None else None)
+            gang = pod.gang if pod.scheduler in self._schedulers else None
+            self._foreign_members.note(uid, pod.gang if gang is None else None)
             # What it asks of others comes first: it may ask for pods such as itself.
             self._selector_matches.upsert(pod, gang)
             pod = self._enriched(pod)

@@ -7,7 +7,7 @@ with, and no other pod is evicted for the same purpose.
 from collections.abc import Collection, Iterator
 from typing import Final
 
-from gang_scheduler.decode.gangs import membership
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.names import natural_key
 from gang_scheduler.model.pods import Pod
@@ -96,7 +96,7 @@ class Leaving:
 
 def bound_pod(pod: Pod, gang: GangKey | None) -> BoundPod:
     """Return a bound pod that is not evictable; without a gang the pod is a gang of one."""
-    alone = GangKey(membership.SINGLE.name, pod.namespace, pod.name)
+    alone = GangKey(gang_sources.SINGLE.name, pod.namespace, pod.name)
     return BoundPod(pod, gang or alone, evictable=False)
 
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from gang_scheduler.api.kinds import JOBS, POD_DISRUPTION_BUDGETS, POD_GROUPS, PODS
-from gang_scheduler.decode.gangs import membership
 from gang_scheduler.decode.left_out import LeftOutObjects
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.cause_texts import text_of
@@ -116,7 +116,7 @@ def test_a_pod_group_that_becomes_unreadable_is_invalid_and_not_without_topology
     harness.event_handlers.of(POD_GROUPS).take(
         {"type": "ADDED", "object": pod_group(annotations={key: SPEC})}
     )
-    before = harness.problem_of(membership.POD_GROUP.name, "g")
+    before = harness.problem_of(gang_sources.POD_GROUP.name, "g")
 
     wrong: tuple[Any, ...] = ({key: {"gatherStrategy": []}}, [SPEC], {key: SPEC, "a": 5})
     for annotations in wrong:
@@ -124,7 +124,7 @@ def test_a_pod_group_that_becomes_unreadable_is_invalid_and_not_without_topology
             {"type": "MODIFIED", "object": pod_group(annotations=annotations)}
         )
 
-        found = harness.problem_of(membership.POD_GROUP.name, "g")
+        found = harness.problem_of(gang_sources.POD_GROUP.name, "g")
         assert found is not None
         assert Reason.INVALID_SPEC is found.reason
         assert "metadata.annotations" in text_of(found.cause)
@@ -139,7 +139,7 @@ def test_a_job_that_becomes_unreadable_is_invalid() -> None:
         {"type": "ADDED", "object": {**job, "spec": {"parallelism": "two"}}}
     )
 
-    found = harness.problem_of(membership.JOB.name, "j")
+    found = harness.problem_of(gang_sources.JOB.name, "j")
     assert found is not None
     assert 'spec.parallelism must be a whole number, not "two"' == text_of(found.cause)
     assert ["j"] == list(cache_feeding.uids(harness.cache, JOBS))

@@ -11,6 +11,7 @@ from support.builders import gang_key
 
 A, B = gang_key("a"), gang_key("b")
 GROUPS = "metadata.annotations[gang.scheduling.koordinator.sh/groups]"
+SPEC = "metadata.annotations[gang.scheduling.koordinator.sh/network-topology-spec]"
 PODSET_GROUP = "metadata.annotations[kueue.x-k8s.io/podset-group-name]"
 DATA = UnboundClaim("default/data", "fast")
 SPINES = tuple(Domain("Spine", (name,)) for name in ("s1", "s2"))
@@ -94,6 +95,10 @@ SAMPLES: list[tuple[Cause, str]] = [
     (
         causes.Scattered(4, SPINES, SPINES[0]),
         "members are bound in 4 domains, Spine/s1, Spine/s2: the others join those in Spine/s1",
+    ),
+    (
+        causes.GangRequestMisplaced("default/a-0"),
+        f"pod default/a-0: {SPEC} must be absent, or the same as on the PodGroup",
     ),
     (
         causes.PodRequestBesideGang("default/a-0", "x", "y"),

@@ -8,10 +8,11 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import InvalidField, parse_spec
 from gang_scheduler.api.pod_group import PodGroup
-from gang_scheduler.decode import fields
+from gang_scheduler.decode import fields, gang_requests
 from gang_scheduler.decode.fields import amounts
-from gang_scheduler.decode.gangs import gang_annotations, membership, topology_requests
+from gang_scheduler.decode.gangs import gang_annotations, native_constraints
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import FieldsUnsupported, InvalidInput
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod
@@ -59,12 +60,12 @@ class GangSpec:
 
 def pod_group(body: Mapping[str, Any]) -> GangSpec:
     """Return the gang spec of a PodGroup of scheduling.sigs.k8s.io or scheduling.x-k8s.io."""
-    seen = _seen(body, membership.POD_GROUP.name)
+    seen = _seen(body, gang_sources.POD_GROUP.name)
     try:
         parsed = parse_spec(PodGroup, body)
         present = fields.read(body, MetadataOnly).metadata.annotations
         options = gang_annotations.read(present)
-        topology_request = topology_requests.network_topology_spec(present)
+        topology_request = gang_requests.network_topology_spec(present)
         minimum = amounts({**(parsed.spec.min_resources or {})}, "spec.minResources")
     except InvalidField as error:
         return replace(seen, problem=_invalid(error))
@@ -86,14 +87,14 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
 
 def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
     """Return the gang spec of a PodGroup of scheduling.k8s.io, in any served version."""
-    seen = _seen(body, membership.NATIVE.name)
+    seen = _seen(body, gang_sources.NATIVE.name)
     try:
         spec = fields.read(body, NativePodGroup).spec
         min_count = _min_count(spec)
         min_runtime = gang_annotations.min_runtime(
             fields.read(body, MetadataOnly).metadata.annotations
         )
-        topology_request = topology_requests.native_constraint(spec.scheduling_constraints)
+        topology_request = native_constraints.native_constraint(spec.scheduling_constraints)
     except InvalidField as error:
         return replace(seen, problem=_invalid(error))
     unsupported = next(_not_yet(body.get("spec") or {}, spec), None)
@@ -124,7 +125,7 @@ def by_members(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
                 seen,
                 min_member=_min_available(pod),
                 options=gang_annotations.read(pod.annotations),
-                topology_request=topology_requests.network_topology_spec(pod.annotations),
+                topology_request=gang_requests.network_topology_spec(pod.annotations),
             )
         except InvalidField as error:
             problem = problem or replace(seen, problem=_invalid(error))
@@ -149,7 +150,7 @@ def by_itself(key: GangKey, members: Iterable[Pod]) -> GangSpec | None:
 def with_topology_request(gang_spec: GangSpec, present: Mapping[str, str]) -> GangSpec:
     """Return the gang spec with the topology request of annotations, or with their problem."""
     try:
-        topology_request = topology_requests.network_topology_spec(present)
+        topology_request = gang_requests.network_topology_spec(present)
     except InvalidField as error:
         return replace(gang_spec, problem=_invalid(error))
     return replace(gang_spec, topology_request=topology_request)
@@ -199,7 +200,7 @@ def _disrupts_all(mode: DisruptionMode | str) -> bool:
 
 def _not_yet(body: Mapping[str, Any], spec: NativePodGroupSpec) -> Iterator[str]:
     """Yield the fields of a native PodGroup that must not be ignored and are not supported yet."""
-    yield from topology_requests.unknown_constraints(body.get("schedulingConstraints") or {})
+    yield from native_constraints.unknown_constraints(body.get("schedulingConstraints") or {})
     if spec.resource_claims:
         yield "spec.resourceClaims"
     if spec.parent_composite_pod_group_name:

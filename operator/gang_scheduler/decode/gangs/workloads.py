@@ -9,9 +9,9 @@ from typing import Any
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import JOB_SETS, JOBS
 from gang_scheduler.decode import fields
-from gang_scheduler.decode.gangs import membership
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec, with_topology_request
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.refs import GangKey, JobPods
 from gang_scheduler.wire.jobs import Job, JobSet, JobSetSpec, JobSpec, ReplicatedJob
 from gang_scheduler.wire.pods import PodTemplate
@@ -27,7 +27,7 @@ def job(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
         return ()
     left = _completions(source.spec) - source.status.succeeded
     spec = GangSpec(
-        key=GangKey(membership.JOB.name, source.metadata.namespace, source.metadata.name),
+        key=GangKey(gang_sources.JOB.name, source.metadata.namespace, source.metadata.name),
         uid=source.metadata.uid,
         gvr=JOBS,
         created_at=fields.timestamp(source.metadata.creation_timestamp),
@@ -81,8 +81,8 @@ def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> Ga
 
 
 def _key(source: JobSet, each: ReplicatedJob) -> GangKey:
-    name = membership.job_set_gang(source.metadata.name, each.name)
-    return GangKey(membership.JOB_SET.name, source.metadata.namespace, name)
+    name = gang_sources.job_set_gang(source.metadata.name, each.name)
+    return GangKey(gang_sources.JOB_SET.name, source.metadata.namespace, name)
 
 
 def _starts_in_order(spec: JobSetSpec) -> bool:
@@ -93,8 +93,7 @@ def _starts_in_order(spec: JobSetSpec) -> bool:
 
 def _is_gang(template: PodTemplate) -> bool:
     metadata = template.metadata
-    asks = metadata.labels.get(annotations.JOB_GANG_LABEL) == "true"
-    return asks or annotations.ask_for_topology(metadata.annotations)
+    return annotations.ask_for_gang(metadata.labels, metadata.annotations)
 
 
 def _is_part(template: PodTemplate) -> bool:

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from gang_scheduler.api import annotations
+from gang_scheduler.decode import gang_requests
 from gang_scheduler.decode.fields import read, timestamp
-from gang_scheduler.decode.pods import node_requirements, podsets, rank, volumes
+from gang_scheduler.decode.pods import faults, membership, node_requirements, podsets, rank, volumes
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.wire import pods as pod_wire
-from gang_scheduler.wire.metadata import NO_OWNER, Metadata, OwnerReference
+from gang_scheduler.wire.metadata import Metadata
 
 KNOWN_ANNOTATIONS = (
     "gang.scheduling.koordinator.sh/",
@@ -31,11 +32,13 @@ def pod(body: Mapping[str, Any]) -> Pod:
 def pod_from_wire(source: pod_wire.Pod) -> Pod:
     """Return the pod of a decoded struct. Raises InvalidField, for example for a bad quantity."""
     metadata, spec = source.metadata, source.spec
-    job = _job(metadata)
+    job = membership.job_of(metadata)
+    podset = podsets.podset_of(metadata)
     return Pod(
         uid=metadata.uid,
         namespace=metadata.namespace,
         name=metadata.name,
+        gang=membership.gang_of(source),
         pod_class=node_requirements.pod_class_of(source),
         scheduler=spec.scheduler_name,
         node=spec.node_name,
@@ -47,9 +50,10 @@ def pod_from_wire(source: pod_wire.Pod) -> Pod:
         owner=_owners(metadata),
         job=job.name,
         job_uid=job.uid,
-        scheduling_group=spec.scheduling_group.pod_group_name,
+        problem=faults.problem_of(metadata, podset),
         rank=rank.rank_of(metadata),
-        podset=podsets.podset_of(metadata),
+        podset=podset,
+        gang_request=gang_requests.of_pod(metadata.annotations),
         volumes=volumes.volumes_of(source),
         labels=metadata.labels,
         annotations=_known(metadata.annotations),
@@ -68,11 +72,6 @@ def _owners(metadata: Metadata) -> str:
     return ",".join(
         sorted(f"{metadata.namespace}/{each.name}" for each in metadata.owner_references)
     )
-
-
-def _job(metadata: Metadata) -> OwnerReference:
-    jobs = (each for each in metadata.owner_references if each.is_job and each.controller)
-    return next(jobs, NO_OWNER)
 
 
 def _unscheduled(status: pod_wire.PodStatus) -> tuple[str, str] | None:

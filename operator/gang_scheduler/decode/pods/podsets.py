@@ -1,7 +1,7 @@
 """What a pod's own annotations ask of the network, as Kueue defines them for a podset."""
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from gang_scheduler.api import annotations
@@ -10,10 +10,7 @@ from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields, json_fields
 from gang_scheduler.decode.fields import field, label_layer
 from gang_scheduler.decode.json_fields import JsonField
-from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.network.topology_request import LayerRef, PodSet, Slices, TopologyRequest
-from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.wire.metadata import Metadata
 
 MOST_SLICE_LAYERS: Final = 3
@@ -42,15 +39,6 @@ def podset_of(metadata: Metadata) -> PodSet | None:
     present = metadata.annotations.items()
     own = tuple(sorted((key, text) for key, text in present if key in annotations.PODSET_KEYS))
     return _podset(own, _owner(metadata)) if own else None
-
-
-def problem(members: Iterable[Pod]) -> Problem | None:
-    """Return the problem of the first member with invalid podset annotations."""
-    for pod in members:
-        if pod.podset is not None and pod.podset.problem:
-            cause = InvalidInput(f"pod {pod.key}: {pod.podset.problem}")
-            return Problem(Reason.INVALID_SPEC, cause)
-    return None
 
 
 def _owner(metadata: Metadata) -> str:

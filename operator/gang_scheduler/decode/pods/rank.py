@@ -6,9 +6,6 @@ from typing import Final
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.model.causes import InvalidInput
-from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.wire.metadata import Metadata
 
 Rank = tuple[int, ...]
@@ -42,7 +39,7 @@ def rank_of(metadata: Metadata) -> Rank:
     try:
         own = index_of(metadata.annotations)
     except InvalidField:
-        return ()  # The gang waits with this as its problem: see `problem`.
+        return ()  # The gang waits with this as its problem: see `faults`.
     if own != NO_INDEX:
         return (own,)
     # Most pods have none of these keys, and every pod that changes is looked at.
@@ -51,16 +48,6 @@ def rank_of(metadata: Metadata) -> Rank:
     written = next(filter(None, (_numbers(metadata, row) for row in INDEXES)), ())
     kind = metadata.labels.get(REPLICA_TYPE) if written else None
     return written if kind is None else (_place_of(kind), *written)
-
-
-def problem(members: Iterable[Pod]) -> Problem | None:
-    """Return the problem of the first member whose index annotation is not a number."""
-    for pod in members:
-        try:
-            index_of(pod.annotations)
-        except InvalidField as error:
-            return Problem(Reason.INVALID_SPEC, InvalidInput(f"pod {pod.key}: {error}"))
-    return None
 
 
 def index_of(present: Mapping[str, str]) -> int:

@@ -54,6 +54,17 @@ class TopologyRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class GangRequest:
+    """What a pod says that its gang as a whole asks for; None: nothing.
+
+    `problem` is what is wrong with the annotation; if it is set, no other field counts.
+    """
+
+    topology_request: TopologyRequest | None
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class PodSet:
     """What a pod's own annotations ask for (Kueue's). Podsets of one `group` share a domain.
 

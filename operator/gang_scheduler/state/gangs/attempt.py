@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gang_scheduler.decode.gangs import membership
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.state.gangs import plan_annotations
 from gang_scheduler.state.gangs.observed import NO_SPEC, Observed
@@ -94,7 +94,7 @@ class Attempt:
         if spec.completions is not None:
             return max(1, min(spec.min_member, spec.completions - self._succeeded(spec)))
         # The own status of a Job that is a gang has counted them already.
-        spared = 0 if self._observed.key.source == membership.JOB.name else self.spared
+        spared = 0 if self._observed.key.source == gang_sources.JOB.name else self.spared
         return max(1, spec.min_member - spared)
 
     def ended(self) -> Iterator[Pod]:
@@ -115,7 +115,7 @@ class Attempt:
         spec = self._observed.spec
         if spec is None:
             return False
-        if self._observed.key.source == membership.JOB.name:
+        if self._observed.key.source == gang_sources.JOB.name:
             return spec.finished
         return self._succeeded(spec) >= (spec.completions or spec.min_member)
 

@@ -1,11 +1,11 @@
 """What is known of one gang."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from gang_scheduler.decode.gangs import membership, topology_requests
-from gang_scheduler.decode.pods import podsets, rank
-from gang_scheduler.model.causes import ObjectMissing, ObjectTwice
+from gang_scheduler.model import gang_sources
+from gang_scheduler.model.causes import GangRequestMisplaced, ObjectMissing, ObjectTwice
 from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
@@ -86,15 +86,15 @@ class GangInfo:
         )
 
     def _problem_of(self, pending: Sequence[Pod]) -> Problem | None:
-        """Return what is wrong with a member's own annotations."""
-        problem = rank.problem(pending) or podsets.problem(pending)
-        if problem is None and membership.BY_NAME[self.key.source].object_kind == "PodGroup":
-            problem = topology_requests.misplaced(pending, self.observed.topology_request)
+        """Return what is wrong with what a member says."""
+        problem = next((pod.problem for pod in pending if pod.problem is not None), None)
+        if problem is None and gang_sources.BY_NAME[self.key.source].object_kind == "PodGroup":
+            problem = _misplaced(pending, self.observed.topology_request)
         return problem
 
     def _problem(self) -> Problem | None:
         """Return what is wrong with what describes the gang, or that nothing does."""
-        kind = membership.BY_NAME[self.key.source].object_kind
+        kind = gang_sources.BY_NAME[self.key.source].object_kind
         gang_spec = self.observed.spec
         if gang_spec is None:
             if not kind:
@@ -105,3 +105,12 @@ class GangInfo:
         if len(groups) > 1:
             return Problem(Reason.INVALID_SPEC, ObjectTwice(self.key, tuple(groups)))
         return gang_spec.problem
+
+
+def _misplaced(members: Iterable[Pod], topology_request: TopologyRequest | None) -> Problem | None:
+    """Return a problem if a member has another request than its PodGroup, which must have it."""
+    for pod in members:
+        said = pod.gang_request
+        if said is not None and (said.problem or said.topology_request != topology_request):
+            return Problem(Reason.INVALID_SPEC, GangRequestMisplaced(pod.key))
+    return None

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from gang_scheduler.decode.gangs import membership
 from gang_scheduler.internal_errors import confined
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import InternalError
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.topology_request import TopologyRequest
@@ -209,11 +209,11 @@ class Grouping:
 
     def _resolve(self, name: GangName) -> GangKey | None:
         """Return the gang that is called so, by the order of sources."""
-        keys = (GangKey(rule.name, *name) for rule in membership.RULES)
+        keys = (GangKey(source.name, *name) for source in gang_sources.SOURCES)
         return next((key for key in keys if key in self._infos and self._exists(key)), None)
 
     def _exists(self, key: GangKey) -> bool:
-        return key.source != membership.SINGLE.name and self._infos[key].observed.spec is not None
+        return key.source != gang_sources.SINGLE.name and self._infos[key].observed.spec is not None
 
     # What the scheduler sees.
 

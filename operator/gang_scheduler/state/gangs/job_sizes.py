@@ -1,6 +1,6 @@
 """How many pods the Jobs of gangs can have: who is not needed any more, and who can never come."""
 
-from gang_scheduler.decode.gangs import membership
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import MinMemberAboveJobs
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.pods import Pod
@@ -8,7 +8,7 @@ from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobPods
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
-OWNERS = frozenset({membership.JOB.name, membership.JOB_SET.name})
+OWNERS = frozenset({gang_sources.JOB.name, gang_sources.JOB_SET.name})
 
 
 class JobSizes:

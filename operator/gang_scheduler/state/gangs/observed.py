@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
-from gang_scheduler.decode.gangs import gang_specs, membership
+from gang_scheduler.decode.gangs import gang_specs
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.refs import GangKey
@@ -12,8 +13,8 @@ from gang_scheduler.state.gangs.version import Version
 NO_SPEC = GangSpec(GangKey("", "", ""), "")
 # Where members describe the gang, and how.
 BY_MEMBERS = {
-    membership.ANNOTATION.name: gang_specs.by_members,
-    membership.SINGLE.name: gang_specs.by_itself,
+    gang_sources.ANNOTATION.name: gang_specs.by_members,
+    gang_sources.SINGLE.name: gang_specs.by_itself,
 }
 
 

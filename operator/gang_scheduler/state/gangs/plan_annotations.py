@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gang_scheduler.api import annotations
-from gang_scheduler.decode.gangs import membership
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.plan import Placed
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
@@ -42,7 +42,7 @@ def marks_of(placed: Placed, plan_id: str) -> Mapping[str, str]:
     """Return the annotations of the bindings of a gang."""
     size = len(placed.binds)
     marks = {annotations.PLAN_ID: plan_id, annotations.PLAN_SIZE: str(size)}
-    if placed.gang.key.source != membership.SINGLE.name:
+    if placed.gang.key.source != gang_sources.SINGLE.name:
         marks[annotations.PLAN_GANG] = _called(placed.gang.key)
     if left_out := len(placed.gang.pending) - size:
         marks[annotations.PLAN_LEFT_OUT] = str(left_out)
@@ -58,7 +58,7 @@ def mark_of(pod: Pod) -> Mark:
     """
     present = pod.annotations
     gang = present.get(annotations.PLAN_GANG)
-    if gang is not None and gang != _called(membership.gang_of(pod)):
+    if gang is not None and gang != _called(pod.gang):
         return Mark()
     try:
         return Mark(

@@ -10,7 +10,7 @@ from gang_scheduler.decode.pods import pod
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import HostPort, Pod, PodClass, PodPhase, Toleration
 from support.api_objects import container, node_body, pod_body
-from support.builders import GPU, NAMESPACE, SCHEDULER, requirement, taint
+from support.builders import GPU, NAMESPACE, SCHEDULER, gang_key, requirement, taint
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
@@ -36,6 +36,7 @@ def test_a_pod_is_read() -> None:
         uid="uid-a-0",
         namespace=NAMESPACE,
         name="a-0",
+        gang=gang_key("a"),
         pod_class=PodClass(requests=(("cpu", 1000), ("pods", 1))),
         scheduler=SCHEDULER,
         node="n1",

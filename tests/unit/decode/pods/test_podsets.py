@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.decode.pods import faults
 from gang_scheduler.decode.pods import pod as pod_decode
-from gang_scheduler.decode.pods import podsets
 from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.network.topology_request import LayerRef, PodSet, Slices, TopologyRequest
 from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.wire.metadata import Metadata
 from support.api_objects import pod_body
-from support.builders import pod
 
 PREFIX = "kueue.x-k8s.io/podset-"
 SLICES = "slice-required-topology-constraints"
@@ -301,10 +301,12 @@ def test_what_is_wrong_with_a_slice_is_named(wrong: Any, path: str, problem: str
 
 
 def test_a_bad_podset_is_the_problem_of_its_gang() -> None:
-    members = [pod("a"), pod("b", podset=PodSet()), pod("c", podset=PodSet(problem="it is bad"))]
+    podsets_found = (None, PodSet(), PodSet(problem="it is bad"))
+    metadata = Metadata(namespace="default", name="c")
 
     expected = Problem(Reason.INVALID_SPEC, InvalidInput("pod default/c: it is bad"))
-    assert (None, expected) == (podsets.problem(members[:2]), podsets.problem(members))
+    found = [faults.problem_of(metadata, each) for each in podsets_found]
+    assert [None, None, expected] == found
 
 
 @pytest.mark.parametrize("key", ["index", "color", "required-topology-"])

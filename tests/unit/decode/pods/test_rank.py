@@ -7,7 +7,6 @@ import pytest
 
 from gang_scheduler.api import annotations
 from gang_scheduler.decode.pods import pod as pod_decode
-from gang_scheduler.decode.pods import rank
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.simulation import workloads
@@ -123,7 +122,7 @@ def test_a_type_alone_is_no_rank() -> None:
 def test_an_index_that_is_no_number_is_a_problem_with_pod_field_and_value(junk: str) -> None:
     member = labelled("p", annotations={annotations.NETWORK_TOPOLOGY_INDEX: junk})
 
-    problem = rank.problem([member])
+    problem = member.problem
 
     assert problem is not None
     assert () == member.rank
@@ -135,4 +134,4 @@ def test_an_index_that_is_no_number_is_a_problem_with_pod_field_and_value(junk: 
 def test_an_index_of_a_controller_that_is_no_number_says_nothing(junk: str) -> None:
     member = labelled("p", labels={JOB_INDEX: junk}, annotations={COMPLETION_INDEX: junk})
 
-    assert ((), None) == (member.rank, rank.problem([member]))
+    assert ((), None) == (member.rank, member.problem)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gang_scheduler.decode.gangs import membership
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.refs import GangKey
 from support.builders import pod
 
@@ -22,13 +22,13 @@ THEIRS = "scheduling.x-k8s.io/pod-group"
     ],
 )
 def test_the_first_source_that_names_a_gang_wins(labels: dict[str, str], expected: GangKey) -> None:
-    assert expected == membership.gang_of(pod("p", namespace="team", labels=labels))
+    assert expected == pod("p", namespace="team", labels=labels).gang
 
 
 def test_a_pod_alone_and_a_pod_group_of_its_name_are_two_gangs() -> None:
     alone, member = pod("a"), pod("x", gang="a")
 
-    assert membership.gang_of(alone) != membership.gang_of(member)
+    assert alone.gang != member.gang
 
 
 def test_who_must_be_described_by_which_kind_of_object() -> None:
@@ -39,7 +39,7 @@ def test_who_must_be_described_by_which_kind_of_object() -> None:
         "JobSet": "JobSet",
         "Job": "Job",
         "Pod": "",
-    } == {name: rule.object_kind for name, rule in membership.BY_NAME.items()}
+    } == {name: rule.object_kind for name, rule in gang_sources.BY_NAME.items()}
 
 
 ANNOTATED = {"gang.scheduling.koordinator.sh/name": "annotated"}
@@ -85,14 +85,14 @@ def test_sources_in_their_order(left_out: int, expected: tuple[str, str]) -> Non
         job="job" if left_out < 7 else "",
     )
 
-    assert GangKey(expected[0], "default", expected[1]) == membership.gang_of(whole)
+    assert GangKey(expected[0], "default", expected[1]) == whole.gang
 
 
 def test_a_pod_of_a_job_that_does_not_ask_for_a_gang_is_alone() -> None:
-    assert "Pod" == membership.gang_of(pod("p", job="job")).source
-    assert "Pod" == membership.gang_of(pod("p", job="job", labels=JOB_SET)).source
+    assert "Pod" == pod("p", job="job").gang.source
+    assert "Pod" == pod("p", job="job", labels=JOB_SET).gang.source
     no = {"py-gang-scheduler.io/gang": "false"}
-    assert "Pod" == membership.gang_of(pod("p", job="job", labels=no)).source
+    assert "Pod" == pod("p", job="job", labels=no).gang.source
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_a_pod_of_a_job_that_does_not_ask_for_a_gang_is_alone() -> None:
     ],
 )
 def test_a_pod_of_a_job_that_asks_for_a_topology_is_one_of_a_gang(key: str) -> None:
-    assert "Job" == membership.gang_of(pod("p", job="job", annotations={key: "x"})).source
+    assert "Job" == pod("p", job="job", annotations={key: "x"}).gang.source
 
 
 @pytest.mark.parametrize(
@@ -119,4 +119,4 @@ def test_a_pod_of_a_job_that_asks_for_a_topology_is_one_of_a_gang(key: str) -> N
     ],
 )
 def test_a_pod_of_a_job_that_does_not_ask_for_a_topology_is_alone(key: str, text: str) -> None:
-    assert "Pod" == membership.gang_of(pod("p", job="job", annotations={key: text})).source
+    assert "Pod" == pod("p", job="job", annotations={key: text}).gang.source

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import fields
-from gang_scheduler.decode.gangs import topology_requests
+from gang_scheduler.decode import fields, gang_requests
+from gang_scheduler.decode.gangs import native_constraints
 from gang_scheduler.model.network.topology_request import LayerRef, Slices, TopologyRequest
 from gang_scheduler.wire.pod_groups import NativePodGroup, SchedulingConstraints, TopologyConstraint
 
@@ -26,7 +26,7 @@ def multiple(count: Any, layer: str = "SpineLayer", strategy: str = "MustGather"
 
 def read(spec: Any) -> TopologyRequest | None:
     text = spec if isinstance(spec, str) else json.dumps(spec)
-    return topology_requests.network_topology_spec({KEY: text})
+    return gang_requests.network_topology_spec({KEY: text})
 
 
 def asked(*rules: Any) -> TopologyRequest:
@@ -101,7 +101,7 @@ def test_no_rules_ask_for_nothing(spec: Any) -> None:
 
 
 def test_without_the_annotation_nothing_is_asked() -> None:
-    assert topology_requests.network_topology_spec({"other": "x"}) is None
+    assert gang_requests.network_topology_spec({"other": "x"}) is None
 
 
 def test_layer_names_are_taken_as_they_are_written() -> None:
@@ -194,7 +194,7 @@ def test_messages_are_of_bounded_length() -> None:
 
 def native(*keys: str) -> TopologyRequest | None:
     constraints = [TopologyConstraint(key) for key in keys]
-    return topology_requests.native_constraint(SchedulingConstraints(constraints))
+    return native_constraints.native_constraint(SchedulingConstraints(constraints))
 
 
 def test_all_keys_of_a_native_constraint_must_hold() -> None:
@@ -251,7 +251,7 @@ def test_a_key_that_no_node_label_can_have_is_named(key: str) -> None:
 def test_what_else_a_native_constraint_says_is_listed(
     constraints: dict[str, Any], expected: list[str]
 ) -> None:
-    found = topology_requests.unknown_constraints(constraints)
+    found = native_constraints.unknown_constraints(constraints)
 
     assert [f"{NATIVE}.{each}" for each in expected] == list(found)
 

@@ -1,0 +1,30 @@
+"""The ways in which gangs are named, in the order in which they count for a pod."""
+
+from typing import Final, NamedTuple
+
+
+class GangSource(NamedTuple):
+    """One way to name a gang.
+
+    `object_kind` is the kind of the object that must describe the gang; "" if members do, or if no
+    description is needed.
+    """
+
+    name: str
+    object_kind: str = ""
+
+
+NATIVE: Final = GangSource("scheduling.k8s.io", "PodGroup")
+POD_GROUP: Final = GangSource("PodGroup", "PodGroup")
+ANNOTATION: Final = GangSource("annotation")
+JOB_SET: Final = GangSource("JobSet", "JobSet")
+JOB: Final = GangSource("Job", "Job")
+SINGLE: Final = GangSource("Pod")
+
+SOURCES: Final = (NATIVE, POD_GROUP, ANNOTATION, JOB_SET, JOB, SINGLE)
+BY_NAME: Final = {source.name: source for source in SOURCES}
+
+
+def job_set_gang(job_set: str, replicated_job: str) -> str:
+    """Return the name of the gang of one replicatedJob. No other pair has the same name."""
+    return f"{job_set}/{replicated_job}"
