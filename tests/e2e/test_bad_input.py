@@ -35,7 +35,7 @@ UNSUPPORTED: dict[str, tuple[str, dict[str, Any]]] = {
         ({"minMember": -1}, "spec.minMember"),
         ({"minMember": "three"}, "spec.minMember"),
         ({}, "spec.minMember"),
-        ({"minMember": 1, "scheduleTimeoutSeconds": 0}, "spec.scheduleTimeoutSeconds"),
+        ({"minMember": 1, "scheduleTimeoutSeconds": -1}, "spec.scheduleTimeoutSeconds"),
         ({"minMember": 1, "minResources": {"cpu": "lots"}}, "spec.minResources.cpu"),
     ],
     ids=str,

@@ -50,14 +50,14 @@ class PodGroupSpec(ApiModel):
     )
     schedule_timeout_seconds: Int32 | None = Field(
         default=None,
-        ge=1,
+        ge=0,
         description=(
             "After this time the gang is reported as late. It stays in the queue. The clock starts "
-            "when minMember members exist. The default is a setting of the scheduler."
+            "when minMember members exist. The default, also for 0, is a setting of the scheduler."
         ),
         json_schema_extra={
             "x-kubernetes-validations": [
-                {"rule": "self > 0", "message": "scheduleTimeoutSeconds must be more than 0"}
+                {"rule": "self >= 0", "message": "scheduleTimeoutSeconds must be at least 0"}
             ]
         },
     )

@@ -46,8 +46,8 @@ def test_an_invalid_field_carries_field_value_and_problem() -> None:
         ("minMember: 3", 'spec must be an object, not "minMember: 3"'),
         (None, "spec is required"),
         (
-            {"minMember": 1, "scheduleTimeoutSeconds": 0},
-            "spec.scheduleTimeoutSeconds must be at least 1, not 0",
+            {"minMember": 1, "scheduleTimeoutSeconds": -1},
+            "spec.scheduleTimeoutSeconds must be at least 0, not -1",
         ),
         (
             {"minMember": 1, "scheduleTimeoutSeconds": "10m"},

@@ -69,7 +69,7 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
         minimum = amounts({**(parsed.spec.min_resources or {})}, "spec.minResources")
     except InvalidField as error:
         return replace(seen, problem=_invalid(error))
-    if parsed.spec.schedule_timeout_seconds is not None:
+    if parsed.spec.schedule_timeout_seconds:
         options = replace(options, timeout_seconds=parsed.spec.schedule_timeout_seconds)
     return _checked(
         replace(

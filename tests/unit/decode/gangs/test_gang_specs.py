@@ -82,8 +82,8 @@ def test_a_status_that_cannot_be_read_is_no_problem(status: Any) -> None:
         (pod_group_body(min_member=None), "spec.minMember is required"),
         ({**pod_group_body(), "spec": None}, "spec is required"),
         (
-            pod_group_body(scheduleTimeoutSeconds=0),
-            "spec.scheduleTimeoutSeconds must be at least 1, not 0",
+            pod_group_body(scheduleTimeoutSeconds=-1),
+            "spec.scheduleTimeoutSeconds must be at least 0, not -1",
         ),
         (
             pod_group_body(minResources={"cpu": "many"}),

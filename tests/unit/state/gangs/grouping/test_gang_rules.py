@@ -202,6 +202,9 @@ def test_min_resources_are_no_gate_for_a_gang_that_runs() -> None:
         (600, {"waiting_time": "90s"}, 90),
         (600, {"spec": {"scheduleTimeoutSeconds": 30}}, 30),
         (600, {"waiting_time": "90s", "spec": {"scheduleTimeoutSeconds": 30}}, 30),
+        # mpi-operator writes 0 into every PodGroup.
+        (600, {"spec": {"scheduleTimeoutSeconds": 0}}, 600),
+        (600, {"waiting_time": "90s", "spec": {"scheduleTimeoutSeconds": 0}}, 90),
     ],
 )
 def test_row_waiting_time_is_the_schedule_timeout(
