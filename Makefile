@@ -22,6 +22,8 @@ CRD_DIRECTORIES := crds charts/py-gang-scheduler/files/crds
 COMPILE_LOCK := pip compile --quiet --universal --generate-hashes --no-emit-index-url \
 	--python-version 3.11 --custom-compile-command "make lock" pyproject.toml
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Which minor version of Kubernetes the local control plane is of: KUBERNETES=1.36; else the newest.
+export CONTROLPLANE_KUBERNETES ?= $(KUBERNETES)
 
 # $(call watched,doing what,command): while a command runs that says little, say so now and then.
 # The watcher ends with the command, with Ctrl-C and, by kill -0, with a shell that was killed.

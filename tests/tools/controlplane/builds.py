@@ -3,6 +3,9 @@
 Called by `binaries.py` when a binary is found nowhere else, and by `stages.py` for files that
 travel with a Go module. The versions are those of the go.mod files below `binaries/`, so an
 update of a dependency is an edit of one line there.
+
+    CONTROLPLANE_KUBERNETES   the minor version of Kubernetes, such as 1.36: of `kubernetes`, the
+                              default, or of a directory `kubernetes-MINOR` there
 """
 
 import contextlib
@@ -63,12 +66,41 @@ def cache_directory() -> Path:
 
 def pinned_version(name: str) -> str:
     """Return the version of a binary as its go.mod pins it, such as v1.2.3."""
+    return _required(SOURCES[name].requires, directory(name))
+
+
+def minor_of_kubernetes() -> str:
+    """Return the minor version of Kubernetes that is chosen, such as 1.36."""
+    return _minor(pinned_version("kube-apiserver"))
+
+
+def directory(name: str) -> Path:
+    """Return the directory of the Go module that a binary is built in."""
     source = SOURCES[name]
-    go_mod = (MODULES / source.module / "go.mod").read_text()
-    found = re.search(rf"^(?:require)?\s+{re.escape(source.requires)} (v\S+)", go_mod, re.MULTILINE)
+    default = MODULES / source.module
+    minor = os.environ.get("CONTROLPLANE_KUBERNETES")
+    if source.module != "kubernetes" or not minor:
+        return default
+    there = {
+        _minor(_required(source.requires, each)): each
+        for each in (default, *MODULES.glob("kubernetes-*"))
+    }
+    if minor not in there:
+        known = ", ".join(sorted(there))
+        raise errors.ControlPlaneError(f"CONTROLPLANE_KUBERNETES={minor}: choose from {known}")
+    return there[minor]
+
+
+def _required(module: str, where: Path) -> str:
+    go_mod = (where / "go.mod").read_text()
+    found = re.search(rf"^(?:require)?\s+{re.escape(module)} (v\S+)", go_mod, re.MULTILINE)
     if found is None:
-        raise errors.ControlPlaneError(f"{source.module}/go.mod does not require {source.requires}")
+        raise errors.ControlPlaneError(f"{where.name}/go.mod does not require {module}")
     return found[1]
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.removeprefix("v").split(".")[:2])
 
 
 def cached_path(name: str) -> Path:
@@ -108,7 +140,7 @@ def _build_into(target: Path, name: str, say: Say) -> None:
     say(f"building {target.name}: about {source.cold_minutes} min the first time")
     started = time.monotonic()
     try:
-        _run_with_heartbeat(command, MODULES / source.module, name, say)
+        _run_with_heartbeat(command, directory(name), name, say)
         unfinished.rename(target)
     finally:
         unfinished.unlink(missing_ok=True)
@@ -126,12 +158,12 @@ def _ldflags(name: str) -> str:
     return " ".join(["-s -w", *set_all])
 
 
-def _run_with_heartbeat(command: list[str], directory: Path, name: str, say: Say) -> None:
+def _run_with_heartbeat(command: list[str], module: Path, name: str, say: Say) -> None:
     environment = {**os.environ, "CGO_ENABLED": "0"}
     started = time.monotonic()
     with subprocess.Popen(
         command,
-        cwd=directory,
+        cwd=module,
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tools.controlplane import builds, errors
 from tools.controlplane.options import Options
 
 # Below the range from which Linux takes the local ports of outgoing connections: a port stays
@@ -13,6 +14,8 @@ from tools.controlplane.options import Options
 PORTS = range(20000, 30000)
 SERVICE_CIDR = "10.96.0.0/16"
 NATIVE_GANGS = "--feature-gates=GenericWorkload=true,TopologyAwareWorkloadScheduling=true"
+NATIVE_POD_GROUPS = {"1.36": "v1alpha2", "1.37": "v1beta1"}
+"""The version of scheduling.k8s.io in which PodGroups are served, by that of Kubernetes."""
 AUDIT_POLICY = """\
 apiVersion: audit.k8s.io/v1
 kind: Policy
@@ -131,7 +134,7 @@ def _kube_apiserver(site: Site) -> list[str]:
         "--shutdown-watch-termination-grace-period=1s",
         f"--disable-admission-plugins={','.join(_disabled_admission(site.options))}",
         *_native_gangs(site.options),
-        *(["--runtime-config=scheduling.k8s.io/v1beta1=true"] * site.options.native_gangs),
+        *_native_pod_groups(site.options),
         *_unlimited(site.options),
         *_audit(site),
     ]
@@ -195,6 +198,15 @@ def _disabled_admission(options: Options) -> list[str]:
 
 def _native_gangs(options: Options) -> list[str]:
     return [NATIVE_GANGS] if options.native_gangs else []
+
+
+def _native_pod_groups(options: Options) -> list[str]:
+    if not options.native_gangs:
+        return []
+    minor = builds.minor_of_kubernetes()
+    if minor not in NATIVE_POD_GROUPS:
+        raise errors.ControlPlaneError(f"Kubernetes {minor} has no PodGroups of its own")
+    return [f"--runtime-config=scheduling.k8s.io/{NATIVE_POD_GROUPS[minor]}=true"]
 
 
 def _unlimited(options: Options) -> list[str]:
