@@ -10,11 +10,10 @@ from e2e.support.manifests import Manifest
 from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually
 from tools import controlplane
-from tools.controlplane import access
+from tools.controlplane import access, components
 
 PREFIX = "gang.scheduling.koordinator.sh"
 CRDS = Path(__file__).parents[3] / "crds"
-NATIVE = "scheduling.k8s.io/v1beta1"
 SCHED_PLUGINS = "scheduling.x-k8s.io/v1alpha1"
 JOB_LABEL = {"py-gang-scheduler.io/gang": "true"}
 
@@ -63,7 +62,8 @@ def native_gang(name: str, count: int, **pod_fields: Any) -> list[Manifest]:
 def native_pod_group(name: str, policy: Manifest) -> Manifest:
     """Return a PodGroup of Kubernetes itself."""
     spec = {"schedulingPolicy": policy}
-    return {"apiVersion": NATIVE, "kind": "PodGroup", "metadata": {"name": name}, "spec": spec}
+    version = f"scheduling.k8s.io/{components.version_of_native_pod_groups()}"
+    return {"apiVersion": version, "kind": "PodGroup", "metadata": {"name": name}, "spec": spec}
 
 
 def native_members(name: str, count: int, **pod_fields: Any) -> list[Manifest]:

@@ -200,13 +200,18 @@ def _native_gangs(options: Options) -> list[str]:
     return [NATIVE_GANGS] if options.native_gangs else []
 
 
-def _native_pod_groups(options: Options) -> list[str]:
-    if not options.native_gangs:
-        return []
+def version_of_native_pod_groups() -> str:
+    """Return the version of scheduling.k8s.io in which the chosen Kubernetes serves PodGroups."""
     minor = builds.minor_of_kubernetes()
     if minor not in NATIVE_POD_GROUPS:
         raise errors.ControlPlaneError(f"Kubernetes {minor} has no PodGroups of its own")
-    return [f"--runtime-config=scheduling.k8s.io/{NATIVE_POD_GROUPS[minor]}=true"]
+    return NATIVE_POD_GROUPS[minor]
+
+
+def _native_pod_groups(options: Options) -> list[str]:
+    if not options.native_gangs:
+        return []
+    return [f"--runtime-config=scheduling.k8s.io/{version_of_native_pod_groups()}=true"]
 
 
 def _unlimited(options: Options) -> list[str]:
