@@ -95,9 +95,9 @@ class PreemptionEvaluator:
         made = self.preemptions[before:]
         if len(made) > 1:
             self.preemptions[before:] = [_joined(made)]
-            victims = sum(len(each.victims) for each in made)
-            cut_off = any(each.cut_off for each in outcomes)
-            return _evicting(victims, cut_off=cut_off) if victims else TERMINATING
+        victims = sum(each.victims for each in outcomes if each.waits)
+        if victims:
+            return _evicting(victims, cut_off=any(each.cut_off for each in outcomes))
         return next((each for each in outcomes if each.waits), outcomes[0])
 
     def without_victims(self, group: GangGroup) -> GangGroup:

@@ -14,7 +14,7 @@ from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import PreemptionRules
 from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders
-from support.builders import bound_pod, bound_pods, gang, group, node, snapshot
+from support.builders import bound_pod, bound_pods, gang, group, node, pod, snapshot
 from support.plan_reading import nodes_of, nominations_of, reasons, said_of, victims_of
 from support.topology_builders import BLOCK, SPINE, TREE_SPEC, TWELVE, must
 
@@ -183,6 +183,21 @@ def test_with_those_that_leave_fewer_must_go() -> None:
 
     assert 1 == len(victims_of(plan))
     assert "n1" in nominations_of(plan).values()
+
+
+def test_victims_of_one_member_are_named_though_another_one_waits_for_a_pod_that_leaves() -> None:
+    members = (
+        pod("a-0", gang="a", cpu=4, priority=10, nominated="n1"),
+        pod("a-1", gang="a", cpu=2, priority=10),
+        pod("a-2", gang="a", cpu=9, priority=10),
+    )
+    each_by_itself = replace(gang("a", members=members, priority=10), apart=True)
+    held = bound_pods(low("x", "n1", priority=99, deleting=True), low("y", "n2", cpu=2))
+
+    plan = decide([node("n1", cpu=4), node("n2", cpu=2)], held, each_by_itself)
+
+    assert ({"y"}, {"a-1": "n2"}) == (victims_of(plan), nominations_of(plan))
+    assert {"a": "1 pod is evicted to make room."} == words(plan)
 
 
 # Several gangs in one cycle.
