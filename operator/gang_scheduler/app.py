@@ -274,7 +274,7 @@ class App:
         log.info("stopping")
         self._deciding.cancel()
         self._binder.close()
-        # What may still be on its way must have arrived before another one leads.
+        # What may still be on its way must have arrived before another replica leads.
         self._elector.releases = False
         with anyio.move_on_after(DRAIN_SECONDS):
             await self._binder.drain()
@@ -307,7 +307,7 @@ class App:
 
 
 def _rules(settings: Settings) -> Rules:
-    """Return who may be evicted."""
+    """Return which pods may be evicted."""
     return Rules(
         preemption=settings.preemption,
         other_schedulers=settings.preempt_other_schedulers,

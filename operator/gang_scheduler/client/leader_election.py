@@ -1,4 +1,4 @@
-"""Who of the replicas schedules: the one that holds a Lease of coordination.k8s.io/v1.
+"""Which replica schedules: the holder of a Lease of coordination.k8s.io/v1.
 
 Two never lead at once. A leader stops writing `renew_deadline` after it sent its last successful
 renewal; the others wait the longer `lease_seconds` after they saw it. Both are measured on a
@@ -30,7 +30,7 @@ LATE_SECONDS = 2.0
 
 
 class LeadershipLost(Exception):  # noqa: N818 - reads as the event it reports.
-    """The Lease was not renewed in time, or is somebody else's: this process must not write."""
+    """The Lease was not renewed in time, or another replica has it: this process must not write."""
 
 
 def utc_now() -> datetime:
@@ -182,7 +182,7 @@ class LeaderElector:
     def _is_taken(self, lease: Body | None) -> bool:
         """Tell whether another holder has shown a sign of life within its time.
 
-        A Lease that somebody deleted under its holder stays taken for as long.
+        A Lease that was deleted under its holder stays taken for as long.
         """
         if lease is not None and _holder(lease) in ("", self._identity):
             self._taken_until = NEVER
@@ -205,7 +205,7 @@ class LeaderElector:
     async def _write(self, lease: Body | None, holder: str, seconds: int) -> Body:
         """Write the next record and return it.
 
-        The resourceVersion in it makes that fail if anybody wrote meanwhile.
+        The resourceVersion in it makes that fail if the Lease was written meanwhile.
         """
         now = _micro_time(self._wall_clock())
         spec = _spec(lease)

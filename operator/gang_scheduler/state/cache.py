@@ -161,14 +161,14 @@ class Cache:
     def _selector_matches(
         self, groups: Iterable[GangGroup], nominated: Iterable[Nominated]
     ) -> AffinityCounts:
-        """Return what those who are to be placed must know of the pods on the nodes."""
+        """Return what pods that are to be placed must know of the pods on the nodes."""
         if not self.selector_matches:
             return AffinityCounts()
         waiting = {pod.pod_class for each in groups for gang in each.gangs for pod in gang.pending}
         return self.node_usage.affinity_counts(waiting | {each.pod.pod_class for each in nominated})
 
     def _volumes(self, groups: Iterable[GangGroup]) -> Volumes:
-        """Return the volumes, if any of those who are to be placed asks for some."""
+        """Return the volumes, if any pod that is to be placed asks for some."""
         if not self.volumes.in_use:
             return NO_VOLUMES
         waiting = (pod for each in groups for gang in each.gangs for pod in gang.pending)

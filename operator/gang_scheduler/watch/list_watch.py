@@ -26,7 +26,7 @@ from gang_scheduler.watch.synced import InStep
 
 PAGE: Final = 500
 SLICE: Final = 100
-"""So many objects are taken in before anybody else has a turn."""
+"""So many objects are taken in before other tasks have a turn."""
 LAST_SECONDS: Final = (300, 600)
 """How long a watch lasts: at least, and at most."""
 SILENT_SECONDS: Final = 20
@@ -59,7 +59,7 @@ class ListWatch:
     """Lists and watches one kind, in the first of its versions that is served.
 
     `crds_changed` is set when a kind may be served that was not.
-    `in_step` is set for as long as nothing is missed, as far as anybody knows here.
+    `in_step` is set for as long as nothing is missed, as far as can be known here.
     """
 
     def __init__(
@@ -186,7 +186,7 @@ class ListWatch:
 
     def _watch_path(self) -> str:
         # Watches that began together shall not end together.
-        seconds = random.randint(*LAST_SECONDS)  # noqa: S311 - nothing that anybody could guess.
+        seconds = random.randint(*LAST_SECONDS)  # noqa: S311 - not a secret.
         query = f"watch=true&allowWatchBookmarks=true&timeoutSeconds={seconds}"
         return f"{self._gvr.path()}?{query}&resourceVersion={self._version}"
 

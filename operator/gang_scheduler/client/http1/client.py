@@ -16,9 +16,9 @@ from gang_scheduler.client.http1.dialing import dial
 
 
 class Client:
-    """Asks over at most `limit` connections at once; who comes later waits in line.
+    """Asks over at most `limit` connections at once; a later request waits in line.
 
-    Of those that are idle the freshest is taken: the others can be closed when they get old.
+    Of the idle connections the freshest is taken: the others can be closed when they get old.
     """
 
     def __init__(self, address: Address, headers: Mapping[str, str], limit: int) -> None:

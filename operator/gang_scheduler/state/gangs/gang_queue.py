@@ -1,4 +1,4 @@
-"""Who is in which gang, and which gangs are worth a try."""
+"""Which gangs there are with which members, and which gangs are worth a try."""
 
 from collections.abc import Collection, Iterable, Mapping
 
@@ -38,9 +38,9 @@ class GangQueue:
         self.schedulers = frozenset(schedulers)
         self.infos: dict[GangKey, GangInfo] = {}
         self.changed: set[GangKey] = set()
-        """Of whom something else is to be said than before."""
+        """Gangs whose status may say something else than before."""
         self.reworded: set[GangKey] = set()
-        """Of whom the same is to be said in other numbers."""
+        """Gangs whose status says the same in other numbers."""
         self._timeout_seconds = timeout_seconds
         self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
         self._to_try: set[GangKey] = set()
@@ -289,7 +289,7 @@ class GangQueue:
                 self._to_try.add(key)
 
     def preempted(self, key: GangKey, by: str) -> None:
-        """Note who takes members of a gang, until it is whole again."""
+        """Note which gang members of this one are evicted for, until it is whole again."""
         info = self.infos.get(key)
         if info is not None:
             info.preempted.begin(by)

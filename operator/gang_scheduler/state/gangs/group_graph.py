@@ -1,7 +1,7 @@
 """Which gangs are one group: those that name each other.
 
 Within a namespace one name is enough, in either direction, and the group is the union. Between
-namespaces both must name each other, so that nobody can hold another team's gang back: what a
+namespaces both must name each other, so that no gang is held back by one of another team: what a
 foreign gang says of ours is never even looked at, unless ours names it.
 """
 
@@ -16,7 +16,7 @@ Resolve = Callable[[GangName], GangKey | None]
 
 
 class GroupGraph:
-    """Who names whom. `resolve` finds the gang of a name, None while it does not exist."""
+    """Which gang names which. `resolve` finds the gang of a name, None while it does not exist."""
 
     def __init__(self, resolve: Resolve) -> None:
         self._resolve = resolve
@@ -54,7 +54,7 @@ class GroupGraph:
         return tuple(sorted(found)), _problem(first) if first is not None else None
 
     def is_alone(self, key: GangKey) -> bool:
-        """Tell whether a gang names nobody, and nobody names it."""
+        """Tell whether a gang names no other one, and no other one names it."""
         return key not in self._names and key.called not in self._named_by
 
     def concerned(self, name: GangName) -> set[GangKey]:

@@ -15,10 +15,10 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 def common(
     whole: Iterable[GangInfo], starting: Collection[GangKey]
 ) -> TopologyRequest | Problem | None:
-    """Return the one request of a whole group, `starting` gangs and others; who has none inherits.
+    """Return the one request of a whole group; a gang without any inherits it.
 
-    What gangs ask that have started holds for the others. But what one of these asks itself, that
-    has lost members and starts again alone, needs nobody's consent any more.
+    What gangs ask that have started holds for those that are `starting`. But a gang that has lost
+    members and starts again alone asks for itself: its request need not agree with the others'.
     """
     asking = [
         (each, found) for each in whole if (found := each.observed.topology_request) is not None

@@ -146,14 +146,14 @@ class Grouping:
         gang = Gang(key, "", 0, 0, 1, pending, problem=problem)
         return GangGroup((gang,)) if pending else None
 
-    # Who is in a group.
+    # Which gangs are in a group.
 
     def _group_of(self, key: GangKey, now: int) -> _Formed:
         """Return the group of a gang, and which gangs of it must start with this one."""
         self._settle(key, now)
         keys, problem = self._graph.group_of(key)
         if self._infos[key].attempt.was_whole:
-            # It has started: from now on it is nobody's business.
+            # It has started: from now on no other gang of the group holds it back.
             return _Formed(keys, (key,), None)
         for each in keys:
             if each != key:
@@ -172,7 +172,7 @@ class Grouping:
                 self._retries.at(mate, now)
 
     def _is_held(self, formed: _Formed) -> bool:
-        """Tell whether a quorum has room and waits for its claims: till then nobody joins it."""
+        """Tell whether a quorum has room and waits for its claims: till then no member joins it."""
         infos = (self._infos[key] for key in formed.starting)
         return any(info.volume_waits.of_quorum and not info.attempt.was_whole for info in infos)
 
@@ -196,7 +196,7 @@ class Grouping:
         return False
 
     def _say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangKey]:
-        """Note whom a gang names; return those that mention it, or that it named until now."""
+        """Note which gangs a gang names; return those that name it, or that it named until now."""
         left = self._graph.say(key, names)
         # A gang that named them may have held them back.
         concerned = self._graph.concerned(key.called) | self._all_called(left)

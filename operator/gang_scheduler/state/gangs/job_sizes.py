@@ -1,4 +1,4 @@
-"""How many pods the Jobs of gangs can have: who is not needed any more, and who can never come."""
+"""How many pods the Jobs of gangs can have: how many are needed still, and can ever come."""
 
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import MinMemberAboveJobs

@@ -12,7 +12,7 @@ ROUNDS_SECONDS: Final = 600
 
 
 class PreemptionEligibility:
-    """Answers for one gang at a time. `evictable_pods` knows who is on the nodes."""
+    """Answers for one gang at a time. `evictable_pods` knows the pods on the nodes."""
 
     def __init__(self, evictable_pods: EvictablePods) -> None:
         self._evictable_pods = evictable_pods

@@ -21,7 +21,7 @@ HELPED_BY_TREES: Final = HELPED_BY_NODES | {Reason.INVALID_SPEC}
 
 
 class QueueingHints:
-    """How many gangs wait, by reason, and what has changed since somebody asked whom it helps."""
+    """How many gangs wait, by reason, and what has changed since `helped` was last asked."""
 
     def __init__(self, infos: Mapping[GangKey, GangInfo]) -> None:
         self.waiting: Counter[Reason] = Counter()

@@ -5,7 +5,7 @@ from gang_scheduler.model.problems import Problem
 
 
 class Verdict:
-    """Why a gang waits, and what people should know of it.
+    """Why a gang waits, and what users should know of it.
 
     `tried` says that there was a try since this process began. `refusal` is why members wait, None
     where none does: from the try, the binding that failed after it, or the claims that are waited
