@@ -12,8 +12,10 @@ from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.refs import GangKey
 
 LOWEST = -(2**31)
-Cost = tuple[int, int, int, int, int, int]
-"""Pods beyond a budget, highest priority, gangs broken, gangs touched, lost work, pods."""
+Cost = tuple[int, int, int, int, int, int, int]
+"""Pods beyond a budget, highest priority, gangs broken, gangs touched, unprotected pods, lost work,
+and pods.
+"""
 Loss = tuple[BoundPod, ...]
 
 
@@ -75,6 +77,7 @@ class Judge:
             max((each.pod.priority for each in fresh), default=LOWEST),
             sum(gone[gang] > self._surplus(gang) for gang in touched),
             len(touched),
+            sum(each.unprotected for each in fresh),
             sum(self.now - each for each in started),
             len(fresh),
         )

@@ -132,8 +132,21 @@ def mixed(dice: Random) -> Contest:
     return replace(contest, members=members)
 
 
+def of_jobs(dice: Random) -> Contest:
+    """Return a case in which evictions could end some Jobs for good: whole gangs, or some pods."""
+    contest = dice.choice([rigid, elastic, guarded])(dice)
+    gangs = sorted({each.gang for each in contest.bound_pods.pods})
+    among = {gang for gang in gangs if dice.randint(0, 1)}
+    each_pod = dice.randint(0, 3) == 0
+    found = tuple(
+        replace(each, unprotected=each.gang in among and not (each_pod and dice.randint(0, 1)))
+        for each in contest.bound_pods.pods
+    )
+    return replace(contest, bound_pods=replace(contest.bound_pods, pods=found))
+
+
 Kind = Callable[[Random], Contest]
-KINDS: tuple[Kind, ...] = (rigid, elastic, guarded, mixed)
+KINDS: tuple[Kind, ...] = (rigid, elastic, guarded, mixed, of_jobs)
 
 
 def _contest(dice: Random, *, elastic: bool) -> Contest:

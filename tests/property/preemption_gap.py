@@ -20,7 +20,10 @@ from gang_scheduler.model.plan import Preemption
 from gang_scheduler.scheduler.preemption import search
 from property.full_clusters import KINDS, Contest, Kind
 
-CRITERIA = ("over budget", "highest priority", "gangs broken", "gangs touched", "lost work", "pods")
+CRITERIA = (
+    *("over budget", "highest priority", "gangs broken", "gangs touched", "unprotected"),
+    *("lost work", "pods"),
+)
 
 
 def main() -> int:

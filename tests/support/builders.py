@@ -275,6 +275,7 @@ def bound_pod(
     gang: str = "",
     evictable: bool = True,
     budgets: Sequence[str] = (),
+    unprotected: bool = False,
     **fields: Any,
 ) -> BoundPod:
     """Return a pod that has a node: a gang of one, unless told otherwise.
@@ -283,7 +284,7 @@ def bound_pod(
     """
     key = gang_key(gang) if gang else GangKey("pod", NAMESPACE, name)
     held = pod(name, gang=gang, node=node, **fields)
-    return BoundPod(held, key, evictable, tuple(budgets))
+    return BoundPod(held, key, evictable, tuple(budgets), unprotected=unprotected)
 
 
 def bound_pods(

@@ -14,7 +14,8 @@ class BoundPod:
     `gangs_priority` is the priority of the gang if it differs from the pod's: the gang's counts, as
     in the queue. A pod is `evictable` if only its priority protects it: no label forbids it, no
     owner recreates the pod on the same node, the minimum run time of its gang is over, and its
-    schedulerName is one of ours.
+    schedulerName is one of ours. An `unprotected` pod is of a Job that evictions could end for
+    good.
     """
 
     pod: Pod
@@ -22,6 +23,7 @@ class BoundPod:
     evictable: bool = True
     budgets: tuple[str, ...] = ()
     gangs_priority: int | None = None
+    unprotected: bool = False
 
     @property
     def priority(self) -> int:

@@ -104,7 +104,7 @@ class _Least:
         """Return the domains that can have places enough, and the least cost of victims in each."""
         pool = self._pool()
         holding = np.flatnonzero(self._suffice(self._up_to(pool, pool.highest)))
-        broken, work, pods = self._shares(pool)
+        broken, unprotected, work, pods = self._shares(pool)
         return [
             (
                 place,
@@ -113,6 +113,7 @@ class _Least:
                     highest_priority=int(pool.highest[place]),
                     broken=int(broken[place]),
                     touched=int(broken[place]),
+                    unprotected=int(unprotected[place]),
                     lost_work=int(work[place]),
                     pods=int(pods[place]),
                 ),
@@ -170,8 +171,8 @@ class _Least:
         found = np.bincount(self._of_rows[inside], weights, minlength=self._number)
         return found.astype(np.int64)
 
-    def _shares(self, pool: _Pool) -> tuple[IntArray, IntArray, IntArray]:
-        """Return how many gangs, how much work and how many pods each domain loses at least."""
+    def _shares(self, pool: _Pool) -> tuple[IntArray, ...]:
+        """Return what each domain loses at least: gangs, unprotected pods, work, and pods."""
         nobody = np.zeros(len(self._here), dtype=np.bool_)
         leaving = self._up_to(pool, pool.highest)
         now, at_best = self._places(nobody), self._places(leaving)
@@ -184,16 +185,17 @@ class _Least:
             for place, each in enumerate(weights):
                 found = self._cheapest(self._of_bound_pods[who], each, gains, lacking)
                 least[place] = np.maximum(least[place], found)
-        return least[0], least[1], least[2]
+        return tuple(least)
 
-    def _weights(self, who: IntArray) -> tuple[Shares, Shares, Shares]:
-        """Return gangs, work and pods that are lost with each pod of the array `who`.
+    def _weights(self, who: IntArray) -> tuple[Shares, ...]:
+        """Return gangs, unprotected pods, work and pods lost with each pod of the array `who`.
 
         What a gang costs that is evicted as a whole is shared evenly by its pods in the domain.
         """
         potential = self._potential
         gangs = potential.gangs[who]
         rigid = ~potential.elastic[who]
+        endangered = np.bincount(potential.gangs, potential.remaining & potential.unprotected)
         work = np.bincount(potential.gangs, np.where(potential.remaining, potential.work, 0))
         pods = np.bincount(potential.gangs, potential.remaining & ~potential.marked)
         both = self._of_bound_pods[who] * (1 + potential.gangs.max(initial=0)) + gangs
@@ -202,6 +204,7 @@ class _Least:
         alone = (~potential.marked[who]).astype(np.float64)
         return (
             np.where(rigid & (pods[gangs] > 0), 1 / parts, 0.0),
+            np.where(rigid, endangered[gangs] / parts, potential.unprotected[who]),
             np.where(rigid, work[gangs] / parts, potential.work[who]),
             np.where(rigid, pods[gangs] / parts, alone),
         )

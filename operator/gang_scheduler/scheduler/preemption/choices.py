@@ -73,7 +73,7 @@ def _precedes(choices: Sequence[Choice], one: int, other: int) -> bool:
 
 
 def _price(unit: EvictionUnit) -> tuple[int, ...]:
-    return unit.highest_priority, unit.lost_work, unit.going
+    return unit.highest_priority, unit.unprotected, unit.lost_work, unit.going
 
 
 def _likeness(choice: Choice) -> object:

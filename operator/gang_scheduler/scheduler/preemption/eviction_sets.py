@@ -170,6 +170,7 @@ def _a_slot(before: Cost, after: Cost, gain: int) -> Key:
         after.highest_priority,
         (after.broken - before.broken) * SCALE // gain,
         (after.touched - before.touched) * SCALE // gain,
+        (after.unprotected - before.unprotected) * SCALE // gain,
         (after.lost_work - before.lost_work) * SCALE // gain,
         (after.pods - before.pods) * SCALE // gain,
     )

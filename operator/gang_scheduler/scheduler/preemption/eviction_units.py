@@ -36,9 +36,10 @@ class EvictionUnit:
     """Bound pods of one gang, at least one; `now` is in seconds.
 
     A pod that is marked as a victim already costs nothing any more. Of the unmarked pods, `going`
-    is the number, `highest_priority` the highest priority, `lost_work` the run time in pod-seconds,
-    `covered` the number of pods under one PodDisruptionBudget by that budget, and `overlapping`
-    are the pods under several budgets.
+    is the number, `highest_priority` the highest priority, `unprotected` the number of pods of Jobs
+    that evictions could end for good, `lost_work` the run time in pod-seconds, `covered` the number
+    of pods under one PodDisruptionBudget by that budget, and `overlapping` are the pods under
+    several budgets.
     """
 
     def __init__(self, bound_pods: Sequence[BoundPod], now: int) -> None:
@@ -48,6 +49,7 @@ class EvictionUnit:
         self.going = len(pods)
         priorities = (each.priority for each in bound_pods if not each.pod.marked)
         self.highest_priority = max(priorities, default=NOBODY)
+        self.unprotected = sum(1 for each in bound_pods if each.unprotected and not each.pod.marked)
         self.lost_work = sum([work_of(pod, now) for pod in pods])
         under_budget = [each for each in bound_pods if each.budgets and not each.pod.marked]
         self.covered = Counter(each.budgets[0] for each in under_budget if len(each.budgets) == 1)

@@ -95,6 +95,7 @@ class _Search:
         self._parts = problem.needs.parts(self._used)
         self._priorities = [each.highest_priority for each in units]
         self._breaks = [int(each.unit.going > 0 and not each.single) for each in problem.choices]
+        self._unprotected = [each.unprotected for each in units]
         self._work = [each.lost_work for each in units]
         self._pods = [each.going for each in units]
         self._under_budget = any(each.covered or each.overlapping for each in units)
@@ -185,14 +186,18 @@ class _Search:
         price = lowest_that_suffice([self._priorities[each] for each in left], gains, lacking)
         breaks = cheapest_share([self._breaks[each] for each in left], gains, lacking)
         over = cheapest_share(self._over(tally, left), gains, lacking) if self._foreseen else 0
+        unprotected, work, pods = (
+            cheapest_share([weights[each] for each in left], gains, lacking)
+            for weights in (self._unprotected, self._work, self._pods)
+        )
         return Cost(
             over_budget=now.over_budget + over,
             highest_priority=max(now.highest_priority, price),
             broken=now.broken + breaks,
             touched=now.touched + breaks,
-            lost_work=now.lost_work
-            + cheapest_share([self._work[each] for each in left], gains, lacking),
-            pods=now.pods + cheapest_share([self._pods[each] for each in left], gains, lacking),
+            unprotected=now.unprotected + unprotected,
+            lost_work=now.lost_work + work,
+            pods=now.pods + pods,
         )
 
     def _keys(self, tally: Tally, left: Places, gains: Sequence[float]) -> Iterator[Key]:
@@ -204,6 +209,7 @@ class _Search:
                 beyond,
                 self._priorities[each],
                 self._breaks[each] / made,
+                self._unprotected[each] / made,
                 self._work[each] / made,
                 self._pods[each] / made,
             )

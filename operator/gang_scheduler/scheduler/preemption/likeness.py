@@ -44,7 +44,7 @@ def likeness_of(
 
 def _traits(bound_pod: BoundPod, costs: VictimCosts) -> Traits:
     whole = costs.unit_of(bound_pod)
-    cost = whole.going, whole.highest_priority, whole.lost_work
+    cost = whole.going, whole.highest_priority, whole.unprotected, whole.lost_work
     guards = tuple(sorted(whole.covered.items())), whole.overlapping
     return bound_pod.pod.pod_class.requests, len(whole), cost, guards
 

@@ -49,8 +49,8 @@ class PotentialVictims:
     Columns, one entry a pod: `rows` are node rows, `priorities` the highest priority evicted with
     the pod, `gangs` numbers of gangs, `used` what the pod uses along the resource axis, and `work`
     the run time lost in pod-seconds. Masks: pods `under_budget` are under a budget, `marked` are
-    victims already, `elastic` had a gang with surplus at first, and `remaining` may be evicted
-    still.
+    victims already, `unprotected` are others of Jobs that evictions could end for good, `elastic`
+    had a gang with surplus at first, and `remaining` may be evicted still.
     """
 
     def __init__(self, costs: VictimCosts, nodes: NodeTable) -> None:
@@ -68,6 +68,8 @@ class PotentialVictims:
         elastic = [costs.surplus(each.gang) > 0 for each in self.bound_pods]
         self.elastic: BoolArray = np.array(elastic, dtype=np.bool_)
         self.marked: BoolArray = np.array([e.pod.marked for e in self.bound_pods], dtype=np.bool_)
+        unprotected = [each.unprotected and not each.pod.marked for each in self.bound_pods]
+        self.unprotected: BoolArray = np.array(unprotected, dtype=np.bool_)
         self.remaining: BoolArray = np.ones(len(rows), dtype=np.bool_)
         classes: dict[PodClass, int] = {}
         codes = [classes.setdefault(each.pod.pod_class, len(classes)) for each in self.bound_pods]

@@ -31,13 +31,15 @@ class Cost(NamedTuple):
     uids. As in kube-scheduler, a pod is beyond if any of its budgets allows no more evictions; it
     counts for its other budgets all the same, so one victim more never makes another one cheaper.
     `broken` are gangs that fall below their minMember (a gang of one, too), `touched` gangs that
-    lose any member. `lost_work` is in pod-seconds.
+    lose any member. `unprotected` are pods of Jobs that evictions could end for good. That comes
+    before `lost_work`, in pod-seconds: such a Job loses all of its work, however long it ran.
     """
 
     over_budget: int = 0
     highest_priority: int = NOBODY
     broken: int = 0
     touched: int = 0
+    unprotected: int = 0
     lost_work: int = 0
     pods: int = 0
 
@@ -163,7 +165,8 @@ class VictimCosts:
     ) -> list[EvictionUnit]:
         """Return units split into parts that can be spared apart, the most valuable first.
 
-        Ordered by budget, priority, size of the gang and age. `gone` are further victims by gang.
+        Ordered by budget, priority, whether evictions could end a Job, size of the gang and age.
+        `gone` are further victims by gang.
         """
         groups: dict[GangKey, list[EvictionUnit]] = {}
         for each in units:
@@ -185,7 +188,7 @@ class VictimCosts:
         self._lost[gang] = all(_may_go(each, self._below) for each in members)
         self._highest[gang] = max(map(_price, members), default=NOBODY)
 
-    def _value(self, unit: EvictionUnit) -> tuple[bool, bool, int, int, int, str]:
+    def _value(self, unit: EvictionUnit) -> tuple[bool, bool, int, bool, int, int, str]:
         bound_pod = unit.bound_pods[0]
         pod = bound_pod.pod
         size = len(self._gangs[bound_pod.gang])
@@ -193,6 +196,7 @@ class VictimCosts:
             pod.marked,
             not bound_pod.budgets,
             -bound_pod.priority,
+            not unit.unprotected,
             -size,
             pod.started_at,
             pod.uid,
@@ -247,6 +251,7 @@ class Tally:
             broken=now.broken
             + sum(self._breaks(gang, number, going[gang]) for gang, number in numbers.items()),
             touched=now.touched + sum(n > 0 and not self._going[gang] for gang, n in going.items()),
+            unprotected=now.unprotected + sum(each.unprotected for each in more),
             lost_work=now.lost_work + sum(each.lost_work for each in more),
             pods=now.pods + sum(going.values()),
         )

@@ -16,18 +16,23 @@ def cpus(*units: EvictionUnit) -> dict[int, int]:
 
 
 def test_a_loss_sums_up_its_bound_pods() -> None:
-    late = bound_pod("g-2", "n1", gang="g", priority=7, started_at=90, budgets=["b", "c"])
+    late = bound_pod(
+        "g-2", "n1", gang="g", priority=7, started_at=90, unprotected=True, budgets=["b", "c"]
+    )
     unit = EvictionUnit([*PAIR, late], now=100)
 
     assert (3, 3, 7, 10) == (len(unit), unit.going, unit.highest_priority, unit.lost_work)
+    assert 1 == unit.unprotected
     assert {} == unit.covered
     assert [("b", "c")] == [each.budgets for each in unit.overlapping]
 
 
 def test_who_is_marked_counts_for_nothing_but_his_room() -> None:
-    unit = EvictionUnit([bound_pod("x", "n1", marked=True, started_at=1, budgets=["b"])], now=100)
+    marked = bound_pod("x", "n1", marked=True, started_at=1, budgets=["b"], unprotected=True)
+    unit = EvictionUnit([marked], now=100)
 
     assert (1, 0, NOBODY, 0) == (len(unit), unit.going, unit.highest_priority, unit.lost_work)
+    assert 0 == unit.unprotected
     assert ({}, [0]) == (unit.covered, unit.usage(NODES).rows.tolist())
 
 

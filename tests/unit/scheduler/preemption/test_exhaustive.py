@@ -113,8 +113,8 @@ def test_among_sixteen_the_fewest_go(cpu: int) -> None:
 def test_nothing_is_found_that_costs_more_than_the_bound() -> None:
     held = singles(4)
 
-    assert {"x-0"} == Nodes(held, cpu=4, bound=Cost(0, 0, 1, 1, 0, 1)).victims()
-    assert Nodes(held, cpu=4, bound=Cost(0, 0, 1, 0, 0, 9)).victims() is None
+    assert {"x-0"} == Nodes(held, cpu=4, bound=Cost(0, 0, 1, 1, 0, 0, 1)).victims()
+    assert Nodes(held, cpu=4, bound=Cost(0, 0, 1, 0, 0, 0, 9)).victims() is None
 
 
 def test_without_looks_it_says_that_it_was_cut_off() -> None:

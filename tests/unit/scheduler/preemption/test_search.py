@@ -5,6 +5,8 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
+import pytest
+
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network.topology_request import TopologyRequest
@@ -13,6 +15,7 @@ from gang_scheduler.model.plan import Plan
 from gang_scheduler.scheduler import effort
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import PreemptionRules
+from gang_scheduler.scheduler.preemption import exhaustive, search
 from gang_scheduler.scheduler.profile import PROFILES
 from support import topology_builders
 from support.builders import bound_pod, bound_pods, gang, group, node, pod, snapshot
@@ -180,6 +183,38 @@ def test_the_least_work_is_lost() -> None:
     held = bound_pods(low("old", "n1", started_at=1), low("new", "n2", started_at=NOW - 1))
 
     assert {"new"} == victims_of(decide([node("n1", cpu=4), node("n2", cpu=4)], held, high()))
+
+
+@pytest.mark.parametrize("most_units", [exhaustive.MOST_LOSSES, 0], ids=["exact", "greedy"])
+def test_an_unprotected_job_goes_after_all_others_of_as_many_gangs(most_units: int) -> None:
+    job = low("job", "n1", unprotected=True, started_at=NOW - 1)
+    other = low("other", "n2", started_at=1)
+    nodes = [node("n1", cpu=4), node("n2", cpu=4)]
+
+    with patch.object(search, "MOST_LOSSES", most_units):
+        plan = decide(nodes, bound_pods(job, other), high())
+
+    assert {"other"} == victims_of(plan)
+
+
+def test_an_unprotected_job_goes_before_a_higher_priority() -> None:
+    job, other = low("job", "n1", unprotected=True), low("other", "n2", priority=2)
+    nodes = [node("n1", cpu=4), node("n2", cpu=4)]
+
+    assert {"job"} == victims_of(decide(nodes, bound_pods(job, other), high()))
+
+
+def test_of_two_domains_the_one_without_an_unprotected_job() -> None:
+    nodes, _ = twelve()
+    held = [
+        bound_pod(f"x-{i}", f"node-{i}", cpu=8, priority=1, unprotected=i < 3, started_at=1 + i)
+        for i in range(12)
+    ]
+
+    plan = decide(nodes, bound_pods(*held), group(high(cpu=8), topology_request=must(BLOCK)))
+
+    (victim,) = victims_of(plan)
+    assert victim not in {"x-0", "x-1", "x-2"}
 
 
 def test_who_need_not_go_is_put_back() -> None:

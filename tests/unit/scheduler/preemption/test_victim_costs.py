@@ -94,13 +94,13 @@ def test_nobody_costs_nothing() -> None:
 def test_a_broken_gang_is_counted_whole() -> None:
     whole = of_gang("g", 3, priority=4, started_at=NOW - 10)
 
-    assert Cost(0, 4, 1, 1, 30, 3) == tolls(*whole).cost(victims(whole))
+    assert Cost(0, 4, 1, 1, 0, 30, 3) == tolls(*whole).cost(victims(whole))
 
 
 def test_surplus_breaks_nothing_but_touches() -> None:
     whole = of_gang("g", 3)
 
-    assert Cost(0, 0, 0, 1, 0, 1) == tolls(*whole, surplus={"g": 1}).cost(victims(whole[:1]))
+    assert Cost(0, 0, 0, 1, 0, 0, 1) == tolls(*whole, surplus={"g": 1}).cost(victims(whole[:1]))
 
 
 def test_only_what_is_beyond_a_budget_is_over_it() -> None:
@@ -170,6 +170,7 @@ def test_costs_are_compared_from_the_budget_to_the_number() -> None:
         Cost(highest_priority=1),
         Cost(broken=1),
         Cost(touched=1),
+        Cost(unprotected=1),
         Cost(lost_work=1),
         Cost(pods=9),
     ]
