@@ -4,7 +4,7 @@
 |-------------------|----------------------------------------------------------------|
 | plan              | takes a plan into the state, and hands it to the writers       |
 | binder            | binds a placed gang: which answers (429, none) it repeats, for |
-|                   | how long, and how unanswered requests are settled              |
+|                   | how long; the pauses are those of `client.retry`               |
 | gang_binding      | members that are bound together, with the outcome of each      |
 | outcomes          | the queue of the outcomes of writes                            |
 | volume_binder     | binds the claims of placed gangs before any of their pods      |

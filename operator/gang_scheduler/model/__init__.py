@@ -5,7 +5,7 @@
 | pods         | a pod, and what it asks of a node                                      |
 | bound_pods   | the pods on nodes, and what protects them from eviction                |
 | gangs        | a gang that waits, and the groups of gangs that start together         |
-| gang_sources | the ways in which gangs are named                                      |
+| gang_sources | the sources of gangs and their order, without labels                   |
 | problems     | the reasons why gangs wait                                             |
 | causes       | why gangs wait, as data that messages are made of                      |
 | nodes        | a node, and all nodes of a snapshot as columns                         |

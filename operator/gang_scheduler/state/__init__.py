@@ -8,10 +8,10 @@ Plain synchronous code. `cache` is the only door: it takes in objects of `decode
 | cache           | takes in every object and every decision, and makes snapshots    |
 | kinds           | the one table of kinds that are watched: readers and stores      |
 | pod_store       | pods, our own decisions included                                 |
-| object_stores   | the stores of all other kinds. Both return which waiting gangs   |
-|                 | an event wakes: none, its own, those short of room, or those     |
-|                 | that new trees may help                                          |
-| changes         | that answer (`Change`), and the signals to loop and writers      |
+| object_stores   | the stores of all other kinds. Both say what an event means:     |
+|                 | nothing, gangs touched, room freed, or trees changed; which      |
+|                 | waiting gangs that wakes is in `gangs.queueing_hints`            |
+| changes         | that meaning (`Change`), and the signals to loop and writers     |
 | node_usage      | nodes, and what the pods on them use                             |
 | evictable_pods  | the pods on nodes as preemption sees them                        |
 | terminating     | pods that leave their nodes, and victims that will               |

@@ -11,7 +11,7 @@
 | choices           | what can be evicted or left in that search                       |
 | eviction_sets     | many victims: the cheapest first, with all that go along         |
 | eviction_units    | pods of one gang that go together, summed up                     |
-| victim_costs      | what an eviction costs, and which pods go along                  |
+| victim_costs      | what an eviction costs, in the order in which costs are compared |
 | potential_victims | all pods that may be evicted, kept for a whole cycle             |
 | needs             | what a preemptor needs of the nodes at least                     |
 | slots             | how many members would fit as victims leave                      |

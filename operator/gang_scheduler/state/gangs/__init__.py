@@ -17,9 +17,8 @@
 | job_sizes              | how many pods a Job can have                          |
 | plan_annotations       | what bindings tell of the plan that they were made by |
 | preemption_eligibility | whether a gang may preempt                            |
-| queueing_hints         | which refusals freed room or new trees may end; what  |
-|                        | an event means is said by `state.object_stores` and   |
-|                        | `state.pod_store`                                     |
+| queueing_hints         | which waiting gangs are woken when room is freed or   |
+|                        | trees change, by the reason that they wait for        |
 | backoff                | when a gang that was refused, or whose bindings       |
 |                        | failed, is tried again without any event              |
 | phases                 | the phase of a gang, as its status says it            |
