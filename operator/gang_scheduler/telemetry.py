@@ -48,6 +48,15 @@ INTERNAL_ERRORS = Counter(
 )
 LEADER = Gauge("pgs_leader", "1 while this replica schedules.")
 
+KINDS_NOT_SERVED = "Unresolved resources cannot be served"
+
+_own = logging.getLogger("gang_scheduler")
+
+
+def is_debugging() -> bool:
+    """Tell whether lines of level debug are written: what costs much to say is said only then."""
+    return _own.isEnabledFor(logging.DEBUG)
+
 
 def configure(settings: Settings) -> None:
     """Send our log lines, and the libraries' warnings, to stderr in the chosen format."""
@@ -65,6 +74,7 @@ def configure(settings: Settings) -> None:
         logger_factory=structlog.WriteLoggerFactory(sys.stderr),
         cache_logger_on_first_use=True,
     )
+    _own.setLevel(level)
     _route_standard_logging(level, shared, renderer)
 
 
@@ -77,12 +87,22 @@ def _route_standard_logging(
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=[*shared, _warn_of_retries],
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+            processors=[
+                structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                structlog.processors.format_exc_info,
+                renderer,
+            ],
         )
     )
+    handler.addFilter(_is_no_repetition)
     logging.basicConfig(level=max(level, logging.WARNING), handlers=[handler], force=True)
     # Kopf logs every handled event at INFO, and every watch that ends and is opened again.
     logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
+
+
+def _is_no_repetition(record: logging.LogRecord) -> bool:
+    """Drop what Kopf says of CRDs that are absent, several times a start: a line of ours has it."""
+    return not str(record.msg).startswith(KINDS_NOT_SERVED)
 
 
 def _warn_of_retries(

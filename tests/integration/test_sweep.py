@@ -6,7 +6,7 @@ from collections.abc import Callable
 import anyio
 import pytest
 
-from gang_scheduler.api.kinds import PODS
+from gang_scheduler.api.kinds import POD_GROUPS, PODS
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
@@ -168,3 +168,16 @@ async def test_an_answer_that_there_are_no_pods_at_all_is_not_believed() -> None
     await watch.sweep.sweep_all()
 
     assert set(NAMES) == watch.pods()
+
+
+async def test_kinds_without_a_crd_are_known_by_name_until_they_are_served() -> None:
+    watch = Watch()
+    pods, pod_groups = (watch.event_handlers.of(each) for each in (PODS, POD_GROUPS))
+
+    watch.api.fail("uids", *[Fault(ApiError(404, "not found"))] * len(pod_groups.versions))
+    await watch.sweep.sweep(pod_groups)
+    await watch.sweep.sweep(pods)
+    assert [pod_groups.name] == watch.sweep.not_served
+
+    await watch.sweep.sweep(pod_groups)
+    assert [] == watch.sweep.not_served

@@ -14,12 +14,41 @@ from gang_scheduler.settings import Settings
 telemetry.configure(Settings())
 logging.getLogger("kopf._cogs.clients.api").error(sys.argv[1])
 """
+LOG_AN_ERROR = """
+import logging
+from gang_scheduler import telemetry
+from gang_scheduler.settings import Settings
+telemetry.configure(Settings())
+try:
+    raise ValueError("why")
+except ValueError:
+    logging.getLogger("kopf").exception("a task has failed")
+"""
 RETRIED = "Request attempt #1 failed; will retry: GET https://api -> APITooManyRequestsError()"
 GIVEN_UP = "Request attempt #9 failed; escalating: GET https://api -> APITooManyRequestsError()"
 
 
+def written_of(program: str, *arguments: str) -> str:
+    """Run a program in a process of its own; return what it logs."""
+    argv = [sys.executable, "-c", program, *arguments]
+    return subprocess.run(argv, check=True, capture_output=True, text=True).stderr
+
+
 @pytest.mark.parametrize(("line", "level"), [(RETRIED, "warning"), (GIVEN_UP, "error")])
 def test_a_request_that_kopf_makes_again_is_a_warning(line: str, level: str) -> None:
-    argv = [sys.executable, "-c", LOG_A_LINE, line]
-    written = subprocess.run(argv, check=True, capture_output=True, text=True).stderr
+    written = written_of(LOG_A_LINE, line)
     assert (line, level) == (json.loads(written)["event"], json.loads(written)["level"])
+
+
+def test_what_kopf_says_of_absent_crds_is_no_line() -> None:
+    unserved = "Unresolved resources cannot be served (try creating their CRDs): podgroups"
+    assert "" == written_of(LOG_A_LINE, unserved)
+
+
+def test_an_error_of_kopf_is_a_line_with_its_traceback_as_text() -> None:
+    (line,) = written_of(LOG_AN_ERROR).splitlines()
+
+    found = json.loads(line)
+    assert "exc_info" not in found
+    assert found["exception"].startswith("Traceback (most recent call last):")
+    assert found["exception"].endswith("ValueError: why")

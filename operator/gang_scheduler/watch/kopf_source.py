@@ -121,6 +121,7 @@ class KopfSource:
     async def _look_after(self) -> None:
         """Wait for the first lists; from then on, raise when a kind is not watched."""
         await self._sweep.wait_until_complete()
+        log.info("first_lists_complete", kinds_not_served=self._sweep.not_served)
         if self._is_complete.is_set():
             # The cache is from before the restart: lists bring in the changes since.
             await self._relist.everything()

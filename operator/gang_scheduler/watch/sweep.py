@@ -52,6 +52,12 @@ class Sweep:
         self._interval = interval_seconds
         self._asked = asyncio.Event()
         self._patience = STALLS
+        self._not_served: set[str] = set()
+
+    @property
+    def not_served(self) -> list[str]:
+        """The kinds that the API server did not serve when they were last listed: no CRD."""
+        return sorted(self._not_served)
 
     def listed(self, handler: Handler, uid: str) -> None:
         """Note that an object has come with a list.
@@ -167,12 +173,16 @@ class Sweep:
     async def _uids(self, handler: Handler) -> Mapping[str, PodRef]:
         for gvr in handler.versions:
             try:
-                return await self._api.uids(gvr)
+                listed = await self._api.uids(gvr)
             except ApiError as error:
                 if error.kind is not Kind.GONE:
                     raise
+            else:
+                self._not_served.discard(handler.name)
+                return listed
         decisive_kinds.require_absent(handler.name)
-        return {}  # The kind is not served: its CRD is not installed.
+        self._not_served.add(handler.name)
+        return {}  # Its CRD is not installed.
 
 
 def _names(handlers: Iterable[Handler]) -> str:
