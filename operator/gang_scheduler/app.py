@@ -176,6 +176,7 @@ class App:
         backpressure = Backpressure(self._binder.is_busy)
         self._events = Events(api, backpressure, self._may_write)
         gang_events = GangEvents(self._cache, self._events, naming)
+        self._decision_log = gang_events.decision_log
         self._partial_gangs = None
         if settings.on_partial_gang is OnPartialGang.RELEASE:
             self._partial_gangs = PartialGangs(api, self._cache, self._may_write)
@@ -264,7 +265,7 @@ class App:
     def _writers(self) -> Iterator[Runs]:
         """Yield all that works beside the loop and writes."""
         yield from (self._outcomes, self._binder, self._evictor, self._stuck_victims)
-        yield from (self._status, self._topologies, self._events)
+        yield from (self._status, self._topologies, self._events, self._decision_log)
         if self._partial_gangs is not None:
             yield self._partial_gangs
 

@@ -1,6 +1,7 @@
 """What only a real API server, or a server that misbehaves, can tell of the connection."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import anyio
@@ -8,6 +9,7 @@ import pytest
 from aiohttp import test_utils, web
 from kubernetes_asyncio.client import Configuration
 from kubernetes_asyncio.config import ConfigException
+from structlog.testing import capture_logs
 
 from gang_scheduler.api.kinds import NODES, PODS
 from gang_scheduler.client import connection, kubernetes
@@ -52,6 +54,24 @@ async def test_a_throttling_answer_says_when_to_come_back(
 
     assert (Kind.THROTTLED, expected) == (error.kind, error.retry_after)
     assert "429: too many" == str(error)
+
+
+@pytest.mark.parametrize(("level", "expected"), [(logging.DEBUG, [429]), (logging.INFO, [])])
+async def test_at_level_debug_every_request_is_a_line_with_the_status_of_its_answer(
+    caplog: pytest.LogCaptureFixture,
+    level: int,
+    expected: list[int],
+    http_client: HttpClientName,
+) -> None:
+    async def handler(_: web.Request) -> web.Response:
+        return web.json_response({"message": "too many"}, status=429)
+
+    caplog.set_level(level, logger="gang_scheduler")
+    with capture_logs() as lines:
+        await answer_to(handler, http_client)
+
+    found = [(each["event"], each["method"], each["path"], each["status"]) for each in lines]
+    assert [("request", "GET", "/api/v1/pods", status) for status in expected] == found
 
 
 @pytest.mark.parametrize("body", ["<html>bad gateway</html>", "[]", "{}", "null", "\xff"])

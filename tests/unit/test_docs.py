@@ -21,6 +21,7 @@ PAGES = sorted(path for pattern in PATTERNS for path in PROJECT.glob(pattern))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 SIMULATE = re.compile(r"py-gang-scheduler simulate (-f examples/.*)")
 PLACE = re.compile(r"`([a-z_]+(?:/[a-z_0-9]+)+)(?:\.py|/)?`")
+LOG_LINE = re.compile(r'\blog\.(debug|info|warning|error)\(\s*"([a-z_]+)"')
 PACKAGE = PROJECT / "operator" / "gang_scheduler"
 MOST_LINES = 200
 
@@ -138,6 +139,23 @@ def test_all_metrics_are_in_the_table_with_their_labels() -> None:
     found = {name for name, *_ in rows(page("docs/operations.md"), "Metrics")}
 
     assert expected == {name for name in found if name.startswith("pgs_")}
+
+
+def test_all_log_lines_are_in_the_table_with_their_levels() -> None:
+    written = {
+        (name, level)
+        for path in PACKAGE.rglob("*.py")
+        for level, name in LOG_LINE.findall(path.read_text())
+    }
+    table = {
+        (name, level)
+        for names, level, _ in rows(page("docs/operations.md"), "Logs")
+        for name in names.split(", ")
+    }
+
+    # Two names of one call, by what has failed.
+    of_bindings = {("gang_bound_in_part", "warning"), ("claims_not_bound", "warning")}
+    assert written | of_bindings == table
 
 
 @pytest.mark.parametrize(("arguments", "output"), list(shown()))

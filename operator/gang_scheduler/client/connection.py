@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Self
 
 import aiohttp
+import structlog
 import yaml
 from kubernetes_asyncio import config
 from kubernetes_asyncio.client import Configuration
 
-from gang_scheduler import __version__
+from gang_scheduler import __version__, telemetry
 from gang_scheduler.client import aiohttp_client, errors, tls
 from gang_scheduler.client.address import Address, Proxy
 from gang_scheduler.client.aiohttp_client import AiohttpClient
@@ -39,6 +40,8 @@ HEADERS = {
     # Compressing a long list takes the API server longer than sending it as it is.
     "Accept-Encoding": "identity",
 }
+
+log = structlog.get_logger()
 
 
 class UnusableConfigurationError(Exception):
@@ -166,11 +169,14 @@ class Connection:
     ) -> bytes:
         """Return the body of a successful answer. Raises ApiError for every other outcome."""
         headers = {"Content-Type": content_type, "Accept": accept}
+        began = time.monotonic()
         try:
             headers |= await self.authorization()
             answer = await self.client.ask(method, path, headers, body, timeout_seconds)
         except (OSError, config.ConfigException) as error:
+            _log_request(method, path, 0, began)
             raise ApiError(0, f"{type(error).__name__}: {error}") from error
+        _log_request(method, path, answer.status, began)
         if 200 <= answer.status < 300:
             return answer.body
         retry_after = answer.headers.get(b"retry-after", b"").decode(errors="replace")
@@ -184,6 +190,7 @@ class Connection:
 
         Raises ApiError for every other outcome, inside of the block, too.
         """
+        began = time.monotonic()
         timeout = aiohttp.ClientTimeout(
             total=None, connect=CONNECT_SECONDS, sock_read=silence_seconds
         )
@@ -192,6 +199,7 @@ class Connection:
             async with self.session.get(
                 self.host + path, headers=headers, timeout=timeout
             ) as answer:
+                _log_request("GET", path, answer.status, began)
                 if answer.status >= 400:
                     raise await _error(answer)
                 yield _until_silence(answer.content.iter_any())
@@ -213,6 +221,13 @@ class Connection:
             return ""
         pair = f"{self.configuration.username}:{self.configuration.password}"
         return "Basic " + base64.b64encode(pair.encode()).decode()
+
+
+def _log_request(method: str, path: str, status: int, began: float) -> None:
+    """Log a request at level debug with its answer's status, 0 for none: never what is in it."""
+    if telemetry.is_debugging():
+        seconds = round(time.monotonic() - began, 4)
+        log.debug("request", method=method, path=path, status=status, seconds=seconds)
 
 
 async def _until_silence(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:

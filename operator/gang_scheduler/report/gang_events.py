@@ -1,11 +1,9 @@
-"""Tells users what was decided and done: Events on gangs, metrics and warnings."""
+"""Tells users what was decided and done: Events on gangs, log lines, metrics and warnings."""
 
 import asyncio
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
-
-import structlog
 
 from gang_scheduler import telemetry
 from gang_scheduler.apply.disruption_target import Naming
@@ -19,6 +17,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Cause, Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.cause_texts import text_if_any, text_of
+from gang_scheduler.report.decision_log import DecisionLog
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.report.messages import by_reason, describe
 from gang_scheduler.state.cache import Cache
@@ -31,8 +30,6 @@ UNTOLD = SILENT | TOLD_BEFORE
 INVALID = frozenset({Reason.INVALID_SPEC, Reason.UNKNOWN_LAYER, Reason.UNSUPPORTED_FEATURE})
 NAMES_SHOWN = 10
 
-log = structlog.get_logger()
-
 
 class GangEvents:
     """What users can read of decisions, beside the statuses."""
@@ -41,9 +38,11 @@ class GangEvents:
         self._cache = cache
         self._events = events
         self._naming = naming
+        self.decision_log = DecisionLog(cache.gang_queue.infos)
 
     def planned(self, plan: Plan, now: int) -> None:
         """Report why gangs wait, which ones wait too long, and warnings. `now` is in seconds."""
+        self.decision_log.verdicts(plan)
         for refused in plan.refused:
             with confined("report", str(refused.gang.key)):
                 self._waits(refused, now)
@@ -55,6 +54,7 @@ class GangEvents:
                     self._preempting(preemption)
 
     def _waits(self, refused: Refused, now: int) -> None:
+        self.decision_log.waits(refused)
         if refused.reason not in UNTOLD:
             self._refused(refused)
         info = self._cache.gang_queue.infos.get(refused.gang.key)
@@ -78,7 +78,7 @@ class GangEvents:
     def withdrawn(self, preemption: Preemption, why: Cause) -> None:
         """Report that room could not be made."""
         gang = preemption.gangs[0]
-        log.warning("preemption_withdrawn", preemptor=str(gang.key), why=text_of(why))
+        self.decision_log.withdrawn(gang, why)
         note = text_of(PreemptionGivenUp(why))
         self._events.record(self._about(gang), "FailedScheduling", note, warning=True)
 
@@ -99,6 +99,7 @@ class GangEvents:
         about = self._about(binding.gang)
         if not binding.failed:
             telemetry.GANGS_BOUND.inc()
+            self.decision_log.bound(binding)
             seconds = asyncio.get_running_loop().time() - binding.submitted_at
             telemetry.GANG_SECONDS.observe(seconds)
             self._events.record(about, "Scheduled", _where(binding))
@@ -106,13 +107,14 @@ class GangEvents:
         note = text_if_any(binding.problem)
         if not binding.without_volumes:
             note = f"{dict(counts)} of {len(binding.outcomes)} bindings: {note}"
-        what = "claims_not_bound" if binding.without_volumes else "gang_bound_in_part"
-        log.warning(what, gang=str(binding.gang.key), note=note)
+        self.decision_log.not_bound(binding, note)
         self._events.record(about, "FailedScheduling", note, warning=True)
 
     def waits_for_volumes(self, gang: Gang, cause: Cause) -> None:
         """Report which claims a gang waits for while its room is held."""
-        self._events.record(self._about(gang), Reason.WAITING_FOR_VOLUMES, text_of(cause))
+        reason = Reason.WAITING_FOR_VOLUMES
+        self.decision_log.waits(Refused(gang, reason, gang.pending, cause=cause))
+        self._events.record(self._about(gang), reason, text_of(cause))
 
     def _refused(self, refused: Refused) -> None:
         reason = "InvalidGang" if refused.reason in INVALID else "FailedScheduling"
@@ -132,6 +134,7 @@ class GangEvents:
                 self._events.record(self._about(gang), reason, note, warning=True)
 
     def _preempting(self, preemption: Preemption) -> None:
+        self.decision_log.preempting(preemption)
         where = f" in {preemption.domain}" if preemption.domain else ""
         for gang in preemption.gangs:
             pods = [each.pod for each in preemption.victims]

@@ -1,0 +1,150 @@
+"""What is logged of decisions, and how much of it."""
+
+import logging
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+from structlog.typing import EventDict
+
+from gang_scheduler.apply.gang_binding import GangBinding
+from gang_scheduler.model.gangs import Reason
+from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
+from gang_scheduler.report import decision_log
+from gang_scheduler.report.decision_log import LINES_A_SECOND, DecisionLog
+from support.builders import bound_pod, gang, gang_key
+
+
+@pytest.fixture
+def lines() -> Iterator[list[EventDict]]:
+    """Give what is logged."""
+    with capture_logs() as written:
+        yield written
+
+
+def of(event: str, lines: list[EventDict]) -> list[EventDict]:
+    return [each for each in lines if each["event"] == event]
+
+
+def bound(name: str, *, pods: int = 1) -> GangBinding:
+    whole = gang(name, pods=pods)
+    binds = tuple(Bind(pod, f"n{i // 2}") for i, pod in enumerate(whole.pending))
+    return GangBinding(Placed(whole, binds), "plan", submitted_at=0.0)
+
+
+def waiting(name: str, reason: Reason = Reason.UNSCHEDULABLE, **fields: Any) -> Refused:
+    whole = gang(name)
+    return Refused(whole, reason, whole.pending, **fields)
+
+
+def test_a_bound_gang_is_one_line_with_its_pods_and_nodes(lines: list[EventDict]) -> None:
+    DecisionLog({}).bound(bound("a", pods=3))
+
+    (line,) = lines
+    assert ("gang_bound", "info", "default/a") == (line["event"], line["log_level"], line["gang"])
+    assert (["a-0", "a-1", "a-2"], 3) == (line["pods"], line["pods_in_all"])
+    assert (["n0", "n1"], 2) == (line["nodes"], line["nodes_in_all"])
+
+
+def test_a_line_has_ten_names_and_the_number_of_all(lines: list[EventDict]) -> None:
+    DecisionLog({}).bound(bound("a", pods=1000))
+
+    (line,) = lines
+    assert (10, 1000) == (len(line["pods"]), line["pods_in_all"])
+    assert (10, 500) == (len(line["nodes"]), line["nodes_in_all"])
+
+
+def test_a_preemption_is_one_line_with_its_victims_and_nodes(lines: list[EventDict]) -> None:
+    preemptor = gang("a", pods=2)
+    binds = tuple(Bind(pod, "n1") for pod in preemptor.pending)
+    victims = (bound_pod("x", "n1"), bound_pod("y", "n1"))
+
+    DecisionLog({}).preempting(Preemption((preemptor,), binds, victims))
+
+    (line,) = lines
+    assert ("preempting", ["default/a"]) == (line["event"], line["preemptors"])
+    assert (["default/x", "default/y"], 2) == (line["victims"], line["victims_in_all"])
+    assert ["n1"] == line["nodes"]
+
+
+def test_a_gang_that_waits_is_a_line_only_when_its_reason_changes(lines: list[EventDict]) -> None:
+    decisions = DecisionLog({})
+
+    for _ in range(3):
+        decisions.waits(waiting("a"))
+    decisions.waits(waiting("a", Reason.WAITING_FOR_MEMBERS))
+    decisions.waits(waiting("a"))
+
+    expected = ["Unschedulable", "WaitingForMembers", "Unschedulable"]
+    assert expected == [each["reason"] for each in of("gang_waits", lines)]
+    assert [["a-0"]] * 3 == [each["pods"] for each in lines]
+
+
+def test_a_gang_that_was_bound_and_waits_again_is_a_line_again(lines: list[EventDict]) -> None:
+    decisions = DecisionLog({})
+
+    decisions.waits(waiting("a"))
+    decisions.bound(bound("a"))
+    decisions.waits(waiting("a"))
+
+    assert ["gang_waits", "gang_bound", "gang_waits"] == [each["event"] for each in lines]
+
+
+def test_above_a_rate_decisions_are_summed_up_in_one_line(lines: list[EventDict]) -> None:
+    decisions = DecisionLog({})
+
+    for i in range(LINES_A_SECOND + 5):
+        decisions.bound(bound(f"a{i}", pods=2))
+        decisions.waits(waiting(f"b{i}"))
+    decisions.sum_up()
+
+    assert LINES_A_SECOND == len(of("gang_bound", lines)) == len(of("gang_waits", lines))
+    (more,) = of("more_decisions", lines)
+    counts = (more["gangs_bound"], more["pods_bound"], more["waiting_Unschedulable"])
+    assert (5, 10, 5) == counts
+
+
+def test_the_next_second_begins_anew(lines: list[EventDict]) -> None:
+    decisions = DecisionLog({})
+
+    for i in range(2 * LINES_A_SECOND):
+        decisions.bound(bound(f"a{i}"))
+    decisions.sum_up()
+    decisions.bound(bound("last"))
+    decisions.sum_up()
+
+    assert "gang_bound" == lines[-1]["event"]
+    assert "default/last" == lines[-1]["gang"]
+
+
+def test_reasons_of_gangs_that_are_gone_are_dropped(
+    lines: list[EventDict], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decision_log, "MOST_GONE", 0)
+    decisions = DecisionLog({gang_key("a"): None})
+
+    for name in ("a", "gone-1", "gone-2"):
+        decisions.waits(waiting(name))
+    decisions.sum_up()
+    for name in ("a", "gone-1"):
+        decisions.waits(waiting(name))
+
+    assert ["default/a", "default/gone-1", "default/gone-2", "default/gone-1"] == [
+        each["gang"] for each in lines
+    ]
+
+
+@pytest.mark.parametrize(("level", "expected"), [(logging.DEBUG, ["a", "b"]), (logging.INFO, [])])
+def test_at_level_debug_every_verdict_of_every_cycle_is_a_line(
+    lines: list[EventDict],
+    caplog: pytest.LogCaptureFixture,
+    level: int,
+    expected: list[str],
+) -> None:
+    caplog.set_level(level, logger="gang_scheduler")
+    plan = Plan(placed=(bound("a").placed,), refused=(waiting("b"),))
+
+    DecisionLog({}).verdicts(plan)
+
+    assert [f"default/{name}" for name in expected] == [each["gang"] for each in lines]
