@@ -27,6 +27,9 @@ GANG_MATCH_POLICY: Final = "gang.scheduling.koordinator.sh/match-policy"
 GANG_WAITING_TIME: Final = "gang.scheduling.koordinator.sh/waiting-time"
 GANG_TOTAL_NUMBER: Final = "gang.scheduling.koordinator.sh/total-number"
 
+# Written by Koordinator on a gang that is late. Not read here.
+GANG_TIMEOUT: Final = "gang.scheduling.koordinator.sh/timeout"
+
 # Where a gang is placed, and which rank a pod has in it.
 NETWORK_TOPOLOGY_SPEC: Final = "gang.scheduling.koordinator.sh/network-topology-spec"
 NETWORK_TOPOLOGY_INDEX: Final = "gang.scheduling.koordinator.sh/network-topology-index"

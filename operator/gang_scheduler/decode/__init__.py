@@ -8,6 +8,7 @@
 | left_out          | the queue of objects that cannot be read                              |
 | fields            | single fields: structs, times, amounts, whole numbers, label keys     |
 | json_fields       | fields of JSON in annotations                                         |
+| keys              | keys that look like ones that are read, and are not                   |
 | gang_requests     | the annotation for the topology request of a whole gang               |
 | resource_versions | which of two states of an object is the newer one                     |
 | unreadable        | what still counts of an object that cannot be read                    |

@@ -1,27 +1,130 @@
-"""What is wrong with what a pod says of its gang: its gang waits until that is put right."""
+"""What is wrong with what a pod says of its gang: its gang waits until that is put right.
+
+A gang that is asked for in a way that is not understood must not become single pods.
+"""
 
 from collections.abc import Iterator
+from typing import Final, NamedTuple
 
+from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode.pods import rank
+from gang_scheduler.decode import keys
+from gang_scheduler.decode.fields import field
+from gang_scheduler.decode.keys import label_field
+from gang_scheduler.decode.pods.rank import Rank, index_of
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.network.topology_request import PodSet
 from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.wire.metadata import Metadata
 
+_PAIRS: Final = (annotations.GANG_MIN_AVAILABLE_LABEL, annotations.GANG_MIN_AVAILABLE)
+# What other products call the PodGroup of a pod, and which products these are.
+_FOREIGN: Final = {
+    "scheduling.k8s.io/group-name": "Volcano",
+    "scheduling.volcano.sh/group-name": "Volcano",
+    "pod-group-name": "KAI-Scheduler",
+}
+_TELLING: Final = (*keys.PREFIXES, *_PAIRS, *_FOREIGN)
+_FINE: Final = keys.ANNOTATIONS - {annotations.GANG_MIN_AVAILABLE}
+_NO: Final = frozenset({"false"})
+_YES_OR_NO: Final = frozenset({"true", "false"})
+_INSTEAD: Final = (
+    "write a PodGroup of scheduling.sigs.k8s.io, and its name in the label "
+    f"{annotations.POD_GROUP_LABEL}"
+)
 
-def problem_of(metadata: Metadata, podset: PodSet | None) -> Problem | None:
-    """Return the problem of a pod by what it says of its gang; None if that can be honoured."""
-    for fault in _faults(metadata, podset):
-        text = f"pod {metadata.namespace}/{metadata.name}: {fault}"
-        return Problem(Reason.INVALID_SPEC, InvalidInput(text))
-    return None
+
+# What is wrong comes before what is only not supported.
+_ORDER: Final = (Reason.INVALID_SPEC, Reason.UNSUPPORTED_FEATURE)
 
 
-def _faults(metadata: Metadata, podset: PodSet | None) -> Iterator[str]:
+class _Fault(NamedTuple):
+    text: str
+    reason: Reason = Reason.INVALID_SPEC
+
+
+def problem_of(
+    metadata: Metadata, gang: GangKey, rank: Rank, podset: PodSet | None
+) -> Problem | None:
+    """Return the problem of a pod by what it says of its gang, with all that is wrong."""
+    is_alone = gang.source == gang_sources.SINGLE.name
+    is_unreadable = bool(podset and podset.problem) or not (
+        rank or annotations.NETWORK_TOPOLOGY_INDEX not in metadata.annotations
+    )
+    if not (is_unreadable or _tells(metadata, is_alone=is_alone)):
+        return None
+    found = [*_misspelt(metadata), *_unreadable(metadata, podset)]
+    if is_alone:
+        found += _in_vain(metadata)
+    return _problem(metadata, found) if found else None
+
+
+def _tells(metadata: Metadata, *, is_alone: bool) -> bool:
+    """Return whether keys are to be looked at one by one: cheap, and False for most pods."""
+    heard = _NO if is_alone else _YES_OR_NO
+    if metadata.labels.get(annotations.JOB_GANG_LABEL, "false") not in heard:
+        return True
+    labels = [key for key in metadata.labels if key.startswith(_TELLING)]
+    present = [key for key in metadata.annotations if key.startswith(_TELLING)]
+    return not (keys.LABELS.issuperset(labels) and _FINE.issuperset(present))
+
+
+def _problem(metadata: Metadata, found: list[_Fault]) -> Problem:
+    reason = min((each.reason for each in found), key=_ORDER.index)
+    text = "; ".join(each.text for each in found)
+    return Problem(reason, InvalidInput(f"pod {metadata.namespace}/{metadata.name}: {text}"))
+
+
+def _misspelt(metadata: Metadata) -> Iterator[_Fault]:
+    """Yield keys that are unknown, and values that are neither yes nor no."""
+    for unknown in keys.unknown_labels(metadata.labels):
+        yield _Fault(str(unknown))
+    for unknown in keys.unknown_annotations(metadata.annotations):
+        yield _Fault(str(unknown))
+    asked = metadata.labels.get(annotations.JOB_GANG_LABEL, "false")
+    if asked not in _YES_OR_NO:
+        where = label_field(annotations.JOB_GANG_LABEL)
+        yield _Fault(str(InvalidField(where, asked, 'must be "true" or "false"')))
+
+
+def _unreadable(metadata: Metadata, podset: PodSet | None) -> Iterator[_Fault]:
+    """Yield annotations of the pod's own that have wrong values."""
     try:
-        rank.index_of(metadata.annotations)
+        index_of(metadata.annotations)
     except InvalidField as error:
-        yield str(error)
+        yield _Fault(str(error))
     if podset is not None and podset.problem:
-        yield podset.problem
+        yield _Fault(podset.problem)
+
+
+def _in_vain(metadata: Metadata) -> Iterator[_Fault]:
+    """Yield what asks for a gang and makes none."""
+    if metadata.labels.get(annotations.JOB_GANG_LABEL) == "true":
+        where = label_field(annotations.JOB_GANG_LABEL)
+        text = f"{where} makes gangs of the pods of Jobs and JobSets, not of {_kind(metadata)}"
+        yield _Fault(f"{text}: {_INSTEAD}", Reason.UNSUPPORTED_FEATURE)
+    if annotations.GANG_MIN_AVAILABLE in metadata.annotations:
+        needed = field(annotations.GANG_NAME)
+        yield _Fault(f"{needed} is required beside {annotations.GANG_MIN_AVAILABLE}")
+    if annotations.GANG_MIN_AVAILABLE_LABEL in metadata.labels:
+        needed = label_field(annotations.GANG_NAME_LABEL)
+        yield _Fault(f"{needed} is required beside {annotations.GANG_MIN_AVAILABLE_LABEL}")
+    for key, product in _FOREIGN.items():
+        written = (
+            (metadata.annotations, field(key)),
+            (metadata.labels, label_field(key)),
+        )
+        for present, where in written:
+            if key in present:
+                text = f"{where} is for {product}, and makes no gang here: {_INSTEAD}"
+                yield _Fault(text, Reason.UNSUPPORTED_FEATURE)
+
+
+def _kind(metadata: Metadata) -> str:
+    """Return which kind of controller a pod has, as in "not of a StatefulSet"."""
+    for each in metadata.owner_references:
+        if each.controller:
+            return f"a {each.kind}"
+    return "a pod without a controller"

@@ -33,12 +33,13 @@ def pod_from_wire(source: pod_wire.Pod) -> Pod:
     """Return the pod of a decoded struct. Raises InvalidField, for example for a bad quantity."""
     metadata, spec = source.metadata, source.spec
     job = membership.job_of(metadata)
+    gang, place = membership.gang_of(source), rank.rank_of(metadata)
     podset = podsets.podset_of(metadata)
     return Pod(
         uid=metadata.uid,
         namespace=metadata.namespace,
         name=metadata.name,
-        gang=membership.gang_of(source),
+        gang=gang,
         pod_class=node_requirements.pod_class_of(source),
         scheduler=spec.scheduler_name,
         node=spec.node_name,
@@ -50,8 +51,8 @@ def pod_from_wire(source: pod_wire.Pod) -> Pod:
         owner=_owners(metadata),
         job=job.name,
         job_uid=job.uid,
-        problem=faults.problem_of(metadata, podset),
-        rank=rank.rank_of(metadata),
+        problem=faults.problem_of(metadata, gang, place, podset),
+        rank=place,
         podset=podset,
         gang_request=gang_requests.of_pod(metadata.annotations),
         volumes=volumes.volumes_of(source),

@@ -12,6 +12,7 @@ from gang_scheduler.model.network.topology_request import LayerRef, PodSet, Slic
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.wire.metadata import Metadata
 from support.api_objects import pod_body
+from support.builders import gang_key
 
 PREFIX = "kueue.x-k8s.io/podset-"
 SLICES = "slice-required-topology-constraints"
@@ -305,7 +306,7 @@ def test_a_bad_podset_is_the_problem_of_its_gang() -> None:
     metadata = Metadata(namespace="default", name="c")
 
     expected = Problem(Reason.INVALID_SPEC, InvalidInput("pod default/c: it is bad"))
-    found = [faults.problem_of(metadata, each) for each in podsets_found]
+    found = [faults.problem_of(metadata, gang_key("g"), (), each) for each in podsets_found]
     assert [None, None, expected] == found
 
 

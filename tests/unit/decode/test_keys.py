@@ -1,0 +1,38 @@
+"""Misspelt keys are told from keys that are read."""
+
+import pytest
+
+from gang_scheduler.api import annotations
+from gang_scheduler.decode import keys
+
+OURS, THEIRS = "py-gang-scheduler.io/", "gang.scheduling.koordinator.sh/"
+
+
+def test_every_key_that_is_read_or_written_is_known() -> None:
+    written = {each for each in vars(annotations).values() if isinstance(each, str)}
+
+    expected = {each for each in written if each.startswith(keys.PREFIXES)}
+    assert expected == keys.LABELS | keys.ANNOTATIONS
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        (THEIRS + "group", f"; did you mean {THEIRS}groups?"),
+        (THEIRS + "Mode", f"; did you mean {THEIRS}mode?"),
+        (THEIRS + "colour", ""),
+        (OURS + "gan", f"; did you mean {OURS}gang?"),
+        (OURS + "min_runtime", f"; did you mean {OURS}min-runtime?"),
+        (OURS, ""),
+    ],
+)
+def test_an_unknown_annotation_is_named_with_the_nearest_key(key: str, hint: str) -> None:
+    (found,) = keys.unknown_annotations([key])
+
+    assert f"metadata.annotations[{key}] is unknown{hint}" == str(found)
+
+
+def test_keys_of_others_are_not_looked_at() -> None:
+    others = ["app", "scheduling.koordinator.sh/mod", "batch.kubernetes.io/job-name", "gang"]
+
+    assert [] == [*keys.unknown_labels(others), *keys.unknown_annotations(others)]
