@@ -5,6 +5,7 @@
 | status_writer    | the status of PodGroups, and PodScheduled of pods, coalesced |
 | pod_group_status | the status of a PodGroup                                     |
 | gang_events      | the Events of gangs and their pods                           |
+| decision_log     | a log line for each gang that is bound, preempts, or waits   |
 | left_out_events  | the Events of objects that cannot be read                    |
 | events           | Events, at a bounded rate                                    |
 | topology_writer  | writes the status of ClusterNetworkTopologies                |

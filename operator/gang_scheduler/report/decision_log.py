@@ -14,8 +14,10 @@ import structlog
 
 from gang_scheduler import telemetry
 from gang_scheduler.apply.gang_binding import GangBinding
-from gang_scheduler.model.gangs import Cause, Gang, GangKey, Reason
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan, Preemption, Refused
+from gang_scheduler.model.problems import Cause, Reason
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.messages import describe
 

@@ -9,8 +9,8 @@ from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
 from gang_scheduler.apply.gang_binding import GangBinding
-from gang_scheduler.model.gangs import Reason
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.report import decision_log
 from gang_scheduler.report.decision_log import LINES_A_SECOND, DecisionLog
 from support.builders import bound_pod, gang, gang_key
