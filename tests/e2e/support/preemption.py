@@ -74,11 +74,15 @@ def marked(namespace: Namespace) -> set[str]:
 
 
 def nominated(namespace: Namespace, prefix: str = "") -> dict[str, str]:
-    """Return the nominated nodes of the pods whose names begin with a prefix."""
+    """Return the nominated nodes of the waiting pods whose names begin with a prefix.
+
+    Before Kubernetes 1.35, the field stays on a pod that is bound.
+    """
     return {
         name_of(pod): pod["status"]["nominatedNodeName"]
         for pod in namespace.every("pods")
-        if pod["status"].get("nominatedNodeName") and name_of(pod).startswith(prefix)
+        if pod["status"].get("nominatedNodeName") and not pod["spec"].get("nodeName")
+        if name_of(pod).startswith(prefix)
     }
 
 
