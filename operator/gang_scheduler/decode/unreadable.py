@@ -1,7 +1,7 @@
 """What still counts of an object that cannot be read, or not any more.
 
 An unreadable object must not free what it held: room on a node, or the topology request of a gang.
-And no decision is made for it: a waiting pod is left out, and a gang that it describes waits.
+And no decision is made for it: the gang of a waiting pod waits, and a gang that it describes.
 """
 
 from collections.abc import Mapping
@@ -21,6 +21,9 @@ from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 
 Object = Mapping[str, Any]
+
+_OF_GANG = ("schedulerName", "schedulingGroup", "schedulingGates")
+"""The fields of a pod's spec that say which gang waits, and for which scheduler."""
 
 
 class Identity(NamedTuple):
@@ -51,15 +54,16 @@ def check(found: Identity) -> None:
             raise InvalidField(f"metadata.{field}", None, "is required")
 
 
-def pod(obj: Object, _: InvalidField, known: Pod | None) -> Pod | None:
-    """Return an unreadable pod as it is counted on its node; None if it has no node.
+def pod(obj: Object, why: InvalidField, known: Pod | None) -> Pod | None:
+    """Return an unreadable pod as it is counted on its node, or as it keeps its gang waiting.
 
-    The pod uses what it used when it could be read, else the place of one pod.
+    On its node the pod uses what it used when it could be read, else the place of one pod. None if
+    it has no node, and its metadata cannot be read either.
     """
     metadata, spec, status = (_object(obj.get(part)) for part in ("metadata", "spec", "status"))
     node = _text(spec.get("nodeName")) or (known.node if known else "")
     if not node:
-        return None
+        return _waiting(obj, why)
     found = identity(obj)
     if known is None:
         bare = {"metadata": found._asdict(), "spec": {"nodeName": node}}
@@ -72,6 +76,20 @@ def pod(obj: Object, _: InvalidField, known: Pod | None) -> Pod | None:
         phase=PodPhase(phase) if phase in list(PodPhase) else known.phase,
         deleting=known.deleting or bool(metadata.get("deletionTimestamp")),
     )
+
+
+def _waiting(obj: Object, why: InvalidField) -> Pod | None:
+    """Return a pod that waits, with its problem: without it, its gang would look smaller."""
+    metadata, spec, status = (_object(obj.get(part)) for part in ("metadata", "spec", "status"))
+    kept = {name: spec[name] for name in _OF_GANG if name in spec}
+    for shown in ({"spec": kept, "status": status}, {"spec": kept}):
+        try:
+            found = pod_decode.pod({"metadata": metadata, **shown})
+        except InvalidField:
+            continue
+        text = f"pod {found.key}: {why}"
+        return replace(found, problem=Problem(Reason.INVALID_SPEC, InvalidInput(text)))
+    return None
 
 
 def pod_group(obj: Object, why: InvalidField, _: GangObject | None) -> GangObject:

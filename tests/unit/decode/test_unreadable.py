@@ -12,8 +12,9 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import cache_feeding
 from support.api_objects import pod_body
-from support.builders import SCHEDULER
+from support.builders import SCHEDULER, gang_key
 
+ENORMOUS = [{"resources": {"requests": {"cpu": "99999999999999999999"}}}]
 SPEC = '{"gatherStrategy": [{"layer": "Rack", "strategy": "MustGather"}]}'
 
 
@@ -83,11 +84,49 @@ def test_a_pod_that_ended_is_counted_no_more() -> None:
     assert [True] == [pod.terminal for pod in harness.cache.pods()]
 
 
-def test_a_pod_that_waits_is_left_out() -> None:
+def test_a_pod_that_waits_is_a_member_with_a_problem() -> None:
     harness = Harness()
-    harness.pod(pod_body("a"))
+    harness.pod(pod_body("a", gang="g"))
 
-    harness.pod(pod_body("a", priority="high"))
+    harness.pod(pod_body("a", gang="g", containers=ENORMOUS))
+
+    (found,) = harness.cache.pods()
+    assert found.problem is not None
+    assert (gang_key("g"), Reason.INVALID_SPEC) == (found.gang, found.problem.reason)
+    assert (
+        "pod default/a: spec.containers[0].resources.requests.cpu must be a quantity, "
+        'not "99999999999999999999"'
+    ) == text_of(found.problem.cause)
+
+
+def test_the_gang_of_a_member_that_cannot_be_read_waits_and_says_so() -> None:
+    harness = Harness()
+    harness.event_handlers.of(POD_GROUPS).take({"type": "ADDED", "object": pod_group()})
+    for name, containers in (("a", None), ("b", None), ("c", ENORMOUS)):
+        harness.pod(pod_body(name, gang="g", containers=containers))
+
+    (group,) = harness.cache.snapshot(0).groups
+
+    (gang,) = group.gangs
+    assert ["a", "b", "c"] == [pod.name for pod in gang.pending]
+    assert gang.problem is not None
+    assert text_of(gang.problem.cause).startswith("pod default/c: spec.containers[0].resources.")
+
+
+def test_a_pod_that_waits_with_an_unreadable_status_is_a_member_too() -> None:
+    harness = Harness()
+
+    harness.pod({**pod_body("a", gang="g"), "status": {"phase": "Odd"}})
+
+    assert [(gang_key("g"), True)] == [
+        (pod.gang, pod.problem is not None) for pod in harness.cache.pods()
+    ]
+
+
+def test_a_pod_whose_metadata_cannot_be_read_is_left_out() -> None:
+    harness = Harness()
+
+    harness.pod(pod_body("a", metadata={"labels": [1]}))
 
     assert [] == list(harness.cache.pods())
 

@@ -129,11 +129,11 @@ def test_an_object_that_cannot_be_read_is_left_out_and_told_and_others_go_on(cha
     harness = Harness()
     harness.relist(*pods("a", "b"))
 
-    harness.change(change, pod_body("a", priority="high"))
+    harness.change(change, pod_body("a", metadata={"labels": 5}))
     harness.change("ADDED", pod_body("c"))
 
     assert ["b", "c"] == harness.names()
-    assert ['Pod a: spec.priority must be a whole number or absent, not "high"'] == harness.told()
+    assert ["Pod a: metadata.labels must be an object, not 5"] == harness.told()
     assert {"uid-a"} == harness.event_handlers.broken
 
 
