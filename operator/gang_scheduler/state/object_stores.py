@@ -98,7 +98,7 @@ class GangStore:
         """Take in what an object says of gangs, and of a Job how many pods it can have."""
         self._gang_queue.upsert_gang_specs(self._api_group, described.uid, described.gang_specs)
         if described.tells_pods:
-            self._gang_queue.upsert_job(described.uid, described.pods)
+            self._gang_queue.upsert_job(described.uid, described.pods, described.misplaced)
         return Change.GANGS_TOUCHED
 
     def delete(self, uid: str) -> Change:

@@ -6,6 +6,7 @@ from typing import Any
 
 from gang_scheduler.decode.gangs import gang_specs, workloads
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.refs import JobPods
 
 Body = Mapping[str, Any]
@@ -15,12 +16,14 @@ Body = Mapping[str, Any]
 class GangObject:
     """An object that describes gangs: none, one, or several that are a group.
 
-    `pods`: of a Job, how many it can have; it counts if `tells_pods`.
+    `pods`: of a Job, how many it can have, and `misplaced` is what keeps those of its pods waiting
+    that are in no gang; both count if `tells_pods`.
     """
 
     uid: str
     gang_specs: tuple[GangSpec, ...] = ()
     pods: JobPods | None = None
+    misplaced: Problem | None = None
     tells_pods: bool = False
 
 
@@ -37,7 +40,9 @@ def native_pod_group(body: Body) -> GangObject:
 def job(body: Body) -> GangObject:
     """Return a Job. Raises InvalidField for what is no Job."""
     specs, pods = workloads.job(body), workloads.pods_of(body)
-    return GangObject(body["metadata"]["uid"], specs, pods, tells_pods=True)
+    return GangObject(
+        body["metadata"]["uid"], specs, pods, workloads.misplaced(body), tells_pods=True
+    )
 
 
 def job_set(body: Body) -> GangObject:

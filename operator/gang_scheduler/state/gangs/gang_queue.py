@@ -7,7 +7,7 @@ from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobPods
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
@@ -103,10 +103,11 @@ class GangQueue:
         """Return the objects of an API group that describe gangs, by uid."""
         return self._objects.get(api_group, {})
 
-    def upsert_job(self, uid: str, pods: JobPods | None) -> None:
-        """Note how many pods a Job can have; None forgets it."""
-        for key in self._job_sizes.upsert(uid, pods) & self.infos.keys():
+    def upsert_job(self, uid: str, pods: JobPods | None, misplaced: Problem | None = None) -> None:
+        """Note how many pods a Job can have, and what keeps them waiting; None forgets it."""
+        for key in self._job_sizes.upsert(uid, pods, misplaced) & self.infos.keys():
             info = self.infos[key]
+            info.relinked()
             info.attempt.spare(self._job_sizes.spared(info))
             self._to_try.add(key)
 

@@ -268,7 +268,13 @@ class Grouping:
         return group_topology.checked(self._checked(gang, now), topology_request)
 
     def _checked(self, gang: Gang, now: int) -> Gang:
-        """Tell a gang that can never be complete, because its Jobs make fewer pods at once."""
+        """Tell a gang that can never be complete, because its Jobs make fewer pods at once.
+
+        And a pod whose Job asks for a gang where the pod does not get it from.
+        """
+        misplaced = self._job_sizes.misplaced(gang)
+        if gang.problem is None and misplaced is not None:
+            return replace(gang, problem=misplaced)
         if gang.problem is not None or len(gang.pending) + gang.bound >= gang.min_member:
             return gang
         problem = self._job_sizes.problem(gang)

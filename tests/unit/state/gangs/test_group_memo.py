@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.plan import Refused
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangName, JobPods
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_queue import GangQueue
@@ -122,6 +123,18 @@ def test_a_gang_whose_preemption_has_begun_is_seen_to_wait_for_it() -> None:
 
     under_way = PreemptionBlock(BlockCause.UNDER_WAY)
     assert (None, under_way) == (before.preemption_block, after_it.preemption_block)
+
+
+def test_a_pod_waits_with_the_problem_of_a_job_that_is_seen_later() -> None:
+    gang_queue = empty_queue()
+    alone = replace(pod("a", job="j"), job_uid="uid-job")
+    gang_queue.upsert_member(alone.gang, alone)
+    refuse(gang_queue, NOW)
+    wrong = Problem(Reason.INVALID_SPEC, InvalidInput("Job default/j: the label belongs elsewhere"))
+
+    (found,) = after(gang_queue, lambda gangs: gangs.upsert_job("uid-job", None, wrong))
+
+    assert [wrong] == [gang.problem for gang in found.gangs]
 
 
 def test_a_gang_whose_job_is_gone_needs_all_its_members_again() -> None:
