@@ -10,12 +10,13 @@ binder's requests included. So the tasks of Kopf are spawned and watched here.
 """
 
 import asyncio
-from collections.abc import Callable, Iterator
-from typing import cast
+from collections.abc import Callable, Collection, Iterator
+from typing import Any, cast
 
 import anyio
 import kopf
 import structlog
+from kopf._cogs.aiokits import aiotasks
 
 from gang_scheduler import telemetry
 from gang_scheduler.client.connection import REQUEST_SECONDS, Connection
@@ -83,6 +84,7 @@ class KopfSource:
         """Start Kopf, and again after a pause whenever it has ended."""
         backoff = Backoff(FIRST_PAUSE, LAST_PAUSE)
         loop = asyncio.get_running_loop()
+        loop.set_exception_handler(_pass_on)
         while True:
             started = loop.time()
             error = await self._run_once()
@@ -110,11 +112,11 @@ class KopfSource:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
             self._in_step.clear()
-            for task in tasks:
-                task.cancel()
             # Two of Kopf at once would watch everything twice.
             with anyio.CancelScope(shield=True):
-                await asyncio.wait(tasks)
+                await _stop(tasks)
+                # Kopf leaves the other watchers running when one has failed.
+                await _stop([task for task in asyncio.all_tasks() if _is_guarded(task)])
         errors = (task.exception() for task in done if not task.cancelled())
         return next((repr(error) for error in errors if error is not None), "ended by itself")
 
@@ -128,6 +130,29 @@ class KopfSource:
         self._in_step.set()
         self._is_complete.set()
         await self._sweep.look_for_kinds()
+
+
+async def _stop(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Cancel tasks, and return when they have ended, with whatever errors."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def _pass_on(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Report an error that no code asked for, unless Kopf has logged it: that of a watcher.
+
+    When watchers fail together, Kopf asks for the error of one of them.
+    """
+    task = context.get("future")
+    if not (isinstance(task, asyncio.Task) and _is_guarded(task)):
+        loop.default_exception_handler(context)
+
+
+def _is_guarded(task: asyncio.Task[Any]) -> bool:
+    """Return whether a task is one of Kopf's that log their errors themselves."""
+    code = getattr(task.get_coro(), "cr_code", None)
+    return code is aiotasks.guard.__code__
 
 
 class _NoDiff(kopf.AnnotationsDiffBaseStorage):

@@ -1,0 +1,71 @@
+"""What becomes of the tasks of Kopf when one of them fails, and of their errors."""
+
+import asyncio
+import gc
+import logging
+
+import kopf
+import pytest
+from kopf._cogs.aiokits import aiotasks
+from kubernetes_asyncio.client import Configuration
+
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.fake.client import FakeApi
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from gang_scheduler.watch import kopf_source
+from gang_scheduler.watch.kopf_source import KopfSource
+from gang_scheduler.watch.relist import Relist
+from gang_scheduler.watch.sweep import Sweep
+from support import cache_feeding
+from support.builders import SCHEDULER
+
+
+async def fail() -> None:
+    raise ValueError("why")
+
+
+async def test_when_one_task_of_kopf_fails_no_watcher_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    watchers: list[asyncio.Task[None]] = []
+
+    async def spawn_tasks(**_: object) -> list[asyncio.Task[None]]:
+        watchers.append(aiotasks.create_guarded_task(asyncio.sleep(3600), "watcher"))
+        return [asyncio.create_task(fail())]
+
+    monkeypatch.setattr(kopf, "spawn_tasks", spawn_tasks)
+    event_handlers = cache_feeding.event_handlers(Cache([SCHEDULER], Changes()))
+    connection = Connection(Configuration())
+    sweep = Sweep(FakeApi(), event_handlers, interval_seconds=3600)
+    source = KopfSource(connection, event_handlers, sweep, Relist(connection, event_handlers))
+
+    assert "ValueError('why')" == await source._run_once()
+    assert [True] == [each.done() for each in watchers]
+
+
+async def test_an_error_that_kopf_has_logged_is_not_logged_again(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    asyncio.get_running_loop().set_exception_handler(kopf_source._pass_on)
+
+    task = aiotasks.create_guarded_task(fail(), "watcher", logger=logging.getLogger("kopf"))
+    await asyncio.wait([task])
+    del task
+    gc.collect()
+
+    assert ["Watcher has failed: why"] == caplog.messages
+
+
+async def test_an_error_of_a_task_of_ours_that_is_not_asked_for_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    asyncio.get_running_loop().set_exception_handler(kopf_source._pass_on)
+
+    task = asyncio.create_task(fail())
+    await asyncio.wait([task])
+    del task
+    gc.collect()
+
+    (message,) = caplog.messages
+    assert message.startswith("Task exception was never retrieved")
