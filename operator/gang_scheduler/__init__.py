@@ -22,6 +22,7 @@ One way of data, and the folders are its steps:
 | settings        | every setting, from flags, environment and chart                            |
 | telemetry       | metrics and log                                                             |
 | internal_errors | errors of ours, confined to the gang, pod or object that met them           |
+| policy          | what decisions depend on, made of the settings for `app` and `simulation`   |
 | probes          | /healthz, /readyz and /metrics                                              |
 | beside          | a second thread with an event loop: probes and the Lease must answer always |
 | gc_tuning       | when garbage is collected                                                   |
@@ -30,9 +31,9 @@ One way of data, and the folders are its steps:
 
 Layers (import-linter enforces them; a module imports only from further right):
 
-    cli > app, simulation > beside, loop, probes > outcome_handler > report > apply, watch > state
-        > decode, client > internal_errors > gc_tuning, telemetry > settings > wire > scheduler, api
-        > model
+    cli > app, simulation > beside, loop, probes > outcome_handler, policy > report > apply, watch
+        > state > decode, client > internal_errors > gc_tuning, telemetry > settings > wire
+        > scheduler, api > model
 """
 
 __version__ = "0.1.0"

@@ -8,7 +8,6 @@ import socket
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
@@ -18,9 +17,8 @@ import anyio
 import structlog
 import uvloop
 
-from gang_scheduler import __version__, gc_tuning, internal_errors, telemetry
+from gang_scheduler import __version__, gc_tuning, internal_errors, policy, telemetry
 from gang_scheduler.apply.binder import Binder
-from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
@@ -43,13 +41,9 @@ from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.left_out_events import LeftOutEvents
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.topology_writer import TopologyWriter
-from gang_scheduler.scheduler.policies import PreemptionRules, Profile
-from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings import OnPartialGang, PodSource, Settings
 from gang_scheduler.state import kinds
-from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from gang_scheduler.state.evictable_pods import Rules
 from gang_scheduler.watch.reflector import Reflector
 from gang_scheduler.watch.relist import Relist
 from gang_scheduler.watch.source import Source
@@ -142,10 +136,8 @@ class App:
             clock=time.monotonic,
         )
         changes = Changes()
-        self._cache = Cache(
-            settings.scheduler_names, changes, settings.schedule_timeout_seconds, _rules(settings)
-        )
-        naming = Naming(settings.hide_foreign_names)
+        self._cache = policy.cache(settings, changes)
+        naming = policy.naming(settings)
         lost_nominations = LostNominations(self._cache, naming)
         outcomes = Outcomes()
         volume_binder = VolumeBinder(
@@ -195,7 +187,7 @@ class App:
             *(self._cache, self._binder, self._evictor, gang_events, self._outcomes),
             partial_gangs=self._partial_gangs,
             lost_nominations=lost_nominations,
-            profile=_profile(settings),
+            profile=policy.profile(settings),
             changes=changes,
             batch_seconds=settings.batch_milliseconds / 1000,
             fresh=self._source.fresh,
@@ -305,29 +297,6 @@ class App:
     def _not_ready(self) -> str:
         # A replica that waits for the Lease is ready to take over: ready.
         return internal_errors.problem() if self._complete else "the first lists are not complete"
-
-
-def _rules(settings: Settings) -> Rules:
-    """Return which pods may be evicted."""
-    return Rules(
-        preemption=settings.preemption,
-        other_schedulers=settings.preempt_other_schedulers,
-        label_namespaces=frozenset(settings.protection_label_namespaces),
-        min_runtime_seconds=settings.min_runtime_before_preemption_seconds,
-        max_min_runtime_seconds=settings.max_min_runtime_seconds,
-        victim_timeout_seconds=settings.victim_timeout_seconds,
-    )
-
-
-def _profile(settings: Settings) -> Profile:
-    """Return the policies, with what the settings say of making room."""
-    rules = PreemptionRules(
-        min_difference=settings.min_priority_difference,
-        most_victims=settings.max_victims,
-        # The API server would refuse the eviction, and void the plan.
-        within_budgets=settings.use_eviction_api,
-    )
-    return replace(PROFILES[settings.strategy], preemption=rules)
 
 
 def _namespace(settings: Settings) -> str:

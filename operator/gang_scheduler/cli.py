@@ -5,22 +5,24 @@ import enum
 import json
 import sys
 import typing
-from collections.abc import Callable, Iterable
-from typing import Any, NoReturn
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NoReturn, TypeVar
 
 import click
 import yaml
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import SettingsError
 
 import gang_scheduler
-from gang_scheduler.settings import Settings, Strategy, unknown_variables
+from gang_scheduler.settings import Policy, Settings, unknown_variables
 from gang_scheduler.simulation import documents, objects, report, tables
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.run import Options, Outcome, simulate
 
 Command = Callable[..., None]
+Describe = Callable[[str, FieldInfo], str]
+M = TypeVar("M", bound=BaseModel)
 OUTPUTS = ("table", "json", "yaml")
 
 
@@ -33,12 +35,21 @@ def _env(name: str) -> str:
 
 
 def _help(name: str, field: FieldInfo) -> str:
+    return f"{field.description} [{_env(name)}; default: {_default(field)}]"
+
+
+def _help_without_variable(_: str, field: FieldInfo) -> str:
+    text = (field.description or "").replace(" (a JSON list in the environment)", "")
+    return f"{text} [default: {_default(field)}]"
+
+
+def _default(field: FieldInfo) -> str:
     default = field.default
     if isinstance(default, tuple):
-        default = json.dumps(default)
-    elif isinstance(default, bool):
-        default = str(default).lower()
-    return f"{field.description} [{_env(name)}; default: {'empty' if default == '' else default}]"
+        return json.dumps(default)
+    if isinstance(default, bool):
+        return str(default).lower()
+    return "empty" if default == "" else str(default)
 
 
 def _metavar(field: FieldInfo) -> str | None:
@@ -55,30 +66,35 @@ def main() -> None:
     """Schedule gangs of pods on Kubernetes: all of them start, close together, or none does."""
 
 
-def _settings_options(command: Command) -> Command:
-    """Add an option for each setting. Pydantic reads the environment and checks the values."""
-    for name, field in reversed(Settings.model_fields.items()):
-        flags = _flag(name)
-        given: dict[str, Any] = {"default": None}
-        if field.annotation is bool:
-            flags = f"{flags}/--no-{flags.removeprefix('--')}"
-        elif typing.get_origin(field.annotation) is tuple:
-            given = {"multiple": True}
-        option = click.option(
-            flags, name, help=_help(name, field), metavar=_metavar(field), **given
-        )
-        command = option(command)
-    return command
+def _settings_options(model: type[BaseModel], describe: Describe) -> Callable[[Command], Command]:
+    """Return what adds an option for each setting of a model. Pydantic checks the values."""
+
+    def add(command: Command) -> Command:
+        for name, field in reversed(model.model_fields.items()):
+            command = _option(name, field, describe)(command)
+        return command
+
+    return add
+
+
+def _option(name: str, field: FieldInfo, describe: Describe) -> Callable[[Command], Command]:
+    flags: tuple[str, ...] = (_flag(name),)
+    given: dict[str, Any] = {"default": None}
+    if field.annotation is bool:
+        flags = (f"{flags[0]}/--no-{flags[0].removeprefix('--')}",)
+    elif typing.get_origin(field.annotation) is tuple:
+        # One name at a time, so that the flag reads better without the s.
+        flags, given = (*flags, flags[0].removesuffix("s")), {"multiple": True}
+    return click.option(*flags, name, help=describe(name, field), metavar=_metavar(field), **given)
 
 
 @main.command("run")
-@_settings_options
+@_settings_options(Settings, _help)
 def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
     """Run the operator. A flag wins over the environment, and that over the default."""
     if unknown := unknown_variables():
         _refuse(map(_unknown, unknown))
-    # Options that were not given: None, and () for those that may be repeated.
-    settings = _settings({name: value for name, value in flags.items() if value not in (None, ())})
+    settings = _settings(Settings, flags)
     # Here, since no other command needs a Kubernetes client.
     from gang_scheduler import app  # noqa: PLC0415
     from gang_scheduler.client.connection import UnusableConfigurationError  # noqa: PLC0415
@@ -105,38 +121,26 @@ def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
 @click.option("-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True)
 @click.option("--until-settled", is_flag=True, help="Go on until a cycle changes nothing.")
 @click.option(
-    "--strategy",
-    type=click.Choice([each.value for each in Strategy]),
-    default=Strategy.BINPACK.value,
-    show_default=True,
-    help="Fullest nodes first, or emptiest first.",
-)
-@click.option(
-    "--scheduler-name",
-    "schedulers",
-    multiple=True,
-    default=Settings.model_fields["scheduler_names"].default,
-    show_default=True,
-    help="A schedulerName that is ours; pods without one get the first. Repeatable.",
-)
-@click.option(
     "--fail-on-unschedulable", is_flag=True, help="Exit with 1 when a pod is unschedulable."
 )
+@_settings_options(Policy, _help_without_variable)
 def simulate_command(
     *,
     filenames: tuple[str, ...],
     output: str,
     until_settled: bool,
-    strategy: str,
-    schedulers: tuple[str, ...],
     fail_on_unschedulable: bool,
+    **flags: Any,  # noqa: ANN401 - one for each setting that decides.
 ) -> None:
     """Schedule manifests without a cluster, and show the decisions.
 
+    The settings are those of `run` that decisions depend on; the environment is not read.
+
     Exits with 0 whatever the outcome, and with 2 when the input cannot be read.
     """
-    found = _read(filenames, schedulers[0])
-    outcome = simulate(found, Options(schedulers, strategy, until_settled))
+    policy = _settings(Policy, flags)
+    found = _read(filenames, policy.scheduler_names[0])
+    outcome = simulate(found, Options(policy, until_settled))
     click.echo(_rendered(outcome, output), nl=False)
     if fail_on_unschedulable and outcome.refused:
         sys.exit(1)
@@ -161,9 +165,11 @@ def _rendered(outcome: Outcome, output: str) -> str:
     return tables.render(document, outcome, terminal=sys.stdout.isatty())
 
 
-def _settings(given: dict[str, Any]) -> Settings:
+def _settings(model: type[M], flags: Mapping[str, Any]) -> M:
+    # Options that were not given: None, and () for those that may be repeated.
+    given = {name: value for name, value in flags.items() if value not in (None, ())}
     try:
-        return Settings(**given)
+        return model(**given)
     except ValidationError as error:
         # The last one first: what is wrong with an item, and not that the list is then too short.
         first = {each["loc"][0]: each for each in reversed(error.errors())}

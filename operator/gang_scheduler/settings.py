@@ -4,7 +4,7 @@ import enum
 import os
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -55,10 +55,10 @@ class LogLevel(enum.StrEnum):
 Name = Annotated[str, Field(min_length=1)]
 
 
-class Settings(BaseSettings):
-    """Every setting of `run`: field `like_this` is flag `--like-this` and `PGS_LIKE_THIS`."""
+class Policy(BaseModel):
+    """The settings that decisions depend on: those of `run` that are flags of `simulate`, too."""
 
-    model_config = SettingsConfigDict(env_prefix="PGS_", frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid")
 
     scheduler_names: tuple[Name, ...] = Field(
         default=("py-gang-scheduler",),
@@ -72,13 +72,6 @@ class Settings(BaseSettings):
         default=600,
         gt=0,
         description="After how long a complete gang that was not bound is reported as late.",
-    )
-    on_partial_gang: OnPartialGang = Field(
-        default=OnPartialGang.HOLD,
-        description=(
-            "When a crash left a gang bound in part and its rest finds no room until the schedule "
-            "timeout: Hold keeps the bound members, Release deletes them."
-        ),
     )
     preemption: bool = Field(
         default=True,
@@ -130,6 +123,20 @@ class Settings(BaseSettings):
         description=(
             "How long after its grace period a victim is waited for; then it is reported, and "
             "room is looked for elsewhere."
+        ),
+    )
+
+
+class Settings(Policy, BaseSettings):
+    """Every setting of `run`: field `like_this` is flag `--like-this` and `PGS_LIKE_THIS`."""
+
+    model_config = SettingsConfigDict(env_prefix="PGS_", frozen=True, extra="forbid")
+
+    on_partial_gang: OnPartialGang = Field(
+        default=OnPartialGang.HOLD,
+        description=(
+            "When a crash left a gang bound in part and its rest finds no room until the schedule "
+            "timeout: Hold keeps the bound members, Release deletes them."
         ),
     )
     claim_timeout_seconds: int = Field(

@@ -34,6 +34,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gang_scheduler.settings import Policy
 from gang_scheduler.simulation import documents, objects, report
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.simulation.run import Options, simulate
@@ -70,7 +71,10 @@ def decided(case: Case) -> Case:
     """Return the decisions in the words of a case."""
     text = yaml.safe_dump_all(expanded(case["manifests"]))
     schedulers = tuple(case.get("schedulers", OURS))
-    options = Options(schedulers, case.get("strategy", "binpack"), case.get("settled", False))
+    options = Options(
+        Policy(scheduler_names=schedulers, strategy=case.get("strategy", "binpack")),
+        case.get("settled", False),
+    )
     try:
         found = objects.load(documents.parse("case", text), schedulers[0])
     except UnreadableInput as error:

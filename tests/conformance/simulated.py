@@ -8,6 +8,7 @@ import yaml
 
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.settings import Policy
 from gang_scheduler.simulation import documents, objects, report
 from gang_scheduler.simulation.run import Options, simulate
 from property import oracle
@@ -53,7 +54,7 @@ def decide(manifests: Iterable[Body]) -> Outcome:
     text = yaml.safe_dump_all([*manifests])
     found = objects.load(documents.parse("case", text), SCHEDULER)
     nouns = [each.noun for each in found.loaded]
-    decided = report.document(simulate(found, Options((SCHEDULER,))))
+    decided = report.document(simulate(found, Options(Policy(scheduler_names=(SCHEDULER,)))))
     return Outcome(
         nodes={each.name: each for each in nouns if isinstance(each, Node)},
         pods={each.name: each for each in nouns if isinstance(each, Pod)},

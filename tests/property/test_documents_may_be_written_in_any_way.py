@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gang_scheduler.settings import Policy
 from gang_scheduler.simulation import documents, objects, report
 from gang_scheduler.simulation.run import Options, simulate
 from property.manifests import OURS, Manifest, clusters
@@ -21,7 +22,9 @@ def decided(*texts: str) -> dict[str, Any]:
     read = itertools.chain.from_iterable(
         documents.parse(f"f{i}", text) for i, text in enumerate(texts)
     )
-    return report.document(simulate(objects.load(read, OURS), Options((OURS,))))
+    return report.document(
+        simulate(objects.load(read, OURS), Options(Policy(scheduler_names=(OURS,))))
+    )
 
 
 def as_json(manifests: Sequence[Manifest]) -> str:

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.settings import Policy
 from gang_scheduler.simulation import report
 from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.run import Options, simulate
@@ -32,7 +33,9 @@ def test_every_pending_pod_is_in_one_list(
     manifests: list[Manifest], *, until_settled: bool
 ) -> None:
     found = read(manifests)
-    decided = report.document(simulate(found, Options((OURS,), until_settled=until_settled)))
+    decided = report.document(
+        simulate(found, Options(Policy(scheduler_names=(OURS,)), until_settled=until_settled))
+    )
 
     assert pending(found) == spoken_of(decided)
     for each in decided["unschedulable"]:

@@ -6,6 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gang_scheduler.settings import Policy
 from gang_scheduler.simulation import documents, objects, report, tables
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.run import Options, simulate
@@ -43,7 +44,7 @@ def test_whatever_is_written_is_answered(text: str) -> None:
             assert "\n" not in line
             assert line.encode()
     else:
-        outcome = simulate(found, Options((OURS,)))
+        outcome = simulate(found, Options(Policy(scheduler_names=(OURS,))))
         document = report.document(outcome)
         assert json.dumps(document, ensure_ascii=False).encode()
         assert tables.render(document, outcome, terminal=False).encode()

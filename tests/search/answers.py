@@ -10,6 +10,7 @@ from gang_scheduler.model.plan import Plan, PreemptionVerdict, Refused
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.settings import Policy
 from gang_scheduler.simulation import objects, report, run
 from gang_scheduler.simulation.documents import Document
 from search.manifests import Manifest
@@ -58,7 +59,9 @@ def read(documents: Sequence[Manifest]) -> objects.Objects:
 def ask(loaded: objects.Objects, *, settled: bool = False) -> Answer:
     """Return what comes of these objects. Raises EndlessError, or whatever the product raises."""
     with _watched() as cycles:
-        outcome = run.simulate(loaded, run.Options(OURS, until_settled=settled))
+        outcome = run.simulate(
+            loaded, run.Options(Policy(scheduler_names=OURS), until_settled=settled)
+        )
     return Answer(report.document(outcome), cycles)
 
 

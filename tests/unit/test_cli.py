@@ -131,6 +131,24 @@ def test_what_is_skipped_is_said_on_stderr_only() -> None:
     assert (0, line) == (result.exit_code, result.stderr)
 
 
+def test_a_setting_that_decides_is_a_flag_of_simulate() -> None:
+    low = MANIFESTS.replace("{name: b}", "{name: b, uid: u}").replace(
+        "spec: {", "spec: {schedulerName: py-gang-scheduler, nodeName: n, ", 1
+    )
+    text = low.replace("{name: a},\n spec: {", "{name: a},\n spec: {priority: 9, ")
+    options: list[list[str]] = [[], ["--no-preemption"], ["--min-priority-difference", "10"]]
+    found = (json.loads(simulated("-o", "json", *each, text=text).stdout) for each in options)
+
+    assert [1, 0, 0] == [len(each["victims"]) for each in found]
+
+
+def test_a_flag_of_simulate_that_is_wrong_is_named_with_its_value() -> None:
+    result = simulated("--strategy", "tight")
+
+    line = "--strategy: input should be 'binpack' or 'spread', not \"tight\"\n"
+    assert (2, line) == (result.exit_code, result.stderr)
+
+
 def test_other_scheduler_names_can_be_adopted() -> None:
     text = MANIFESTS.replace("spec: {", "spec: {schedulerName: volcano, ")
 

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+from gang_scheduler import policy
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
@@ -11,7 +12,7 @@ from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
-from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.settings import Policy
 from gang_scheduler.simulation import trees
 from gang_scheduler.simulation.objects import Objects
 from gang_scheduler.simulation.waiting import Waiting
@@ -25,8 +26,7 @@ from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS
 class Options:
     """How to simulate. `until_settled`: cycles go on until a cycle changes nothing."""
 
-    schedulers: tuple[str, ...]
-    strategy: str = "binpack"
+    policy: Policy = field(default_factory=Policy)
     until_settled: bool = False
 
 
@@ -49,8 +49,9 @@ class Outcome:
 class _AtOnce:
     """Carries plans out at once: pods are on their nodes, and victims are noted."""
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(self, cache: Cache, naming: Naming) -> None:
         self._cache = cache
+        self._naming = naming
 
     def stop_preempting(self, uids: Iterable[str]) -> None:
         """Do nothing: no preemption is under way between cycles."""
@@ -67,30 +68,30 @@ class _AtOnce:
     def preempt(self, preemption: Preemption) -> None:
         """Note the preemptor with the gangs of the victims."""
         for victim in preemption.victims:
-            self._cache.gang_queue.preempted(victim.gang, str(preemption.gangs[0].key))
+            by = self._naming.preemptor(preemption, victim.gang.namespace)
+            self._cache.gang_queue.preempted(victim.gang, by)
 
 
 def simulate(objects: Objects, options: Options) -> Outcome:
     """Return what the scheduler decides. The same objects give the same outcome."""
     # 1. Take the cluster in, as the watches would.
-    cache = Cache(options.schedulers, Changes())
+    cache = policy.cache(options.policy, Changes())
     cache.gang_queue.expect_nothing()
     for each in objects.loaded:
         cache.upsert(kinds.of(each.gvr).store(cache), each.noun)
     placed: list[Placed] = []
     preemptions: list[Preemption] = []
-    lost_nominations = LostNominations(cache, Naming())
+    profile, naming = policy.profile(options.policy), policy.naming(options.policy)
+    lost_nominations, writers = LostNominations(cache, naming), _AtOnce(cache, naming)
     waiting = Waiting(cache)
     asked: dict[GangKey, Topology] = {}
     # Every backoff has ended by the next cycle, so every waiting gang is tried in every cycle.
     for now in count(objects.read_at, LAST_RETRY_SECONDS):
         # 2. Decide.
         snapshot = cache.snapshot(now)
-        plan = schedule(snapshot, PROFILES[options.strategy])
+        plan = schedule(snapshot, profile)
         # 3. Apply.
-        lost = take_in(
-            cache, plan, now, lost_nominations=lost_nominations, writers=_AtOnce(cache)
-        ).lost
+        lost = take_in(cache, plan, now, lost_nominations=lost_nominations, writers=writers).lost
         # 4. Note the decisions.
         placed += plan.placed
         preemptions += plan.preemptions

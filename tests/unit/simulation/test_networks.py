@@ -3,6 +3,7 @@
 import pytest
 
 from gang_scheduler.model.network.layers import Layer
+from gang_scheduler.settings import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.run import Options, simulate
@@ -33,7 +34,7 @@ def loaded(*texts: str) -> Objects:
 
 
 def cache_of(*texts: str) -> Cache:
-    return simulate(loaded(*texts), Options(("ours",))).cache
+    return simulate(loaded(*texts), Options(Policy(scheduler_names=("ours",)))).cache
 
 
 def trees(*texts: str) -> list[str]:
@@ -105,7 +106,10 @@ def test_what_makes_no_tree_is_noted_and_nothing_else_is_held_up(text: str, note
     found = loaded(NODE, text)
 
     assert (f"f: document 2: {note}",) == found.notes
-    assert () == simulate(found, Options(("ours",))).cache.topologies.tree_specs()
+    assert (
+        ()
+        == simulate(found, Options(Policy(scheduler_names=("ours",)))).cache.topologies.tree_specs()
+    )
 
 
 @pytest.mark.parametrize(

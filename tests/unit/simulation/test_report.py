@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.settings import Policy
 from gang_scheduler.simulation import documents, objects, report
 from gang_scheduler.simulation.run import Options, simulate
 
@@ -49,7 +50,7 @@ WORKER = """
 def domain(text: str) -> Any:
     """Return the domain of the gang `a`."""
     found = objects.load(documents.parse("f", text), "ours")
-    (gang,) = report.document(simulate(found, Options(("ours",))))["gangs"]
+    (gang,) = report.document(simulate(found, Options(Policy(scheduler_names=("ours",)))))["gangs"]
     return gang["domain"]
 
 

@@ -1,5 +1,6 @@
 """People get narrow tables that can be read without colour."""
 
+from gang_scheduler.settings import Policy
 from gang_scheduler.simulation import documents, objects, report, tables
 from gang_scheduler.simulation.run import Options, simulate
 
@@ -86,7 +87,7 @@ ClusterTopologyLayer     1/3   0.5/20
 
 def rendered(text: str = INPUT, *, terminal: bool) -> str:
     found = objects.load(documents.parse("f", text), "py-gang-scheduler")
-    outcome = simulate(found, Options(("py-gang-scheduler",)))
+    outcome = simulate(found, Options(Policy(scheduler_names=("py-gang-scheduler",))))
     return tables.render(report.document(outcome), outcome, terminal=terminal)
 
 

@@ -8,6 +8,7 @@ import yaml
 from gang_scheduler.api.kinds import PODS
 from gang_scheduler.decode.volume_objects import Claim, PersistentVolume
 from gang_scheduler.model.plan import Bind
+from gang_scheduler.settings import Policy
 from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import UnreadableInput
 from gang_scheduler.simulation.run import Options, simulate
@@ -28,7 +29,7 @@ def pod(name: str, volumes: list[dict[str, Any]]) -> dict[str, Any]:
 
 def decided(*bodies: dict[str, Any]) -> list[Bind]:
     read = objects.load(documents.parse("f", yaml.safe_dump_all(bodies)), "ours")
-    outcome = simulate(read, Options(("ours",), until_settled=True))
+    outcome = simulate(read, Options(Policy(scheduler_names=("ours",)), until_settled=True))
     return [bind for placed in outcome.placed for bind in placed.binds]
 
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.settings import Policy
 from gang_scheduler.simulation import documents, objects, report, tables
 from gang_scheduler.simulation.run import Options, simulate
 
@@ -24,8 +25,8 @@ POD = """
  spec: {{nodeName: "{node}", priority: {priority},
   containers: [{{resources: {{requests: {{cpu: {cpu}}}}}}}]}}, status: {{{status}}}}}
 """
-OPTIONS = Options(("ours",))
-SETTLED = Options(("ours",), until_settled=True)
+OPTIONS = Options(Policy(scheduler_names=("ours",)))
+SETTLED = Options(Policy(scheduler_names=("ours",)), until_settled=True)
 
 
 def nodes(*names: str) -> str:

@@ -1,0 +1,44 @@
+"""What decisions depend on, made of the settings: for `run` and for `simulate` by the same code."""
+
+from dataclasses import replace
+
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.scheduler.policies import PreemptionRules, Profile
+from gang_scheduler.scheduler.profile import PROFILES
+from gang_scheduler.settings import Policy
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from gang_scheduler.state.evictable_pods import Rules
+
+
+def cache(policy: Policy, changes: Changes) -> Cache:
+    """Return an empty cache."""
+    return Cache(policy.scheduler_names, changes, policy.schedule_timeout_seconds, _rules(policy))
+
+
+def profile(policy: Policy) -> Profile:
+    """Return the policies, with what the settings say of making room."""
+    rules = PreemptionRules(
+        min_difference=policy.min_priority_difference,
+        most_victims=policy.max_victims,
+        # The API server would refuse the eviction, and void the plan.
+        within_budgets=policy.use_eviction_api,
+    )
+    return replace(PROFILES[policy.strategy], preemption=rules)
+
+
+def naming(policy: Policy) -> Naming:
+    """Return how preemptors and victims are named to each other."""
+    return Naming(policy.hide_foreign_names)
+
+
+def _rules(policy: Policy) -> Rules:
+    """Return which pods may be evicted."""
+    return Rules(
+        preemption=policy.preemption,
+        other_schedulers=policy.preempt_other_schedulers,
+        label_namespaces=frozenset(policy.protection_label_namespaces),
+        min_runtime_seconds=policy.min_runtime_before_preemption_seconds,
+        max_min_runtime_seconds=policy.max_min_runtime_seconds,
+        victim_timeout_seconds=policy.victim_timeout_seconds,
+    )

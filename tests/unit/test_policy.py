@@ -1,0 +1,72 @@
+"""Every setting that decisions depend on reaches them, in `run` and in `simulate`."""
+
+import enum
+from typing import Any
+
+import click
+import pytest
+
+from gang_scheduler import policy
+from gang_scheduler.cli import main
+from gang_scheduler.settings import Policy, Settings, Strategy
+from gang_scheduler.state.changes import Changes
+
+DECIDE_NOTHING = {
+    # What becomes of members that are bound already, and when it is written.
+    *("on_partial_gang", "claim_timeout_seconds"),
+    *("bind_concurrency", "batch_milliseconds"),
+    *("status_interval_milliseconds", "status_concurrency"),
+    # How the cluster is seen and spoken to.
+    *("source", "sweep_seconds", "http_client", "http_host", "http_port", "kubeconfig"),
+    *("leader_elect", "lease_name", "lease_namespace"),
+    *("log_format", "log_level"),
+}
+
+
+def another(value: Any) -> Any:
+    """Return another value of the same type."""
+    if isinstance(value, enum.Enum):
+        return next(each for each in type(value) if each is not value)
+    if isinstance(value, tuple):
+        return ("another",)
+    return not value if isinstance(value, bool) else value + 1
+
+
+def made_of(given: Policy) -> tuple[Any, ...]:
+    """Return all that decisions are given of the settings."""
+    cache = policy.cache(given, Changes())
+    queue, rules = vars(cache.gang_queue), cache.evictable_pods.rules
+    kept = sorted(value for value in queue.values() if type(value) is int)
+    return cache.schedulers, rules, kept, policy.profile(given), policy.naming(given)
+
+
+def flags(command: str) -> dict[str | None, list[str]]:
+    params = main.commands[command].params
+    return {
+        each.name: [*each.opts, *each.secondary_opts]
+        for each in params
+        if isinstance(each, click.Option)
+    }
+
+
+@pytest.mark.parametrize("name", Policy.model_fields)
+def test_every_setting_reaches_what_decides(name: str) -> None:
+    changed = Policy(**{name: another(Policy.model_fields[name].default)})
+
+    assert made_of(Policy()) != made_of(changed)
+
+
+def test_a_setting_either_decides_or_is_known_not_to() -> None:
+    assert DECIDE_NOTHING == {*Settings.model_fields} - {*Policy.model_fields}
+
+
+def test_what_decides_has_the_same_flags_in_both_commands() -> None:
+    run, simulate = flags("run"), flags("simulate")
+
+    assert {name: run[name] for name in Policy.model_fields} == {
+        name: simulate.get(name) for name in Policy.model_fields
+    }
+
+
+def test_run_decides_by_the_settings_that_it_has() -> None:
+    assert made_of(Policy(strategy=Strategy.SPREAD)) == made_of(Settings(strategy=Strategy.SPREAD))
