@@ -23,7 +23,7 @@ from gang_scheduler.simulation.run import Options, Outcome, simulate
 Command = Callable[..., None]
 Describe = Callable[[str, FieldInfo], str]
 M = TypeVar("M", bound=BaseModel)
-OUTPUTS = ("table", "json", "yaml")
+OUTPUTS = ("table", "wide", "json", "yaml")
 
 
 def _flag(name: str) -> str:
@@ -118,7 +118,14 @@ def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
     metavar="FILE|DIR|-",
     help="Manifests: a file, the files of a directory, or - for standard input. Repeatable.",
 )
-@click.option("-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Choice(OUTPUTS),
+    default="table",
+    show_default=True,
+    help="table sums up what is long, wide does not.",
+)
 @click.option("--until-settled", is_flag=True, help="Go on until a cycle changes nothing.")
 @click.option(
     "--fail-on-unschedulable", is_flag=True, help="Exit with 1 when a pod is unschedulable."
@@ -162,7 +169,8 @@ def _rendered(outcome: Outcome, output: str) -> str:
         return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
     if output == "yaml":
         return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)
-    return tables.render(document, outcome, terminal=sys.stdout.isatty())
+    terminal = sys.stdout.isatty()
+    return tables.render(document, outcome, terminal=terminal, wide=output == "wide")
 
 
 def _settings(model: type[M], flags: Mapping[str, Any]) -> M:

@@ -1,6 +1,9 @@
 """The outcome for people: gangs, why some of them wait, and how full the cluster is."""
 
 import io
+import itertools
+import sys
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,10 +21,15 @@ from gang_scheduler.simulation import cells, trees
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.node_usage import NodeUsage
 
+Part = Table | Text | Padding
+
 UNBOUNDED = 10_000
 """The width of a page that is no terminal: no line is wrapped or cut off there."""
 
-MOST_PODS = 40
+MOST_LINES = 40
+"""As many lines of one kind are shown, unless the page is wide."""
+NODES_SHOWN = 4
+BINDINGS = {"POD": "pod", "NODE": "node", "GANG": "gang"}
 VICTIMS = {"VICTIM": "pod", "NODE": "node", "GANG": "gang", "PREEMPTOR": "preemptor"}
 NOMINEES = {"NOMINATED": "pod", "NODE": "node", "GANG": "gang"}
 """Columns, and what stands in them."""
@@ -37,8 +45,13 @@ COLOURS = {
 }
 
 
-def render(document: dict[str, Any], outcome: Outcome, *, terminal: bool) -> str:
-    """Return the tables as text; coloured, and as wide as the screen, for a terminal."""
+def render(
+    document: dict[str, Any], outcome: Outcome, *, terminal: bool, wide: bool = False
+) -> str:
+    """Return the tables as text; coloured, and as wide as the screen, for a terminal.
+
+    What is long is summed up, unless the page is `wide`.
+    """
     page = io.StringIO()
     console = Console(
         file=page,
@@ -48,29 +61,65 @@ def render(document: dict[str, Any], outcome: Outcome, *, terminal: bool) -> str
         highlight=False,
         emoji=False,
     )
-    console.print(_gangs(document))
-    for part in (*_pods(VICTIMS, document["victims"]), *_pods(NOMINEES, document["nominations"])):
-        console.print(part)
-    for heading, message in (*_waiting(document), *_warnings(outcome)):
-        console.print()
-        console.print(heading)
-        console.print(Padding(Text(message), (0, 0, 0, 2), expand=False))
-    for part in _cluster(outcome):
+    most = sys.maxsize if wide else MOST_LINES
+    for part in _parts(document, outcome, most):
         console.print(part)
     return "".join(f"{line.rstrip()}\n" for line in page.getvalue().splitlines())
 
 
-def _pods(columns: Mapping[str, str], rows: Sequence[dict[str, Any]]) -> Iterator[Table | Text]:
+def _parts(document: dict[str, Any], outcome: Outcome, most: int) -> Iterator[Part]:
+    yield from _gangs(document, most)
+    yield from _bindings(document["bindings"], most)
+    yield from _pods(VICTIMS, document["victims"], most)
+    yield from _pods(NOMINEES, document["nominations"], most)
+    said = [*_waiting(document), *_warnings(outcome)]
+    for heading, message in said[:most]:
+        yield Text()
+        yield Text(heading)
+        yield Padding(Text(message), (0, 0, 0, 2), expand=False)
+    if len(said) > most:
+        yield Text(f"\nand {len(said) - most} more messages (-o wide)")
+    yield from _cluster(outcome, most)
+
+
+def _bindings(rows: Sequence[dict[str, Any]], most: int) -> Iterator[Part]:
+    """Yield which pod goes to which node; of many pods, how many of each gang go where."""
+    if len(rows) <= most:
+        yield from _pods(BINDINGS, rows, most)
+        return
+    by_gang: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        by_gang[row["gang"]][row["node"]] += 1
+    table = cells.table(("BOUND", "PODS"), ())
+    for gang, nodes in itertools.islice(by_gang.items(), most):
+        table.add_row(Text(gang), Text(_on_nodes(nodes)))
+    yield Text()
+    yield table
+    if len(by_gang) > most:
+        pods = sum(map(Counter.total, itertools.islice(by_gang.values(), most, None)))
+        yield Text(f"and {pods} pods of {len(by_gang) - most} more gangs (-o wide)")
+
+
+def _on_nodes(nodes: Counter[str]) -> str:
+    """Return how many pods are on which nodes, the fullest first."""
+    named = [f"{name} ({number})" for name, number in nodes.most_common(NODES_SHOWN)]
+    more = ["..."] if len(nodes) > NODES_SHOWN else []
+    pods, number = nodes.total(), len(nodes)
+    counted = f"{pods} pod{'s' * (pods != 1)} on {number} node{'s' * (number != 1)}"
+    return f"{counted}: {', '.join([*named, *more])}"
+
+
+def _pods(columns: Mapping[str, str], rows: Sequence[dict[str, Any]], most: int) -> Iterator[Part]:
     """Yield the first rows of a list of pods after an empty line, if there are any."""
     if not rows:
         return
     table = cells.table(columns, ())
-    for row in rows[:MOST_PODS]:
+    for row in rows[:most]:
         table.add_row(*(Text(row[field] or "-") for field in columns.values()))
     yield Text()
     yield table
-    if len(rows) > MOST_PODS:
-        yield Text(f"and {len(rows) - MOST_PODS} more")
+    if len(rows) > most:
+        yield Text(f"and {len(rows) - most} more (-o wide)")
 
 
 def _waiting(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -84,7 +133,7 @@ def _warnings(outcome: Outcome) -> Iterator[tuple[str, str]]:
             yield f"{key}: {reason} (a warning)", message
 
 
-def _cluster(outcome: Outcome) -> Iterator[Table | Text]:
+def _cluster(outcome: Outcome, most: int) -> Iterator[Part]:
     """Yield each tree after an empty line; without a tree, all nodes."""
     usage, pods = outcome.cache.node_usage, outcome.cache.pods()
     drawn = trees.to_draw(outcome.asked, outcome.cache)
@@ -94,16 +143,22 @@ def _cluster(outcome: Outcome) -> Iterator[Table | Text]:
         yield from trees.draw(tree, usage, outcome.refused, matter)
     if not drawn:
         yield Text()
-        yield _nodes(usage)
+        yield from _nodes(usage, most)
 
 
-def _gangs(document: dict[str, Any]) -> Table:
+def _gangs(document: dict[str, Any], most: int) -> Iterator[Part]:
     reasons = {each["gang"]: Reason.WAITING_FOR_VICTIMS.value for each in document["nominations"]}
     reasons |= {each["gang"]: each["reason"] for each in document["unschedulable"]}
+    rows = [*zip(document["gangs"], _domains(document), strict=True)]
+    shown, left = rows, rows[:0]
+    if len(rows) > most:
+        # What waits comes first: the rest is seen in the bindings, or as it was before.
+        rows.sort(key=lambda row: row[0]["gang"] not in reasons)
+        shown, left = rows[:most], rows[most:]
     table = cells.table(("GANG", "PHASE"), ("MIN", "MEMBERS", "SCHEDULED"))
     table.add_column("DOMAIN", overflow="fold")
     table.add_column("REASON")
-    for gang, domain in zip(document["gangs"], _domains(document), strict=True):
+    for gang, domain in shown:
         table.add_row(
             Text(gang["gang"]),
             Text(gang["phase"], style=COLOURS.get(gang["phase"], "")),
@@ -111,7 +166,11 @@ def _gangs(document: dict[str, Any]) -> Table:
             Text(domain),
             reasons.get(gang["gang"], "-"),
         )
-    return table
+    yield table
+    if left:
+        phases = Counter(gang["phase"] for gang, _ in left)
+        counted = ", ".join(f"{number} {phase}" for phase, number in phases.most_common())
+        yield Text(f"and {len(left)} more: {counted} (-o wide)")
 
 
 def _domains(document: dict[str, Any]) -> list[str]:
@@ -123,14 +182,18 @@ def _domains(document: dict[str, Any]) -> list[str]:
     return [names[each] if each else "-" for each in domains]
 
 
-def _nodes(usage: NodeUsage) -> Table:
+def _nodes(usage: NodeUsage, most: int) -> Iterator[Part]:
+    """Yield how full the nodes are; of many nodes, all of them together."""
     nodes, free = usage.table(), usage.free()
     shown = [*ALWAYS_SHOWN, *(name for name in nodes.resources if cells.is_extended(name))]
     shown = [name for name in shown if name in nodes.axis]
+    columns = [nodes.axis[name] for name in shown]
+    offered, used = nodes.allocatable[:, columns], (nodes.allocatable - free)[:, columns]
+    rows = [(node.name, used[i], offered[i]) for i, node in enumerate(nodes.nodes)]
+    if len(rows) > most:
+        rows = [(f"all {len(rows)} nodes", used.sum(axis=0), offered.sum(axis=0))]
     table = cells.table(("NODE",), (cells.heading(name) for name in shown))
-    for row, node in enumerate(nodes.nodes):
-        offered = {name: int(nodes.allocatable[row, nodes.axis[name]]) for name in shown}
-        used = {name: offered[name] - int(free[row, nodes.axis[name]]) for name in shown}
-        uses = (cells.use(name, used[name], offered[name]) for name in shown)
-        table.add_row(Text(node.name), *uses)
-    return table
+    for name, *amounts in rows:
+        uses = zip(shown, *(each.tolist() for each in amounts), strict=True)
+        table.add_row(Text(name), *(cells.use(*each) for each in uses))
+    yield table

@@ -1,5 +1,7 @@
 """People get narrow tables that can be read without colour."""
 
+import re
+
 from gang_scheduler.settings import Policy
 from gang_scheduler.simulation import documents, objects, report, tables
 from gang_scheduler.simulation.run import Options, simulate
@@ -22,6 +24,9 @@ EXPECTED = """\
 GANG            PHASE       MIN   MEMBERS   SCHEDULED   DOMAIN   REASON
 default/train   Pending       3         1           0   -        WaitingForMembers
 default/lone    Scheduled     1         1           1   -        -
+
+POD            NODE   GANG
+default/lone   n-1    default/lone
 
 default/train: WaitingForMembers
   1 of minMember 3 members exist
@@ -85,10 +90,10 @@ ClusterTopologyLayer     1/3   0.5/20
 """
 
 
-def rendered(text: str = INPUT, *, terminal: bool) -> str:
+def rendered(text: str = INPUT, *, terminal: bool, wide: bool = False) -> str:
     found = objects.load(documents.parse("f", text), "py-gang-scheduler")
     outcome = simulate(found, Options(Policy(scheduler_names=("py-gang-scheduler",))))
-    return tables.render(report.document(outcome), outcome, terminal=terminal)
+    return tables.render(report.document(outcome), outcome, terminal=terminal, wide=wide)
 
 
 def test_a_page_has_gangs_reasons_and_nodes() -> None:
@@ -103,7 +108,7 @@ def test_a_page_has_the_tree_with_what_it_offers_who_waits() -> None:
     page = rendered(SPINES, terminal=False)
 
     assert EXPECTED_TREE in page
-    assert "NODE " not in page
+    assert "\nNODE " not in page
 
 
 def test_a_gang_in_the_table_is_in_its_domain() -> None:
@@ -112,3 +117,57 @@ def test_a_gang_in_the_table_is_in_its_domain() -> None:
     ]
 
     assert ["n1", "-"] == row.split()[-2:]
+
+
+MANY_NODES = "".join(
+    f"{{kind: Node, apiVersion: v1, metadata: {{name: n-{i}}}, "
+    "status: {allocatable: {cpu: 4, pods: 110}}}\n---\n"
+    for i in range(41)
+)
+
+
+def test_many_bindings_are_summed_up_by_gang() -> None:
+    page = rendered(MANY_NODES + group_of(41) + single(1), terminal=False)
+
+    assert ["default/g", "41 pods on 11 nodes: n-0 (4), n-1 (4), n-2 (4), n-3 (4), ..."] in cut(
+        page
+    )
+    assert ["default/p-0", "1 pod on 1 node: n-10 (1)"] in cut(page)
+    assert ["all 41 nodes", "42/164", "42/4510"] in cut(page)
+
+
+def test_many_gangs_are_counted_and_those_that_wait_come_first() -> None:
+    page = rendered(MANY_NODES + single(164) + single(1, first=900), terminal=False)
+
+    assert ["default/p-900", "Scheduling"] == cut(page)[1][:2]
+    assert "\nand 125 more: 125 Scheduled (-o wide)\n" in page
+    assert "\nand 124 pods of 124 more gangs (-o wide)\n" in page
+
+
+def test_a_wide_page_has_every_line() -> None:
+    page = rendered(MANY_NODES + single(42), terminal=False, wide=True)
+
+    assert {f"n-{i}" for i in range(41)} <= {row[0] for row in cut(page)}
+    assert 2 * 42 == sum(row[0].startswith("default/p-") for row in cut(page))
+
+
+def cut(page: str) -> list[list[str]]:
+    """Return the cells of the lines that have some."""
+    return [re.split(" {2,}", line) for line in page.splitlines() if line]
+
+
+def single(number: int, first: int = 0, labels: str = "{}") -> str:
+    """Return pods that ask for a CPU each."""
+    return "".join(
+        f"{{kind: Pod, apiVersion: v1, metadata: {{name: p-{first + i}, labels: {labels}}}, "
+        "spec: {containers: [{resources: {requests: {cpu: 1}}}]}}\n---\n"
+        for i in range(number)
+    )
+
+
+def group_of(number: int) -> str:
+    group = (
+        "{kind: PodGroup, apiVersion: scheduling.sigs.k8s.io/v1alpha1, metadata: {name: g}, "
+        f"spec: {{minMember: {number}}}}}\n---\n"
+    )
+    return group + single(number, 100, "{pod-group.scheduling.sigs.k8s.io: g}")

@@ -142,7 +142,7 @@ def test_a_page_is_short_however_many_go() -> None:
     document = report.document(outcome)
     document["victims"] = VICTIMS * 30
 
-    assert "\nand 20 more\n" in tables.render(document, outcome, terminal=False)
+    assert "\nand 20 more (-o wide)\n" in tables.render(document, outcome, terminal=False)
 
 
 CREATED = "creationTimestamp: 2026-01-01T01:00:00Z"
