@@ -17,6 +17,7 @@ from pydantic_settings import SettingsError
 import gang_scheduler
 from gang_scheduler.settings import Policy, Settings, unknown_variables
 from gang_scheduler.simulation import documents, objects, report, tables
+from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.run import Options, Outcome, simulate
 
@@ -119,6 +120,9 @@ def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
     help="Manifests: a file, the files of a directory, or - for standard input. Repeatable.",
 )
 @click.option(
+    "-R", "--recursive", is_flag=True, help="Read the directories inside of directories, too."
+)
+@click.option(
     "-o",
     "--output",
     type=click.Choice(OUTPUTS),
@@ -134,6 +138,7 @@ def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
 def simulate_command(
     *,
     filenames: tuple[str, ...],
+    recursive: bool,
     output: str,
     until_settled: bool,
     fail_on_unschedulable: bool,
@@ -146,16 +151,16 @@ def simulate_command(
     Exits with 0 whatever the outcome, and with 2 when the input cannot be read.
     """
     policy = _settings(Policy, flags)
-    found = _read(filenames, policy.scheduler_names[0])
+    found = _read(documents.read(filenames, recursive=recursive), policy.scheduler_names[0])
     outcome = simulate(found, Options(policy, until_settled))
     click.echo(_rendered(outcome, output), nl=False)
     if fail_on_unschedulable and outcome.refused:
         sys.exit(1)
 
 
-def _read(filenames: tuple[str, ...], scheduler: str) -> Objects:
+def _read(read: Iterable[Document | Problem], scheduler: str) -> Objects:
     try:
-        found = objects.load(documents.read(filenames), scheduler)
+        found = objects.load(read, scheduler)
     except UnreadableInput as error:
         _refuse(error.lines)
     for note in found.notes:

@@ -40,10 +40,13 @@ class Problem:
     text: str
 
 
-def read(names: Iterable[str]) -> Iterator[Document | Problem]:
-    """Yield the objects of files, of directories (not of their subdirectories) and of `-`."""
+def read(names: Iterable[str], *, recursive: bool = False) -> Iterator[Document | Problem]:
+    """Yield the objects of files, of directories and of `-`.
+
+    Directories inside of directories are read if `recursive`.
+    """
     for name in names:
-        for file in _files(name):
+        for file in _files(name, recursive=recursive):
             if isinstance(file, Problem):
                 yield file
             else:
@@ -61,15 +64,18 @@ def parse(file: str, text: str) -> Iterator[Document | Problem]:
         yield Problem(f"{file}: document {number + 1}: is neither YAML nor JSON: {error}")
 
 
-def _files(name: str) -> Iterator[str | Problem]:
+def _files(name: str, *, recursive: bool) -> Iterator[str | Problem]:
     path = Path(name)
     if name == STDIN or not name or not path.is_dir():
         yield name
         return
-    found = sorted(each for each in path.iterdir() if each.suffix in SUFFIXES and each.is_file())
+    inside = path.rglob("*") if recursive else path.iterdir()
+    found = sorted(each for each in inside if each.suffix in SUFFIXES and each.is_file())
     yield from (str(each) for each in found)
     if not found:
-        yield Problem(f"{name}: has no file that ends in {', '.join(sorted(SUFFIXES))}")
+        deeper = any(each.is_dir() for each in path.iterdir()) and not recursive
+        hint = "; -R reads the directories in it, too" if deeper else ""
+        yield Problem(f"{name}: has no file that ends in {', '.join(sorted(SUFFIXES))}{hint}")
 
 
 def _read_file(name: str) -> Iterator[Document | Problem]:

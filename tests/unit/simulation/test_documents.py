@@ -16,6 +16,27 @@ def test_a_directory_is_its_manifests_in_order_of_names(tmp_path: Path) -> None:
     assert [str(tmp_path / name) for name in ("a.json", "b.yaml", "c.yml")] == found
 
 
+def test_directories_inside_of_directories_are_read_on_demand(tmp_path: Path) -> None:
+    deeper = tmp_path / "b" / "c"
+    deeper.mkdir(parents=True)
+    for file in (tmp_path / "z.yaml", deeper / "a.yaml"):
+        file.write_text("kind: Pod")
+
+    read = (documents.read([str(tmp_path)], recursive=each) for each in (False, True))
+    files = [
+        [Path(each.file).name for each in found if isinstance(each, Document)] for found in read
+    ]
+
+    assert [["z.yaml"], ["a.yaml", "z.yaml"]] == files
+
+
+def test_a_directory_of_directories_alone_asks_for_recursion(tmp_path: Path) -> None:
+    (tmp_path / "deeper").mkdir()
+
+    said = "has no file that ends in .json, .yaml, .yml; -R reads the directories in it, too"
+    assert [Problem(f"{tmp_path}: {said}")] == list(documents.read([str(tmp_path)]))
+
+
 def test_a_document_has_its_number_in_the_file() -> None:
     found = list(documents.parse("f", "# none\n---\nkind: Pod\n---\n---\nkind: Node\n"))
 
