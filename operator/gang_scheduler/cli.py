@@ -16,7 +16,7 @@ from pydantic_settings import SettingsError
 
 import gang_scheduler
 from gang_scheduler.settings import Policy, Settings, unknown_variables
-from gang_scheduler.simulation import documents, objects, report, tables
+from gang_scheduler.simulation import documents, objects, remarks, report, tables
 from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.run import Options, Outcome, simulate
@@ -132,7 +132,21 @@ def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
 )
 @click.option("--until-settled", is_flag=True, help="Go on until a cycle changes nothing.")
 @click.option(
-    "--fail-on-unschedulable", is_flag=True, help="Exit with 1 when a pod is unschedulable."
+    "--fail-on-unschedulable",
+    is_flag=True,
+    help=(
+        "Exit with 1 when a pod is unschedulable, or when there is a workload of a kind whose pods "
+        "are not made here."
+    ),
+)
+@click.option(
+    "--assume-scheduler-name/--no-assume-scheduler-name",
+    default=None,
+    help=(
+        "Whether pods without a schedulerName are taken as ours, or, as on a cluster, as "
+        "default-scheduler's. Without this flag those of manifests are ours, which is said, and "
+        "those from a cluster are not."
+    ),
 )
 @_settings_options(Policy, _help_without_variable)
 def simulate_command(
@@ -142,6 +156,7 @@ def simulate_command(
     output: str,
     until_settled: bool,
     fail_on_unschedulable: bool,
+    assume_scheduler_name: bool | None,
     **flags: Any,  # noqa: ANN401 - one for each setting that decides.
 ) -> None:
     """Schedule manifests without a cluster, and show the decisions.
@@ -151,21 +166,23 @@ def simulate_command(
     Exits with 0 whatever the outcome, and with 2 when the input cannot be read.
     """
     policy = _settings(Policy, flags)
-    found = _read(documents.read(filenames, recursive=recursive), policy.scheduler_names[0])
+    read = documents.read(filenames, recursive=recursive)
+    found = _objects(read, policy.scheduler_names[0], assume_ours=assume_scheduler_name)
+    for note in remarks.of(found, policy.scheduler_names):
+        click.echo(note, err=True)
     outcome = simulate(found, Options(policy, until_settled))
     click.echo(_rendered(outcome, output), nl=False)
-    if fail_on_unschedulable and outcome.refused:
+    if fail_on_unschedulable and (outcome.refused or found.not_expanded):
         sys.exit(1)
 
 
-def _read(read: Iterable[Document | Problem], scheduler: str) -> Objects:
+def _objects(
+    read: Iterable[Document | Problem], scheduler: str, *, assume_ours: bool | None
+) -> Objects:
     try:
-        found = objects.load(read, scheduler)
+        return objects.load(read, scheduler, assume_ours=assume_ours)
     except UnreadableInput as error:
         _refuse(error.lines)
-    for note in found.notes:
-        click.echo(note, err=True)
-    return found
 
 
 def _rendered(outcome: Outcome, output: str) -> str:

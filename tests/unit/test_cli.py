@@ -127,8 +127,26 @@ def test_unreadable_input_is_status_2_and_a_line_a_problem(tmp_path: Path) -> No
 def test_what_is_skipped_is_said_on_stderr_only() -> None:
     result = simulated("-o", "json", text="{kind: Secret, apiVersion: v1}")
 
-    line = "<stdin>: document 1: Secret (v1) is not a kind that matters here; skipped\n"
-    assert (0, line) == (result.exit_code, result.stderr)
+    lines = [
+        "<stdin>: document 1: Secret (v1) is not a kind that matters here; skipped",
+        "the input has no nodes",
+        "the input has no pods",
+    ]
+    assert (0, lines) == (result.exit_code, result.stderr.splitlines())
+
+
+def test_workloads_without_their_pods_fail_the_command_on_demand() -> None:
+    text = "{kind: Deployment, apiVersion: apps/v1, spec: {template: {spec: {containers: []}}}}"
+    options: list[list[str]] = [[], ["--fail-on-unschedulable"]]
+
+    assert [0, 1] == [simulated(*each, text=text).exit_code for each in options]
+
+
+def test_a_pod_without_a_scheduler_name_can_be_another_schedulers() -> None:
+    result = simulated("-o", "json", "--no-assume-scheduler-name")
+
+    line = "none of the 2 pods in the input has schedulerName py-gang-scheduler\n"
+    assert ([], line) == (json.loads(result.stdout)["bindings"], result.stderr)
 
 
 def test_a_setting_that_decides_is_a_flag_of_simulate() -> None:

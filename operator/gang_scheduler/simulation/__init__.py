@@ -5,12 +5,15 @@
 | syntax     | text to JSON values, YAML read as kubectl reads it                         |
 | documents  | FILE, DIR or - to documents, with their places for messages                |
 | kinds      | which kinds and versions are known, and which spelling is a mistake        |
+| skipped    | objects of other kinds, and which of them lack their pods                  |
 | objects    | the table kind -> loader: documents to nodes, pods and gang declarations   |
 | defaults   | what an API server would have filled in: names, uids, times, schedulerName |
 | priorities | PriorityClasses                                                            |
 | networks   | topologies of the input                                                    |
 | volumes    | claims and volumes as controllers would leave them                         |
-| workloads  | the pods that the controllers of Jobs and JobSets would create             |
+| workloads  | the pods that the controllers of Jobs and JobSets would still create       |
+| present    | what the input has of workloads already                                    |
+| remarks    | what is said of the input on stderr                                        |
 | run        | fills a cache, decides, applies, decides again                             |
 | waiting    | what waits in the end, and why                                             |
 | report     | the output document: what each gang and pod says in it                     |

@@ -15,18 +15,31 @@ SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """An object of the input. `number` counts from 1 in its file; `path` leads into a List."""
+    """An object of the input. `number` counts from 1 in its file; `path` leads into a List.
+
+    `made_by` is the document of the workload whose controller creates the object.
+    """
 
     file: str
     number: int
     body: Mapping[str, Any]
     path: str = ""
+    made_by: "Document | None" = None
 
     @property
     def place(self) -> str:
         """Where the document stands, for messages."""
         inside = f", {self.path}" if self.path else ""
         return f"{self.file}: document {self.number}{inside}"
+
+    @property
+    def is_from_cluster(self) -> bool:
+        """Whether an API server has stored the object, or that of which it is made."""
+        if self.made_by is not None:
+            return self.made_by.is_from_cluster
+        metadata = self.body.get("metadata")
+        given = metadata if isinstance(metadata, Mapping) else {}
+        return bool(given.get("uid") or given.get("resourceVersion"))
 
     def problem(self, error: InvalidField) -> "Problem":
         """Return the problem that this document has."""

@@ -27,16 +27,27 @@ from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.pods import pod
 from gang_scheduler.decode.topologies import DeclaredTopology
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.simulation import defaults, kinds, networks, priorities, volumes, workloads
+from gang_scheduler.simulation import (
+    defaults,
+    kinds,
+    networks,
+    priorities,
+    volumes,
+    workloads,
+)
 from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.kinds import Kind
+from gang_scheduler.simulation.present import Present
 from gang_scheduler.simulation.priorities import Priorities
+from gang_scheduler.simulation.skipped import Skipped
 from gang_scheduler.state.kinds import KINDS
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.pod_groups import NativePodGroup
 from gang_scheduler.wire.quantities import Quantities
 from gang_scheduler.wire.structs import Wire
 
+DEFAULT_SCHEDULER = "default-scheduler"
+"""What an API server writes into pods and templates without a schedulerName."""
 UNDATED_SECONDS = 1
 """Objects without a creation time are created within this time after the input's latest time."""
 
@@ -57,12 +68,16 @@ class Objects:
     """The objects of the input, in its order.
 
     `read_at` is a second after the latest time in the input, in seconds since the epoch, however
-    many objects there are. `notes` are lines for users on what was left out.
+    many objects there are. `notes` are lines for users on what was left out. `assumed_ours` is how
+    many pods have no schedulerName and were given ours; `not_expanded`, how many workloads of
+    manifests are of kinds whose pods are not made here.
     """
 
     loaded: tuple[Loaded, ...]
     read_at: int
     notes: tuple[str, ...] = ()
+    assumed_ours: int = 0
+    not_expanded: int = 0
 
 
 class UnreadableInput(Exception):  # noqa: N818 - names what is wrong, like InvalidField
@@ -92,29 +107,62 @@ class _Object:
         return self.kind.kind, group, metadata["namespace"], metadata["name"]
 
 
-def load(documents: Iterable[Document | Problem], scheduler: str) -> Objects:
+def load(
+    documents: Iterable[Document | Problem], scheduler: str, *, assume_ours: bool | None = None
+) -> Objects:
     """Return the objects of the documents. Raises UnreadableInput with everything found wrong.
 
-    `scheduler` is the schedulerName of pods that have none.
+    `scheduler` is the schedulerName of pods that have none, if `assume_ours`, else these are
+    default-scheduler's; by default those of manifests are ours, and those from a cluster are not.
     """
-    read = _Reading()
-    for each in documents:
+    found = list(documents)
+    read = _Reading(Present(found))
+    for each in found:
         read.take(each)
-    loaded = read.load(scheduler)
+    loaded = read.load(_SchedulerNames(scheduler, assume_ours, read.uids))
     if read.problems:
         raise UnreadableInput(read.problems)
-    return Objects(loaded, read.latest + UNDATED_SECONDS, tuple(read.notes))
+    return Objects(
+        loaded,
+        read.latest + UNDATED_SECONDS,
+        notes=(*read.skipped.lines(), *read.notes),
+        assumed_ours=read.assumed_ours,
+        not_expanded=read.skipped.not_expanded,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _SchedulerNames:
+    """The schedulerName of pods that have none, by their uids."""
+
+    ours: str
+    assume_ours: bool | None
+    objects: Mapping[str, _Object]
+
+    def of(self, uid: str) -> str:
+        assumed = self.assume_ours
+        if assumed is None:
+            assumed = not self.objects[uid].document.is_from_cluster
+        return self.ours if assumed else DEFAULT_SCHEDULER
+
+    def is_assumed(self, each: _Object) -> bool:
+        """Return whether this is a pod that gets our name, having none."""
+        given = each.kind.gvr != PODS or bool(each.body.get("spec", {}).get("schedulerName"))
+        return not given and self.of(each.body["metadata"]["uid"]) == self.ours
 
 
 class _Reading:
     """The objects found so far, in order, and the problems of documents."""
 
-    def __init__(self) -> None:
+    def __init__(self, present: Present) -> None:
         self.objects: dict[tuple[str, str, str, str], _Object] = {}
         self.uids: dict[str, _Object] = {}
         self.problems: list[Problem] = []
         self.notes: list[str] = []
+        self.skipped = Skipped()
         self.latest = 0
+        self.assumed_ours = 0
+        self._present = present
         self._sequence = 0
 
     def take(self, document: Document | Problem) -> None:
@@ -124,25 +172,23 @@ class _Reading:
             return
         try:
             kind = kinds.kind_of(document.body)
-            if kind is not None:
-                self._sequence += 1
-                body = defaults.with_identity(
-                    document.body, self._sequence, namespaced=kind.namespaced
-                )
-                made = _made_of(kind, body)
-                self._add(_Object(document, kind, body))
-                self._take_made(document, made)
-            else:
-                self.notes.append(_skipped(document))
+            if kind is None:
+                self.skipped.add(document)
+                return
+            self._sequence += 1
+            body = defaults.with_identity(document.body, self._sequence, namespaced=kind.namespaced)
+            made = self._made_of(kind, document, body)
+            self._add(_Object(document, kind, body))
+            self._take_made(document, made)
         except InvalidField as error:
             self.problems.append(document.problem(error))
 
-    def load(self, scheduler: str) -> tuple[Loaded, ...]:
+    def load(self, scheduler_names: _SchedulerNames) -> tuple[Loaded, ...]:
         """Return what can be read, in order; note what is wrong with the rest."""
         classes = [self._try(each, priorities.read) for each in self._of(kinds.PRIORITY_CLASS.gvr)]
         known = priorities.priorities_of(each for each in classes if each is not None)
         storage_classes = (each.body for each in self._of(STORAGE_CLASSES))
-        readers = {**_readers(scheduler, known), **volumes.readers(storage_classes)}
+        readers = {**_readers(scheduler_names, known), **volumes.readers(storage_classes)}
         found = []
         for age, each in enumerate(self.objects.values(), start=1):
             gvr = each.kind.gvr
@@ -152,13 +198,43 @@ class _Reading:
                 noun = _aged(noun, each.body, self.latest + part * UNDATED_SECONDS)
                 found.append(Loaded(gvr, noun))
                 self._note_unused(each, noun)
+                self.assumed_ours += scheduler_names.is_assumed(each)
         return tuple(found)
 
-    def _take_made(self, document: Document, made: Iterable[Mapping[str, Any]]) -> None:
+    def _made_of(self, kind: Kind, document: Document, body: Body) -> list[Body]:
+        """Return what the controller of this object would still create. Raises InvalidField."""
+        if kind.gvr == PODS:
+            made = volumes.claims_of(body)
+        elif kind.gvr in (JOBS, JOB_SETS):
+            made = self._made_of_workload(kind, document, body)
+        else:
+            return []
+        return [each for each in made if each["kind"] == "Pod" or not self._present.has(each)]
+
+    def _made_of_workload(self, kind: Kind, document: Document, body: Body) -> Iterator[Body]:
+        if kind.gvr == JOB_SETS:
+            made = workloads.jobs_of_job_set(body)
+        else:
+            present = self._present.pods_of(document, body["metadata"])
+            made = workloads.pods_of_job(body, present)
+            self._note_absent(document, body, workloads.absent(body, present))
+        found = list(made)  # What is wrong with it is refused, even if it does not start.
+        started = workloads.is_started(body, from_cluster=document.is_from_cluster)
+        return iter(found if started else ())
+
+    def _note_absent(self, document: Document, body: Body, number: int) -> None:
+        if number:
+            name = body["metadata"]["name"]
+            more = (
+                f"{document.place}: Job {name} has {number} more active, by its status, than pods"
+            )
+            self.notes.append(f"{more} here: they are made anew")
+
+    def _take_made(self, document: Document, made: Iterable[Body]) -> None:
         """Take in what the controller of a workload creates, as if it were in the input."""
         for each in made:
             path = f"{each['kind']} {each['metadata']['name']}"
-            self.take(replace(document, body=each, path=path))
+            self.take(replace(document, body=each, path=path, made_by=document))
 
     def _of(self, gvr: GVR) -> Iterable[_Object]:
         return (each for each in self.objects.values() if each.kind.gvr == gvr)
@@ -197,23 +273,15 @@ class _Reading:
             self.problems.append(Problem(f"{text}, and they differ"))
 
 
-def _made_of(kind: Kind, body: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """Return what the controller of this object would create. Raises InvalidField."""
-    makers: dict[GVR, Callable[[Body], Iterator[Body]]] = {
-        PODS: volumes.claims_of,
-        JOBS: workloads.pods_of_job,
-        JOB_SETS: workloads.jobs_of_job_set,
-    }
-    return list(makers[kind.gvr](body)) if kind.gvr in makers else []
-
-
-def _readers(scheduler: str, known: Priorities) -> dict[GVR, Callable[[Body], object]]:
+def _readers(
+    scheduler_names: _SchedulerNames, known: Priorities
+) -> dict[GVR, Callable[[Body], object]]:
     """Return how objects are read: as on a cluster, apart from what its API server would do.
 
     An API server fills in defaults, refuses wrong types, and counts for budgets.
     """
     return {each.reader.gvr: each.reader.read for each in KINDS} | {
-        PODS: lambda body: _pod(body, scheduler, known),
+        PODS: lambda body: _pod(body, scheduler_names, known),
         POD_GROUPS: _pod_group,
         SCHED_PLUGINS_POD_GROUPS: _pod_group,
         NATIVE_POD_GROUPS[0]: _native_pod_group,
@@ -223,9 +291,9 @@ def _readers(scheduler: str, known: Priorities) -> dict[GVR, Callable[[Body], ob
     }
 
 
-def _pod(body: Mapping[str, Any], scheduler: str, known: Priorities) -> Pod:
+def _pod(body: Body, scheduler_names: _SchedulerNames, known: Priorities) -> Pod:
     fields.read(body, pod_wire.Pod)  # What is filled in next relies on the types.
-    filled = defaults.with_pod_defaults(body, scheduler)
+    filled = defaults.with_pod_defaults(body, scheduler_names.of(body["metadata"]["uid"]))
     return pod.pod({**filled, "spec": known.spec(filled["spec"])})
 
 
@@ -262,8 +330,3 @@ def _aged(noun: object, body: Body, created_at: float) -> object:
         aged = (replace(each, created_at=created_at) for each in noun.gang_specs)
         return replace(noun, gang_specs=tuple(aged))
     return replace(noun, created_at=created_at) if isinstance(noun, Pod) else noun
-
-
-def _skipped(document: Document) -> str:
-    name = f"{document.body['kind']} ({document.body['apiVersion']})"
-    return f"{document.place}: {name} is not a kind that matters here; skipped"
