@@ -6,6 +6,7 @@
 | documents  | FILE, DIR or - to documents, with their places for messages                |
 | kinds      | which kinds and versions are known, and which spelling is a mistake        |
 | skipped    | objects of other kinds, and which of them lack their pods                  |
+| names      | names and labels that an API server refuses                                |
 | objects    | the table kind -> loader: documents to nodes, pods and gang declarations   |
 | defaults   | what an API server would have filled in: names, uids, times, schedulerName |
 | priorities | PriorityClasses                                                            |

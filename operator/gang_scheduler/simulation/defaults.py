@@ -7,6 +7,7 @@ from typing import Any
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
+from gang_scheduler.simulation import names
 from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.structs import Int64, Wire
 
@@ -40,6 +41,7 @@ def with_identity(body: Mapping[str, Any], sequence: int, *, namespaced: bool) -
         ("deletionTimestamp", given.deletion_timestamp),
     ):
         _check_time(f"metadata.{field}", text)
+    names.check_labels(given.labels, given.annotations)
     identity = {
         "name": given.name or _generated(given.generate_name, sequence),
         "namespace": (given.namespace or "default") if namespaced else "",

@@ -30,6 +30,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import (
     defaults,
     kinds,
+    names,
     networks,
     priorities,
     volumes,
@@ -177,6 +178,8 @@ class _Reading:
                 return
             self._sequence += 1
             body = defaults.with_identity(document.body, self._sequence, namespaced=kind.namespaced)
+            if document.made_by is None:
+                names.check(kind.gvr, body["metadata"])
             made = self._made_of(kind, document, body)
             self._add(_Object(document, kind, body))
             self._take_made(document, made)
@@ -197,7 +200,7 @@ class _Reading:
                 part = age / (len(self.objects) + 1)
                 noun = _aged(noun, each.body, self.latest + part * UNDATED_SECONDS)
                 found.append(Loaded(gvr, noun))
-                self._note_unused(each, noun)
+                self._note_oddity(each, noun)
                 self.assumed_ours += scheduler_names.is_assumed(each)
         return tuple(found)
 
@@ -246,10 +249,13 @@ class _Reading:
             self.problems.append(each.document.problem(error))
             return None
 
-    def _note_unused(self, each: _Object, noun: object) -> None:
-        why = networks.why_unused(noun) if isinstance(noun, DeclaredTopology) else ""
+    def _note_oddity(self, each: _Object, noun: object) -> None:
+        name = each.body["metadata"]["name"]
+        why = names.why_refused(each.kind.gvr, name)
+        if isinstance(noun, DeclaredTopology):
+            why = networks.why_unused(noun)
         if why:
-            name = f"{each.kind.kind} {each.body['metadata']['name']}"
+            name = f"{each.kind.kind} {name}"
             self.notes.append(f"{each.document.place}: {name}: {why}")
 
     def _add(self, found: _Object) -> None:

@@ -9,6 +9,7 @@ from msgspec import field
 from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
+from gang_scheduler.simulation import names
 from gang_scheduler.wire.conditions import Condition
 from gang_scheduler.wire.jobs import Job, JobSet
 from gang_scheduler.wire.metadata import Metadata
@@ -106,6 +107,8 @@ def pods_of_job(job: Body, present: Collection[Body] = ()) -> Iterator[Body]:
     source = fields.read(job, Job)
     if "template" not in job.get("spec", {}):
         raise InvalidField("spec.template", None, "is required")
+    template = source.spec.template.metadata
+    names.check_labels(template.labels, template.annotations, "spec.template.metadata")
     name = job["metadata"]["name"]
     for index in _missing(source, fields.read(job, _Workload), present):
         numbered = {INDEX: str(index)}
