@@ -5,7 +5,7 @@ product installed may check less, and files given to `simulate` are not checked 
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
@@ -15,8 +15,10 @@ from pydantic_core import ErrorDetails
 from gang_scheduler.api.meta import ApiModel, CustomResource
 
 Kind = TypeVar("Kind", bound=CustomResource)
+T = TypeVar("T")
 
 LONGEST_SHOWN_VALUE: Final = 100
+MOST_FAULTS: Final = 8
 LONGEST_FIELD: Final = 400
 """A key of an annotation has up to 317 characters."""
 
@@ -53,13 +55,51 @@ class InvalidField(ValueError):  # noqa: N818 - names what is wrong, like the re
         return f"{field} {self.problem}, not {shown}"
 
 
+class InvalidFields(InvalidField):
+    """Several fields of one object that cannot be read; the field and value are of the first."""
+
+    def __init__(self, faults: Sequence[InvalidField]) -> None:
+        super().__init__(faults[0].field, faults[0].value, faults[0].problem)
+        self.faults = tuple(faults)
+
+    def __str__(self) -> str:
+        """Return a sentence for each fault, of the first few."""
+        more = len(self.faults) - MOST_FAULTS
+        told = "; ".join(map(str, self.faults[:MOST_FAULTS]))
+        return f"{told}; and {more} more" if more > 0 else told
+
+
+class Faults:
+    """What is wrong with one object, collected so that all is said at once."""
+
+    def __init__(self) -> None:
+        self._found: list[InvalidField] = []
+
+    def read(self, reader: Callable[[], T], default: T) -> T:
+        """Return what the reader returns, or the default, and note why it raised InvalidField."""
+        try:
+            return reader()
+        except InvalidField as error:
+            self.add(error)
+            return default
+
+    def add(self, error: InvalidField) -> None:
+        """Note a fault, or each of several."""
+        self._found += error.faults if isinstance(error, InvalidFields) else (error,)
+
+    def check(self) -> None:
+        """Raise InvalidField if anything is wrong."""
+        if self._found:
+            raise self._found[0] if len(self._found) == 1 else InvalidFields(self._found)
+
+
 def shortened(text: str, most: int = LONGEST_SHOWN_VALUE) -> str:
     """Return the text, or as much of its beginning as people want to see."""
     return text if len(text) <= most else text[:most] + "..."
 
 
 def parse_spec(kind_model: type[Kind], obj: Mapping[str, Any]) -> Kind:
-    """Return the object as its model, or raise `InvalidField` for its first bad field.
+    """Return the object as its model, or raise `InvalidField` for all its bad fields.
 
     The status never makes an object invalid: its unreadable fields are left out.
     """
@@ -68,7 +108,11 @@ def parse_spec(kind_model: type[Kind], obj: Mapping[str, Any]) -> Kind:
     try:
         parsed = kind_model.model_validate(document)
     except ValidationError as error:
-        raise _invalid_field(error.errors()[0]) from error
+        faults = Faults()
+        for each in error.errors():
+            faults.add(_invalid_field(each))
+        faults.check()
+        raise
     status_model = cast("type[ApiModel]", kind_model.model_fields["status"].annotation)
     return parsed.model_copy(update={"status": _readable_status(status_model, status)})
 

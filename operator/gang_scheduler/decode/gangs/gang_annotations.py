@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode.fields import field, whole_number
 from gang_scheduler.model.gangs import MatchPolicy
 from gang_scheduler.model.refs import GangName
@@ -35,16 +35,24 @@ class GangOptions:
 
 
 def read(present: Mapping[str, str]) -> GangOptions:
-    """Return the options. Raises InvalidField for the first invalid one."""
-    defaults = GangOptions()
-    return GangOptions(
-        groups=_groups(present.get(annotations.GANG_GROUPS)),
-        strict=_mode(present.get(annotations.GANG_MODE)),
-        match_policy=_match_policy(present.get(annotations.GANG_MATCH_POLICY)),
-        timeout_seconds=_duration(present, annotations.GANG_WAITING_TIME),
-        total=whole_number(present, annotations.GANG_TOTAL_NUMBER, defaults.total),
-        min_runtime_seconds=min_runtime(present),
+    """Return the options. Raises InvalidField for all that are invalid."""
+    faults, none = Faults(), GangOptions()
+    found = GangOptions(
+        groups=faults.read(lambda: _groups(present.get(annotations.GANG_GROUPS)), none.groups),
+        strict=faults.read(lambda: _mode(present.get(annotations.GANG_MODE)), none.strict),
+        match_policy=faults.read(
+            lambda: _match_policy(present.get(annotations.GANG_MATCH_POLICY)), none.match_policy
+        ),
+        timeout_seconds=faults.read(
+            lambda: _duration(present, annotations.GANG_WAITING_TIME), none.timeout_seconds
+        ),
+        total=faults.read(
+            lambda: whole_number(present, annotations.GANG_TOTAL_NUMBER, none.total), none.total
+        ),
+        min_runtime_seconds=faults.read(lambda: min_runtime(present), none.min_runtime_seconds),
     )
+    faults.check()
+    return found
 
 
 def min_runtime(present: Mapping[str, str]) -> int:

@@ -6,9 +6,9 @@ from typing import Any
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.api.parsing import InvalidField, parse_spec
-from gang_scheduler.api.pod_group import PodGroup
-from gang_scheduler.decode import fields, gang_requests
+from gang_scheduler.api.parsing import Faults, InvalidField, parse_spec
+from gang_scheduler.api.pod_group import PodGroup, PodGroupSpec
+from gang_scheduler.decode import fields, gang_requests, keys
 from gang_scheduler.decode.fields import amounts
 from gang_scheduler.decode.gangs import gang_annotations, native_constraints
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
@@ -22,6 +22,8 @@ from gang_scheduler.wire.metadata import MetadataOnly
 from gang_scheduler.wire.pod_groups import DisruptionMode, NativePodGroup, NativePodGroupSpec
 
 DEFAULTS = GangOptions()
+UNREAD = PodGroup(spec=PodGroupSpec(min_member=1))
+"""Stands for a PodGroup that cannot be read until all of its faults are found."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +63,15 @@ class GangSpec:
 def pod_group(body: Mapping[str, Any]) -> GangSpec:
     """Return the gang spec of a PodGroup of scheduling.sigs.k8s.io or scheduling.x-k8s.io."""
     seen = _seen(body, gang_sources.POD_GROUP.name)
+    faults = Faults()
     try:
-        parsed = parse_spec(PodGroup, body)
         present = fields.read(body, MetadataOnly).metadata.annotations
-        options = gang_annotations.read(present)
-        topology_request = gang_requests.network_topology_spec(present)
+        parsed = faults.read(lambda: parse_spec(PodGroup, body), UNREAD)
+        for unknown in keys.unknown_annotations(present):
+            faults.add(unknown)
+        options = faults.read(lambda: gang_annotations.read(present), DEFAULTS)
+        topology_request = faults.read(lambda: gang_requests.network_topology_spec(present), None)
+        faults.check()
         minimum = amounts({**(parsed.spec.min_resources or {})}, "spec.minResources")
     except InvalidField as error:
         return replace(seen, problem=_invalid(error))
