@@ -41,4 +41,5 @@ def _rules(policy: Policy) -> Rules:
         min_runtime_seconds=policy.min_runtime_before_preemption_seconds,
         max_min_runtime_seconds=policy.max_min_runtime_seconds,
         victim_timeout_seconds=policy.victim_timeout_seconds,
+        unprotected_jobs=policy.preempt_unprotected_jobs,
     )

@@ -106,6 +106,14 @@ class Policy(BaseModel):
             "environment); empty: in all, so that anyone can make a pod immune."
         ),
     )
+    preempt_unprotected_jobs: bool = Field(
+        default=True,
+        description=(
+            "Evict pods also of Jobs that fail for good if all of their pods are evicted once: "
+            "of more pods than backoffLimit, and without a podFailurePolicy that ignores "
+            "DisruptionTarget."
+        ),
+    )
     use_eviction_api: bool = Field(
         default=False,
         description=(

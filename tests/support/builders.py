@@ -168,6 +168,7 @@ def pod(
         gated=gated,
         owner=owner,
         job=job,
+        job_uid=f"uid-{job}" if job else "",
         podset=podset,
         gang_request=gang_requests.of_pod(metadata.annotations),
         annotations=metadata.annotations,

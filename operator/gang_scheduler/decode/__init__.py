@@ -14,6 +14,7 @@
 | unreadable        | what still counts of an object that cannot be read                    |
 | pods              | pods                                                                  |
 | gangs             | gangs, as objects and pods declare them                               |
+| job_failures      | Jobs, and what evictions mean for them                                |
 | nodes             | nodes                                                                 |
 | namespaces        | namespaces                                                            |
 | budgets           | PodDisruptionBudgets                                                  |

@@ -62,3 +62,19 @@ class GangKey(NamedTuple):
     def called(self) -> GangName:
         """The name without the source."""
         return GangName(self.namespace, self.name)
+
+
+class JobFailures(NamedTuple):
+    """What evictions mean for a Job.
+
+    It fails for good once more than `left` pods more have failed; None: pods that are evicted do
+    not count. At most `at_once` of its pods can be evicted together.
+    """
+
+    at_once: int
+    left: int | None
+
+    @property
+    def unprotected(self) -> bool:
+        """Whether the Job fails for good if all of its pods are evicted once."""
+        return self.left is not None and self.at_once > self.left

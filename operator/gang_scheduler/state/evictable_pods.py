@@ -17,7 +17,7 @@ from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.state import terminating
 from gang_scheduler.state.budgets import Budgets
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -38,7 +38,8 @@ class Rules:
 
     `label_namespaces` are the namespaces in which labels protect pods; empty: all. Minimum run
     times that gangs ask for count up to `max_min_runtime_seconds`. A victim that has not terminated
-    `victim_timeout_seconds` after its grace period is stuck.
+    `victim_timeout_seconds` after its grace period is stuck. `unprotected_jobs`: also pods of Jobs
+    may be evicted that this could end for good.
     """
 
     preemption: bool = True
@@ -47,6 +48,7 @@ class Rules:
     min_runtime_seconds: int = 0
     max_min_runtime_seconds: int = 3600
     victim_timeout_seconds: int = 300
+    unprotected_jobs: bool = True
 
 
 DEFAULT_RULES: Final = Rules()
@@ -59,7 +61,10 @@ class EvictablePods:
         self.rules = rules
         self.budgets = Budgets()
         self.leaving = Leaving(rules.victim_timeout_seconds)
+        self.unprotected_jobs: dict[str, JobFailures] = {}
+        """The Jobs that fail for good if all of their pods are evicted once, by uid."""
         self._pods: dict[str, tuple[Pod, GangKey | None]] = {}
+        self._of_jobs: dict[str, set[str]] = {}
         self._changed: set[str] = set()
         self._bound_pods: dict[str, BoundPod] = {}
         self._spared: dict[str, BoundPod] = {}
@@ -75,6 +80,8 @@ class EvictablePods:
             self._leave(pod.uid)
             self._pods[pod.uid] = (pod, gang)
             self._present[pod.priority] += 1
+            if pod.job_uid:
+                self._of_jobs.setdefault(pod.job_uid, set()).add(pod.uid)
             self._changed.add(pod.uid)
             self.leaving.upsert(pod, gang)
 
@@ -97,6 +104,21 @@ class EvictablePods:
             return False
         more = (declared.allowed or 0) > (before.allowed or 0)
         return more or before.selector != declared.selector
+
+    def upsert_job(self, uid: str, failures: JobFailures | None) -> bool:
+        """Note what evictions mean for a Job; None forgets it.
+
+        Return whether more pods than before may be evicted.
+        """
+        before = self.unprotected_jobs.pop(uid, None)
+        if failures is not None and failures.unprotected:
+            self.unprotected_jobs[uid] = failures
+        now = self.unprotected_jobs.get(uid)
+        if (before is None) == (now is None):
+            return False
+        pods = self._of_jobs.get(uid, set())
+        self._changed |= pods
+        return bool(pods) and now is None and not self.rules.unprotected_jobs
 
     def delete_budget(self, uid: str) -> bool:
         """Forget a budget; return whether more pods than before may be evicted."""
@@ -178,6 +200,14 @@ class EvictablePods:
         before, _ = self._pods.pop(uid, (None, None))
         if before is not None:
             _add(self._present, before.priority, -1)
+            if before.job_uid:
+                self._leave_job(before)
+
+    def _leave_job(self, pod: Pod) -> None:
+        pods = self._of_jobs[pod.job_uid]
+        pods.discard(pod.uid)
+        if not pods:
+            del self._of_jobs[pod.job_uid]
 
     def _refresh(self) -> None:
         """Evaluate the pods that have changed since the last time."""
@@ -202,6 +232,7 @@ class EvictablePods:
             terminating.bound_pod(pod, gang),
             evictable=self._evictable(pod, gang),
             budgets=self.budgets.of(pod),
+            unprotected=pod.job_uid in self.unprotected_jobs,
         )
         self._bound_pods[uid] = bound_pod
         self._count(bound_pod, 1)
@@ -219,6 +250,8 @@ class EvictablePods:
         if gang is None and not self.rules.other_schedulers:
             return False
         if pod.pinned:
+            return False
+        if pod.job_uid in self.unprotected_jobs and not self.rules.unprotected_jobs:
             return False
         return not self._is_protected(pod)
 

@@ -11,6 +11,7 @@ from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode import (
     budgets,
+    job_failures,
     kueue_topologies,
     namespaces,
     nodes,
@@ -29,6 +30,7 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.object_stores import (
     BudgetStore,
     GangStore,
+    JobStore,
     NamespaceStore,
     Store,
     TopologyStore,
@@ -131,13 +133,14 @@ KINDS: Final = (
             best_version_counts=True,
         )
     ),
-    _gangs(
+    _kind(
         Reader(
             kind="Job",
             versions=(kinds.JOBS,),
-            read=gang_objects.job,
+            read=job_failures.job,
             if_unreadable=unreadable.job,
-        )
+        ),
+        lambda cache: JobStore(cache.gang_queue, cache.evictable_pods, kinds.JOBS.group),
     ),
     _gangs(
         Reader(

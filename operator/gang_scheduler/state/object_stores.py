@@ -112,6 +112,30 @@ class GangStore:
         return self._gang_queue.objects(self._api_group).keys()
 
 
+class JobStore(GangStore):
+    """Jobs, which describe gangs, and may fail for good when their pods are evicted."""
+
+    def __init__(
+        self, gang_queue: GangQueue, evictable_pods: EvictablePods, api_group: str
+    ) -> None:
+        super().__init__(gang_queue, api_group)
+        self._evictable_pods = evictable_pods
+
+    def upsert(self, described: GangObject) -> Change:
+        """Take in what a Job says of its gang and its pods, and what evictions mean for it."""
+        change = super().upsert(described)
+        if not described.tells_pods:
+            return change
+        freed = self._evictable_pods.upsert_job(described.uid, described.failures)
+        return Change.ROOM_FREED if freed else change
+
+    def delete(self, uid: str) -> Change:
+        """Forget a Job."""
+        freed = self._evictable_pods.upsert_job(uid, None)
+        change = super().delete(uid)
+        return Change.ROOM_FREED if freed else change
+
+
 class BudgetStore:
     """PodDisruptionBudgets. Where more pods may go than before, there is more room."""
 

@@ -2,23 +2,52 @@
 
 from msgspec import field
 
+from gang_scheduler.wire.conditions import Condition
 from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.pods import PodTemplate
 from gang_scheduler.wire.structs import Count, Wire
 
 
+class PodConditionPattern(Wire, frozen=True):
+    """`spec.podFailurePolicy.rules[].onPodConditions[]`."""
+
+    type: str = ""
+    status: str = "True"
+
+
+class PodFailureRule(Wire, frozen=True):
+    """`spec.podFailurePolicy.rules[]`."""
+
+    action: str = ""
+    on_pod_conditions: list[PodConditionPattern] = field(default_factory=list)
+
+
+class PodFailurePolicy(Wire, frozen=True):
+    """`spec.podFailurePolicy`: the first rule that matches a failed pod decides."""
+
+    rules: list[PodFailureRule] = field(default_factory=list)
+
+
 class JobSpec(Wire, frozen=True):
-    """`spec` of a Job. Without completions, any success ends the Job."""
+    """`spec` of a Job. Without completions, any success ends the Job.
+
+    The API server fills `backoff_limit` in; `backoff_limit_per_index` replaces it where it is set.
+    """
 
     template: PodTemplate = PodTemplate()
     parallelism: Count = 1
     completions: Count | None = None
+    backoff_limit: Count | None = None
+    backoff_limit_per_index: Count | None = None
+    pod_failure_policy: PodFailurePolicy = PodFailurePolicy()
 
 
 class JobStatus(Wire, frozen=True):
     """`status` of a Job."""
 
     succeeded: Count = 0
+    failed: Count = 0
+    conditions: list[Condition] = field(default_factory=list)
 
 
 class Job(Wire, frozen=True):

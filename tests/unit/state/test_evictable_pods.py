@@ -10,7 +10,7 @@ from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.model.requirements import Operator, Requirement
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
@@ -106,6 +106,33 @@ def test_labels_protect_only_where_an_administrator_lets_them() -> None:
     there = running("there", namespace="trusted", labels=DISABLED)
 
     assert ["here"] == evictable(new_cache(rules, here, there))
+
+
+def test_pods_of_jobs_that_evictions_end_are_marked_so_whatever_comes_first() -> None:
+    cache = new_cache(Rules(), running("x-0", job="x"))
+    cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
+    assert [True] == [each.unprotected for each in bound_pods_of(cache).pods]
+
+    assert not cache.evictable_pods.upsert_job("uid-x", JobFailures(8, None))
+    assert [False] == [each.unprotected for each in bound_pods_of(cache, NOW + 1).pods]
+    assert ["x-0"] == evictable(cache, NOW + 2)
+
+
+def test_a_setting_protects_the_pods_of_such_jobs() -> None:
+    cache = new_cache(Rules(unprotected_jobs=False), running("x-0", job="x"), running("y"))
+    cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
+    assert ["y"] == evictable(cache)
+
+    assert cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 8))
+    assert ["x-0", "y"] == evictable(cache, NOW + 1)
+
+
+def test_a_job_without_pods_on_nodes_makes_no_room() -> None:
+    cache = new_cache(Rules(unprotected_jobs=False), running("x-0", job="x"))
+    cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
+    cache.delete_pod("uid-x-0")
+
+    assert not cache.evictable_pods.upsert_job("uid-x", None)
 
 
 @pytest.mark.parametrize(("now", "names"), [(NOW + 59, []), (NOW + 60, ["p"])])

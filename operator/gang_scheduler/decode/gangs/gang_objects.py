@@ -7,7 +7,7 @@ from typing import Any
 from gang_scheduler.decode.gangs import gang_specs, workloads
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.problems import Problem
-from gang_scheduler.model.refs import JobPods
+from gang_scheduler.model.refs import GangKey, JobFailures, JobPods
 
 Body = Mapping[str, Any]
 
@@ -16,8 +16,9 @@ Body = Mapping[str, Any]
 class GangObject:
     """An object that describes gangs: none, one, or several that are a group.
 
-    `pods`: of a Job, how many it can have, and `misplaced` is what keeps those of its pods waiting
-    that are in no gang; both count if `tells_pods`.
+    Of a Job, if `tells_pods`: `pods` is how many it can have, `misplaced` what keeps those of its
+    pods waiting that are in no gang, `failures` what evictions mean for it, and `failed_gang` the
+    gang of its pods if it has failed.
     """
 
     uid: str
@@ -25,6 +26,8 @@ class GangObject:
     pods: JobPods | None = None
     misplaced: Problem | None = None
     tells_pods: bool = False
+    failures: JobFailures | None = None
+    failed_gang: GangKey | None = None
 
 
 def pod_group(body: Body) -> GangObject:

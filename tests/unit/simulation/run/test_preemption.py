@@ -145,6 +145,45 @@ def test_a_page_is_short_however_many_go() -> None:
     assert "\nand 20 more (-o wide)\n" in tables.render(document, outcome, terminal=False)
 
 
+JOB = """
+---
+{{kind: Job, apiVersion: batch/v1, metadata: {{name: {name}}},
+ spec: {{parallelism: 8, completions: 8, backoffLimit: {limit},
+  template: {{metadata: {{labels: {{py-gang-scheduler.io/gang: "true"}}}},
+   spec: {{nodeName: {node}, containers: [{{resources: {{requests: {{cpu: 500m}}}}}}]}}}}}}}}
+"""
+TWO_JOBS = (
+    nodes("n1", "n2")
+    + JOB.format(name="a", node="n1", limit=6)
+    + JOB.format(name="b", node="n2", limit=8)
+)
+
+
+def test_of_two_jobs_the_one_goes_that_survives_it() -> None:
+    found = decided(TWO_JOBS + gang("high", 1, priority=9, cpu=4))
+
+    assert {"default/b"} == {each["gang"] for each in found["victims"]}
+
+
+@pytest.mark.parametrize(("allowed", "victims"), [(True, 16), (False, 0)])
+def test_jobs_that_do_not_survive_it_stay_where_a_setting_says_so(
+    *, allowed: bool, victims: int
+) -> None:
+    options = Options(Policy(scheduler_names=("ours",), preempt_unprotected_jobs=allowed))
+
+    found = decided(TWO_JOBS + gang("high", 2, priority=9, cpu=4), options)
+
+    assert victims == len(found["victims"])
+
+
+def test_a_job_that_has_failed_gets_no_pods() -> None:
+    failed = JOB.format(name="a", node="n1", limit=6).rstrip().removesuffix("}")
+    failed += ", status: {failed: 8, conditions: [{type: Failed, status: 'True'}]}}"
+
+    (found,) = decided(nodes("n1") + failed)["gangs"]
+    assert 0 == found["members"]
+
+
 CREATED = "creationTimestamp: 2026-01-01T01:00:00Z"
 LEAVING = "creationTimestamp: 2026-01-01T00:00:00Z, deletionTimestamp: 2026-01-01T01:00:30Z"
 SPACE = "\n---\n{{kind: Namespace, apiVersion: v1, metadata: {{name: space-{number}}}}}"

@@ -1,0 +1,83 @@
+"""What evictions mean for a Job: whether it survives them, and whose gang it was if it has failed.
+
+An evicted pod counts as one that failed, unless `podFailurePolicy` ignores DisruptionTarget. More
+failures than `backoffLimit` end the Job for good.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.gangs import gang_objects
+from gang_scheduler.decode.gangs.gang_objects import GangObject
+from gang_scheduler.decode.pods import membership
+from gang_scheduler.model.refs import GangKey, JobFailures
+from gang_scheduler.wire.jobs import Job, JobSpec, PodFailureRule
+from gang_scheduler.wire.metadata import Metadata, OwnerReference
+from gang_scheduler.wire.pods import Pod
+
+BACKOFF_LIMIT: Final = 6
+"""The default of `spec.backoffLimit`, where no API server has filled it in."""
+ENDS_IT: Final = frozenset({"FailJob", "FailIndex"})
+
+
+def job(body: Mapping[str, Any]) -> GangObject:
+    """Return a Job, with what evictions mean for it. Raises InvalidField for what is no Job."""
+    return replace(
+        gang_objects.job(body), failures=failures_of(body), failed_gang=failed_gang_of(body)
+    )
+
+
+def failures_of(body: Mapping[str, Any]) -> JobFailures:
+    """Return what evictions mean for a Job. Raises InvalidField for an invalid Job."""
+    source = fields.read(body, Job)
+    spec, status = source.spec, source.status
+    completions = spec.parallelism if spec.completions is None else spec.completions
+    at_once = max(0, min(spec.parallelism, completions - status.succeeded))
+    return JobFailures(at_once, _left(spec, status.failed))
+
+
+def failed_gang_of(body: Mapping[str, Any]) -> GangKey | None:
+    """Return the gang of the pods of a Job that has failed; None for any other Job.
+
+    Raises InvalidField for an invalid Job.
+    """
+    source = fields.read(body, Job)
+    if not has_failed(source):
+        return None
+    metadata, template = source.metadata, source.spec.template
+    owner = OwnerReference("batch/v1", "Job", metadata.name, metadata.uid, controller=True)
+    made = Metadata(
+        name=metadata.name,
+        namespace=metadata.namespace,
+        labels=template.metadata.labels,
+        annotations=template.metadata.annotations,
+        owner_references=[owner],
+    )
+    return membership.gang_of(Pod(made, template.spec))
+
+
+def has_failed(job: Job) -> bool:
+    """Return whether a Job has failed for good."""
+    return any((each.type, each.status) == ("Failed", "True") for each in job.status.conditions)
+
+
+def _left(spec: JobSpec, failed: int) -> int | None:
+    """Return how many more pods may fail; None if those do not count that are evicted."""
+    rules = (each for each in spec.pod_failure_policy.rules if _is_for_evicted(each))
+    action = next((each.action for each in rules), "Count")
+    if action == "Ignore":
+        return None
+    if action in ENDS_IT or spec.backoff_limit_per_index == 0:
+        return 0
+    if spec.backoff_limit is None:
+        return None if spec.backoff_limit_per_index else max(0, BACKOFF_LIMIT - failed)
+    return max(0, spec.backoff_limit - failed)
+
+
+def _is_for_evicted(rule: PodFailureRule) -> bool:
+    """Return whether a rule matches pods by the condition that evicted pods have."""
+    return any(
+        (each.type, each.status) == ("DisruptionTarget", "True") for each in rule.on_pod_conditions
+    )
