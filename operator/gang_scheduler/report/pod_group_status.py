@@ -6,6 +6,7 @@ from typing import Any
 
 from gang_scheduler.api import conditions
 from gang_scheduler.api.conditions import Finding
+from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.apply import disruption_target
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.network.topology import Domain
@@ -17,6 +18,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import Counts, counts_of, phase_of
 
 INITIALLY = "PodGroupInitiallyScheduled"
+JOB_FAILED = "JobFailed"
 WARNINGS = (Reason.UNKNOWN_LAYER, Reason.SCATTERED)
 """Problems that need not keep a gang waiting: each is a condition of that type."""
 
@@ -170,6 +172,9 @@ def _scheduled(info: GangInfo, counts: Counts) -> Finding:
     if _is_bound(info, counts):
         bound = f"{counts.scheduled} members have a node"
         return Finding("Scheduled", status=True, reason="Scheduled", message=bound)
+    if phase_of(counts) is Phase.FAILED and counts.jobs_failed:
+        words = "the Job of all members has failed: it creates no others"
+        return Finding("Scheduled", status=False, reason=JOB_FAILED, message=words)
     if info.verdict.refusal is not None:
         words = describe(info.verdict.refusal)
         return Finding("Scheduled", status=False, reason=info.verdict.refusal.reason, message=words)

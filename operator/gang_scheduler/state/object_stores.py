@@ -119,6 +119,7 @@ class JobStore(GangStore):
         self, gang_queue: GangQueue, evictable_pods: EvictablePods, api_group: str
     ) -> None:
         super().__init__(gang_queue, api_group)
+        self._jobs = gang_queue
         self._evictable_pods = evictable_pods
 
     def upsert(self, described: GangObject) -> Change:
@@ -126,11 +127,13 @@ class JobStore(GangStore):
         change = super().upsert(described)
         if not described.tells_pods:
             return change
+        self._jobs.job_failed(described.uid, described.failed_gang)
         freed = self._evictable_pods.upsert_job(described.uid, described.failures)
         return Change.ROOM_FREED if freed else change
 
     def delete(self, uid: str) -> Change:
         """Forget a Job."""
+        self._jobs.job_gone(uid)
         freed = self._evictable_pods.upsert_job(uid, None)
         change = super().delete(uid)
         return Change.ROOM_FREED if freed else change

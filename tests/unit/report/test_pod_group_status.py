@@ -243,3 +243,26 @@ def test_a_native_victim_says_so_in_the_condition_of_kubernetes() -> None:
 
     found = {each["type"]: each["status"] for each in status["conditions"]}
     assert {"DisruptionTarget": "True"} == found
+
+
+def test_a_gang_of_a_failed_job_is_not_said_to_wait_for_members() -> None:
+    cache = cache_of(builders.pod("a-0", gang="a", job="x"), minimum=2)
+    cache.gang_queue.job_failed("uid-x", KEY)
+    cache.delete_pod("uid-a-0")
+
+    found = written(cache.gang_queue.infos[KEY], View({}, now=7))
+
+    assert "Failed" == found["phase"]
+    (scheduled,) = (each for each in found["conditions"] if each["type"] == "Scheduled")
+    assert ("False", "JobFailed") == (scheduled["status"], scheduled["reason"])
+
+
+def test_a_gang_whose_failed_job_is_deleted_waits_for_members_again() -> None:
+    cache = cache_of(minimum=2)
+    cache.gang_queue.job_failed("uid-x", KEY)
+    cache.gang_queue.changed.clear()
+
+    cache.gang_queue.job_gone("uid-x")
+
+    assert {KEY} == cache.gang_queue.changed
+    assert "Pending" == written(cache.gang_queue.infos[KEY], View({}, now=7))["phase"]

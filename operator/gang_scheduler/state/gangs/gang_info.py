@@ -21,12 +21,12 @@ class GangInfo:
     """One gang: what is observed of it, and a record for each thing that has a life of its own.
 
     Each record changes only by its own methods. These count in `version` what can make the gang
-    another one for the scheduler.
+    another one for the scheduler. `jobs_failed`: all members were of Jobs that have failed.
     """
 
     __slots__ = (
         *("key", "version", "observed", "attempt", "verdict"),
-        *("preemptor", "preempted", "volume_waits"),
+        *("preemptor", "preempted", "volume_waits", "jobs_failed"),
     )
 
     def __init__(self, key: GangKey) -> None:
@@ -38,6 +38,7 @@ class GangInfo:
         self.preemptor = Preemptor(self.version)
         self.preempted = Preempted(self.observed)
         self.volume_waits = VolumeWaits(self.version)
+        self.jobs_failed = False
 
     def settle(self, now: int) -> Transition:
         """Bring what is remembered in line with the members; return what that changed.

@@ -11,6 +11,7 @@ from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobPods
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
+from gang_scheduler.state.gangs.failed_jobs import FailedJobs
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping
 from gang_scheduler.state.gangs.job_sizes import JobSizes
@@ -46,6 +47,7 @@ class GangQueue:
         self._to_try: set[GangKey] = set()
         self._apart: set[GangKey] = set()
         self._job_sizes = JobSizes()
+        self._failed_jobs = FailedJobs()
         self._retries = Retries()
         self._grouping = Grouping(
             self.infos,
@@ -72,6 +74,9 @@ class GangQueue:
         if info.observed.may_rank_apart:
             self._apart.add(key)
         self._job_sizes.upsert_member(key, pod)
+        if pod.job_uid:
+            self._failed_jobs.upsert_member(key, pod)
+            self._settle_failure([key])
         self._touched(key)
 
     def member_reclassified(self, key: GangKey, pod: Pod) -> None:
@@ -110,6 +115,14 @@ class GangQueue:
             info.relinked()
             info.attempt.spare(self._job_sizes.spared(info))
             self._to_try.add(key)
+
+    def job_failed(self, uid: str, gang: GangKey | None) -> None:
+        """Note the gang of a Job that has failed for good; None: it has not."""
+        self._settle_failure(self._failed_jobs.upsert(uid, gang))
+
+    def job_gone(self, uid: str) -> None:
+        """Note that nothing is known of a Job any more."""
+        self._settle_failure(self._failed_jobs.delete(uid))
 
     def room_freed(self) -> None:
         """Try again all gangs that were short of room, or of a layer: nodes make those."""
@@ -306,6 +319,14 @@ class GangQueue:
 
     # Infos.
 
+    def _settle_failure(self, keys: Iterable[GangKey]) -> None:
+        """Note which of these gangs get no members any more, since their Jobs have failed."""
+        for key in keys:
+            info, has_failed = self.infos.get(key), self._failed_jobs.are_all(key)
+            if info is not None and info.jobs_failed != has_failed:
+                info.jobs_failed = has_failed
+                self.changed.add(key)
+
     def _spec(self, gang_spec: GangSpec) -> None:
         info = self._info(gang_spec.key)
         before = info.observed.upsert_spec(gang_spec)
@@ -331,6 +352,7 @@ class GangQueue:
         info = self.infos.get(key)
         if info is None:
             info = self.infos[key] = GangInfo(key)
+            info.jobs_failed = self._failed_jobs.are_all(key)
         return info
 
     def _touched(self, key: GangKey) -> None:

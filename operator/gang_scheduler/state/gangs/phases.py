@@ -19,7 +19,8 @@ class Counts:
     """What a phase depends on.
 
     `members`, `scheduled` (with a node) and `running` count living members, `succeeded` and
-    `failed` those that ended. `tried`: the scheduler looked for room.
+    `failed` those that ended. `tried`: the scheduler looked for room. `jobs_failed`: the Jobs of
+    all members have failed, and create no others.
     """
 
     min_member: int
@@ -29,9 +30,14 @@ class Counts:
     succeeded: int = 0
     failed: int = 0
     tried: bool = False
+    jobs_failed: bool = False
 
 
 PHASES: tuple[tuple[Phase, Callable[[Counts], bool]], ...] = (
+    (
+        Phase.FAILED,
+        lambda n: n.jobs_failed and not n.members and n.succeeded < n.min_member,
+    ),
     (Phase.PENDING, lambda n: n.members + n.succeeded + n.failed == 0),
     (Phase.FINISHED, lambda n: n.succeeded >= n.min_member and not n.members),
     (Phase.RUNNING, lambda n: n.running + n.succeeded >= n.min_member),
@@ -61,6 +67,7 @@ def counts_of(info: GangInfo) -> Counts:
         succeeded=ended[PodPhase.SUCCEEDED],
         failed=ended[PodPhase.FAILED],
         tried=info.verdict.tried and _was_placeable(info),
+        jobs_failed=info.jobs_failed,
     )
 
 

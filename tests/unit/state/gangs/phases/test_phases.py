@@ -64,6 +64,12 @@ def test_the_phase_is_that_of_the_conformance_table(row: list[str]) -> None:
         (Counts(2, members=2, scheduled=2, running=2), Phase.RUNNING),
         (Counts(2, members=1, scheduled=1, running=1, succeeded=1), Phase.RUNNING),
         (Counts(2, succeeded=2), Phase.FINISHED),
+        (Counts(2, jobs_failed=True), Phase.FAILED),
+        (Counts(2, failed=2, jobs_failed=True), Phase.FAILED),
+        (Counts(2, succeeded=1, jobs_failed=True), Phase.FAILED),
+        # What is left of it is no gang that waits for its end.
+        (Counts(2, members=2, jobs_failed=True), Phase.PRE_SCHEDULING),
+        (Counts(2, succeeded=2, jobs_failed=True), Phase.FINISHED),
         (Counts(2, members=1, scheduled=1, running=1, failed=1), Phase.FAILED),
         # The failed member was replaced: the gang is complete again.
         (Counts(2, members=2, scheduled=1, running=1, failed=1, tried=True), Phase.SCHEDULING),
