@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import pytest
 
-from e2e.support import preemption
+from e2e.support import gang_manifests, manifests, preemption
 from e2e.support.gang_watcher import GangWatcher
 from e2e.support.manifests import SCHEDULER, Manifest
 from e2e.support.namespaces import Namespace
@@ -18,6 +19,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
 PODS = 20
 JOB_SECONDS = 60.0
+DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
+RULE = {"action": "Ignore", "onPodConditions": [DISRUPTED]}
 (RACK_NEIGHBOURS,) = examples.EXAMPLES.glob("17-*")
 
 
@@ -52,6 +55,38 @@ def test_a_job_that_ignores_disruptions_waits_whole_until_its_preemptor_has_gone
         assert [] == watcher.partial_gangs({"job": PODS})
 
 
+def test_a_job_that_evictions_end_is_told_so_goes_last_and_ends_with_its_gang(
+    namespace: Namespace,
+) -> None:
+    namespace.own_nodes(2, cpu=8)
+    members = {"pod-group.scheduling.sigs.k8s.io": "frail"}
+    unprotected = gang_manifests.job("frail", 8, members, **on(namespace))
+    namespace.create(manifests.pod_group("frail", 8), unprotected)
+    (note,) = until(partial(namespace.notes, "frail", "UnprotectedJob"))
+    assert "its 8 pods fail together, and more than 6 failures end it" in note
+    eventually(8, lambda: len(bound(fresh(namespace, "frail", set()))))
+    tough = gang_manifests.job("tough", 8, **on(namespace))
+    tough["spec"]["podFailurePolicy"] = {"rules": [RULE]}
+    namespace.create(tough)
+    eventually(8, lambda: len(bound(fresh(namespace, "tough", set()))), JOB_SECONDS)
+
+    # The other has done less work by now.
+    namespace.create(*high("a", 1, cpu=8, on=namespace.here))
+    eventually(1, lambda: len(namespace.bound("a-")))
+    assert 8 == len(bound(fresh(namespace, "frail", set())))
+
+    namespace.create(*high("b", 1, cpu=8, on=namespace.here))
+
+    eventually("Failed", lambda: namespace.phase("frail"), JOB_SECONDS)
+    (failed,) = (
+        each
+        for each in namespace.get("jobs", "frail")["status"]["conditions"]
+        if each["type"] == "Failed"
+    )
+    assert "BackoffLimitExceeded" == failed["reason"]
+    assert "JobFailed" == namespace.condition_of_gang("frail", "Scheduled")["reason"]
+
+
 def test_the_example_of_two_gangs_in_a_rack_step_by_step(namespace: Namespace) -> None:
     rack = {"cloud.provider.com/topology-rack": "rack-1"}
     namespace.own_nodes(2, cpu=8, labels=rack)
@@ -80,10 +115,13 @@ def test_the_example_of_two_gangs_in_a_rack_step_by_step(namespace: Namespace) -
             namespace.kubectl("delete", "--ignore-not-found", f"--filename={each}")
 
 
+def on(namespace: Namespace) -> dict[str, Any]:
+    """Return what pods of low priority on the nodes of a test ask for."""
+    return {"priorityClassName": preemption.LOW, "on": namespace.here}
+
+
 def job(namespace: Namespace) -> Manifest:
     """Return a Job of low priority whose pods are one gang; an own failure ends an index."""
-    disrupted = {"type": "DisruptionTarget", "status": "True"}
-    rule = {"action": "Ignore", "onPodConditions": [disrupted]}
     container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}
     return {
         "apiVersion": "batch/v1",
@@ -95,7 +133,7 @@ def job(namespace: Namespace) -> Manifest:
             "completionMode": "Indexed",
             # Else the Job waits minutes before it makes new pods: the longer, the more ended.
             "backoffLimitPerIndex": 0,
-            "podFailurePolicy": {"rules": [rule]},
+            "podFailurePolicy": {"rules": [RULE]},
             "template": {
                 "metadata": {"labels": {"py-gang-scheduler.io/gang": "true"}},
                 "spec": {

@@ -4,22 +4,28 @@ import asyncio
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from gang_scheduler.api.kinds import JOB_SETS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.decode.left_out import LeftOut, LeftOutObjects
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes import ApiAnswer, InvalidInput
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Misfit, Plan, Preemption, Refused, Warned
 from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About
 from gang_scheduler.report.left_out_events import LeftOutEvents
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
+from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
 from support import builders, cache_feeding, parts
 
 Told = tuple[str, str, str, str]
@@ -33,10 +39,10 @@ def unknown(layer: str) -> Problem:
 class Desk:
     """Reports on the PodGroup `a`. `now` is in seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, rules: Rules = DEFAULT_RULES) -> None:
         self.now = 1000.0
         self.api = FakeApi()
-        cache = Cache([builders.SCHEDULER], Changes())
+        self.cache = cache = Cache([builders.SCHEDULER], Changes(), rules=rules)
         spec = builders.gang_spec("a")
         cache_feeding.upsert_gang_specs(cache, "scheduling.sigs.k8s.io", spec.uid, [spec])
         self.events = parts.events(self.api, lambda: self.now)
@@ -258,3 +264,57 @@ async def test_an_object_that_has_a_name_is_told_what_is_wrong_whatever_else_it_
 
     note = "left out: metadata.labels must be an object, not 5"
     assert [("Warning", "FailedScheduling", "a", note)] == await desk.told()
+
+
+# Jobs.
+
+
+def of_job(name: str, gang: str = "a", **fields: Any) -> Plan:
+    """Return that a gang waits which has a pod of a Job."""
+    waiting = builders.gang(gang, members=[builders.pod(f"{name}-0", gang=gang, job=name)])
+    waiting = replace(waiting, **fields)
+    return Plan(refused=(Refused(waiting, Reason.WAITING_FOR_MEMBERS, waiting.pending),))
+
+
+async def test_a_job_that_one_eviction_ends_is_told_what_to_write_and_only_once() -> None:
+    desk = Desk()
+    desk.cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
+    desk.cache.evictable_pods.upsert_job("uid-y", JobFailures(8, None))
+
+    ((kind, reason, name, note),) = await desk.told(of_job("x"), of_job("x"), of_job("y"))
+
+    assert ("Warning", "UnprotectedJob", "x") == (kind, reason, name)
+    assert "its 8 pods fail together, and more than 6 failures end it" in note
+    assert "{action: Ignore, onPodConditions: [{type: DisruptionTarget" in note
+    assert note.endswith("or raise its backoffLimit by 2")
+    desk.now += REPEAT_SECONDS
+    assert 1 == len(await desk.told(of_job("x")))
+
+
+async def test_a_job_set_is_told_for_all_of_its_jobs() -> None:
+    desk = Desk()
+    for name in "xy":
+        desk.cache.evictable_pods.upsert_job(f"uid-{name}", JobFailures(8, 6))
+    key = GangKey(gang_sources.JOB_SET.name, builders.NAMESPACE, "set/workers")
+    spec = replace(builders.gang_spec("a"), key=key, gvr=JOB_SETS)
+    cache_feeding.upsert_gang_specs(desk.cache, JOB_SETS.group, spec.uid, [spec])
+
+    found = await desk.told(of_job("x", key=key), of_job("y", key=key))
+
+    assert [("UnprotectedJob", "set")] == [(reason, name) for _, reason, name, _ in found]
+
+
+@pytest.mark.parametrize("rules", [Rules(preemption=False), Rules(unprotected_jobs=False)])
+async def test_where_no_job_is_evicted_none_is_told(rules: Rules) -> None:
+    desk = Desk(rules)
+    desk.cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
+
+    assert [] == await desk.told(of_job("x"))
+
+
+async def test_pods_of_a_job_that_are_no_gang_are_not_told() -> None:
+    desk = Desk()
+    desk.cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
+    alone = GangKey(gang_sources.SINGLE.name, builders.NAMESPACE, "x-0")
+
+    assert [] == await desk.told(of_job("x", key=alone))

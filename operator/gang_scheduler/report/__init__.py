@@ -6,6 +6,7 @@
 | pod_group_status | the status of a PodGroup                                     |
 | gang_events      | the Events of gangs and their pods                           |
 | decision_log     | a log line for each gang that is bound, preempts, or waits   |
+| unprotected_jobs | the Events of Jobs that evictions end                        |
 | left_out_events  | the Events of objects that cannot be read                    |
 | events           | Events, at a bounded rate                                    |
 | topology_writer  | writes the status of ClusterNetworkTopologies                |

@@ -20,6 +20,7 @@ from gang_scheduler.report.cause_texts import text_if_any, text_of
 from gang_scheduler.report.decision_log import DecisionLog
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.report.messages import by_reason, describe
+from gang_scheduler.report.unprotected_jobs import UnprotectedJobs
 from gang_scheduler.state.cache import Cache
 
 # A gang whose members or PodGroup do not exist yet is not worth an Event.
@@ -39,6 +40,7 @@ class GangEvents:
         self._events = events
         self._naming = naming
         self.decision_log = DecisionLog(cache.gang_queue.infos)
+        self._unprotected_jobs = UnprotectedJobs(cache.evictable_pods, events, self._object)
 
     def planned(self, plan: Plan, now: int) -> None:
         """Report why gangs wait, which ones wait too long, and warnings. `now` is in seconds."""
@@ -48,6 +50,7 @@ class GangEvents:
                 self._waits(refused, now)
         with confined("report", "warnings"):
             self._warned(plan)
+            self._unprotected_jobs.planned(plan)
         for preemption in plan.preemptions:
             if preemption.nominations:
                 with confined("report", str(preemption.gangs[0].key)):
