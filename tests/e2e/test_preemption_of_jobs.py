@@ -77,14 +77,12 @@ def test_a_job_that_evictions_end_is_told_so_goes_last_and_ends_with_its_gang(
 
     namespace.create(*high("b", 1, cpu=8, on=namespace.here))
 
-    eventually("Failed", lambda: namespace.phase("frail"), JOB_SECONDS)
-    (failed,) = (
-        each
-        for each in namespace.get("jobs", "frail")["status"]["conditions"]
-        if each["type"] == "Failed"
-    )
-    assert "BackoffLimitExceeded" == failed["reason"]
-    assert "JobFailed" == namespace.condition_of_gang("frail", "Scheduled")["reason"]
+    scheduled = partial(namespace.condition_of_gang, "frail", "Scheduled")
+    eventually("JobFailed", lambda: scheduled().get("reason"), JOB_SECONDS)
+    assert "Failed" == namespace.phase("frail")
+    conditions = namespace.get("jobs", "frail")["status"]["conditions"]
+    why = {each["type"]: each["reason"] for each in conditions}
+    assert "BackoffLimitExceeded" == why["Failed"]
 
 
 def test_the_example_of_two_gangs_in_a_rack_step_by_step(namespace: Namespace) -> None:
