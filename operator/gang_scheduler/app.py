@@ -39,6 +39,7 @@ from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.events import Events
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.left_out_events import LeftOutEvents
+from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.topology_writer import TopologyWriter
 from gang_scheduler.settings import OnPartialGang, PodSource, Settings
@@ -200,6 +201,7 @@ class App:
             may_write=self._may_write,
             lost_nominations=lost_nominations,
             backpressure=backpressure,
+            missing_members=MissingMembers(self._cache, self._events),
         )
         self._topologies = TopologyWriter(
             *(api, self._cache, self._events), changes=changes, may_write=self._may_write

@@ -13,6 +13,7 @@ import pytest
 from gang_scheduler.api.kinds import POD_GROUPS, PODS
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.report.backpressure import Backpressure
+from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.settings import Settings
 from support import api_objects
@@ -40,6 +41,7 @@ async def operator(
             concurrency=4,
             lost_nominations=process.lost_nominations,
             backpressure=backpressure,
+            missing_members=MissingMembers(process.cache, process.events),
             clock=lambda: BEGAN_AT + loop.time(),
         )
         tasks = [asyncio.create_task(each()) for each in (statuses.run, process.events.run)]

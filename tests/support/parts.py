@@ -16,6 +16,7 @@ from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.events import Events
 from gang_scheduler.report.gang_events import GangEvents
+from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
@@ -108,5 +109,6 @@ def status_writer(
         concurrency=concurrency,
         lost_nominations=LostNominations(cache, Naming()),
         backpressure=NO_BACKPRESSURE,
+        missing_members=MissingMembers(cache, events(api, clock)),
         clock=clock,
     )

@@ -106,9 +106,10 @@ class Pod:
     is what is wrong with what it says. `created_at` is in seconds since the epoch, as all times
     here; `labels` are all labels of the pod, `annotations` only the ones with prefixes that the
     scheduler knows; `owner` has `namespace/name` of each owner, sorted, with commas between; `job`
-    and `job_uid` are of the Job that controls the pod. `rank` is by its index, smaller first; empty
-    without an index. `podset` is what the pod's own annotations ask of the network, `gang_request`
-    what they ask for its whole gang, `volumes` are the volumes that may matter to where it goes.
+    and `job_uid` are of the Job that controls the pod, `stateful_set` of the StatefulSet that does.
+    `rank` is by its index, smaller first; empty without an index. `podset` is what the pod's own
+    annotations ask of the network, `gang_request` what they ask for its whole gang, `volumes` are
+    the volumes that may matter to where it goes.
 
     `unscheduled` is the reason and message of a PodScheduled condition that is false: the scheduler
     writes it, so pods are equal without it. `scheduled_at` is when that condition became true.
@@ -134,6 +135,7 @@ class Pod:
     owner: str = ""
     job: str = ""
     job_uid: str = ""
+    stateful_set: str = ""
     problem: Problem | None = None
     rank: tuple[int, ...] = ()
     podset: PodSet | None = None

@@ -32,6 +32,7 @@ from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.messages import describe
+from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import queueing_hints
@@ -85,12 +86,14 @@ class StatusWriter:
         concurrency: int,
         lost_nominations: LostNominations,
         backpressure: Backpressure,
+        missing_members: MissingMembers,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._api = api
         self._cache = cache
         self._backpressure = backpressure
+        self._missing_members = missing_members
         self._lost_nominations = lost_nominations
         self._interval = interval_seconds
         self._concurrency = concurrency
@@ -151,6 +154,7 @@ class StatusWriter:
     def _writes(self, key: GangKey, now: int) -> Iterator[Write]:
         info = self._cache.gang_queue.infos.get(key)
         if info is None:
+            self._missing_members.forget(key)
             return
         gang_spec = info.observed.spec
         uid = gang_spec.uid if gang_spec else ""
@@ -160,6 +164,9 @@ class StatusWriter:
         told.at = now
         if self._is_being_bound(info, told, now):
             return
+        again = self._missing_members.look(info, now)
+        if again is not None:
+            self._look_again(key, again)
         yield from self._gang_write(info, told, now)
         yield from self._pod_writes(info, told, now)
         yield from self._untold_writes(info, told, now)

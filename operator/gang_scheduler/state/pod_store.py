@@ -146,12 +146,15 @@ class PodStore:
         before = self._entries.get(uid)
         if pod is None:
             self._entries.pop(uid, None)
-            self._foreign_members.note(uid, None)
+            self._foreign_members.forget(uid)
             self._selector_matches.delete(uid)
             self._volumes.delete_pod(uid)
         else:
             gang = pod.gang if pod.scheduler in self._schedulers else None
-            self._foreign_members.note(uid, pod.gang if gang is None else None)
+            if gang is not None:
+                self._foreign_members.forget(uid)
+            elif self._foreign_members.note(pod, pod.gang):
+                self._gang_queue.foreign_member_came(pod.gang)
             # What it asks of others comes first: it may ask for pods such as itself.
             self._selector_matches.upsert(pod, gang)
             pod = self._enriched(pod)

@@ -51,6 +51,7 @@ def pod_from_wire(source: pod_wire.Pod) -> Pod:
         owner=_owners(metadata),
         job=job.name,
         job_uid=job.uid,
+        stateful_set=_stateful_set(metadata),
         problem=faults.problem_of(metadata, gang, place, podset),
         rank=place,
         podset=podset,
@@ -73,6 +74,11 @@ def _owners(metadata: Metadata) -> str:
     return ",".join(
         sorted(f"{metadata.namespace}/{each.name}" for each in metadata.owner_references)
     )
+
+
+def _stateful_set(metadata: Metadata) -> str:
+    owners = (each for each in metadata.owner_references if each.controller)
+    return next((each.name for each in owners if each.kind == "StatefulSet"), "")
 
 
 def _unscheduled(status: pod_wire.PodStatus) -> tuple[str, str] | None:

@@ -79,6 +79,11 @@ class GangQueue:
             self._settle_failure([key])
         self._touched(key)
 
+    def foreign_member_came(self, key: GangKey) -> None:
+        """Note that a pod of another scheduler names a gang."""
+        if key in self.infos:
+            self.changed.add(key)
+
     def member_reclassified(self, key: GangKey, pod: Pod) -> None:
         """Replace a member of which only what other pods ask of it is new."""
         self._info(key).observed.upsert_member(pod)

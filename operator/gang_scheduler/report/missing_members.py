@@ -1,0 +1,116 @@
+"""Says why the members of a gang may never come, where that can be guessed."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, NamedTuple
+
+from gang_scheduler.api.pod_group import Phase
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.model import gang_sources
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.report.events import About, Events
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.gangs.gang_info import GangInfo
+
+REASON: Final = "MembersMissing"
+PATIENCE_SECONDS: Final = 30
+"""How long members are waited for in silence."""
+NAMED_BY_NO_POD: Final = (
+    "no pod names this PodGroup in spec.schedulingGroup.podGroupName. Its pods may not be created "
+    "yet; or the API server drops that field, as it does without the feature gate GenericWorkload"
+)
+
+
+class _Guess(NamedTuple):
+    """A possible cause, and since when it lasts, in seconds since the epoch."""
+
+    note: str
+    since: float
+
+
+class MissingMembers:
+    """An Event on a PodGroup that lacks members for long, once for each cause.
+
+    `schedulers` in notes are our own names. What is not watched, as StatefulSets, is only guessed.
+    """
+
+    def __init__(self, cache: Cache, events: Events) -> None:
+        self._cache = cache
+        self._events = events
+        self._told: dict[GangKey, str] = {}
+
+    def look(self, info: GangInfo, now: int) -> int | None:
+        """Tell of a gang what keeps members away, if that lasts; return when to look again."""
+        spec = info.observed.spec
+        guess = self._guess(info, spec) if spec is not None and _lacks_members(info) else None
+        if spec is None or guess is None:
+            self.forget(info.key)
+            return None
+        due = int(guess.since) + PATIENCE_SECONDS
+        if now < due:
+            return due
+        if self._told.get(info.key) != guess.note:
+            self._told[info.key] = guess.note
+            about = _about(info, spec)
+            self._events.record(about, REASON, guess.note, warning=guess.note != NAMED_BY_NO_POD)
+        return None
+
+    def forget(self, key: GangKey) -> None:
+        """Forget what was told of a gang."""
+        self._told.pop(key, None)
+
+    def _guess(self, info: GangInfo, spec: GangSpec) -> _Guess | None:
+        living = info.observed.living
+        foreign = self._cache.foreign_members.of(info.key)
+        if foreign and (living or not _is_of_others(spec.status)):
+            since = max(spec.created_at, *(pod.created_at for pod in foreign))
+            return _Guess(self._of_others(foreign), since)
+        if not living:
+            is_native = info.key.source == gang_sources.NATIVE.name
+            named = foreign or info.observed.members or spec.was_scheduled
+            return _Guess(NAMED_BY_NO_POD, spec.created_at) if is_native and not named else None
+        return _in_order(living, info.attempt.needed)
+
+    def _of_others(self, foreign: Iterable[Pod]) -> str:
+        names = Counter(pod.scheduler for pod in foreign)
+        found = ", ".join(f"{number} with schedulerName {name}" for name, number in names.items())
+        ours = " or ".join(sorted(self._cache.schedulers))
+        return f"pods of another scheduler name this gang ({found}): members need {ours}"
+
+
+def _lacks_members(info: GangInfo) -> bool:
+    is_over = info.attempt.was_whole or info.jobs_failed
+    return not is_over and len(info.observed.living) < info.attempt.needed
+
+
+def _is_of_others(status: Mapping[str, Any]) -> bool:
+    """Tell whether another scheduler keeps this status: it says more than that no member exists."""
+    if "phase" in status:
+        return status["phase"] != Phase.PENDING or bool(status.get("members"))
+    return bool(status.get("conditions"))
+
+
+def _in_order(living: Iterable[Pod], needed: int) -> _Guess | None:
+    """Guess from one waiting pod for each StatefulSet that these create their pods in order."""
+    living = tuple(living)
+    waiting = [pod for pod in living if not pod.node]
+    sets = {pod.stateful_set for pod in living}
+    if "" in sets or not waiting or len({pod.stateful_set for pod in waiting}) < len(waiting):
+        return None
+    pod = min(waiting, key=lambda each: each.name)
+    note = (
+        f"of StatefulSet {pod.stateful_set} only pod {pod.name} waits, and the gang needs {needed} "
+        "members at once. If its podManagementPolicy is OrderedReady, no other pod is created "
+        "before this one is ready, which it never will be: set it to Parallel"
+    )
+    return _Guess(note, max(each.created_at for each in living))
+
+
+def _about(info: GangInfo, spec: GangSpec) -> About:
+    if spec.gvr is not None:
+        version = f"{spec.gvr.group}/{spec.gvr.version}"
+        kind = gang_sources.BY_NAME[info.key.source].object_kind
+        return About(version, kind, info.key.namespace, info.key.name, spec.uid)
+    pod = min(info.observed.living, key=lambda each: each.name)
+    return About("v1", "Pod", pod.namespace, pod.name, pod.uid)
