@@ -16,9 +16,10 @@ from pydantic_settings import SettingsError
 
 import gang_scheduler
 from gang_scheduler.settings import Policy, Settings, unknown_variables
-from gang_scheduler.simulation import documents, objects, remarks, report, tables
+from gang_scheduler.simulation import documents, objects, remarks
 from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
+from gang_scheduler.simulation.output import report, tables
 from gang_scheduler.simulation.run import Options, Outcome, simulate
 
 Command = Callable[..., None]

@@ -35,8 +35,9 @@ import pytest
 import yaml
 
 from gang_scheduler.settings import Policy
-from gang_scheduler.simulation import documents, objects, report
+from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import UnreadableInput
+from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate
 
 Case = dict[str, Any]

@@ -7,7 +7,7 @@ import pytest
 from conformance import job_manifests, simulated, trees
 from conformance.job_manifests import Case
 from gang_scheduler.api import annotations
-from gang_scheduler.decode import gang_requests
+from gang_scheduler.decode.network import gang_requests
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.report.pod_group_status import View, status_of

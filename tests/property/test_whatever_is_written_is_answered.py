@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gang_scheduler.settings import Policy
-from gang_scheduler.simulation import documents, objects, report, tables
+from gang_scheduler.simulation import documents, objects
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
+from gang_scheduler.simulation.output import report, tables
 from gang_scheduler.simulation.run import Options, simulate
 from property import corpus
 from property.manifests import OURS

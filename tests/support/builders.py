@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from gang_scheduler.api.kinds import GVR, POD_GROUPS
-from gang_scheduler.decode import gang_requests
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.decode.network import gang_requests
 from gang_scheduler.decode.pods import membership
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import Gang, GangGroup, MatchPolicy, PreemptionBlock

@@ -9,17 +9,15 @@
 | fields            | single fields: structs, times, amounts, whole numbers, label keys     |
 | json_fields       | fields of JSON in annotations                                         |
 | keys              | keys that look like ones that are read, and are not                   |
-| gang_requests     | the annotation for the topology request of a whole gang               |
 | resource_versions | which of two states of an object is the newer one                     |
 | unreadable        | what still counts of an object that cannot be read                    |
 | pods              | pods                                                                  |
 | gangs             | gangs, as objects and pods declare them                               |
-| job_failures      | Jobs, and what evictions mean for them                                |
+| network           | network topologies, and what gangs request of them                    |
+| job_failures      | Jobs that have failed, and what evictions mean for the others         |
 | nodes             | nodes                                                                 |
 | namespaces        | namespaces                                                            |
 | budgets           | PodDisruptionBudgets                                                  |
-| topologies        | ClusterNetworkTopologies                                              |
-| kueue_topologies  | Topologies of Kueue                                                   |
 | volumes           | claims, volumes and other storage objects, into `volume_objects`      |
 | label_selectors   | label selectors of any kind                                           |
 """

@@ -18,7 +18,7 @@ from gang_scheduler.api.network_topology import DEFAULT_NAME
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.client.retry import Backoff
-from gang_scheduler.decode.topologies import DeclaredTopology
+from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.report import topology_status
 from gang_scheduler.report.events import About, Events

@@ -16,8 +16,5 @@
 | present    | what the input has of workloads already                                    |
 | remarks    | what is said of the input on stderr                                        |
 | run        | fills a cache, decides, applies, decides again                             |
-| waiting    | what waits in the end, and why                                             |
-| report     | the output document: what each gang and pod says in it                     |
-| tables     | the same for people, as tables; `cells` says how amounts are written       |
-| trees      | the network for people: usage, and what domains offer gangs that wait      |
+| output     | what is printed: the document, the tables, the trees, what waits           |
 """

@@ -6,8 +6,9 @@ from typing import Any
 from msgspec import field
 
 from gang_scheduler.api.network_topology import DEFAULT_NAME
-from gang_scheduler.decode import fields, kueue_topologies, topologies
-from gang_scheduler.decode.topologies import DeclaredTopology
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.network import kueue_topologies, topologies
+from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.report import topology_status
 from gang_scheduler.wire.structs import Wire
 

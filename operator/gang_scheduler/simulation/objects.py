@@ -24,8 +24,8 @@ from gang_scheduler.decode import budgets, fields
 from gang_scheduler.decode.fields import amounts
 from gang_scheduler.decode.gangs import gang_objects
 from gang_scheduler.decode.gangs.gang_objects import GangObject
+from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.decode.pods import pod
-from gang_scheduler.decode.topologies import DeclaredTopology
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import (
     defaults,

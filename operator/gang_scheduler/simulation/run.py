@@ -13,9 +13,9 @@ from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings import Policy
-from gang_scheduler.simulation import trees
 from gang_scheduler.simulation.objects import Objects
-from gang_scheduler.simulation.waiting import Waiting
+from gang_scheduler.simulation.output import trees
+from gang_scheduler.simulation.output.waiting import Waiting
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes

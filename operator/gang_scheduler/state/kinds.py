@@ -9,22 +9,14 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.decode import (
-    budgets,
-    job_failures,
-    kueue_topologies,
-    namespaces,
-    nodes,
-    topologies,
-    unreadable,
-    volumes,
-)
+from gang_scheduler.decode import budgets, job_failures, namespaces, nodes, unreadable, volumes
 from gang_scheduler.decode.gangs import gang_objects
 from gang_scheduler.decode.gangs.gang_objects import GangObject
+from gang_scheduler.decode.network import kueue_topologies, topologies
+from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.decode.pods import pod
 from gang_scheduler.decode.reader import Reader, Unreadable, direct
 from gang_scheduler.decode.sink import Sink
-from gang_scheduler.decode.topologies import DeclaredTopology
 from gang_scheduler.decode.volume_objects import VolumeObject
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.object_stores import (

@@ -10,7 +10,7 @@ from gang_scheduler.api.kinds import GVR
 from gang_scheduler.decode.budgets import DeclaredBudget
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.namespaces import DeclaredNamespace
-from gang_scheduler.decode.topologies import DeclaredTopology
+from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.decode.volume_objects import VolumeObject
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.state.changes import Change

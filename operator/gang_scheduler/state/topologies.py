@@ -8,7 +8,7 @@ import asyncio
 import itertools
 from collections.abc import Collection, Iterable, Iterator
 
-from gang_scheduler.decode.topologies import DEFAULT_TREE, DeclaredTopology
+from gang_scheduler.decode.network.topologies import DEFAULT_TREE, DeclaredTopology
 from gang_scheduler.model.network import topology, topology_scope
 from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.network.topology import Domain, Topology

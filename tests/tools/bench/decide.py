@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, POD_GROUPS
-from gang_scheduler.decode.topologies import DeclaredTopology
+from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.model.nodes import Node

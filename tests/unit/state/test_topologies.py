@@ -9,7 +9,7 @@ from conformance import trees
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.faults import Fault
-from gang_scheduler.decode import topologies
+from gang_scheduler.decode.network import topologies
 from gang_scheduler.report.topology_writer import TopologyWriter
 from gang_scheduler.watch.sweep import Sweep
 from support import builders, cache_feeding, parts

@@ -8,10 +8,11 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import Faults, InvalidField, parse_spec
 from gang_scheduler.api.pod_group import PodGroup, PodGroupSpec
-from gang_scheduler.decode import fields, gang_requests, keys
+from gang_scheduler.decode import fields, keys
 from gang_scheduler.decode.fields import amounts
 from gang_scheduler.decode.gangs import gang_annotations, native_constraints
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
+from gang_scheduler.decode.network import gang_requests
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import FieldsUnsupported, InvalidInput
 from gang_scheduler.model.network.topology_request import TopologyRequest

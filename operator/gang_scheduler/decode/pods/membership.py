@@ -1,8 +1,8 @@
 """The table of membership rules: how a pod says which gang it belongs to. The first match wins.
 
 A new rule is a line in `model.gang_sources` and one here. A rule whose gangs no object describes
-must be added to `state.gangs.observed` (`BY_MEMBERS`), and the prefix of the annotations that
-describe them to `decode.pods.pod`.
+must be added to `state.gangs.records.observed` (`BY_MEMBERS`), and the prefix of the annotations
+that describe them to `decode.pods.pod`.
 """
 
 from collections.abc import Callable, Mapping

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from gang_scheduler.api import annotations
-from gang_scheduler.decode import gang_requests
 from gang_scheduler.decode.fields import read, timestamp
+from gang_scheduler.decode.network import gang_requests
 from gang_scheduler.decode.pods import faults, membership, node_requirements, podsets, rank, volumes
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.wire import pods as pod_wire

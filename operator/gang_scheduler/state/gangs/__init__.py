@@ -3,13 +3,8 @@
 | module                 | promise                                               |
 |------------------------|-------------------------------------------------------|
 | gang_queue             | all gangs, and those that are due                     |
-| gang_info              | what is known of one gang, as the records below       |
-| observed               | its members and specs, and what follows from them     |
-| attempt                | how far it has come since its members were created    |
-| verdict                | what its last try found                               |
-| preemption             | the preemptions for it, and of its own members        |
-| volume_waits           | its members that have room and wait for claims        |
-| version                | counts its changes, for what is made of it            |
+| gang_info              | what is known of one gang: its `records`, and what    |
+|                        | follows from several of them                          |
 | grouping               | the groups of gangs that the scheduler sees           |
 | group_memo             | these groups, for as long as they would be the same   |
 | group_graph            | which gangs name which others                         |

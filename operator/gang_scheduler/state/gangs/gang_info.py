@@ -9,12 +9,12 @@ from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.state.gangs.attempt import Attempt, Transition
-from gang_scheduler.state.gangs.observed import NO_SPEC, Observed
-from gang_scheduler.state.gangs.preemption import Preempted, Preemptor
-from gang_scheduler.state.gangs.verdict import Verdict
-from gang_scheduler.state.gangs.version import Version
-from gang_scheduler.state.gangs.volume_waits import VolumeWaits
+from gang_scheduler.state.gangs.records.attempt import Attempt, Transition
+from gang_scheduler.state.gangs.records.observed import NO_SPEC, Observed
+from gang_scheduler.state.gangs.records.preemption import Preempted, Preemptor
+from gang_scheduler.state.gangs.records.verdict import Verdict
+from gang_scheduler.state.gangs.records.version import Version
+from gang_scheduler.state.gangs.records.volume_waits import VolumeWaits
 
 
 class GangInfo:

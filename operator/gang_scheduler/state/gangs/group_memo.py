@@ -6,7 +6,7 @@ from typing import NamedTuple
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.gangs.version import Version
+from gang_scheduler.state.gangs.records.version import Version
 
 
 class _Kept(NamedTuple):

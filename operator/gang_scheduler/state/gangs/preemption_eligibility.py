@@ -6,7 +6,7 @@ from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.pods import rank_key
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.gangs.preemption import MOST_ROUNDS
+from gang_scheduler.state.gangs.records.preemption import MOST_ROUNDS
 
 ROUNDS_SECONDS: Final = 600
 

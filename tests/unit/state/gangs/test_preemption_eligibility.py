@@ -13,7 +13,7 @@ from gang_scheduler.model.problems import Reason
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
-from gang_scheduler.state.gangs.preemption import Preempting
+from gang_scheduler.state.gangs.records.preemption import Preempting
 from gang_scheduler.state.terminating import REPORTING_SECONDS
 from support import cache_feeding
 from support.builders import SCHEDULER, gang_key, gang_spec, node, pod

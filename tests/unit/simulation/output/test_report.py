@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from gang_scheduler.settings import Policy
-from gang_scheduler.simulation import documents, objects, report
+from gang_scheduler.simulation import documents, objects
+from gang_scheduler.simulation.output import report
 from gang_scheduler.simulation.run import Options, simulate
 
 NODES = """

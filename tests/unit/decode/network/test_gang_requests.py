@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import fields, gang_requests
+from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs import native_constraints
+from gang_scheduler.decode.network import gang_requests
 from gang_scheduler.model.network.topology_request import LayerRef, Slices, TopologyRequest
 from gang_scheduler.wire.pod_groups import NativePodGroup, SchedulingConstraints, TopologyConstraint
 

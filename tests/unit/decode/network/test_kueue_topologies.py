@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, KUEUE_TOPOLOGIES
-from gang_scheduler.decode import kueue_topologies
+from gang_scheduler.decode.network import kueue_topologies
 from gang_scheduler.model.network import topology
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology import Domain

@@ -7,8 +7,8 @@ from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.state.gangs import plan_annotations
-from gang_scheduler.state.gangs.observed import NO_SPEC, Observed
-from gang_scheduler.state.gangs.version import Version
+from gang_scheduler.state.gangs.records.observed import NO_SPEC, Observed
+from gang_scheduler.state.gangs.records.version import Version
 
 SAME_ATTEMPT_SECONDS = 10
 """Members of one attempt are created together, in about this time."""

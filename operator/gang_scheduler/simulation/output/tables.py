@@ -17,7 +17,7 @@ from gang_scheduler.model.network.layers import NODE_LAYER
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.report import messages
-from gang_scheduler.simulation import cells, trees
+from gang_scheduler.simulation.output import cells, trees
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.node_usage import NodeUsage
 

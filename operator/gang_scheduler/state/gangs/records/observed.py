@@ -8,7 +8,7 @@ from gang_scheduler.model import gang_sources
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod, rank_key
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.state.gangs.version import Version
+from gang_scheduler.state.gangs.records.version import Version
 
 NO_SPEC = GangSpec(GangKey("", "", ""), "")
 # Where members describe the gang, and how.

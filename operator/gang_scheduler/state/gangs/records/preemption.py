@@ -4,8 +4,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
-from gang_scheduler.state.gangs.observed import Observed
-from gang_scheduler.state.gangs.version import Version
+from gang_scheduler.state.gangs.records.observed import Observed
+from gang_scheduler.state.gangs.records.version import Version
 
 MOST_ROUNDS: Final = 3
 """How many preemptions of a gang are remembered, and may be in ROUNDS_SECONDS."""

@@ -1,6 +1,6 @@
 """Members of one gang that have room and wait for their claims."""
 
-from gang_scheduler.state.gangs.version import Version
+from gang_scheduler.state.gangs.records.version import Version
 
 
 class VolumeWaits:

@@ -9,7 +9,7 @@ from msgspec import field
 from gang_scheduler.api.kinds import GVR, KUEUE_TOPOLOGIES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
-from gang_scheduler.decode.topologies import DeclaredTopology
+from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology_request import HOSTNAME
 from gang_scheduler.wire.structs import Wire

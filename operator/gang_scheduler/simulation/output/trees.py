@@ -23,7 +23,7 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import CPU
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import placement_units
-from gang_scheduler.simulation import cells
+from gang_scheduler.simulation.output import cells
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.node_usage import NodeUsage
 

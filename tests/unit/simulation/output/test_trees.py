@@ -8,14 +8,14 @@ import pytest
 from rich.console import Console
 
 from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES
-from gang_scheduler.decode import kueue_topologies
+from gang_scheduler.decode.network import kueue_topologies
 from gang_scheduler.model.network.layers import NODE_LAYER, Layer, TreeSpec
 from gang_scheduler.model.network.topology import Domain, build
 from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Misfit, Offers, Refused
 from gang_scheduler.model.problems import Reason
-from gang_scheduler.simulation import trees
+from gang_scheduler.simulation.output import trees
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.node_usage import NodeUsage

@@ -1,0 +1,10 @@
+"""What `simulate` prints.
+
+| module  | promise                                                               |
+|---------|-----------------------------------------------------------------------|
+| report  | the document: what each gang and pod says in JSON and YAML            |
+| tables  | the same for people, as tables                                        |
+| cells   | how amounts and names are written in tables                           |
+| trees   | the network for people: usage, and what domains offer gangs that wait |
+| waiting | what waits in the end, and why                                        |
+"""

@@ -1,0 +1,11 @@
+"""The lives of one gang, a record each, changed by its own methods only.
+
+| module       | promise                                            |
+|--------------|----------------------------------------------------|
+| observed     | its members and specs, and what follows from them  |
+| attempt      | how far it has come since its members were created |
+| verdict      | what its last try found                            |
+| preemption   | the preemptions for it, and of its own members     |
+| volume_waits | its members that have room and wait for claims     |
+| version      | counts its changes, for what is made of it         |
+"""
