@@ -67,6 +67,8 @@ def _show(output: IO[bytes] | None) -> None:
 def main() -> int:
     """Run the commands that the arguments are."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    # In the background of a shell SIGINT is ignored, which the commands would inherit.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     return run(sys.argv[1:])
 
 

@@ -51,11 +51,14 @@ finally:
 """
 
 
-def test_all_end_with_the_process_that_started_them(tmp_path: Path) -> None:
+@pytest.mark.parametrize("background", [False, True])
+def test_all_end_with_the_process_that_started_them(tmp_path: Path, *, background: bool) -> None:
     path = tmp_path / "ended"
     waits = shlex.join(["-c", WAITS, str(path)])
     environment = {**os.environ, "PYTHONPATH": str(TESTS)}
     argv = [sys.executable, "-m", "tools.side_by_side", waits]
+    if background:  # SIGINT is ignored there.
+        argv = ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", *argv]
     with subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         process.stdout.readline()
