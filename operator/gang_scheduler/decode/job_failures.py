@@ -24,26 +24,27 @@ ENDS_IT: Final = frozenset({"FailJob", "FailIndex"})
 
 def job(body: Mapping[str, Any]) -> GangObject:
     """Return a Job, with what evictions mean for it. Raises InvalidField for what is no Job."""
+    source = fields.read(body, Job)
     return replace(
-        gang_objects.job(body), failures=failures_of(body), failed_gang=failed_gang_of(body)
+        gang_objects.job(body), failures=_failures_of(source), failed_gang=_failed_gang_of(source)
     )
 
 
-def failures_of(body: Mapping[str, Any]) -> JobFailures:
-    """Return what evictions mean for a Job. Raises InvalidField for an invalid Job."""
-    source = fields.read(body, Job)
+def has_failed(job: Job) -> bool:
+    """Return whether a Job has failed for good."""
+    return any((each.type, each.status) == ("Failed", "True") for each in job.status.conditions)
+
+
+def _failures_of(source: Job) -> JobFailures:
+    """Return what evictions mean for a Job."""
     spec, status = source.spec, source.status
     completions = spec.parallelism if spec.completions is None else spec.completions
     at_once = max(0, min(spec.parallelism, completions - status.succeeded))
     return JobFailures(at_once, _left(spec, status.failed))
 
 
-def failed_gang_of(body: Mapping[str, Any]) -> GangKey | None:
-    """Return the gang of the pods of a Job that has failed; None for any other Job.
-
-    Raises InvalidField for an invalid Job.
-    """
-    source = fields.read(body, Job)
+def _failed_gang_of(source: Job) -> GangKey | None:
+    """Return the gang of the pods of a Job that has failed; None for any other Job."""
     if not has_failed(source):
         return None
     metadata, template = source.metadata, source.spec.template
@@ -56,11 +57,6 @@ def failed_gang_of(body: Mapping[str, Any]) -> GangKey | None:
         owner_references=[owner],
     )
     return membership.gang_of(Pod(made, template.spec))
-
-
-def has_failed(job: Job) -> bool:
-    """Return whether a Job has failed for good."""
-    return any((each.type, each.status) == ("Failed", "True") for each in job.status.conditions)
 
 
 def _left(spec: JobSpec, failed: int) -> int | None:

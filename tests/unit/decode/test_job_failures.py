@@ -34,6 +34,12 @@ def policy(*rules: tuple[str, str | None, str]) -> dict[str, Any]:
     }
 
 
+def failures_of(body: dict[str, Any]) -> JobFailures:
+    found = job_failures.job(body).failures
+    assert found is not None
+    return found
+
+
 @pytest.mark.parametrize(
     ("spec", "status", "left"),
     [
@@ -55,20 +61,20 @@ def policy(*rules: tuple[str, str | None, str]) -> dict[str, Any]:
 def test_so_many_more_failures_end_the_job(
     spec: dict[str, Any], status: dict[str, Any], left: int | None
 ) -> None:
-    assert JobFailures(8, left) == job_failures.failures_of(job(status=status, **spec))
+    assert JobFailures(8, left) == failures_of(job(status=status, **spec))
 
 
 def test_the_first_rule_that_matches_decides() -> None:
     rules = policy(("FailJob", "DisruptionTarget", "True"), ("Ignore", "DisruptionTarget", "True"))
 
-    assert 0 == job_failures.failures_of(job(podFailurePolicy=rules)).left
+    assert 0 == failures_of(job(podFailurePolicy=rules)).left
     rules["rules"].reverse()
-    assert job_failures.failures_of(job(podFailurePolicy=rules)).left is None
+    assert failures_of(job(podFailurePolicy=rules)).left is None
 
 
 def test_pods_that_have_succeeded_are_not_evicted() -> None:
-    assert 3 == job_failures.failures_of(job(status={"succeeded": 5})).at_once
-    assert 0 == job_failures.failures_of(job(parallelism=0)).at_once
+    assert 3 == failures_of(job(status={"succeeded": 5})).at_once
+    assert 0 == failures_of(job(parallelism=0)).at_once
 
 
 @pytest.mark.parametrize(("pods", "left"), [(7, 6), (1, 0)])
@@ -96,9 +102,9 @@ def test_a_job_of_more_pods_than_may_fail_is_unprotected(pods: int, left: int) -
     ],
 )
 def test_a_failed_job_names_the_gang_of_its_pods(template: dict[str, Any], gang: GangKey) -> None:
-    assert gang == job_failures.failed_gang_of(job(template, {"conditions": FAILED}))
+    assert gang == job_failures.job(job(template, {"conditions": FAILED})).failed_gang
 
 
 @pytest.mark.parametrize("conditions", [[], [{**FAILED[0], "status": "False"}]])
 def test_any_other_job_names_none(conditions: list[dict[str, str]]) -> None:
-    assert job_failures.failed_gang_of(job(status={"conditions": conditions})) is None
+    assert job_failures.job(job(status={"conditions": conditions})).failed_gang is None
