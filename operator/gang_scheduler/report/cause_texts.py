@@ -20,7 +20,7 @@ _CLAIM_FAULTS: Final = {
     ClaimFault.NOT_FOUND: 'persistentvolumeclaim "{name}" not found',
     ClaimFault.DELETING: 'persistentvolumeclaim "{name}" is being deleted',
     ClaimFault.NOT_PROVISIONED: 'provisioning failed for PVC "{name}"',
-    ClaimFault.NO_PROVISIONER: 'nobody makes a volume for persistentvolumeclaim "{name}"',
+    ClaimFault.NO_PROVISIONER: 'no provisioner makes a volume for persistentvolumeclaim "{name}"',
     ClaimFault.VOLUME_NOT_FOUND: 'persistentvolume "{name}" not found',
     ClaimFault.VOLUME_TAKEN_BACK: 'ClaimRef got reset for pv "{name}"',
     ClaimFault.VOLUME_OUT_OF_REACH: 'pv "{name}" node affinity doesn\'t match node "{node}"',

@@ -143,7 +143,7 @@ SAMPLES: list[tuple[Cause, str]] = [
     ),
     (
         causes.ClaimFailed(ClaimFault.NO_PROVISIONER, "data"),
-        'nobody makes a volume for persistentvolumeclaim "data"',
+        'no provisioner makes a volume for persistentvolumeclaim "data"',
     ),
     (
         causes.ClaimFailed(ClaimFault.VOLUME_NOT_FOUND, "pv"),
