@@ -49,6 +49,7 @@ INTERNAL_ERRORS = Counter(
 LEADER = Gauge("pgs_leader", "1 while this replica schedules.")
 
 KINDS_NOT_SERVED = "Unresolved resources cannot be served"
+HANDSHAKE_FAILED = "Fatal error on SSL protocol"
 
 _own = logging.getLogger("gang_scheduler")
 
@@ -95,6 +96,7 @@ def _route_standard_logging(
         )
     )
     handler.addFilter(_is_no_repetition)
+    handler.addFilter(_is_no_abandoned_handshake)
     logging.basicConfig(level=max(level, logging.WARNING), handlers=[handler], force=True)
     # Kopf logs every handled event at INFO, and every watch that ends and is opened again.
     logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
@@ -103,6 +105,17 @@ def _route_standard_logging(
 def _is_no_repetition(record: logging.LogRecord) -> bool:
     """Drop what Kopf says of CRDs that are absent, several times a start: a line of ours has it."""
     return not str(record.msg).startswith(KINDS_NOT_SERVED)
+
+
+def _is_no_abandoned_handshake(record: logging.LogRecord) -> bool:
+    """Drop what uvloop says of a connection that was given up while TLS began.
+
+    It goes on with the handshake and finds its own transport closed. The attempt has ended with an
+    error of its own, which is told.
+    """
+    error = record.exc_info[1] if record.exc_info else None
+    is_closed = isinstance(error, RuntimeError) and "the handler is closed" in str(error)
+    return not (is_closed and str(record.msg).startswith(HANDSHAKE_FAILED))
 
 
 def _warn_of_retries(

@@ -24,6 +24,18 @@ try:
 except ValueError:
     logging.getLogger("kopf").exception("a task has failed")
 """
+FAIL_IN_A_HANDSHAKE = """
+import asyncio, sys, uvloop
+from gang_scheduler import telemetry
+from gang_scheduler.settings import Settings
+telemetry.configure(Settings())
+async def main():
+    told = {"message": sys.argv[1], "exception": RuntimeError(sys.argv[2])}
+    asyncio.get_running_loop().call_exception_handler(told)
+uvloop.run(main())
+"""
+HANDSHAKE = "Fatal error on SSL protocol"
+CLOSED = "unable to perform operation on <TCPTransport closed=True>; the handler is closed"
 RETRIED = "Request attempt #1 failed; will retry: GET https://api -> APITooManyRequestsError()"
 GIVEN_UP = "Request attempt #9 failed; escalating: GET https://api -> APITooManyRequestsError()"
 
@@ -52,3 +64,13 @@ def test_an_error_of_kopf_is_a_line_with_its_traceback_as_text() -> None:
     assert "exc_info" not in found
     assert found["exception"].startswith("Traceback (most recent call last):")
     assert found["exception"].endswith("ValueError: why")
+
+
+def test_what_uvloop_says_of_a_handshake_that_was_given_up_is_no_line() -> None:
+    assert "" == written_of(FAIL_IN_A_HANDSHAKE, HANDSHAKE, CLOSED)
+
+
+@pytest.mark.parametrize(("message", "error"), [(HANDSHAKE, "why"), ("why", CLOSED)])
+def test_other_errors_of_the_event_loop_are_lines(message: str, error: str) -> None:
+    (line,) = written_of(FAIL_IN_A_HANDSHAKE, message, error).splitlines()
+    assert message == json.loads(line)["event"]
