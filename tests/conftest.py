@@ -10,6 +10,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+# Also what only supports tests says what it found when it fails.
+pytest.register_assert_rewrite("e2e.support", "integration.support")
+
 settings.register_profile(
     "ci", derandomize=True, database=None, deadline=None, max_examples=120, print_blob=False
 )

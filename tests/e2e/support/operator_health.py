@@ -28,8 +28,7 @@ def starting(plane: controlplane.ControlPlane, kubeconfig: Path) -> Iterator[Sta
     for each in begun:
         if each.name in plane.processes.running():
             each.kill()
-        assert [] == tracebacks(each)
-        each.log.write_text("")
+        assert [] == take_tracebacks(each)
 
 
 @contextlib.contextmanager
@@ -45,6 +44,13 @@ def is_unharmed(scheduler: controlplane.Scheduler) -> Iterator[None]:
 def tracebacks(scheduler: controlplane.Scheduler, offset: int = 0) -> list[str]:
     """Return the log lines that show an unexpected exception."""
     return [line for line in _lines(scheduler, offset) if "Traceback" in line]
+
+
+def take_tracebacks(scheduler: controlplane.Scheduler) -> list[str]:
+    """Return the same, and empty the log: what one test has met does not fail the next."""
+    found = tracebacks(scheduler)
+    scheduler.log.write_text("")
+    return found
 
 
 def log_lines(
