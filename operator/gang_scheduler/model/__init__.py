@@ -15,6 +15,7 @@
 | pod_affinity | affinity, anti-affinity and spread constraints of a pod                |
 | volumes      | what the volumes of a pod need of a node, and the volumes there are    |
 | network      | topology trees, and the topology requests of gangs                     |
+| queues       | queues: what each is promised, and what is charged to it               |
 | refs         | references to gangs by name, and to pods, claims and volumes with uid  |
 | names        | natural order of names                                                 |
 | snapshot     | the cluster at one moment, as the scheduler sees it                    |

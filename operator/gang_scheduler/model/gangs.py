@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 
 T = TypeVar("T")
@@ -54,7 +55,7 @@ class Gang:
     crashed, and is decided first. `bound_members` are the bound members in rank order, if the group
     or its members have a topology request. `preemption_block` is why the gang may not evict pods;
     None if it may. `created_at` is in seconds since the epoch; `priority` is the lowest of the
-    members.
+    members. `queue` is the leaf that its members are charged to; None where there are no queues.
     """
 
     key: GangKey
@@ -73,6 +74,7 @@ class Gang:
     bound_members: tuple[Pod, ...] = ()
     preemption_block: PreemptionBlock | None = None
     problem: Problem | None = None
+    queue: QueueRef | None = None
 
     @property
     def lacking(self) -> int:

@@ -10,6 +10,7 @@ from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.nodes import IntArray, NodeTable
 from gang_scheduler.model.pod_affinity import AffinityCounts
 from gang_scheduler.model.pods import HostPort, Pod
+from gang_scheduler.model.queues import QueueState
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 
@@ -33,7 +34,8 @@ class Snapshot:
     `held` is what pods of each priority use in the whole cluster, along the resource axis.
     `tree_specs` are in the order in which a layer is looked up. `bound_pods` are the pods on the
     nodes, if a group may evict some of them. `nominated` are all pods that room is reserved for.
-    `groups` are the groups that are due for a try.
+    `groups` are the groups that are due for a try. `queues` are None where there are no queues:
+    then nothing is limited, and the order is that of the profile.
     """
 
     taken_at: int
@@ -47,3 +49,4 @@ class Snapshot:
     bound_pods: BoundPods | None = None
     nominated: tuple[Nominated, ...] = ()
     groups: tuple[GangGroup, ...] = ()
+    queues: QueueState | None = None

@@ -1,0 +1,299 @@
+"""Queues: what each is promised, what it may hold at most, and what is charged to it.
+
+A tree of queues is made of the objects of one product: ours, Kueue's or Volcano's. Only a leaf
+takes gangs. Amounts are integers as everywhere (milli-CPU, bytes, units), for each pair of a flavor
+and a resource.
+"""
+
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+from gang_scheduler.model.nodes import Taint
+from gang_scheduler.model.pods import Toleration
+from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.requirements import Requirement
+
+
+class QueueKind(enum.StrEnum):
+    """The kind of object that declares a queue, as it is shown to users."""
+
+    QUEUE = "Queue"
+    CLUSTER_QUEUE = "ClusterQueue"
+    COHORT = "Cohort"
+    VOLCANO_QUEUE = "VolcanoQueue"
+
+
+class Product(enum.StrEnum):
+    """Whose objects make a tree. Nothing is borrowed between the trees of two products."""
+
+    OURS = "py-gang-scheduler"
+    KUEUE = "kueue"
+    VOLCANO = "volcano"
+
+
+PRODUCTS: Final[Mapping[QueueKind, Product]] = {
+    QueueKind.QUEUE: Product.OURS,
+    QueueKind.CLUSTER_QUEUE: Product.KUEUE,
+    QueueKind.COHORT: Product.KUEUE,
+    QueueKind.VOLCANO_QUEUE: Product.VOLCANO,
+}
+
+
+class QueueRef(NamedTuple):
+    """A queue by kind and name: a ClusterQueue and a Cohort may share a name."""
+
+    kind: QueueKind
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def product(self) -> Product:
+        """Whose tree the queue is in."""
+        return PRODUCTS[self.kind]
+
+
+ROOT: Final = QueueRef(QueueKind.QUEUE, "root")
+"""The root of our tree, also without an object."""
+VOLCANO_ROOT: Final = QueueRef(QueueKind.VOLCANO_QUEUE, "root")
+NONE: Final = QueueRef(QueueKind.QUEUE, "none")
+"""The leaf of our tree for gangs that name no queue."""
+
+
+class FlavorResource(NamedTuple):
+    """What a quota is about: a resource on the nodes of a flavor."""
+
+    flavor: str
+    resource: str
+
+
+Charge = Mapping[FlavorResource, int]
+"""Amounts that are charged, or asked for, together."""
+
+DEFAULT_FLAVOR: Final = "default"
+"""The flavor of our queues that name none: every node."""
+
+
+class Fairness(enum.StrEnum):
+    """In which order the queues of a tree take turns."""
+
+    PRIORITY = "Priority"
+    DRS = "DRS"
+    DRF = "DRF"
+    FAIR_SHARE = "FairShare"
+
+
+class Strategy(enum.StrEnum):
+    """Whether a head that does not fit blocks the gangs behind it."""
+
+    BEST_EFFORT_FIFO = "BestEffortFIFO"
+    STRICT_FIFO = "StrictFIFO"
+
+
+class StopPolicy(enum.StrEnum):
+    """Whether a queue takes new gangs, and whether the running ones must go."""
+
+    NONE = "None"
+    HOLD = "Hold"
+    HOLD_AND_DRAIN = "HoldAndDrain"
+
+
+class EvictionPolicy(enum.StrEnum):
+    """Of which gangs a gang may evict, by their priority and age."""
+
+    NEVER = "Never"
+    LOWER_PRIORITY = "LowerPriority"
+    LOWER_OR_NEWER_EQUAL_PRIORITY = "LowerOrNewerEqualPriority"
+    ANY = "Any"
+
+
+class FlavorPreference(enum.StrEnum):
+    """What is better at the end of the search for a flavor: to borrow, or to evict."""
+
+    BORROWING_OVER_PREEMPTION = "BorrowingOverPreemption"
+    PREEMPTION_OVER_BORROWING = "PreemptionOverBorrowing"
+
+
+@dataclass(frozen=True, slots=True)
+class Fungibility:
+    """When the search for a flavor ends, before all flavors were judged."""
+
+    stop_when_borrowing: bool = True
+    stop_when_evicting: bool = False
+    preference: FlavorPreference = FlavorPreference.BORROWING_OVER_PREEMPTION
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What is declared for one flavor and resource, before the tree is known.
+
+    `nominal` is N of a leaf. Of an interior queue it is the pool P beside its children, or with
+    `total` all that is promised in its subtree. At most one of `guaranteed` and `lending_limit`
+    (G = N less what may be lent) is set, and of `borrowing_limit` and `borrowing_ratio` (of N);
+    neither of these two is no limit. `limit` caps all that is used in the subtree.
+    """
+
+    nominal: int = 0
+    total: bool = False
+    guaranteed: int | None = None
+    lending_limit: int | None = None
+    borrowing_limit: int | None = None
+    borrowing_ratio: Fraction | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceGroup:
+    """Resources of one podset that come from one flavor; flavors in order of preference."""
+
+    resources: tuple[str, ...]
+    flavors: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionLimits:
+    """What a gang must keep to, whatever is free. None is no limit.
+
+    `jobs` counts groups that hold quota at once, `gpus_per_job` all members that there can be.
+    """
+
+    jobs: int | None = None
+    gpus_per_job: int | None = None
+    lowest_priority: int | None = None
+    highest_priority: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class EvictionRules:
+    """Which gangs of other queues and of its own a gang of the queue may evict."""
+
+    within_queue: EvictionPolicy = EvictionPolicy.LOWER_PRIORITY
+    reclaim: EvictionPolicy = EvictionPolicy.ANY
+    while_borrowing: EvictionPolicy = EvictionPolicy.NEVER
+    while_borrowing_threshold: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Aging:
+    """How much waiting adds to the priority by which gangs are ordered. None: the setting's."""
+
+    per_hour: int | None = None
+    most: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Queue:
+    """A queue as its object declares it: values are valid, relations are not checked yet.
+
+    `parent` is None for what is a root by itself. `resource_groups` are empty for an interior queue
+    and for one that governs no resource. `namespaces` are the requirements on the labels of a
+    namespace that may use the queue, None: none may. `order` is Volcano's priority among siblings.
+    `lenders` are the queues (leaves or subtrees) that the queue may borrow from, None: any.
+    `checks` are the admission checks whose answers are not ours to give. `problem` is what is wrong
+    with the object itself; such a queue is inactive, and so is what hangs below it.
+    """
+
+    ref: QueueRef
+    uid: str = ""
+    created_at: float = 0
+    parent: QueueRef | None = None
+    weight: Fraction = Fraction(1)
+    order: int = 0
+    quotas: Mapping[FlavorResource, Quota] = field(default_factory=dict)
+    resource_groups: tuple[ResourceGroup, ...] = ()
+    strategy: Strategy = Strategy.BEST_EFFORT_FIFO
+    stop: StopPolicy = StopPolicy.NONE
+    namespaces: tuple[Requirement, ...] | None = ()
+    fairness: Fairness | None = None
+    lenders: frozenset[str] | None = None
+    limits: AdmissionLimits = AdmissionLimits()
+    fungibility: Fungibility = Fungibility()
+    evictions: EvictionRules = EvictionRules()
+    aging: Aging = Aging()
+    checks: tuple[str, ...] = ()
+    by_local_usage: bool = False
+    problem: Problem | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Flavor:
+    """A set of nodes by labels. Pods reach tainted nodes only with tolerations of their own.
+
+    `tolerations` are what pods get that may be edited. `topology` names the tree of the nodes.
+    """
+
+    product: Product
+    name: str
+    node_labels: tuple[tuple[str, str], ...] = ()
+    node_taints: tuple[Taint, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    topology: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class QueueSet:
+    """All queues and flavors that are declared: the same object for as long as none changes.
+
+    `fairness` is that of a tree by the product whose objects do not say it.
+    """
+
+    queues: tuple[Queue, ...] = ()
+    flavors: tuple[Flavor, ...] = ()
+    fairness: Mapping[Product, Fairness] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class QueueUsage:
+    """What is charged to leaves, and what their waiting gangs ask for.
+
+    `charged` counts pods on nodes that have not ended and nominated pods. `asked` is what waits, in
+    the first flavor that the queue has for a resource. `running` is the number of groups that hold
+    quota.
+    """
+
+    charged: Mapping[QueueRef, Charge] = field(default_factory=dict)
+    asked: Mapping[QueueRef, Charge] = field(default_factory=dict)
+    running: Mapping[QueueRef, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class QueueState:
+    """What a cycle must know of queues: what is declared, and what is charged."""
+
+    declared: QueueSet
+    usage: QueueUsage
+
+
+class Amounts(NamedTuple):
+    """The figures of a queue for one flavor and resource, as they are shown.
+
+    `nominal` is all that is promised in the subtree, `used` all that its leaves are charged;
+    `fair_share` is what the queue should have, by demand and quotas.
+    """
+
+    nominal: int = 0
+    used: int = 0
+    borrowed: int = 0
+    lent: int = 0
+    fair_share: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class QueueFigures:
+    """A queue as it is shown to users.
+
+    `problem` is why it is inactive. `share` is the figure by which the tree compares queues, None
+    where it is infinite. `pending` are the names of the groups that wait, in the order of turns.
+    """
+
+    queue: Queue
+    amounts: Mapping[FlavorResource, Amounts]
+    share: Fraction | None = Fraction(0)
+    problem: Problem | None = None
+    oversubscribed: bool = False
+    running: int = 0
+    pending: tuple[str, ...] = ()
