@@ -77,6 +77,12 @@ Charge = Mapping[FlavorResource, int]
 DEFAULT_FLAVOR: Final = "default"
 """The flavor of our queues that name none: every node."""
 
+GPU: Final = "gpu"
+"""A resource of our queues that no pod requests by this name: the sum of `QueueSet.gpu_resources`.
+
+Whoever sums requests, or what nodes have, adds it beside the resources that it is the sum of.
+"""
+
 
 class Fairness(enum.StrEnum):
     """In which order the queues of a tree take turns."""
@@ -132,13 +138,16 @@ class Quota:
     """What is declared for one flavor and resource, before the tree is known.
 
     `nominal` is N of a leaf. Of an interior queue it is the pool P beside its children, or with
-    `total` all that is promised in its subtree. At most one of `guaranteed` and `lending_limit`
-    (G = N less what may be lent) is set, and of `borrowing_limit` and `borrowing_ratio` (of N);
-    neither of these two is no limit. `limit` caps all that is used in the subtree.
+    `total` all that is promised in its subtree. `implied`: it was not declared, and follows from
+    the other figures; then it is N of a leaf alone, and P of an interior queue is 0. At most one of
+    `guaranteed` and `lending_limit` (G = N less what may be lent) is set, and of `borrowing_limit`
+    and `borrowing_ratio` (of N); neither of these two is no limit. `limit` caps all that is used in
+    the subtree.
     """
 
     nominal: int = 0
     total: bool = False
+    implied: bool = False
     guaranteed: int | None = None
     lending_limit: int | None = None
     borrowing_limit: int | None = None
@@ -193,8 +202,9 @@ class Queue:
     and for one that governs no resource. `namespaces` are the requirements on the labels of a
     namespace that may use the queue, None: none may. `order` is Volcano's priority among siblings.
     `lenders` are the queues (leaves or subtrees) that the queue may borrow from, None: any.
-    `checks` are the admission checks whose answers are not ours to give. `problem` is what is wrong
-    with the object itself; such a queue is inactive, and so is what hangs below it.
+    `checks` are the names of its admission checks, whatever controller answers them, and
+    `flavor_checks` those that only hold for gangs on a flavor. `problem` is what is wrong with the
+    object itself; such a queue is inactive, and so is what hangs below it.
     """
 
     ref: QueueRef
@@ -215,6 +225,7 @@ class Queue:
     evictions: EvictionRules = EvictionRules()
     aging: Aging = Aging()
     checks: tuple[str, ...] = ()
+    flavor_checks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     by_local_usage: bool = False
     problem: Problem | None = None
 
@@ -238,12 +249,24 @@ class Flavor:
 class QueueSet:
     """All queues and flavors that are declared: the same object for as long as none changes.
 
-    `fairness` is that of a tree by the product whose objects do not say it.
+    `fairness` is that of a tree by the product whose objects do not say it. A product that is not
+    `enforced` has a controller of its own that decides quota: its queues are charged and shown, and
+    refuse nothing. `gpu_resources` are what `GPU` is the sum of.
     """
 
     queues: tuple[Queue, ...] = ()
     flavors: tuple[Flavor, ...] = ()
     fairness: Mapping[Product, Fairness] = field(default_factory=dict)
+    enforced: frozenset[Product] = frozenset(Product)
+    gpu_resources: tuple[str, ...] = ("nvidia.com/gpu", "amd.com/gpu")
+
+
+@dataclass(frozen=True, slots=True)
+class RecentUsage:
+    """The decaying average of what a queue used, by resource, as it was at a time in seconds."""
+
+    at: int
+    amounts: Mapping[str, int]
 
 
 @dataclass(frozen=True, eq=False)
