@@ -56,6 +56,7 @@ class Gang:
     or its members have a topology request. `preemption_block` is why the gang may not evict pods;
     None if it may. `created_at` is in seconds since the epoch; `priority` is the lowest of the
     members. `queue` is the leaf that its members are charged to; None where there are no queues.
+    `class_priority` is that of its WorkloadPriorityClass, None if it names none.
     """
 
     key: GangKey
@@ -75,6 +76,12 @@ class Gang:
     preemption_block: PreemptionBlock | None = None
     problem: Problem | None = None
     queue: QueueRef | None = None
+    class_priority: int | None = None
+
+    @property
+    def queue_priority(self) -> int:
+        """The priority that counts among the gangs of queues."""
+        return self.priority if self.class_priority is None else self.class_priority
 
     @property
     def lacking(self) -> int:

@@ -16,12 +16,14 @@ class Bind:
     """Bind one pod to one node.
 
     `volumes` are the names of the volumes that its claims get, one for each need of its storage; ""
-    for a volume that is to be made.
+    for a volume that is to be made. `flavors` are pairs of a resource and the flavor that it is
+    charged in, by resource; empty where there are no queues.
     """
 
     pod: Pod
     node: str
     volumes: tuple[str, ...] = ()
+    flavors: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,3 +84,9 @@ def test_a_group_has_the_lowest_priority_the_oldest_age_and_the_first_uid_of_its
         found.created_at,
         found.uid,
     )
+
+
+def test_the_class_of_a_workload_ranks_it_among_the_gangs_of_queues() -> None:
+    found = gang("a", priority=5)
+
+    assert (5, 7) == (found.queue_priority, replace(found, class_priority=7).queue_priority)
