@@ -3,7 +3,8 @@
 from dataclasses import replace
 
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.scheduler.policies import PreemptionRules, Profile
+from gang_scheduler.model.queues import Aging
+from gang_scheduler.scheduler.policies import PreemptionRules, Profile, QueueRules
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings import Policy
 from gang_scheduler.state.cache import Cache
@@ -24,7 +25,11 @@ def profile(policy: Policy) -> Profile:
         # The API server would refuse the eviction, and void the plan.
         within_budgets=policy.use_eviction_api,
     )
-    return replace(PROFILES[policy.strategy], preemption=rules)
+    queues = QueueRules(
+        aging=Aging(policy.aging_per_hour, policy.aging_max),
+        half_life_seconds=policy.usage_half_life_seconds,
+    )
+    return replace(PROFILES[policy.strategy], preemption=rules, queues=queues)
 
 
 def naming(policy: Policy) -> Naming:

@@ -134,6 +134,28 @@ class Policy(BaseModel):
         ),
     )
 
+    aging_per_hour: int = Field(
+        default=0,
+        ge=0,
+        description=(
+            "How much an hour of waiting adds to the priority by which the gangs of a queue are "
+            "ordered, where the queue does not say it; 0: nothing."
+        ),
+    )
+    aging_max: int = Field(
+        default=1000,
+        ge=0,
+        description="How much waiting adds at most, where the queue does not say it.",
+    )
+    usage_half_life_seconds: int = Field(
+        default=0,
+        ge=0,
+        description=(
+            "After how long the use of quota in the past counts by half in the order of queues by "
+            "DRF and FairShare; 0: it does not count."
+        ),
+    )
+
 
 class Settings(Policy, BaseSettings):
     """Every setting of `run`: field `like_this` is flag `--like-this` and `PGS_LIKE_THIS`."""

@@ -3,11 +3,12 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.queues import Aging
 from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Share, Trial
 
@@ -79,6 +80,21 @@ class PreemptionRules:
     within_budgets: bool = False
 
 
+NO_AGING: Final = Aging(per_hour=0, most=1000)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRules:
+    """What holds for queues that do not say it themselves.
+
+    With `half_life_seconds` the use of quota in the past counts, too, and by half after that time;
+    0: it does not.
+    """
+
+    aging: Aging = NO_AGING
+    half_life_seconds: int = 0
+
+
 @dataclass(frozen=True)
 class Profile:
     """The policies of one scheduler.
@@ -95,3 +111,4 @@ class Profile:
     rank: Rank
     fill: Fill
     preemption: PreemptionRules = PreemptionRules()
+    queues: QueueRules = QueueRules()
