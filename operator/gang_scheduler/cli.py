@@ -15,8 +15,9 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import SettingsError
 
 import gang_scheduler
+from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.settings import Policy, Settings, unknown_variables
-from gang_scheduler.simulation import documents, objects, remarks
+from gang_scheduler.simulation import defaults, documents, objects, remarks
 from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.output import report, tables
@@ -131,6 +132,11 @@ def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
     show_default=True,
     help="table sums up what is long, wide does not.",
 )
+@click.option(
+    "--at",
+    metavar="RFC3339",
+    help="When it is, such as 2024-05-01T12:00:00Z. Without it, after all times in the input.",
+)
 @click.option("--until-settled", is_flag=True, help="Go on until a cycle changes nothing.")
 @click.option(
     "--fail-on-unschedulable",
@@ -155,6 +161,7 @@ def simulate_command(
     filenames: tuple[str, ...],
     recursive: bool,
     output: str,
+    at: str | None,
     until_settled: bool,
     fail_on_unschedulable: bool,
     assume_scheduler_name: bool | None,
@@ -168,7 +175,7 @@ def simulate_command(
     """
     policy = _settings(Policy, flags)
     read = documents.read(filenames, recursive=recursive)
-    found = _objects(read, policy.scheduler_names[0], assume_ours=assume_scheduler_name)
+    found = _objects(read, policy.scheduler_names[0], at, assume_ours=assume_scheduler_name)
     for note in remarks.of(found, policy.scheduler_names):
         click.echo(note, err=True)
     outcome = simulate(found, Options(policy, until_settled))
@@ -178,10 +185,13 @@ def simulate_command(
 
 
 def _objects(
-    read: Iterable[Document | Problem], scheduler: str, *, assume_ours: bool | None
+    read: Iterable[Document | Problem], scheduler: str, at: str | None, *, assume_ours: bool | None
 ) -> Objects:
     try:
-        return objects.load(read, scheduler, assume_ours=assume_ours)
+        now = None if at is None else defaults.moment("--at:", at)
+        return objects.load(read, scheduler, assume_ours=assume_ours, at=now)
+    except InvalidField as error:
+        _refuse([str(error)])
     except UnreadableInput as error:
         _refuse(error.lines)
 

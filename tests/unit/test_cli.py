@@ -167,6 +167,13 @@ def test_a_flag_of_simulate_that_is_wrong_is_named_with_its_value() -> None:
     assert (2, line) == (result.exit_code, result.stderr)
 
 
+def test_a_time_that_is_none_is_named() -> None:
+    result = simulated("--at", "noon")
+
+    line = '--at: must be a time such as 2024-05-01T12:00:00Z, not "noon"\n'
+    assert (2, line) == (result.exit_code, result.stderr)
+
+
 def test_other_scheduler_names_can_be_adopted() -> None:
     text = MANIFESTS.replace("spec: {", "spec: {schedulerName: volcano, ")
 

@@ -62,6 +62,13 @@ def with_pod_defaults(body: Mapping[str, Any], scheduler: str) -> Mapping[str, A
     }
 
 
+def moment(field: str, text: str) -> int:
+    """Return a time in seconds since the epoch. Raises InvalidField for any other text."""
+    if not _is_time(text):
+        raise InvalidField(field, text, "must be a time such as 2024-05-01T12:00:00Z")
+    return fields.timestamp(text)
+
+
 def latest_time(body: Mapping[str, Any]) -> int:
     """Return the latest time of the object, in seconds since the epoch.
 
@@ -107,8 +114,8 @@ def _times(status: object) -> Iterator[int]:
 
 
 def _check_time(field: str, text: str) -> None:
-    if text and not _is_time(text):
-        raise InvalidField(field, text, "must be a time such as 2024-05-01T12:00:00Z")
+    if text:
+        moment(field, text)
 
 
 def _is_time(text: str) -> bool:

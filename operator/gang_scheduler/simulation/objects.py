@@ -68,10 +68,11 @@ class Loaded:
 class Objects:
     """The objects of the input, in its order.
 
-    `read_at` is a second after the latest time in the input, in seconds since the epoch, however
-    many objects there are. `notes` are lines for users on what was left out. `assumed_ours` is how
-    many pods have no schedulerName and were given ours; `not_expanded`, how many workloads of
-    manifests are of kinds whose pods are not made here.
+    `read_at` is the time that was asked for, else a second after the latest time in the input, in
+    seconds since the epoch, however many objects there are. `notes` are lines for users on what was
+    left out. `assumed_ours` is how many pods have no schedulerName and were given ours;
+    `not_expanded`, how many workloads of manifests are of kinds whose pods are not made
+    here.
     """
 
     loaded: tuple[Loaded, ...]
@@ -109,17 +110,24 @@ class _Object:
 
 
 def load(
-    documents: Iterable[Document | Problem], scheduler: str, *, assume_ours: bool | None = None
+    documents: Iterable[Document | Problem],
+    scheduler: str,
+    *,
+    assume_ours: bool | None = None,
+    at: int | None = None,
 ) -> Objects:
     """Return the objects of the documents. Raises UnreadableInput with everything found wrong.
 
     `scheduler` is the schedulerName of pods that have none, if `assume_ours`, else these are
     default-scheduler's; by default those of manifests are ours, and those from a cluster are not.
+    `at` is when the input is read, in seconds since the epoch; by default after all times in it.
     """
     found = list(documents)
     read = _Reading(Present(found))
     for each in found:
         read.take(each)
+    if at is not None:
+        read.latest = at - UNDATED_SECONDS
     loaded = read.load(_SchedulerNames(scheduler, assume_ours, read.uids))
     if read.problems:
         raise UnreadableInput(read.problems)

@@ -47,6 +47,14 @@ def test_objects_keep_their_order_and_are_older_than_the_reading() -> None:
     assert 0 < created_at(found.loaded[0]) < created_at(found.loaded[1]) < found.read_at
 
 
+def test_the_input_is_read_when_it_was_asked_for() -> None:
+    text = "{kind: Pod, apiVersion: v1, metadata: {name: a}}"
+    found = objects.load(documents.parse("f", text), "ours", at=1000)
+
+    assert 1000 == found.read_at
+    assert 999 < created_at(found.loaded[0]) < 1000
+
+
 def created_at(loaded: Loaded) -> float:
     noun = loaded.noun
     if isinstance(noun, GangObject):
