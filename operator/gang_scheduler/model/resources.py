@@ -5,11 +5,13 @@ The grammar and the rounding (always up) are those of apimachinery's `resource.Q
 
 import functools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 CPU = "cpu"
 MEMORY = "memory"
+EPHEMERAL_STORAGE = "ephemeral-storage"
+HUGE_PAGES = "hugepages-"
 PODS = "pods"
 
 Amounts = Mapping[str, int]
@@ -35,6 +37,8 @@ _DECIMAL: dict[str, int | Fraction] = {
     "P": 10**15,
     "E": 10**18,
 }
+_SUFFIXES = ("", "k", "M", "G", "T", "P", "E")
+_MILLI_SUFFIXES = ("m", *_SUFFIXES)
 
 
 @functools.lru_cache(maxsize=4096, typed=True)
@@ -62,6 +66,21 @@ def parse_quantity(text: str | float, scale: int = 1) -> int:
 def amount_of(resource: str, text: str | float) -> int:
     """Return a quantity in the unit of its resource: milli for `cpu`, else one."""
     return parse_quantity(text, 1000 if resource == CPU else 1)
+
+
+def quantity_of(resource: str, amount: int) -> str:
+    """Return an amount as Kubernetes writes it: exactly, with the largest suffix that keeps it."""
+    if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGE_PAGES):
+        return _suffixed(amount, 1024, ("", *_BINARY))
+    return _suffixed(amount, 1000, _MILLI_SUFFIXES if resource == CPU else _SUFFIXES)
+
+
+def _suffixed(amount: int, base: int, suffixes: Sequence[str]) -> str:
+    place = 0
+    while amount and amount % base == 0 and place + 1 < len(suffixes):
+        amount //= base
+        place += 1
+    return f"{amount}{suffixes[place]}" if amount else "0"
 
 
 def add(left: Amounts, right: Amounts) -> dict[str, int]:

@@ -3,7 +3,7 @@
 import pytest
 
 from gang_scheduler.model import resources
-from gang_scheduler.model.resources import amount_of, parse_quantity
+from gang_scheduler.model.resources import amount_of, parse_quantity, quantity_of
 
 
 @pytest.mark.parametrize(
@@ -106,3 +106,24 @@ def test_the_total_of_nothing_is_nothing() -> None:
 
 def test_the_total_adds_all() -> None:
     assert {"cpu": 6} == resources.total([{"cpu": 1}, {"cpu": 2}, {"cpu": 3}])
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "text"),
+    [
+        ("cpu", 0, "0"),
+        ("cpu", 1500, "1500m"),
+        ("cpu", 64_000, "64"),
+        ("cpu", 2_000_000, "2k"),
+        ("memory", 0, "0"),
+        ("memory", 1000, "1000"),
+        ("memory", 3 * 2**29, "1536Mi"),
+        ("memory", 2**60, "1Ei"),
+        ("hugepages-2Mi", 2**21, "2Mi"),
+        ("nvidia.com/gpu", 8, "8"),
+        ("pods", 5000, "5k"),
+    ],
+)
+def test_an_amount_is_written_as_kubernetes_does(resource: str, amount: int, text: str) -> None:
+    assert text == quantity_of(resource, amount)
+    assert amount == amount_of(resource, text)

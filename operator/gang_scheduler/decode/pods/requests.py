@@ -130,7 +130,7 @@ def _said_allocated(pod: pod_wire.Pod) -> Amounts:
 
 
 def _is_pod_level(name: str) -> bool:
-    return name in (resources.CPU, resources.MEMORY) or name.startswith("hugepages-")
+    return name in (resources.CPU, resources.MEMORY) or name.startswith(resources.HUGE_PAGES)
 
 
 def _resize_infeasible(pod: pod_wire.Pod) -> bool:
