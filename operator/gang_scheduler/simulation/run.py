@@ -10,6 +10,7 @@ from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
 from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
+from gang_scheduler.model.queues import QueueFigures
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.settings import Policy
@@ -36,6 +37,7 @@ class Outcome:
 
     `nominated` are the decided nominations that still stand in the end. `refused` are the gangs
     with members that wait without a nomination. `asked` are the trees of topology requests.
+    `queues` are the figures in the end; empty without queues.
     """
 
     placed: tuple[Placed, ...]
@@ -44,6 +46,7 @@ class Outcome:
     refused: tuple[Refused, ...]
     cache: Cache
     asked: Mapping[GangKey, Topology] = field(default_factory=dict)
+    queues: tuple[QueueFigures, ...] = ()
 
 
 class _AtOnce:

@@ -6,5 +6,6 @@
 | tables  | the same for people, as tables                                        |
 | cells   | how amounts and names are written in tables                           |
 | trees   | the network for people: usage, and what domains offer gangs that wait |
+| queues  | queues: their figures, and for people as a tree                       |
 | waiting | what waits in the end, and why                                        |
 """

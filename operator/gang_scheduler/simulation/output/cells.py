@@ -31,15 +31,16 @@ def heading(resource: str) -> str:
 
 def use(resource: str, used: int, offered: int) -> str:
     """Return how much is used of how much."""
-    return f"{_amount(resource, used)}/{_amount(resource, offered)}"
+    return f"{amount(resource, used)}/{amount(resource, offered)}"
 
 
-def _amount(resource: str, amount: int) -> str:
+def amount(resource: str, number: int) -> str:
+    """Return how much of a resource there is, in few digits."""
     if resource == resources.CPU:
-        return f"{amount / 1000:.12g}"
+        return f"{number / 1000:.12g}"
     if resource == resources.MEMORY:
-        return _bytes(amount)
-    return str(amount)
+        return _bytes(number)
+    return str(number)
 
 
 def _bytes(amount: int) -> str:

@@ -1,6 +1,6 @@
 """The output document of `simulate`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gang_scheduler.model import gang_sources
@@ -8,6 +8,7 @@ from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Refused
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report import messages
+from gang_scheduler.simulation.output import queues
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -17,6 +18,7 @@ Json = dict[str, Any]
 
 def document(outcome: Outcome) -> Json:
     """Return the decisions as JSON values, in their order."""
+    places = queues.places(outcome.queues)
     return {
         "apiVersion": "py-gang-scheduler.io/v1alpha1",
         "kind": "Simulation",
@@ -24,8 +26,14 @@ def document(outcome: Outcome) -> Json:
         "nominations": [_nomination(*each) for each in outcome.nominated],
         "victims": [*_victims(outcome)],
         "unschedulable": [_waiting(each) for each in outcome.refused],
-        "gangs": [_gang(each, outcome) for each in outcome.cache.gang_queue.infos.values()],
+        "gangs": [_gang(each, outcome, places) for each in outcome.cache.gang_queue.infos.values()],
+        **(_queues(outcome) if outcome.queues else {}),
     }
+
+
+def _queues(outcome: Outcome) -> Json:
+    # Nothing is reserved or unsuspended yet.
+    return {"queues": queues.rows(outcome.queues), "reservations": [], "admissions": []}
 
 
 def _bindings(outcome: Outcome) -> list[Json]:
@@ -61,7 +69,7 @@ def _waiting(refused: Refused) -> Json:
     }
 
 
-def _gang(info: GangInfo, outcome: Outcome) -> Json:
+def _gang(info: GangInfo, outcome: Outcome, places: Mapping[str, int]) -> Json:
     counts = phases.counts_of(info)
     domain = _domain(info, outcome)
     return {
@@ -71,7 +79,13 @@ def _gang(info: GangInfo, outcome: Outcome) -> Json:
         "members": counts.members,
         "scheduled": counts.scheduled,
         "domain": {"layer": domain.layer, "path": list(domain.path)} if domain else None,
+        **(_of_queue(info, outcome, places) if outcome.queues else {}),
     }
+
+
+def _of_queue(info: GangInfo, outcome: Outcome, places: Mapping[str, int]) -> Json:
+    queue = info.as_gang(outcome.cache.schedulers).queue
+    return {"queue": queue.name if queue else None, "position": places.get(str(info.key))}
 
 
 def _domain(info: GangInfo, outcome: Outcome) -> Domain | None:

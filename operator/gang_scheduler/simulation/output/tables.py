@@ -17,7 +17,7 @@ from gang_scheduler.model.network.layers import NODE_LAYER
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.report import messages
-from gang_scheduler.simulation.output import cells, trees
+from gang_scheduler.simulation.output import cells, queues, trees
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.node_usage import NodeUsage
 
@@ -79,6 +79,7 @@ def _parts(document: dict[str, Any], outcome: Outcome, most: int) -> Iterator[Pa
         yield Padding(Text(message), (0, 0, 0, 2), expand=False)
     if len(said) > most:
         yield Text(f"\nand {len(said) - most} more messages (-o wide)")
+    yield from queues.tables(outcome.queues, most)
     yield from _cluster(outcome, most)
 
 
@@ -158,6 +159,8 @@ def _gangs(document: dict[str, Any], most: int) -> Iterator[Part]:
     table = cells.table(("GANG", "PHASE"), ("MIN", "MEMBERS", "SCHEDULED"))
     table.add_column("DOMAIN", overflow="fold")
     table.add_column("REASON")
+    if any("queue" in gang for gang, _ in shown):
+        table.add_column("QUEUE")
     for gang, domain in shown:
         table.add_row(
             Text(gang["gang"]),
@@ -165,6 +168,7 @@ def _gangs(document: dict[str, Any], most: int) -> Iterator[Part]:
             *(str(gang[column]) for column in ("minMember", "members", "scheduled")),
             Text(domain),
             reasons.get(gang["gang"], "-"),
+            *([Text(gang["queue"] or "-")] if "queue" in gang else []),
         )
     yield table
     if left:
