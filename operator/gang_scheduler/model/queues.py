@@ -6,15 +6,17 @@ and a resource.
 """
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
 from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.pods import Toleration
 from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.requirements import Requirement
+
+T = TypeVar("T")
 
 
 class QueueKind(enum.StrEnum):
@@ -201,7 +203,9 @@ class Queue:
     `parent` is None for what is a root by itself. `resource_groups` are empty for an interior queue
     and for one that governs no resource. `namespaces` are the requirements on the labels of a
     namespace that may use the queue, None: none may. `order` is Volcano's priority among siblings.
-    `lenders` are the queues (leaves or subtrees) that the queue may borrow from, None: any.
+    `default_quota` is for what `quotas` do not name; None: nothing can be borrowed of it, but
+    through a Cohort or a Volcano queue. `lenders` are the queues (leaves or subtrees) that the
+    queue may borrow from, None: any.
     `checks` are the names of its admission checks, whatever controller answers them, and
     `flavor_checks` those that only hold for gangs on a flavor. `problem` is what is wrong with the
     object itself; such a queue is inactive, and so is what hangs below it.
@@ -214,6 +218,7 @@ class Queue:
     weight: Fraction = Fraction(1)
     order: int = 0
     quotas: Mapping[FlavorResource, Quota] = field(default_factory=dict)
+    default_quota: Quota | None = None
     resource_groups: tuple[ResourceGroup, ...] = ()
     strategy: Strategy = Strategy.BEST_EFFORT_FIFO
     stop: StopPolicy = StopPolicy.NONE
@@ -251,7 +256,8 @@ class QueueSet:
 
     `fairness` is that of a tree by the product whose objects do not say it. A product that is not
     `enforced` has a controller of its own that decides quota: its queues are charged and shown, and
-    refuse nothing. `gpu_resources` are what `GPU` is the sum of.
+    refuse nothing. `gpu_resources` are what `GPU` is the sum of. What is derived from the set is
+    kept in it.
     """
 
     queues: tuple[Queue, ...] = ()
@@ -259,6 +265,17 @@ class QueueSet:
     fairness: Mapping[Product, Fairness] = field(default_factory=dict)
     enforced: frozenset[Product] = frozenset(Product)
     gpu_resources: tuple[str, ...] = ("nvidia.com/gpu", "amd.com/gpu")
+    _derived: dict[str, tuple[tuple[object, ...], Any]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def derive(self, name: str, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
+        """Return what `compute` gives, computed once while the basis is these same objects."""
+        known = self._derived.get(name)
+        if known is None or any(a is not b for a, b in zip(known[0], basis, strict=True)):
+            known = self._derived[name] = (basis, compute())
+        derived: T = known[1]
+        return derived
 
 
 @dataclass(frozen=True, slots=True)
