@@ -376,6 +376,50 @@ class NominationTaken(Cause):
     taker: str
 
 
+# Queues.
+
+
+class QueueFault(enum.Enum):
+    """Why no gang can name a queue."""
+
+    NOT_FOUND = enum.auto()
+    NO_LEAF = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class QueueUnusable(Cause):
+    """The queue that the gang names takes no gangs."""
+
+    queue: str
+    fault: QueueFault
+
+
+class Inactivity(enum.StrEnum):
+    """What is invalid about a queue, so that it admits nothing."""
+
+    PARENT_NOT_FOUND = "ParentNotFound"
+    CYCLE = "Cycle"
+    FLAVOR_NOT_FOUND = "FlavorNotFound"
+    INVALID_SPEC = "InvalidSpec"
+
+
+@dataclass(frozen=True, slots=True)
+class FieldRefused(Cause):
+    """A value that is well written and cannot be meant."""
+
+    field: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueInactive(Cause):
+    """The queue, or the one above it that is named, is invalid."""
+
+    queue: str
+    fault: Inactivity
+    cause: Cause
+
+
 # Errors of ours.
 
 

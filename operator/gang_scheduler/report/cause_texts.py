@@ -6,7 +6,7 @@ from typing import Any, Final, TypeVar
 from gang_scheduler.api.annotations import GANG_GROUPS, NETWORK_TOPOLOGY_SPEC, PODSET_GROUP
 from gang_scheduler.decode.fields import field
 from gang_scheduler.model import causes
-from gang_scheduler.model.causes import ClaimFault, NodeFault, SliceFault
+from gang_scheduler.model.causes import ClaimFault, NodeFault, QueueFault, SliceFault
 from gang_scheduler.model.problems import Cause
 
 C = TypeVar("C", bound=Cause)
@@ -30,6 +30,10 @@ _NODE_FAULTS: Final = {
     NodeFault.NOT_READY: "node {node} is not ready",
     NodeFault.UNSCHEDULABLE: "node {node} takes no more pods",
     NodeFault.FULL: "the room on {node} was taken",
+}
+_QUEUE_FAULTS: Final = {
+    QueueFault.NOT_FOUND: "queue {queue} does not exist",
+    QueueFault.NO_LEAF: "queue {queue} takes no gangs: it has queues below it",
 }
 
 
@@ -234,6 +238,16 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
         _text(
             causes.NominationTaken,
             lambda it: f"the room on {it.node} goes to {it.taker}, which has a higher priority",
+        ),
+        # Queues.
+        _text(
+            causes.QueueUnusable,
+            lambda it: _QUEUE_FAULTS[it.fault].format(queue=it.queue),
+        ),
+        _text(causes.FieldRefused, lambda it: f'{it.field} cannot be "{it.value}"'),
+        _text(
+            causes.QueueInactive,
+            lambda it: f"queue {it.queue} is not active ({it.fault}): {text_of(it.cause)}",
         ),
         # Errors of ours.
         _text(causes.InternalError, lambda it: f"{it.kind}: {it.text}"),

@@ -194,6 +194,21 @@ SAMPLES: list[tuple[Cause, str]] = [
         causes.NominationTaken("n1", "other/b"),
         "the room on n1 goes to other/b, which has a higher priority",
     ),
+    (
+        causes.QueueUnusable("team", causes.QueueFault.NOT_FOUND),
+        "queue team does not exist",
+    ),
+    (
+        causes.QueueUnusable("team", causes.QueueFault.NO_LEAF),
+        "queue team takes no gangs: it has queues below it",
+    ),
+    (causes.FieldRefused("spec.weight", "-1"), 'spec.weight cannot be "-1"'),
+    (
+        causes.QueueInactive(
+            "team", causes.Inactivity.PARENT_NOT_FOUND, causes.FieldRefused("spec.parent", "x")
+        ),
+        'queue team is not active (ParentNotFound): spec.parent cannot be "x"',
+    ),
     (causes.InternalError.of(ZeroDivisionError("planted")), "ZeroDivisionError: planted"),
 ]
 
