@@ -1,0 +1,155 @@
+"""What each queue is promised, may borrow and may hold at most.
+
+Of an interior queue the promise is its pool and what those below it lend through it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from gang_scheduler.model.nodes import NodeTable
+from gang_scheduler.model.queues import (
+    FlavorResource,
+    Product,
+    Queue,
+    QueueKind,
+    QueueSet,
+    Quota,
+)
+from gang_scheduler.scheduler.quota.capacity import capacity
+from gang_scheduler.scheduler.quota.relations import ROOTS
+from gang_scheduler.scheduler.quota.trees import Trees, trees_of
+
+UNBOUNDED: Final = 2**80
+"""More than any sum of amounts: what a queue may have that nothing limits."""
+
+_NOTHING: Final = Quota(borrowing_limit=0)
+_BORROWS_ANY: Final = Quota()
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """The promises of all queues for one flavor and resource, a place a row.
+
+    `promised` is all that is promised in the subtree. `borrowing` is how far a queue may go above
+    its nominal, `limit` what all of its subtree may hold; UNBOUNDED where nothing limits it.
+    `oversubscribed` are the rows that have less than the queues below them were promised.
+    """
+
+    nominal: list[int]
+    promised: list[int]
+    guaranteed: list[int]
+    borrowing: list[int]
+    limit: list[int]
+    pool: list[int]
+    oversubscribed: set[int] = field(default_factory=set)
+
+
+@dataclass(frozen=True, eq=False)
+class Promises:
+    """The trees with their terms. Immutable, but for what is worked out once and kept."""
+
+    trees: Trees
+    terms: Mapping[FlavorResource, Terms]
+    lenders: Mapping[int, tuple[int, ...]]
+    potentials: dict[tuple[int, FlavorResource], int] = field(default_factory=dict)
+
+
+def promises_of(declared: QueueSet, nodes: NodeTable) -> Promises:
+    """Return the promises of all trees; made once for a set and these nodes."""
+    return declared.derive("promises", (nodes,), lambda: _promises(declared, nodes))
+
+
+def _promises(declared: QueueSet, nodes: NodeTable) -> Promises:
+    trees = trees_of(declared)
+    governed = sorted(set().union(*trees.governed.values()))
+    return Promises(
+        trees,
+        {key: _terms(trees, key, _capacities(declared, trees, key, nodes)) for key in governed},
+        _lenders(trees),
+    )
+
+
+def _lenders(trees: Trees) -> dict[int, tuple[int, ...]]:
+    """Return the rows that a queue may borrow from, for those that may not from all."""
+    found: dict[int, tuple[int, ...]] = {}
+    for row, queue in enumerate(trees.queues):
+        if queue.lenders is not None:
+            refs = [queue.ref._replace(name=name) for name in sorted(queue.lenders)]
+            found[row] = tuple(trees.rows[ref] for ref in refs if ref in trees.rows)
+    return found
+
+
+def _capacities(
+    declared: QueueSet, trees: Trees, key: FlavorResource, nodes: NodeTable
+) -> dict[int, int]:
+    """Return what the nodes have, for the roots that lend what no queue was promised."""
+    return {
+        trees.rows[ref]: capacity(declared, product, key, nodes)
+        for product, ref in ROOTS.items()
+        if ref in trees.rows and key in trees.governed[trees.rows[ref]]
+    }
+
+
+def _terms(trees: Trees, key: FlavorResource, capacities: Mapping[int, int]) -> Terms:
+    """Return the terms for one key, from the leaves up."""
+    size = len(trees)
+    terms = Terms([0] * size, [0] * size, [0] * size, [0] * size, [0] * size, [0] * size)
+    lent, promised = [0] * size, [0] * size  # What the queues below lend, and are promised.
+    for row in reversed(range(size)):
+        quota = quota_of(trees, row, key)
+        if trees.is_leaf(row):
+            nominal = terms.promised[row] = quota.nominal
+        else:
+            terms.pool[row] = _pool(trees, row, quota, promised[row], capacities)
+            nominal = terms.pool[row] + lent[row]
+            terms.promised[row] = terms.pool[row] + promised[row]
+            if quota.total and promised[row] > quota.nominal:
+                terms.oversubscribed.add(row)
+        terms.nominal[row] = nominal
+        terms.guaranteed[row] = _guaranteed(quota, nominal)
+        terms.borrowing[row] = _borrowing(quota, nominal)
+        terms.limit[row] = UNBOUNDED if quota.limit is None else quota.limit
+        if (parent := trees.parents[row]) >= 0:
+            lent[parent] += nominal - terms.guaranteed[row]
+            promised[parent] += terms.promised[row]
+    return terms
+
+
+def quota_of(trees: Trees, row: int, key: FlavorResource) -> Quota:
+    """Return what is declared of a queue for a key. What is invalid promises nothing."""
+    queue = trees.queues[row]
+    if row in trees.broken:
+        return _NOTHING
+    return queue.quotas.get(key) or _default(queue)
+
+
+def _default(queue: Queue) -> Quota:
+    if queue.default_quota is not None:
+        return queue.default_quota
+    # What passes through from below is not held up by a queue that says nothing of it.
+    passes = queue.ref.kind in {QueueKind.COHORT, QueueKind.VOLCANO_QUEUE}
+    return _BORROWS_ANY if passes or queue.ref in ROOTS.values() else _NOTHING
+
+
+def _pool(
+    trees: Trees, row: int, quota: Quota, promised: int, capacities: Mapping[int, int]
+) -> int:
+    if trees.queues[row].ref.product is Product.KUEUE:
+        return quota.nominal
+    if quota.total and not quota.implied:
+        return max(0, quota.nominal - promised)
+    return max(0, capacities.get(row, 0) - promised)
+
+
+def _guaranteed(quota: Quota, nominal: int) -> int:
+    if quota.guaranteed is not None:
+        # Of an interior queue the promise may be less than was declared: those below keep theirs.
+        return min(quota.guaranteed, nominal)
+    return 0 if quota.lending_limit is None else max(0, nominal - quota.lending_limit)
+
+
+def _borrowing(quota: Quota, nominal: int) -> int:
+    if quota.borrowing_limit is not None:
+        return quota.borrowing_limit
+    return UNBOUNDED if quota.borrowing_ratio is None else int(quota.borrowing_ratio * nominal)
