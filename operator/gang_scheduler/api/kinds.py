@@ -52,3 +52,18 @@ CLUSTER_NETWORK_TOPOLOGIES = GVR(
 KUEUE_TOPOLOGIES = tuple(
     GVR("kueue.x-k8s.io", version, "topologies") for version in ("v1beta2", "v1beta1", "v1alpha1")
 )
+QUEUES = GVR("py-gang-scheduler.io", "v1alpha1", "queues")
+RESOURCE_FLAVORS = GVR("py-gang-scheduler.io", "v1alpha1", "resourceflavors")
+
+
+def _kueue(plural: str, *versions: str) -> tuple[GVR, ...]:
+    return tuple(GVR("kueue.x-k8s.io", version, plural) for version in versions)
+
+
+CLUSTER_QUEUES = _kueue("clusterqueues", "v1beta2", "v1beta1")
+COHORTS = _kueue("cohorts", "v1beta2", "v1beta1", "v1alpha1")
+LOCAL_QUEUES = _kueue("localqueues", "v1beta2", "v1beta1")
+KUEUE_RESOURCE_FLAVORS = _kueue("resourceflavors", "v1beta2", "v1beta1")
+WORKLOAD_PRIORITY_CLASSES = _kueue("workloadpriorityclasses", "v1beta2", "v1beta1")
+ADMISSION_CHECKS = _kueue("admissionchecks", "v1beta2", "v1beta1")
+VOLCANO_QUEUES = GVR("scheduling.volcano.sh", "v1beta1", "queues")

@@ -25,6 +25,9 @@ LONGEST_FIELD: Final = 400
 # pydantic's error types in words that follow the name of a field.
 PROBLEMS: Final = {
     "missing": "is required",
+    "bool_type": "must be true or false",
+    "enum": "must be one of {expected}",
+    "float_type": "must be a number",
     "int_type": "must be a whole number",
     "string_type": "must be a string",
     "dict_type": "must be an object",
@@ -34,6 +37,7 @@ PROBLEMS: Final = {
     "less_than_equal": "must be at most {le}",
     "string_too_short": "must not be empty",
     "string_too_long": "must have at most {max_length} characters",
+    "string_pattern_mismatch": "must match {pattern}",
     "too_long": "must have at most {max_length} entries",
 }
 

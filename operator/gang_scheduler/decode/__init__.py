@@ -14,6 +14,7 @@
 | pods              | pods                                                                  |
 | gangs             | gangs, as objects and pods declare them                               |
 | network           | network topologies, and what gangs request of them                    |
+| queues            | queues of three products, flavors, and the objects around them        |
 | job_failures      | Jobs that have failed, and what evictions mean for the others         |
 | nodes             | nodes                                                                 |
 | namespaces        | namespaces                                                            |

@@ -82,7 +82,7 @@ DEFAULT_FLAVOR: Final = "default"
 GPU: Final = "gpu"
 """A resource of our queues that no pod requests by this name: the sum of `QueueSet.gpu_resources`.
 
-Whoever sums requests, or what nodes have, adds it beside the resources that it is the sum of.
+A sum of requests, or of what nodes have, has it beside the resources that it is the sum of.
 """
 
 
@@ -254,7 +254,8 @@ class Flavor:
 class QueueSet:
     """All queues and flavors that are declared: the same object for as long as none changes.
 
-    `fairness` is that of a tree by the product whose objects do not say it. A product that is not
+    `flavors` are for each product those that its queues may name. `fairness` is that of a tree by
+    the product whose objects do not say it. A product that is not
     `enforced` has a controller of its own that decides quota: its queues are charged and shown, and
     refuse nothing. `gpu_resources` are what `GPU` is the sum of. What is derived from the set is
     kept in it.

@@ -17,6 +17,9 @@ watch and the dicts that Kopf hands out.
 | jobs        | Jobs and JobSets                                      |
 | budgets     | PodDisruptionBudgets                                  |
 | volumes     | claims, volumes, classes, drivers and attachments     |
+| kueue       | queues of Kueue, and the objects around them          |
+| volcano     | Queues of Volcano                                     |
+| flavors     | ResourceFlavors                                       |
 | selectors   | node selectors and label selectors                    |
 | quantities  | amounts of resources                                  |
 | structs     | how a struct of any kind is read                      |

@@ -1,0 +1,273 @@
+"""Our Queues (py-gang-scheduler.io)."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, Final
+
+from msgspec import field
+
+from gang_scheduler.api import queue as api
+from gang_scheduler.api.kinds import QUEUES
+from gang_scheduler.api.parsing import InvalidField, parse_spec
+from gang_scheduler.decode import fields, label_selectors
+from gang_scheduler.decode.queues import values
+from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.queues import (
+    DEFAULT_FLAVOR,
+    GPU,
+    NONE,
+    ROOT,
+    AdmissionLimits,
+    Aging,
+    EvictionPolicy,
+    EvictionRules,
+    Fairness,
+    FlavorPreference,
+    FlavorResource,
+    Fungibility,
+    Queue,
+    QueueKind,
+    QueueRef,
+    Quota,
+    RecentUsage,
+    ResourceGroup,
+    StopPolicy,
+    Strategy,
+)
+from gang_scheduler.model.requirements import Requirement
+from gang_scheduler.wire.metadata import Metadata
+from gang_scheduler.wire.quantities import Quantities
+from gang_scheduler.wire.selectors import LabelSelector
+from gang_scheduler.wire.structs import Wire
+
+IDLE: Final = (
+    "preemption.whileBorrowing",
+    "preemption.allowPreemption",
+    "preemption.allowPreemptFrom",
+    "preemption.gracePeriod",
+    "preemption.fence",
+    "preemption.minRuntime",
+    "backfill",
+    "provisioningClass",
+    "checkpointTimeout",
+)
+"""Fields of the spec that are kept for what this version does not do."""
+
+
+class _Selecting(Wire, frozen=True):
+    namespace_selector: LabelSelector | None = None
+
+
+class _Queue(Wire, frozen=True):
+    """What is read beside the spec that the API model describes."""
+
+    metadata: Metadata
+    spec: _Selecting = _Selecting()
+
+
+class _RecentUsage(Wire, frozen=True):
+    at: str = ""
+    amounts: Quantities = field(default_factory=dict)
+
+
+class _Status(Wire, frozen=True):
+    recent_usage: _RecentUsage = _RecentUsage()
+
+
+def queue(body: Mapping[str, Any]) -> DeclaredQueue:
+    """Return a Queue. Raises InvalidField."""
+    # The status may be large, and is not ours to judge.
+    spec = parse_spec(api.Queue, {**body, "status": {}}).spec
+    source = fields.read(body, _Queue)
+    metadata = source.metadata
+    ref = QueueRef(QueueKind.QUEUE, metadata.name)
+    if ref == NONE:
+        must = "is reserved for gangs that name no queue"
+        raise InvalidField("metadata.name", metadata.name, must)
+    found = Queue(
+        ref=ref,
+        uid=metadata.uid,
+        created_at=fields.timestamp(metadata.creation_timestamp),
+        parent=_parent(ref, spec),
+        weight=Fraction(1) if spec.weight is None else Fraction(str(spec.weight)),
+        quotas=_quotas(spec),
+        resource_groups=_resource_groups(spec),
+        strategy=Strategy(spec.strategy or Strategy.BEST_EFFORT_FIFO),
+        stop=StopPolicy(spec.stop_policy or StopPolicy.NONE),
+        namespaces=_namespaces(source.spec.namespace_selector),
+        fairness=Fairness(spec.fairness) if spec.fairness else None,
+        lenders=_lenders(spec.borrowing),
+        limits=_limits(spec.admission_control or api.AdmissionControl()),
+        fungibility=_fungibility(spec.flavor_fungibility or api.FlavorFungibility()),
+        evictions=_evictions(spec.preemption or api.QueuePreemption()),
+        aging=Aging(spec.aging.per_hour, spec.aging.max) if spec.aging else Aging(),
+    )
+    status = body.get("status")
+    return DeclaredQueue(
+        _judged(found, spec),
+        QUEUES,
+        names_namespaces=spec.namespace_selector is not None,
+        notes=tuple(_notes(body["spec"] if body.get("spec") else {}, found)),
+        generation=metadata.generation,
+        status=status if isinstance(status, Mapping) else {},
+        recent=_recent(status),
+    )
+
+
+def gpus_twice(queue: Queue, gpu_resources: Collection[str]) -> Problem | None:
+    """Return the problem of a queue of ours that has quotas on `gpu` and on what that sums up."""
+    named = {resource for _, resource in queue.quotas}
+    both = sorted(named & set(gpu_resources))
+    if queue.ref.kind is not QueueKind.QUEUE or GPU not in named or not both:
+        return None
+    where = (
+        "spec.quota" if queue.resource_groups[0].flavors == (DEFAULT_FLAVOR,) else "spec.flavors"
+    )
+    must = f"must not name it beside {GPU}, which counts it, too"
+    return values.problem(InvalidField(where, both[0], must))
+
+
+def _parent(ref: QueueRef, spec: api.QueueSpec) -> QueueRef | None:
+    if ref == ROOT:
+        return None
+    return QueueRef(QueueKind.QUEUE, spec.parent) if spec.parent else ROOT
+
+
+def _by_flavor(spec: api.QueueSpec) -> Iterator[tuple[str, str, api.QueueQuota]]:
+    """Yield flavors with the fields of their quotas, in order of preference."""
+    for i, each in enumerate(spec.flavors or ()):
+        yield each.name, f"spec.flavors[{i}].quota", each.quota
+    if not spec.flavors and spec.quota is not None:
+        yield DEFAULT_FLAVOR, "spec.quota", spec.quota
+
+
+def _quotas(spec: api.QueueSpec) -> dict[FlavorResource, Quota]:
+    base = _borrowing(spec.borrowing)
+    found = {}
+    for flavor, where, quota in _by_flavor(spec):
+        soft = values.amounts(f"{where}.soft", quota.soft)
+        hard = values.amounts(f"{where}.hard", quota.hard)
+        guaranteed = values.amounts(f"{where}.guaranteed", quota.guaranteed)
+        promised = {**guaranteed, **hard, **soft}
+        for resource in sorted(promised):
+            found[FlavorResource(flavor, resource)] = replace(
+                base,
+                nominal=promised[resource],
+                total=resource in soft,
+                implied=resource not in soft,
+                guaranteed=guaranteed.get(resource),
+                limit=hard.get(resource),
+            )
+    return found
+
+
+def _borrowing(source: api.Borrowing | None) -> Quota:
+    """Return a quota that says how much may be borrowed, and nothing else."""
+    if source is None or not source.enabled:
+        return Quota(borrowing_limit=0)
+    ratio = source.max_borrow_ratio
+    return Quota(borrowing_ratio=None if ratio is None else Fraction(str(ratio)))
+
+
+def _resource_groups(spec: api.QueueSpec) -> tuple[ResourceGroup, ...]:
+    by_flavor = list(_by_flavor(spec))
+    covered = {
+        resource
+        for _, _, quota in by_flavor
+        for amounts in (quota.soft, quota.hard, quota.guaranteed)
+        for resource in amounts or ()
+    }
+    flavors = tuple(name for name, _, _ in by_flavor)
+    return (ResourceGroup(tuple(sorted(covered)), flavors),) if covered else ()
+
+
+def _namespaces(selector: LabelSelector | None) -> tuple[Requirement, ...]:
+    if selector is None:
+        return ()
+    return label_selectors.requirements(selector, "spec.namespaceSelector")
+
+
+def _lenders(source: api.Borrowing | None) -> frozenset[str] | None:
+    if source is None or source.allowed_queues is None:
+        return None
+    return frozenset(source.allowed_queues)
+
+
+def _limits(source: api.AdmissionControl) -> AdmissionLimits:
+    priorities = source.priority_range or api.PriorityRange()
+    return AdmissionLimits(source.max_jobs, source.max_gpus_per_job, priorities.min, priorities.max)
+
+
+def _fungibility(source: api.FlavorFungibility) -> Fungibility:
+    return Fungibility(
+        stop_when_borrowing=source.when_can_borrow is not api.WhenBorrowing.TRY_NEXT_FLAVOR,
+        stop_when_evicting=source.when_can_preempt is api.WhenBorrowing.MAY_STOP_SEARCH,
+        preference=FlavorPreference(
+            source.preference or FlavorPreference.BORROWING_OVER_PREEMPTION
+        ),
+    )
+
+
+def _evictions(source: api.QueuePreemption) -> EvictionRules:
+    borrowing = source.while_borrowing or api.BorrowingEviction()
+    return EvictionRules(
+        within_queue=EvictionPolicy(source.within_queue or EvictionPolicy.LOWER_PRIORITY),
+        reclaim=EvictionPolicy(source.reclaim or EvictionPolicy.ANY),
+        while_borrowing=EvictionPolicy(borrowing.policy or EvictionPolicy.NEVER),
+        while_borrowing_threshold=borrowing.max_priority_threshold,
+    )
+
+
+def _judged(queue: Queue, spec: api.QueueSpec) -> Queue:
+    """Return the queue with what makes no sense in it."""
+    try:
+        values.check_weight("spec.weight", queue.weight)
+        _check_places(queue, spec)
+        for _, where, quota in _by_flavor(spec):
+            _check_order(where, quota)
+    except InvalidField as error:
+        return replace(queue, problem=values.problem(error))
+    return queue
+
+
+def _check_places(queue: Queue, spec: api.QueueSpec) -> None:
+    """Raise InvalidField for a field in a place where it makes no sense."""
+    if spec.flavors and spec.quota is not None:
+        raise InvalidField("spec.quota", None, "must be absent where there are flavors")
+    if queue.ref == ROOT and spec.parent:
+        raise InvalidField("spec.parent", spec.parent, "must be absent of root")
+    if queue.ref != ROOT and spec.fairness:
+        raise InvalidField("spec.fairness", spec.fairness, "must be absent of all but root")
+
+
+def _check_order(where: str, quota: api.QueueQuota) -> None:
+    """Raise InvalidField unless guaranteed, soft and hard are in this order."""
+    for least, most in (("guaranteed", "soft"), ("guaranteed", "hard"), ("soft", "hard")):
+        above = values.amounts(where, getattr(quota, most))
+        for resource, found in values.amounts(where, getattr(quota, least)).items():
+            if found > above.get(resource, found):
+                given, bound = getattr(quota, least)[resource], getattr(quota, most)[resource]
+                must = f"must not be more than {most}, which is {bound}"
+                raise InvalidField(f"{where}.{least}.{resource}", given, must)
+
+
+def _notes(spec: Mapping[str, Any], queue: Queue) -> Iterator[str]:
+    """Yield what users should know of fields without effect."""
+    for path in IDLE:
+        part, _, name = path.rpartition(".")
+        if (spec.get(part) or {} if part else spec).get(name) is not None:
+            yield f"spec.{path} has no effect yet"
+    if queue.stop is StopPolicy.HOLD_AND_DRAIN:
+        yield f"spec.stopPolicy {queue.stop} evicts nothing yet"
+
+
+def _recent(status: object) -> RecentUsage | None:
+    """Return the usage in a status, None if it has none that can be read."""
+    try:
+        found = fields.read(status if isinstance(status, Mapping) else {}, _Status).recent_usage
+        at = fields.timestamp(found.at)
+        return RecentUsage(at, values.amounts("amounts", found.amounts)) if at else None
+    except InvalidField:
+        return None
