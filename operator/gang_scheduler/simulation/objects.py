@@ -26,6 +26,7 @@ from gang_scheduler.decode.gangs import gang_objects
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.decode.pods import pod
+from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import (
     defaults,
@@ -343,4 +344,6 @@ def _aged(noun: object, body: Body, created_at: float) -> object:
     if isinstance(noun, GangObject):
         aged = (replace(each, created_at=created_at) for each in noun.gang_specs)
         return replace(noun, gang_specs=tuple(aged))
+    if isinstance(noun, DeclaredQueue):
+        return replace(noun, queue=replace(noun.queue, created_at=created_at))
     return replace(noun, created_at=created_at) if isinstance(noun, Pod) else noun

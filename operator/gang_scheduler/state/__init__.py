@@ -9,8 +9,8 @@ Plain synchronous code. `cache` is the only door: it takes in objects of `decode
 | kinds           | the one table of kinds that are watched: readers and stores      |
 | pod_store       | pods, our own decisions included                                 |
 | object_stores   | the stores of all other kinds. Both say what an event means:     |
-|                 | nothing, gangs touched, room freed, or trees changed; which      |
-|                 | waiting gangs that wakes is in `gangs.queueing_hints`            |
+|                 | nothing, gangs touched, room freed, trees or queues changed;     |
+|                 | which waiting gangs that wakes is in `gangs.queueing_hints`      |
 | changes         | that meaning (`Change`), and the signals to loop and writers     |
 | node_usage      | nodes, and what the pods on them use                             |
 | evictable_pods  | the pods on nodes as preemption sees them                        |
@@ -22,6 +22,7 @@ Plain synchronous code. `cache` is the only door: it takes in objects of `decode
 | volumes         | claims and volumes, with assumed bindings                        |
 | budgets         | PodDisruptionBudgets                                             |
 | topologies      | the topology trees in force                                      |
+| queues          | queues, flavors, and what names them                             |
 | pod_classes     | pod classes, completed by what is known only in this cluster     |
 | foreign_members | gangs with members of another scheduler                          |
 """

@@ -24,6 +24,9 @@ from gang_scheduler.state.nominator import Nominator
 from gang_scheduler.state.object_stores import NodeStore, Store
 from gang_scheduler.state.pod_affinity.matches import SelectorMatches
 from gang_scheduler.state.pod_store import PodStore
+from gang_scheduler.state.queues import declared_queues
+from gang_scheduler.state.queues.declared_queues import DeclaredQueues, QueueRules
+from gang_scheduler.state.queues.kueue_objects import KueueObjects
 from gang_scheduler.state.topologies import Topologies
 from gang_scheduler.state.victims import Victims
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
@@ -43,12 +46,15 @@ class Cache:
         changes: Changes,
         timeout_seconds: int = 600,
         rules: Rules = DEFAULT_RULES,
+        queue_rules: QueueRules = declared_queues.DEFAULT_RULES,
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.node_usage = NodeUsage()
         self.evictable_pods = EvictablePods(rules)
         self.gang_queue = GangQueue(self.schedulers, timeout_seconds, self.evictable_pods)
         self.topologies = Topologies(changes.topologies)
+        self.queues = DeclaredQueues(queue_rules)
+        self.kueue_objects = KueueObjects()
         self.foreign_members = ForeignMembers()
         self.selector_matches = SelectorMatches()
         self.volumes = VolumeCache(self.node_usage.table, changes.waits_for_claims)
@@ -156,6 +162,8 @@ class Cache:
             self.gang_queue.room_freed()
         elif change is Change.TREES_CHANGED:
             self.gang_queue.topologies_changed()
+        elif change is Change.QUEUES_CHANGED:
+            self.gang_queue.queues_changed()
         self._changes.cycle.set()
 
     def _selector_matches(

@@ -15,6 +15,8 @@ class Change(Enum):
     """Gangs that are short of room may find some now."""
     TREES_CHANGED = auto()
     """Gangs may find layers now, and may be in other domains."""
+    QUEUES_CHANGED = auto()
+    """Queues, or what they refer to, say something else: gangs may find their queue, or quota."""
 
 
 @dataclass(slots=True, eq=False)

@@ -15,9 +15,13 @@ from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.network import kueue_topologies, topologies
 from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.decode.pods import pod
-from gang_scheduler.decode.reader import Reader, Unreadable, direct
+from gang_scheduler.decode.queues import flavors, kueue, kueue_objects, ours, volcano
+from gang_scheduler.decode.queues import unreadable as unreadable_queues
+from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.decode.reader import Object, Reader, Unreadable, direct
 from gang_scheduler.decode.sink import Sink
 from gang_scheduler.decode.volume_objects import VolumeObject
+from gang_scheduler.model.queues import Product, QueueKind
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.object_stores import (
     BudgetStore,
@@ -28,6 +32,7 @@ from gang_scheduler.state.object_stores import (
     TopologyStore,
     VolumeStore,
 )
+from gang_scheduler.state.queues.stores import ByNameStore, FlavorStore, QueueStore
 from gang_scheduler.wire import nodes as node_wire
 from gang_scheduler.wire import pods as pod_wire
 
@@ -66,6 +71,32 @@ def _trees(reader: Reader[DeclaredTopology]) -> Kind:
 
 def _volumes(reader: Reader[V]) -> Kind:
     return _kind(reader, lambda cache: VolumeStore[V](cache.volumes, reader.gvr))
+
+
+def _queues(
+    kind: QueueKind, name: str, versions: tuple[GVR, ...], read: Callable[[Object], DeclaredQueue]
+) -> Kind:
+    # All versions say the same: whichever comes last is right.
+    return _kind(
+        Reader(
+            kind=name,
+            versions=versions,
+            read=read,
+            namespaced=False,
+            if_unreadable=unreadable_queues.queue(kind, versions[0]),
+        ),
+        lambda cache: QueueStore(cache.queues, kind),
+        known=lambda cache, uid: cache.queues.declared.get(uid),
+    )
+
+
+def _flavors(product: Product, versions: tuple[GVR, ...]) -> Kind:
+    return _kind(
+        Reader(
+            kind="ResourceFlavor", versions=versions, read=flavors.of(product), namespaced=False
+        ),
+        lambda cache: FlavorStore(cache.queues, product),
+    )
 
 
 KINDS: Final = (
@@ -170,6 +201,34 @@ KINDS: Final = (
             if_unreadable=KEEP,
         )
     ),
+    _queues(QueueKind.QUEUE, "Queue", (kinds.QUEUES,), ours.queue),
+    _flavors(Product.OURS, (kinds.RESOURCE_FLAVORS,)),
+    _queues(QueueKind.CLUSTER_QUEUE, "ClusterQueue", kinds.CLUSTER_QUEUES, kueue.cluster_queue),
+    _queues(QueueKind.COHORT, "Cohort", kinds.COHORTS, kueue.cohort),
+    _flavors(Product.KUEUE, kinds.KUEUE_RESOURCE_FLAVORS),
+    _kind(
+        Reader(kind="LocalQueue", versions=kinds.LOCAL_QUEUES, read=kueue_objects.local_queue),
+        lambda cache: ByNameStore(cache.kueue_objects.local_queues),
+    ),
+    _kind(
+        Reader(
+            kind="WorkloadPriorityClass",
+            versions=kinds.WORKLOAD_PRIORITY_CLASSES,
+            read=kueue_objects.workload_priority_class,
+            namespaced=False,
+        ),
+        lambda cache: ByNameStore(cache.kueue_objects.priority_classes),
+    ),
+    _kind(
+        Reader(
+            kind="AdmissionCheck",
+            versions=kinds.ADMISSION_CHECKS,
+            read=kueue_objects.admission_check,
+            namespaced=False,
+        ),
+        lambda cache: ByNameStore(cache.kueue_objects.admission_checks),
+    ),
+    _queues(QueueKind.VOLCANO_QUEUE, "Queue", (kinds.VOLCANO_QUEUES,), volcano.queue),
     _volumes(
         Reader(
             kind="PersistentVolumeClaim",

@@ -6,15 +6,24 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import (
+    ADMISSION_CHECKS,
     CLUSTER_NETWORK_TOPOLOGIES,
+    CLUSTER_QUEUES,
+    COHORTS,
     GVR,
     JOBS,
+    KUEUE_RESOURCE_FLAVORS,
+    LOCAL_QUEUES,
     NAMESPACES,
     NODES,
     PERSISTENT_VOLUME_CLAIMS,
     POD_DISRUPTION_BUDGETS,
     POD_GROUPS,
     PODS,
+    QUEUES,
+    RESOURCE_FLAVORS,
+    VOLCANO_QUEUES,
+    WORKLOAD_PRIORITY_CLASSES,
 )
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
@@ -26,7 +35,18 @@ from support.builders import SCHEDULER
 
 LAYERS = [{"topologyLayer": "NodeTopologyLayer", "parentTopologyLayer": "", "labelKey": []}]
 TOUCHED, FREED, TREES = Change.GANGS_TOUCHED, Change.ROOM_FREED, Change.TREES_CHANGED
-NOTHING = Change.NOTHING
+NOTHING, QUEUES_CHANGED = Change.NOTHING, Change.QUEUES_CHANGED
+OF_QUEUES = (
+    QUEUES,
+    RESOURCE_FLAVORS,
+    CLUSTER_QUEUES[0],
+    COHORTS[0],
+    LOCAL_QUEUES[0],
+    KUEUE_RESOURCE_FLAVORS[0],
+    WORKLOAD_PRIORITY_CLASSES[0],
+    ADMISSION_CHECKS[0],
+    VOLCANO_QUEUES,
+)
 
 
 def bare(kind: str, **spec: Any) -> dict[str, Any]:
@@ -75,6 +95,7 @@ def test_no_two_rows_are_of_one_kind() -> None:
             {"networkTopologySpec": LAYERS},
             [TREES, NOTHING, TREES, NOTHING],
         ),
+        *((gvr, {}, [QUEUES_CHANGED, NOTHING, QUEUES_CHANGED, NOTHING]) for gvr in OF_QUEUES),
     ],
     ids=lambda each: each.name if isinstance(each, GVR) else "",
 )
@@ -90,3 +111,27 @@ def test_a_store_says_what_an_object_means_that_comes_twice_and_goes_twice(
     gone = [store.delete(uid) for _ in range(2)]
 
     assert changes == came + gone
+
+
+def test_an_object_that_was_made_anew_takes_the_place_of_the_one_of_its_name() -> None:
+    cache = Cache([SCHEDULER], Changes())
+    for gvr in OF_QUEUES:
+        row = kinds.of(gvr)
+        store, body = row.store(cache), bare(row.reader.kind)
+        store.upsert(row.reader.read(body))
+        store.upsert(row.reader.read({**body, "metadata": {**body["metadata"], "uid": "later"}}))
+        assert ["later"] == list(store.uids())
+
+
+def test_a_queue_that_becomes_unreadable_is_there_and_inactive() -> None:
+    cache = Cache([SCHEDULER], Changes())
+    handlers = cache_feeding.event_handlers(cache)
+    good = {**bare("Queue", parent="org"), "kind": "Queue"}
+    handlers.of(QUEUES).take({"type": "ADDED", "object": good})
+    handlers.of(QUEUES).take({"type": "MODIFIED", "object": {**good, "spec": {"weight": "x"}}})
+
+    queue_set = cache.queues.queue_set()
+    assert queue_set is not None
+    (queue,) = queue_set.queues
+    assert ("default", "org") == (queue.ref.name, str(queue.parent))
+    assert queue.problem is not None

@@ -138,6 +138,10 @@ class GangQueue:
         self._queueing_hints.topologies_changed()
         self.changed.update(self.infos)
 
+    def queues_changed(self) -> None:
+        """Try again all gangs that other queues, flavors or quotas may help."""
+        self._queueing_hints.queues_changed()
+
     def matches_came(self, keys: Collection[GangKey]) -> None:
         """Try gangs again that wait for pods such as have just found a node."""
         self._to_try.update(keys & self.infos.keys())

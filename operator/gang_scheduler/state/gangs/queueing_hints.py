@@ -1,7 +1,7 @@
 """Why gangs wait, and which of them a change of the cluster may help."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Final
 
 from gang_scheduler.model.causes import NotTriedYet, OthersAwaitVolumes, SurplusNotTried
@@ -18,6 +18,21 @@ HELPED_BY_NODES: Final = frozenset(
 """What may be so no more when room is freed or a node changes: labels make layers, too."""
 HELPED_BY_TREES: Final = HELPED_BY_NODES | {Reason.INVALID_SPEC}
 """The same for a change of the trees of the network."""
+WAITING_IN_QUEUE: Final = frozenset(
+    {
+        Reason.QUEUE_NOT_FOUND,
+        Reason.QUEUE_STOPPED,
+        Reason.ADMISSION_DENIED,
+        Reason.QUOTA_EXCEEDED,
+        Reason.JOB_LIMIT_REACHED,
+        Reason.WAITING_FOR_QUOTA,
+        Reason.WAITING_FOR_TURN,
+        Reason.WAITING_FOR_CHECKS,
+    }
+)
+"""Why a gang waits because of its queue."""
+HELPED_BY_QUEUES: Final = WAITING_IN_QUEUE | {Reason.UNSCHEDULABLE}
+"""What may be so no more when queues change: flavors have nodes, too."""
 
 
 class QueueingHints:
@@ -29,6 +44,7 @@ class QueueingHints:
         self._short_of_nodes: set[GangKey] = set()
         self._room_freed = False
         self._topologies_changed = False
+        self._queues_changed = False
 
     def refused(self, info: GangInfo, refusal: Refused, *, late: bool) -> None:
         """Note why a try failed, and with that whether freed room makes the gang due."""
@@ -63,24 +79,31 @@ class QueueingHints:
         """Note that the trees of the network are others now."""
         self._topologies_changed = True
 
+    def queues_changed(self) -> None:
+        """Note that queues, or what they refer to, say something else now."""
+        self._queues_changed = True
+
     def helped(self) -> set[GangKey]:
         """Return the gangs that may be helped by what has changed since the last time."""
         helped = set(self._short_of_nodes) if self._room_freed else set()
         if self._topologies_changed:
-            helped.update(key for key, each in self._infos.items() if _misses_a_tree(each))
-        self._room_freed = self._topologies_changed = False
+            helped.update(self._refused_for(HELPED_BY_TREES))
+        if self._queues_changed:
+            helped.update(self._refused_for(HELPED_BY_QUEUES))
+        self._room_freed = self._topologies_changed = self._queues_changed = False
         return helped
+
+    def _refused_for(self, reasons: Collection[Reason]) -> Iterator[GangKey]:
+        for key, info in self._infos.items():
+            refusal = info.verdict.refusal
+            if refusal is not None and refusal.reason in reasons:
+                yield key
 
     def _count(self, before: Refused | None, after: Refused | None) -> None:
         if before is not None:
             self.waiting[before.reason] -= 1
         if after is not None:
             self.waiting[after.reason] += 1
-
-
-def _misses_a_tree(info: GangInfo) -> bool:
-    refusal = info.verdict.refusal
-    return refusal is not None and refusal.reason in HELPED_BY_TREES
 
 
 def untold_of(info: GangInfo, schedulers: frozenset[str]) -> Refused | None:

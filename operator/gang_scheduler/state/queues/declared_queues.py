@@ -1,0 +1,157 @@
+"""Queues and flavors of all products, and the set of them that is in force.
+
+Plain synchronous code, a part of the cache. Lazy: the set is made when it is first needed, and then
+once for as long as no object changes.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, fields, replace
+
+from gang_scheduler.decode.queues import ours
+from gang_scheduler.decode.queues.declared import DeclaredFlavor, DeclaredQueue
+from gang_scheduler.model.queues import (
+    Fairness,
+    Flavor,
+    Product,
+    Queue,
+    QueueKind,
+    QueueRef,
+    QueueSet,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueRules:
+    """What the settings say of queues.
+
+    `kueue_fairness` is that of Kueue's trees, which have it in a configuration file. `open`: our
+    queues that say nothing of namespaces are for all. `gpu_resources` are what `gpu` is the sum of.
+    """
+
+    kueue_fairness: Fairness = Fairness.PRIORITY
+    open: bool = True
+    gpu_resources: tuple[str, ...] = field(default_factory=lambda: QueueSet().gpu_resources)
+
+
+DEFAULT_RULES = QueueRules()
+
+
+class DeclaredQueues:
+    """All objects that declare queues and flavors.
+
+    `declared` are the queues by uid, whatever may be wrong with them.
+    """
+
+    def __init__(self, rules: QueueRules = DEFAULT_RULES) -> None:
+        self.declared: dict[str, DeclaredQueue] = {}
+        self._rules = rules
+        self._uids: dict[QueueRef, str] = {}
+        self._flavors: dict[str, DeclaredFlavor] = {}
+        self._unenforced: frozenset[Product] = frozenset()
+        self._set: QueueSet | None = None
+
+    def queue_set(self) -> QueueSet | None:
+        """Return what is declared; the same object until something changes. None: no queue."""
+        if self._set is None and self.declared:
+            self._set = self._made()
+        return self._set
+
+    def uids(self, kinds: Collection[QueueKind]) -> Collection[str]:
+        """Return the uids of all queues of these kinds."""
+        return {u for u, each in self.declared.items() if each.queue.ref.kind in kinds}
+
+    def flavor_uids(self, product: Product) -> Collection[str]:
+        """Return the uids of all flavors of a product."""
+        return {u for u, each in self._flavors.items() if each.flavor.product is product}
+
+    def upsert(self, declared: DeclaredQueue) -> bool:
+        """Add or replace a queue; return whether it declares something else than before."""
+        uid = self._uids.get(declared.queue.ref, declared.uid)
+        if uid != declared.uid:
+            # The deletion of an earlier object of this name was missed.
+            self.delete(uid)
+        before = self.declared.get(declared.uid)
+        self.declared[declared.uid] = declared
+        self._uids[declared.queue.ref] = declared.uid
+        return self._changed(before is None or not _alike(before, declared))
+
+    def delete(self, uid: str) -> bool:
+        """Forget a queue; return whether it was known."""
+        before = self.declared.pop(uid, None)
+        if before is not None:
+            self._uids.pop(before.queue.ref, None)
+        return self._changed(before is not None)
+
+    def upsert_flavor(self, declared: DeclaredFlavor) -> bool:
+        """Add or replace a flavor; return whether it is another than before."""
+        flavor = declared.flavor
+        named = [
+            each
+            for each in self._flavors.values()
+            if (each.flavor.product, each.flavor.name) == (flavor.product, flavor.name)
+        ]
+        for each in named:
+            del self._flavors[each.uid]
+        self._flavors[declared.uid] = declared
+        return self._changed(not any(_same(each.flavor, flavor) for each in named))
+
+    def delete_flavor(self, uid: str) -> bool:
+        """Forget a flavor; return whether it was known."""
+        return self._changed(self._flavors.pop(uid, None) is not None)
+
+    def enforce(self, product: Product, *, enforced: bool) -> bool:
+        """Note whether the quotas of a product are ours to enforce; return whether that is new."""
+        others = self._unenforced - {product}
+        unenforced = others if enforced else others | {product}
+        changed, self._unenforced = unenforced != self._unenforced, unenforced
+        return self._changed(changed)
+
+    def _changed(self, changed: bool) -> bool:  # noqa: FBT001 - the answer of a part.
+        if changed:
+            self._set = None
+        return changed
+
+    def _made(self) -> QueueSet:
+        rules = self._rules
+        found = sorted(self.declared.values(), key=lambda each: each.queue.ref)
+        return QueueSet(
+            queues=tuple(self._in_force(each) for each in found),
+            flavors=tuple(_shared(each.flavor for each in self._flavors.values())),
+            fairness={
+                Product.OURS: Fairness.FAIR_SHARE,
+                Product.KUEUE: rules.kueue_fairness,
+                Product.VOLCANO: Fairness.FAIR_SHARE,
+            },
+            enforced=frozenset(Product) - self._unenforced,
+            gpu_resources=rules.gpu_resources,
+        )
+
+    def _in_force(self, declared: DeclaredQueue) -> Queue:
+        """Return a queue with what the settings make of it."""
+        queue = declared.queue
+        if not (declared.names_namespaces or self._rules.open):
+            queue = replace(queue, namespaces=None)
+        problem = queue.problem or ours.gpus_twice(queue, self._rules.gpu_resources)
+        return queue if problem is queue.problem else replace(queue, problem=problem)
+
+
+def _alike(one: DeclaredQueue, other: DeclaredQueue) -> bool:
+    return one.names_namespaces == other.names_namespaces and _same(one.queue, other.queue)
+
+
+def _same(one: Queue | Flavor, other: Queue | Flavor) -> bool:
+    """Return whether all fields are equal: these nouns are compared by identity."""
+    return all(getattr(one, each.name) == getattr(other, each.name) for each in fields(one))
+
+
+def _shared(flavors: Iterable[Flavor]) -> Iterator[Flavor]:
+    """Yield for each product the flavors that its queues may name: its own, else the others'."""
+    by_product: dict[Product, Mapping[str, Flavor]] = {}
+    known = sorted(flavors, key=lambda each: (each.name, each.product))
+    for product in (Product.OURS, Product.KUEUE):
+        others = {each.name: each for each in known if each.product is not product}
+        own = {each.name: each for each in known if each.product is product}
+        by_product[product] = {**others, **own}
+    for product, found in by_product.items():
+        for name in sorted(found):
+            yield replace(found[name], product=product)

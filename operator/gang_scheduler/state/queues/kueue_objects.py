@@ -1,0 +1,81 @@
+"""LocalQueues, WorkloadPriorityClasses and AdmissionChecks of Kueue, each by name.
+
+All are dicts that change in place; a change of any is `Change.QUEUES_CHANGED`.
+"""
+
+from collections.abc import Callable, Collection, Hashable
+from typing import Generic, NamedTuple, Protocol, TypeVar
+
+from gang_scheduler.decode.queues.declared import AdmissionCheck, LocalQueue, WorkloadPriorityClass
+
+
+class LocalQueueKey(NamedTuple):
+    """The name of a LocalQueue."""
+
+    namespace: str
+    name: str
+
+
+class HasUid(Protocol):
+    """A noun of one object."""
+
+    @property
+    def uid(self) -> str:
+        """The uid of the object."""
+
+
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T", bound=HasUid)
+
+
+class ByName(Generic[K, T]):
+    """The objects of one kind by their names, which outlive their uids."""
+
+    def __init__(self, key: Callable[[T], K]) -> None:
+        self.all: dict[K, T] = {}
+        self._key = key
+        self._keys: dict[str, K] = {}
+
+    def get(self, key: K) -> T | None:
+        """Return an object by its name."""
+        return self.all.get(key)
+
+    @property
+    def uids(self) -> Collection[str]:
+        """The uids of all objects."""
+        return self._keys.keys()
+
+    def upsert(self, noun: T) -> bool:
+        """Add or replace an object; return whether it says something else than before."""
+        key = self._key(noun)
+        before = self.all.get(key)
+        if before is not None:
+            # The deletion of an earlier object of this name may have been missed.
+            self._keys.pop(before.uid, None)
+        self.all[key] = noun
+        self._keys[noun.uid] = key
+        return before != noun
+
+    def delete(self, uid: str) -> bool:
+        """Forget an object; return whether it was known."""
+        key = self._keys.pop(uid, None)
+        if key is None:
+            return False
+        del self.all[key]
+        return True
+
+
+class KueueObjects:
+    """What gangs and queues refer to by name.
+
+    `local_queues` are by namespace and name, `priority_classes` (WorkloadPriorityClasses) and
+    `admission_checks` by name. Each noun says what is known: the ClusterQueue and whether the
+    LocalQueue is stopped, the value, the controller.
+    """
+
+    def __init__(self) -> None:
+        self.local_queues = ByName[LocalQueueKey, LocalQueue](
+            lambda each: LocalQueueKey(each.namespace, each.name)
+        )
+        self.priority_classes = ByName[str, WorkloadPriorityClass](lambda each: each.name)
+        self.admission_checks = ByName[str, AdmissionCheck](lambda each: each.name)
