@@ -12,7 +12,9 @@ from gang_scheduler.model.queues import (
     QueueKind,
     QueueRef,
 )
+from gang_scheduler.model.refs import GangKey
 
+X, Y = (GangKey("PodGroup", "default", name) for name in "xy")
 CPU = FlavorResource("default", "cpu")
 MEMORY = FlavorResource("default", "memory")
 
@@ -37,7 +39,7 @@ TEAM_B = QueueFigures(
     queue("team-b"),
     {CPU: Amounts(6000, 1500, 0, 2000, 4500)},
     running=1,
-    pending=("default/x", "default/y"),
+    pending=(X, Y),
 )
 IMPLIED_ROOT = QueueFigures(
     Queue(ROOT), {CPU: Amounts(12000, 9500, 0, 0, 12000)}, running=3, share=Fraction(0)

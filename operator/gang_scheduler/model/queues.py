@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.pods import Toleration
 from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.requirements import Requirement
 
 T = TypeVar("T")
@@ -328,7 +329,7 @@ class QueueFigures:
     """A queue as it is shown to users.
 
     `problem` is why it is inactive. `share` is the figure by which the tree compares queues, None
-    where it is infinite. `pending` are the names of the groups that wait, in the order of turns.
+    where it is infinite. `pending` are the gangs that wait in a leaf, in the order of turns.
     """
 
     queue: Queue
@@ -337,4 +338,4 @@ class QueueFigures:
     problem: Problem | None = None
     oversubscribed: bool = False
     running: int = 0
-    pending: tuple[str, ...] = ()
+    pending: tuple[GangKey, ...] = ()

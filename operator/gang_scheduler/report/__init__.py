@@ -12,7 +12,7 @@
 | events           | Events, at a bounded rate                                    |
 | topology_writer  | writes the status of ClusterNetworkTopologies                |
 | topology_status  | the status of a ClusterNetworkTopology                       |
-| queue_status     | the status of a Queue                                        |
+| queues           | queues: the status of our objects, and metrics               |
 | messages         | the text of a refusal ("0/12 nodes are available: ..."), of  |
 |                  | preemptions, and of what domains offer                       |
 | cause_texts      | a line for each cause that is not about room: input that is  |

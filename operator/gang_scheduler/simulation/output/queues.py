@@ -15,8 +15,9 @@ from gang_scheduler.model.queues import (
     QueueFigures,
     QueueRef,
 )
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import quantity_of
-from gang_scheduler.report import queue_status
+from gang_scheduler.report.queues import queue_status
 from gang_scheduler.simulation.output import cells
 
 SHARE_DIGITS = 6
@@ -32,9 +33,9 @@ def rows(figures: Sequence[QueueFigures]) -> list[Json]:
     return [_row(each) for each in figures if _is_worth_a_row(each)]
 
 
-def places(figures: Sequence[QueueFigures]) -> dict[str, int]:
+def places(figures: Sequence[QueueFigures]) -> dict[GangKey, int]:
     """Return the place of each gang that waits among those of its queue; 1 is the next."""
-    return {name: place for each in figures for place, name in enumerate(each.pending, start=1)}
+    return {key: place for each in figures for place, key in enumerate(each.pending, start=1)}
 
 
 def tables(figures: Sequence[QueueFigures], most: int) -> Iterator[Table | Text]:
@@ -70,7 +71,7 @@ def _row(figures: QueueFigures) -> Json:
         "resources": [_amounts(*each) for each in figures.amounts.items()],
         "share": None if figures.share is None else round(float(figures.share), SHARE_DIGITS),
         "running": figures.running,
-        "pending": list(figures.pending),
+        "pending": [str(key) for key in figures.pending],
     }
 
 

@@ -69,7 +69,7 @@ def _waiting(refused: Refused) -> Json:
     }
 
 
-def _gang(info: GangInfo, outcome: Outcome, places: Mapping[str, int]) -> Json:
+def _gang(info: GangInfo, outcome: Outcome, places: Mapping[GangKey, int]) -> Json:
     counts = phases.counts_of(info)
     domain = _domain(info, outcome)
     return {
@@ -83,9 +83,9 @@ def _gang(info: GangInfo, outcome: Outcome, places: Mapping[str, int]) -> Json:
     }
 
 
-def _of_queue(info: GangInfo, outcome: Outcome, places: Mapping[str, int]) -> Json:
+def _of_queue(info: GangInfo, outcome: Outcome, places: Mapping[GangKey, int]) -> Json:
     queue = info.as_gang(outcome.cache.schedulers).queue
-    return {"queue": queue.name if queue else None, "position": places.get(str(info.key))}
+    return {"queue": queue.name if queue else None, "position": places.get(info.key)}
 
 
 def _domain(info: GangInfo, outcome: Outcome) -> Domain | None:

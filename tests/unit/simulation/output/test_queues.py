@@ -12,7 +12,7 @@ from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import Amounts, FlavorResource, QueueFigures, StopPolicy
 from gang_scheduler.simulation.output import queues
-from support.queue_figures import IMPLIED_ROOT, TEAM_A, TEAM_B, TREE, UNUSED_ROOT, queue, ref
+from support.queue_figures import IMPLIED_ROOT, TEAM_A, TEAM_B, TREE, UNUSED_ROOT, X, Y, queue, ref
 
 INVALID = Problem(Reason.INVALID_SPEC, InvalidInput("spec.quota.hard is below spec.quota.soft"))
 
@@ -67,7 +67,7 @@ def test_a_queue_in_the_document_has_its_figures_as_kubernetes_writes_them() -> 
 
 def test_gangs_that_wait_are_in_the_order_of_turns() -> None:
     assert ["default/x", "default/y"] == row(TEAM_B)["pending"]
-    assert {"default/x": 1, "default/y": 2} == queues.places(TREE)
+    assert {X: 1, Y: 2} == queues.places(TREE)
 
 
 def test_a_root_is_below_no_queue() -> None:

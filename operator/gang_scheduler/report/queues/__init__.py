@@ -1,0 +1,6 @@
+"""What is said of queues, from figures that are handed over.
+
+| module        | promise                                                     |
+|---------------|-------------------------------------------------------------|
+| queue_status  | the status of a Queue                                       |
+"""

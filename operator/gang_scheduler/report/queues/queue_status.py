@@ -1,0 +1,150 @@
+"""What the status of a Queue should say now. Pure: figures in, dicts out."""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from gang_scheduler.api import conditions
+from gang_scheduler.api.conditions import Finding
+from gang_scheduler.model.causes import QueueInactive
+from gang_scheduler.model.queues import (
+    GPU,
+    Amounts,
+    FlavorResource,
+    QueueFigures,
+    QueueRef,
+    StopPolicy,
+)
+from gang_scheduler.model.resources import quantity_of
+from gang_scheduler.report.cause_texts import text_of
+
+ACTIVE = "Active"
+OVERSUBSCRIBED = "Oversubscribed"
+READY = "Ready"
+STOPPED = "Stopped"
+SHARE_DIGITS = 6
+_NAMES = ("nominal", "used", "borrowed", "lent", "fairShare")
+_GPU_NAMES = _NAMES[:4]
+_STOPS = {
+    StopPolicy.HOLD: "stopPolicy Hold: no gang is admitted",
+    StopPolicy.HOLD_AND_DRAIN: "stopPolicy HoldAndDrain: no gang is admitted",
+}
+
+Status = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What a status needs that is not in the figures of the queue.
+
+    `written` is the status that the object has already, `generation` the object's, and `now` is in
+    seconds since the epoch. `pending` counts the gangs that wait in the queue and below it.
+    `gpu_resources` are what `gpu` is the sum of.
+    """
+
+    written: Status = field(default_factory=dict)
+    generation: int = 0
+    now: int = 0
+    pending: int = 0
+    gpu_resources: Collection[str] = ()
+
+
+def status_of(figures: QueueFigures, view: View) -> dict[str, Any]:
+    """Return the status; null removes a key in a merge patch."""
+    present = view.written.get("conditions") or []
+    known = {each.get("type") for each in present}
+    findings = [activity(figures)]
+    oversubscribed = _oversubscribed(figures)
+    if oversubscribed.status or OVERSUBSCRIBED in known:
+        findings.append(oversubscribed)
+    return {
+        **_by_flavor(figures.amounts),
+        "gpu": _gpus(figures.amounts, view.gpu_resources),
+        "share": share_of(figures.share),
+        "pendingJobs": view.pending,
+        "runningJobs": figures.running,
+        "conditions": conditions.merged(present, findings, view.generation, view.now),
+    }
+
+
+def activity(figures: QueueFigures) -> Finding:
+    """Return whether gangs of the queue can be admitted, and why not."""
+    problem, stop = figures.problem, _STOPS.get(figures.queue.stop)
+    if problem is not None:
+        cause, words = problem.cause, text_of(problem.cause)
+        reason = cause.fault if isinstance(cause, QueueInactive) else problem.reason
+        return Finding(ACTIVE, status=False, reason=reason.value, message=words)
+    if stop is not None:
+        return Finding(ACTIVE, status=False, reason=STOPPED, message=stop)
+    return Finding(ACTIVE, status=True, reason=READY, message="gangs can be admitted")
+
+
+def share_of(share: Fraction | None) -> str | None:
+    """Return the figure by which queues are compared; None where it is infinite."""
+    return None if share is None else f"{round(float(share), SHARE_DIGITS):g}"
+
+
+def _oversubscribed(figures: QueueFigures) -> Finding:
+    if figures.oversubscribed:
+        words = "the queues below were promised more than this one"
+        return Finding(OVERSUBSCRIBED, status=True, reason="PromisedMore", message=words)
+    return Finding(OVERSUBSCRIBED, status=False, reason="Covered")
+
+
+def _by_flavor(amounts: Mapping[FlavorResource, Amounts]) -> dict[str, Any]:
+    """Return each figure by flavor and resource."""
+    found: dict[str, defaultdict[str, dict[str, str]]]
+    found = {name: defaultdict(dict) for name in _NAMES}
+    for (flavor, resource), each in amounts.items():
+        for name, amount in zip(_NAMES, each, strict=True):
+            found[name][flavor][resource] = quantity_of(resource, amount)
+    return {name: dict(by_flavor) or None for name, by_flavor in found.items()}
+
+
+def _gpus(
+    amounts: Mapping[FlavorResource, Amounts], gpu_resources: Collection[str]
+) -> dict[str, str] | None:
+    """Return the GPUs on the nodes of all flavors together, for the columns of kubectl."""
+    # A queue that counts them under one name counts each once.
+    counted = {GPU} if any(of.resource == GPU for of in amounts) else {*gpu_resources}
+    found = [each for of, each in amounts.items() if of.resource in counted]
+    if not found:
+        return None
+    sums = (sum(each[place] for each in found) for place, _ in enumerate(_GPU_NAMES))
+    return dict(zip(_GPU_NAMES, (quantity_of(GPU, each) for each in sums), strict=True))
+
+
+def patch_of(before: Status, after: Status) -> dict[str, Any]:
+    """Return a merge patch that also removes what is in the objects inside, and is there no more.
+
+    What only the object has, beside the keys of the status, is kept.
+    """
+    return {key: _replaced(before.get(key), value) for key, value in after.items()}
+
+
+def _replaced(before: Any, after: Any) -> Any:  # noqa: ANN401 - any JSON value.
+    if not (isinstance(before, Mapping) and isinstance(after, Mapping)):
+        return after
+    gone = dict.fromkeys(before.keys() - after.keys())
+    return {**gone, **{key: _replaced(before.get(key), value) for key, value in after.items()}}
+
+
+def differs(present: Status, status: Status) -> bool:
+    """Return whether a status says something else than the one that is there."""
+    return any(present.get(key) != value for key, value in status.items())
+
+
+def pending_in_trees(figures: Sequence[QueueFigures]) -> Counter[QueueRef]:
+    """Return how many gangs wait in each queue and below it."""
+    parents = {each.queue.ref: each.queue.parent for each in figures}
+    counts = Counter[QueueRef]()
+    for each in figures:
+        at: QueueRef | None = each.queue.ref
+        way: dict[QueueRef, None] = {}
+        while at is not None and at not in way:
+            way[at] = None
+            at = parents.get(at)
+        counts.update(dict.fromkeys(way, len(each.pending)))
+    return counts
