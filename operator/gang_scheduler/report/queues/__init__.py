@@ -3,4 +3,5 @@
 | module        | promise                                                     |
 |---------------|-------------------------------------------------------------|
 | queue_status  | the status of a Queue                                       |
+| queue_writer  | writes the status of our Queues                             |
 """
