@@ -207,6 +207,11 @@ class Settings(Policy, BaseSettings):
             "the reflector misses none."
         ),
     )
+    metrics_queues: int = Field(
+        default=500,
+        ge=0,
+        description="How many queues have metrics of their own; the others are summed as _other.",
+    )
     http_client: HttpClientName = Field(
         default=HttpClientName.BUILTIN,
         description=(

@@ -43,6 +43,44 @@ SWEPT = Counter("pgs_swept_total", "Objects whose deletion no watch had told.", 
 WRITES = Counter(
     "pgs_writes_total", "Status and Event writes by what and outcome.", ["what", "outcome"]
 )
+QUEUE_LENGTH = Gauge(
+    "training_job_queue_length",
+    "Gangs that wait, by queue and PriorityClass.",
+    ["queue", "priority"],
+)
+QUEUE_UTILIZATION = Gauge(
+    "training_cluster_resource_utilization",
+    "What a queue uses of what it is promised, on the nodes of all flavors.",
+    ["resource_type", "queue"],
+)
+QUEUE_DEVIATION = Gauge(
+    "training_queue_fairshare_deviation",
+    "How far a queue is above its fair share, as a part of all that its tree is promised.",
+    ["queue"],
+)
+QUEUE_NOMINAL, QUEUE_USED, QUEUE_BORROWED, QUEUE_LENT = (
+    Gauge(f"pgs_queue_{name}", description, ["queue", "flavor", "resource"])
+    for name, description in (
+        ("nominal", "What a queue and those below it are promised."),
+        ("used", "What a queue and those below it use."),
+        ("borrowed", "What a queue uses above its own."),
+        ("lent", "What other queues use of a queue's own."),
+    )
+)
+QUEUE_OLDEST_WAIT = Gauge(
+    "pgs_queue_oldest_wait_seconds", "Age of the oldest gang that waits in a queue.", ["queue"]
+)
+SCHEDULING_SECONDS = Histogram(
+    "training_job_scheduling_duration_seconds",
+    "Time from when a gang has minMember members until its last binding.",
+    ["queue", "job_type", "result"],
+    buckets=[0.1 * 2**i for i in range(15)],
+)
+GANGS_SCHEDULED = Counter(
+    "training_gang_scheduling_total",
+    "Gangs whose plan was carried out, by how, and whether within the schedule timeout.",
+    ["result", "timeout"],
+)
 INTERNAL_ERRORS = Counter(
     "pgs_internal_errors_total", "Errors of ours that were kept to one gang, by step.", ["step"]
 )

@@ -138,7 +138,7 @@ def test_all_metrics_are_in_the_table_with_their_labels() -> None:
 
     found = {name for name, *_ in rows(page("docs/operations.md"), "Metrics")}
 
-    assert expected == {name for name in found if name.startswith("pgs_")}
+    assert expected == {name for name in found if name.startswith(("pgs_", "training_"))}
 
 
 def test_all_log_lines_are_in_the_table_with_their_levels() -> None:

@@ -19,7 +19,7 @@ DECIDE_NOTHING = {
     # How the cluster is seen and spoken to.
     *("source", "sweep_seconds", "http_client", "http_host", "http_port", "kubeconfig"),
     *("leader_elect", "lease_name", "lease_namespace"),
-    *("log_format", "log_level"),
+    *("log_format", "log_level", "metrics_queues"),
 }
 
 

@@ -111,6 +111,7 @@ class Pod:
     annotations ask of the network, `gang_request` what they ask for its whole gang, `volumes` are
     the volumes that may matter to where it goes.
 
+    `priority_class` is the name of the class that `priority` is of, for people alone.
     `unscheduled` is the reason and message of a PodScheduled condition that is false: the scheduler
     writes it, so pods are equal without it. `scheduled_at` is when that condition became true.
     `nominated` is the pod's nominated node, `preempts` whether the pod may evict other pods.
@@ -128,6 +129,7 @@ class Pod:
     node: str = ""
     assumed: bool = False
     priority: int = 0
+    priority_class: str = field(default="", compare=False)
     created_at: float = 0
     phase: PodPhase = PodPhase.PENDING
     deleting: bool = False

@@ -1,5 +1,6 @@
 """From the wire to a pod."""
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -44,6 +45,7 @@ def pod_from_wire(source: pod_wire.Pod) -> Pod:
         scheduler=spec.scheduler_name,
         node=spec.node_name,
         priority=spec.priority or 0,
+        priority_class=sys.intern(spec.priority_class_name),
         created_at=timestamp(metadata.creation_timestamp),
         phase=source.status.phase,
         deleting=bool(metadata.deletion_timestamp),

@@ -4,4 +4,5 @@
 |---------------|-------------------------------------------------------------|
 | queue_status  | the status of a Queue                                       |
 | queue_writer  | writes the status of our Queues                             |
+| queue_metrics | metrics by queue, of a bounded number of queues             |
 """
