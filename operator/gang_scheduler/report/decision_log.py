@@ -69,6 +69,7 @@ class DecisionLog:
             log.info(
                 "gang_bound",
                 gang=str(gang.key),
+                **_queue_of(gang),
                 **_named("pods", (bind.pod.name for bind in binds), len(binds)),
                 **_named("nodes", nodes, len(nodes)),
             )
@@ -92,6 +93,7 @@ class DecisionLog:
             log.info(
                 "preempting",
                 **_named("preemptors", (str(gang.key) for gang in gangs), len(gangs)),
+                **_queue_of(gangs[0]),
                 **_named("victims", (victim.pod.key for victim in victims), len(victims)),
                 **_named("nodes", nodes, len(nodes)),
                 domain=str(preemption.domain or ""),
@@ -129,6 +131,7 @@ class DecisionLog:
             log.debug(
                 "verdict",
                 gang=str(placed.gang.key),
+                **_queue_of(placed.gang),
                 reason="Placed",
                 **_named("pods", (bind.pod.name for bind in binds), len(binds)),
                 **_named("nodes", nodes, len(nodes)),
@@ -142,10 +145,16 @@ class DecisionLog:
         return self._lines[line] <= LINES_A_SECOND
 
 
+def _queue_of(gang: Gang) -> dict[str, str]:
+    """Return the field of a line for the queue; none where there are no queues."""
+    return {"queue": gang.queue.name} if gang.queue else {}
+
+
 def _of_refusal(refused: Refused) -> dict[str, Any]:
     pods = refused.pods
     return {
         "gang": str(refused.gang.key),
+        **_queue_of(refused.gang),
         "reason": refused.reason.value,
         **_named("pods", (pod.name for pod in pods), len(pods)),
         "message": describe(refused)[:LETTERS_SHOWN],

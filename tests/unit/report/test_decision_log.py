@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from structlog.typing import EventDict
 from gang_scheduler.apply.gang_binding import GangBinding
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
 from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.report import decision_log
 from gang_scheduler.report.decision_log import LINES_A_SECOND, DecisionLog
 from support.builders import bound_pod, gang, gang_key
@@ -148,3 +150,15 @@ def test_at_level_debug_every_verdict_of_every_cycle_is_a_line(
     DecisionLog({}).verdicts(plan)
 
     assert [f"default/{name}" for name in expected] == [each["gang"] for each in lines]
+
+
+def test_a_line_names_the_queue_where_there_are_queues(lines: list[EventDict]) -> None:
+    queue = QueueRef(QueueKind.QUEUE, "team-a")
+    binding, refusal = bound("a"), waiting("b")
+    binding.placed = replace(binding.placed, gang=replace(binding.gang, queue=queue))
+    decisions = DecisionLog({})
+    decisions.bound(binding)
+    decisions.waits(replace(refusal, gang=replace(refusal.gang, queue=queue)))
+    decisions.waits(waiting("c"))
+
+    assert ["team-a", "team-a", None] == [line.get("queue") for line in lines]
