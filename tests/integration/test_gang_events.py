@@ -17,8 +17,9 @@ from gang_scheduler.model import gang_sources
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes import ApiAnswer, InvalidInput
 from gang_scheduler.model.network.topology import Domain
-from gang_scheduler.model.plan import Bind, Misfit, Plan, Preemption, Refused, Warned
+from gang_scheduler.model.plan import Bind, Misfit, Placed, Plan, Preemption, Refused, Warned
 from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About
@@ -107,6 +108,38 @@ async def test_what_is_wrong_now_is_told_at_once_in_other_words() -> None:
     told = await desk.told(plans[1])
 
     assert ["mode must be Strict", "minMember must be at most 2"] == [note for *_, note in told]
+
+
+TEAM_A = QueueRef(QueueKind.QUEUE, "team-a")
+
+
+async def test_a_gang_that_its_queue_admits_is_told_in_which_flavors() -> None:
+    gang = replace(builders.gang("a", pods=2), queue=TEAM_A)
+    binds = tuple(Bind(pod, "n1", flavors=(("cpu", "spot"),)) for pod in gang.pending)
+
+    expected = [("Normal", "Admitted", "a", "Admitted by queue team-a: cpu in spot")]
+    assert expected == await Desk().told(Plan(placed=(Placed(gang, binds),)))
+
+
+async def test_without_queues_no_gang_is_admitted() -> None:
+    gang = builders.gang("a")
+
+    assert [] == await Desk().told(Plan(placed=(Placed(gang, (Bind(gang.pending[0], "n1"),)),)))
+
+
+async def test_what_a_queue_can_never_have_is_an_event_of_its_own() -> None:
+    waits = replace(builders.gang("a"), queue=TEAM_A)
+    refused = Refused(waits, Reason.QUOTA_EXCEEDED, waits.pending, cause=InvalidInput("too much"))
+
+    expected = [("Warning", "QuotaExceeded", "a", "too much")]
+    assert expected == await Desk().told(Plan(refused=(refused,)))
+
+
+async def test_a_gang_in_a_line_is_not_worth_an_event() -> None:
+    waits = replace(builders.gang("a"), queue=TEAM_A)
+    refused = Refused(waits, Reason.WAITING_FOR_TURN, waits.pending, cause=InvalidInput("behind"))
+
+    assert [] == await Desk().told(Plan(refused=(refused,)))
 
 
 def full(*rejections: tuple[str, int]) -> Plan:

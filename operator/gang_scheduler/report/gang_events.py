@@ -12,9 +12,10 @@ from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import PreemptionGivenUp
 from gang_scheduler.model.gangs import Gang
-from gang_scheduler.model.plan import Plan, Preemption, Refused
+from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Cause, Problem, Reason
+from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.cause_texts import text_if_any, text_of
 from gang_scheduler.report.decision_log import DecisionLog
@@ -23,12 +24,19 @@ from gang_scheduler.report.messages import by_reason, describe
 from gang_scheduler.report.unprotected_jobs import UnprotectedJobs
 from gang_scheduler.state.cache import Cache
 
-# A gang whose members or PodGroup do not exist yet is not worth an Event.
-SILENT = frozenset({Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS})
+# A gang whose members or PodGroup do not exist yet is not worth an Event, nor is one in a line.
+SILENT = frozenset({Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS, Reason.WAITING_FOR_TURN})
 # Reported once, when the preemption begins.
 TOLD_BEFORE = frozenset({Reason.WAITING_FOR_VICTIMS})
 UNTOLD = SILENT | TOLD_BEFORE
-INVALID = frozenset({Reason.INVALID_SPEC, Reason.UNKNOWN_LAYER, Reason.UNSUPPORTED_FEATURE})
+INVALID = "InvalidGang"
+NAMED = {
+    Reason.INVALID_SPEC: INVALID,
+    Reason.UNKNOWN_LAYER: INVALID,
+    Reason.UNSUPPORTED_FEATURE: INVALID,
+    Reason.QUOTA_EXCEEDED: "QuotaExceeded",
+}
+"""The Events of gangs that can never start as they are."""
 NAMES_SHOWN = 10
 
 
@@ -45,6 +53,10 @@ class GangEvents:
     def planned(self, plan: Plan, now: int) -> None:
         """Report why gangs wait, which ones wait too long, and warnings. `now` is in seconds."""
         self.decision_log.verdicts(plan)
+        for placed in plan.placed:
+            if placed.gang.queue is not None and placed.gang.quorum:
+                with confined("report", str(placed.gang.key)):
+                    self._admitted(placed, placed.gang.queue)
         for refused in plan.refused:
             with confined("report", str(refused.gang.key)):
                 self._waits(refused, now)
@@ -66,6 +78,12 @@ class GangEvents:
             note = "not bound within the schedule timeout; it stays in the queue"
             about = self._about(refused.gang)
             self._events.record(about, "SchedulingTimeout", note, warning=True)
+
+    def _admitted(self, placed: Placed, queue: QueueRef) -> None:
+        flavors = dict(each for bind in placed.binds for each in bind.flavors)
+        where = ", ".join(f"{resource} in {flavor}" for resource, flavor in flavors.items())
+        note = f"Admitted by queue {queue}{f': {where}' if where else ''}"
+        self._events.record(self._about(placed.gang), "Admitted", note)
 
     def preempted(self, preemption: Preemption) -> None:
         """Report to the gangs of victims, and to pods without a gang, that they are preempted."""
@@ -120,10 +138,10 @@ class GangEvents:
         self._events.record(self._about(gang), reason, text_of(cause))
 
     def _refused(self, refused: Refused) -> None:
-        reason = "InvalidGang" if refused.reason in INVALID else "FailedScheduling"
+        reason = NAMED.get(refused.reason, "FailedScheduling")
         about = self._about(refused.gang)
         # An invalid gang is not tried again, so its problem is reported now or never.
-        if reason == "InvalidGang" or not self._events.is_quiet(about, reason, warning=True):
+        if refused.reason in NAMED or not self._events.is_quiet(about, reason, warning=True):
             self._events.record(about, reason, describe(refused), warning=True)
 
     def _warned(self, plan: Plan) -> None:
