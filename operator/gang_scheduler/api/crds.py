@@ -66,6 +66,7 @@ DEFINITIONS: Final = (
             Column("Scheduled", ".status.scheduled", "integer"),
             Column("Running", ".status.running", "integer"),
             Column("Domain", ".status.domain"),
+            Column("Queue", ".status.queue.name"),
             Column("Reason", '.status.conditions[?(@.type=="Scheduled")].reason'),
             AGE,
         ),

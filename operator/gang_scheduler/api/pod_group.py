@@ -63,6 +63,24 @@ class PodGroupSpec(ApiModel):
     )
 
 
+class PodGroupQueue(ApiModel):
+    """The place of a gang among those that wait in its queue."""
+
+    name: Text = Field(default="", description="The queue that the gang is charged to.")
+    position: Int32 = Field(
+        default=0,
+        ge=0,
+        description=(
+            "Its place in the order of turns: 1 is the next. 0: it does not wait, or is not among "
+            "the first 100."
+        ),
+    )
+    pending: Int32 = Field(
+        default=0, ge=0, description="How many gangs wait in the queue; 0 where position is 0."
+    )
+    reason: Text = Field(default="", description="Why it waits; empty: it does not.")
+
+
 class PodGroupStatus(ApiModel):
     """What became of the gang. Written by the scheduler."""
 
@@ -78,6 +96,9 @@ class PodGroupStatus(ApiModel):
             "The lowest topology domain that holds all members with a node: its layer, and the "
             "names from the top down, as in BlockLayer/spine-1/block-2."
         ),
+    )
+    queue: PodGroupQueue | None = Field(
+        default=None, description="The queue of the gang. Absent where there are no queues."
     )
     occupied_by: Text | None = Field(
         default=None, description="The owner of the gang's pods, as namespace/name."

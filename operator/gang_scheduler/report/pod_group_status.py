@@ -12,13 +12,16 @@ from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.problems import Cause, Problem, Reason
+from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.messages import describe
+from gang_scheduler.report.queues.queue_places import Place
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import Counts, counts_of, phase_of
 
 INITIALLY = "PodGroupInitiallyScheduled"
 JOB_FAILED = "JobFailed"
+QUOTA_RESERVED = "QuotaReserved"
 WARNINGS = (Reason.UNKNOWN_LAYER, Reason.SCATTERED)
 """Problems that need not keep a gang waiting: each is a condition of that type."""
 
@@ -30,7 +33,8 @@ class View:
     `written` is the status that the object has already. `now` and `deadline`, when the schedule
     timeout ends, are in seconds since the epoch; there is no deadline while the timeout does not
     run. `domain` is the lowest domain that holds the gang, None for the whole cluster. `room_lost`
-    is how the room that was made for the gang was lost, if it was.
+    is how the room that was made for the gang was lost, if it was. `queue` is the queue of the
+    gang, None where there are none, and `place` its place among those that wait, if that is told.
     """
 
     written: Mapping[str, Any]
@@ -38,6 +42,8 @@ class View:
     deadline: int | None = None
     domain: Domain | None = None
     room_lost: Cause | None = None
+    queue: QueueRef | None = None
+    place: Place | None = None
 
 
 def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]:
@@ -59,6 +65,7 @@ def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]
         "succeeded": counts.succeeded,
         "failed": counts.failed,
         "domain": str(view.domain) if view.domain else None,
+        "queue": _queue(info, view),
         "occupiedBy": _owners(info) or None,
         "scheduleStartTime": _start_time(info, view.written),
         "conditions": conditions.merged(present, findings, gang_spec.generation, view.now),
@@ -116,6 +123,31 @@ def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
     else:
         yield Finding("PartiallyBound", status=False, reason="NotPartial")
     yield from _of_preemption(info, counts, view)
+    yield _quota_reserved(info, view)
+
+
+def _quota_reserved(info: GangInfo, view: View) -> Finding:
+    """Return whether the gang is charged to its queue, and in which flavors."""
+    if view.queue is None:
+        return Finding(QUOTA_RESERVED, status=False, reason="NoQueue")
+    if any(pod.node or pod.nominated for pod in info.observed.living):
+        words = f"charged to queue {view.queue}"
+        return Finding(QUOTA_RESERVED, status=True, reason="Reserved", message=words)
+    refusal = info.verdict.refusal
+    return Finding(QUOTA_RESERVED, status=False, reason=refusal.reason if refusal else "Pending")
+
+
+def _queue(info: GangInfo, view: View) -> dict[str, Any] | None:
+    """Return the place in the queue: 0 where the gang does not wait, or where it is not told."""
+    if view.queue is None:
+        return None
+    refusal, place = info.verdict.refusal, view.place
+    return {
+        "name": view.queue.name,
+        "position": place.position if place else 0,
+        "pending": place.pending if place else 0,
+        "reason": refusal.reason.value if refusal else "",
+    }
 
 
 def _of_preemption(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:

@@ -100,7 +100,8 @@ def test_every_list_says_how_it_is_merged(name: str) -> None:
 
 def test_the_columns_of_a_pod_group_are_those_we_promise() -> None:
     version = manifest(POD_GROUPS)["spec"]["versions"][0]
-    promised = ["Phase", "Min", "Members", "Scheduled", "Running", "Domain", "Reason", "Age"]
+    counts = ["Min", "Members", "Scheduled", "Running"]
+    promised = ["Phase", *counts, "Domain", "Queue", "Reason", "Age"]
 
     assert promised == [column["name"] for column in version["additionalPrinterColumns"]]
 

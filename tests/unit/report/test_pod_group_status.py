@@ -9,8 +9,10 @@ from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Placed, Plan, Refused, Warned
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
+from gang_scheduler.report.queues.queue_places import Place
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -266,3 +268,60 @@ def test_a_gang_whose_failed_job_is_deleted_waits_for_members_again() -> None:
 
     assert {KEY} == cache.gang_queue.changed
     assert "Pending" == written(cache.gang_queue.infos[KEY], View({}, now=7))["phase"]
+
+
+TEAM_A = QueueRef(QueueKind.QUEUE, "team-a")
+
+
+def quota_reserved(info: GangInfo, view: View) -> dict[str, str] | None:
+    found = written(info, view)["conditions"]
+    return next((each for each in found if each["type"] == "QuotaReserved"), None)
+
+
+def waiting() -> GangInfo:
+    info = record_of(builders.pod("a-0", gang="a"))
+    gang = info.as_gang(frozenset({builders.SCHEDULER}))
+    info.verdict.note(Refused(gang, Reason.WAITING_FOR_QUOTA, gang.pending))
+    return info
+
+
+def test_without_queues_a_status_says_nothing_of_them() -> None:
+    info = record_of(builders.pod("a-0", gang="a", node="n"))
+
+    assert written(info, View({}, now=0))["queue"] is None
+    assert quota_reserved(info, View({}, now=0)) is None
+
+
+def test_a_gang_that_waits_has_its_place_in_the_queue() -> None:
+    found = written(waiting(), View({}, now=0, queue=TEAM_A, place=Place(3, 7)))["queue"]
+
+    assert {"name": "team-a", "position": 3, "pending": 7, "reason": "WaitingForQuota"} == found
+
+
+def test_a_gang_that_does_not_wait_has_no_place() -> None:
+    info = record_of(builders.pod("a-0", gang="a", node="n"))
+    found = written(info, View({}, now=0, queue=TEAM_A))["queue"]
+
+    assert {"name": "team-a", "position": 0, "pending": 0, "reason": ""} == found
+
+
+@pytest.mark.parametrize("pod", [{"node": "n"}, {"nominated": "n"}])
+def test_a_gang_that_is_charged_has_reserved_quota(pod: dict[str, Any]) -> None:
+    info = record_of(builders.pod("a-0", gang="a", **pod))
+    found = quota_reserved(info, View({}, now=0, queue=TEAM_A))
+
+    assert found is not None
+    assert ("True", "charged to queue team-a") == (found["status"], found["message"])
+
+
+def test_quota_that_was_never_reserved_is_not_told() -> None:
+    assert quota_reserved(waiting(), View({}, now=0, queue=TEAM_A)) is None
+
+
+@pytest.mark.parametrize(("queue", "reason"), [(TEAM_A, "WaitingForQuota"), (None, "NoQueue")])
+def test_quota_that_was_given_back_is_told(queue: QueueRef | None, reason: str) -> None:
+    before = {"conditions": [{"type": "QuotaReserved", "status": "True"}]}
+    found = quota_reserved(waiting(), View(before, now=0, queue=queue))
+
+    assert found is not None
+    assert ("False", reason) == (found["status"], found["reason"])

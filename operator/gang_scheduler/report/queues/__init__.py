@@ -4,5 +4,6 @@
 |---------------|-------------------------------------------------------------|
 | queue_status  | the status of a Queue                                       |
 | queue_writer  | writes the status of our Queues                             |
+| queue_places  | the places of gangs that wait, now and then                 |
 | queue_metrics | metrics by queue, of a bounded number of queues             |
 """
