@@ -3,18 +3,25 @@
 from dataclasses import replace
 
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.model.queues import Aging
+from gang_scheduler.model.queues import Aging, Fairness
 from gang_scheduler.scheduler.policies import PreemptionRules, Profile, QueueRules
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings import Policy
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import Rules
+from gang_scheduler.state.queues import declared_queues
 
 
 def cache(policy: Policy, changes: Changes) -> Cache:
     """Return an empty cache."""
-    return Cache(policy.scheduler_names, changes, policy.schedule_timeout_seconds, _rules(policy))
+    return Cache(
+        policy.scheduler_names,
+        changes,
+        policy.schedule_timeout_seconds,
+        _rules(policy),
+        declared_queues.QueueRules(kueue_fairness=Fairness(policy.kueue_fairness)),
+    )
 
 
 def profile(policy: Policy) -> Profile:

@@ -15,6 +15,13 @@ class Strategy(enum.StrEnum):
     SPREAD = "spread"
 
 
+class KueueFairness(enum.StrEnum):
+    """In which order Kueue's queues take turns: without and with its fair sharing."""
+
+    PRIORITY = "Priority"
+    DRS = "DRS"
+
+
 class OnPartialGang(enum.StrEnum):
     """What becomes of the bound members of a gang whose rest finds no room in time."""
 
@@ -134,6 +141,13 @@ class Policy(BaseModel):
         ),
     )
 
+    kueue_fairness: KueueFairness = Field(
+        default=KueueFairness.PRIORITY,
+        description=(
+            "In which order ClusterQueues take turns: Priority, or DRS, which is Kueue's fair "
+            "sharing."
+        ),
+    )
     aging_per_hour: int = Field(
         default=0,
         ge=0,

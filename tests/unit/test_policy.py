@@ -37,7 +37,8 @@ def made_of(given: Policy) -> tuple[Any, ...]:
     cache = policy.cache(given, Changes())
     queue, rules = vars(cache.gang_queue), cache.evictable_pods.rules
     kept = sorted(value for value in queue.values() if type(value) is int)
-    return cache.schedulers, rules, kept, policy.profile(given), policy.naming(given)
+    queue_rules = cache.queues.rules
+    return cache.schedulers, rules, kept, queue_rules, policy.profile(given), policy.naming(given)
 
 
 def flags(command: str) -> dict[str | None, list[str]]:

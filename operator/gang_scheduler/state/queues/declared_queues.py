@@ -39,12 +39,12 @@ DEFAULT_RULES = QueueRules()
 class DeclaredQueues:
     """All objects that declare queues and flavors.
 
-    `declared` are the queues by uid, whatever may be wrong with them.
+    `declared` are the queues by uid, whatever may be wrong with them; `rules` are not changed.
     """
 
     def __init__(self, rules: QueueRules = DEFAULT_RULES) -> None:
         self.declared: dict[str, DeclaredQueue] = {}
-        self._rules = rules
+        self.rules = rules
         self._uids: dict[QueueRef, str] = {}
         self._flavors: dict[str, DeclaredFlavor] = {}
         self._unenforced: frozenset[Product] = frozenset()
@@ -112,7 +112,7 @@ class DeclaredQueues:
         return changed
 
     def _made(self) -> QueueSet:
-        rules = self._rules
+        rules = self.rules
         found = sorted(self.declared.values(), key=lambda each: each.queue.ref)
         return QueueSet(
             queues=tuple(self._in_force(each) for each in found),
@@ -129,9 +129,9 @@ class DeclaredQueues:
     def _in_force(self, declared: DeclaredQueue) -> Queue:
         """Return a queue with what the settings make of it."""
         queue = declared.queue
-        if not (declared.names_namespaces or self._rules.open):
+        if not (declared.names_namespaces or self.rules.open):
             queue = replace(queue, namespaces=None)
-        problem = queue.problem or ours.gpus_twice(queue, self._rules.gpu_resources)
+        problem = queue.problem or ours.gpus_twice(queue, self.rules.gpu_resources)
         return queue if problem is queue.problem else replace(queue, problem=problem)
 
 
