@@ -232,8 +232,8 @@ def test_a_crd_of_a_shared_group_is_rendered_only_on_demand() -> None:
     def crds(*values: str) -> int:
         return sum(each["kind"] == "CustomResourceDefinition" for each in rendered(*values))
 
-    assert [0, 2, 0] == [crds(), crds("crds.install=always"), crds("crds.install=never")]
-    assert 2 == notes().count("Not rendered, because no cluster could be asked")
+    assert [0, 4, 0] == [crds(), crds("crds.install=always"), crds("crds.install=never")]
+    assert 4 == notes().count("Not rendered, because no cluster could be asked")
     assert "CRD" not in notes("crds.install=always").partition("Wait for it")[0]
 
 
@@ -296,8 +296,20 @@ def test_tenants_get_what_their_default_role_is_for() -> None:
     ]
     assert [reading] * 3 == [verbs(role, "podgroups/status") for role in roles]
     assert [reading] * 3 == [verbs(role, topologies) for role in roles]
+    assert [reading] * 3 == [verbs(role, "queues") for role in roles]
     for value in ("rbac.create=false", "rbac.tenantRoles=false"):
         assert "aggregate-to" not in template(value).stdout
+
+
+def test_administrators_of_queues_have_a_role_that_nothing_binds() -> None:
+    roles = {each["metadata"]["name"]: each for each in rendered() if each["kind"] == "ClusterRole"}
+    (name,) = (each for each in roles if each.endswith(":queue-admin"))
+    bound = {each["roleRef"]["name"] for each in rendered() if "roleRef" in each}
+
+    assert {"create", "update", "patch", "delete"} <= set(roles[name]["rules"][0]["verbs"])
+    assert ["queues", "resourceflavors"] == roles[name]["rules"][0]["resources"]
+    assert name not in bound
+    assert not [each for each in roles[name]["metadata"]["labels"] if "aggregate" in each]
 
 
 def test_the_notes_begin_with_the_image_that_must_be_there() -> None:

@@ -17,6 +17,8 @@ from gang_scheduler.api import schema
 from gang_scheduler.api.meta import CustomResource
 from gang_scheduler.api.network_topology import ClusterNetworkTopology
 from gang_scheduler.api.pod_group import PodGroup
+from gang_scheduler.api.queue import NAME_RULES, Queue
+from gang_scheduler.api.resource_flavor import ResourceFlavor
 
 HEADER: Final = "# Generated from operator/gang_scheduler/api; do not edit, run: make crds\n"
 # The API server refuses a CRD in a group of the Kubernetes community without this annotation.
@@ -36,7 +38,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Definition:
-    """What a CRD says beside the schema."""
+    """What a CRD says beside the schema. `rules` are those of whole objects."""
 
     model: type[CustomResource]
     scope: str
@@ -44,6 +46,7 @@ class Definition:
     short_names: tuple[str, ...]
     columns: tuple[Column, ...]
     annotations: dict[str, str]
+    rules: tuple[dict[str, str], ...] = ()
 
     @property
     def name(self) -> str:
@@ -80,6 +83,35 @@ DEFINITIONS: Final = (
         columns=(Column("Ready", '.status.conditions[?(@.type=="Ready")].status'), AGE),
         annotations={},
     ),
+    Definition(
+        model=Queue,
+        scope="Cluster",
+        singular="queue",
+        short_names=("pgq",),
+        columns=(
+            Column("Parent", ".spec.parent"),
+            Column("Weight", ".spec.weight", "number"),
+            Column("Nominal(GPU)", ".status.gpu.nominal"),
+            Column("Used", ".status.gpu.used"),
+            Column("Borrowed", ".status.gpu.borrowed"),
+            Column("Lent", ".status.gpu.lent"),
+            Column("Share", ".status.share"),
+            Column("Pending", ".status.pendingJobs", "integer"),
+            Column("Running", ".status.runningJobs", "integer"),
+            Column("Active", '.status.conditions[?(@.type=="Active")].status'),
+            AGE,
+        ),
+        annotations={},
+        rules=NAME_RULES,
+    ),
+    Definition(
+        model=ResourceFlavor,
+        scope="Cluster",
+        singular="resourceflavor",
+        short_names=("pgf",),
+        columns=(Column("Topology", ".spec.topologyName"), AGE),
+        annotations={},
+    ),
 )
 
 
@@ -114,11 +146,14 @@ def _version(definition: Definition) -> dict[str, Any]:
     validation = schema.structural(definition.model)
     # The API server checks metadata itself and allows no more than this here.
     validation["properties"]["metadata"] = {"type": "object"}
+    if definition.rules:
+        validation["x-kubernetes-validations"] = list(definition.rules)
+    has_status = "status" in definition.model.model_fields
     return {
         "name": definition.model.VERSION,
         "served": True,
         "storage": True,
-        "subresources": {"status": {}},
+        **({"subresources": {"status": {}}} if has_status else {}),
         "additionalPrinterColumns": [
             {"name": column.name, "type": column.type, "jsonPath": column.path}
             for column in definition.columns

@@ -8,11 +8,12 @@ condition can say what is wrong.
 import enum
 from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import Field, Strict
+from pydantic import Field, Strict, WithJsonSchema
 
 from gang_scheduler.api.meta import (
     ATOMIC_LIST,
     CONDITIONS_BY_TYPE,
+    QUANTITY_PATTERN,
     ApiModel,
     Condition,
     CustomResource,
@@ -33,9 +34,19 @@ Names = Annotated[tuple[Name, ...], Field(max_length=MOST_QUEUES)]
 Flag = Annotated[bool, Strict()]
 Number = Annotated[float, Strict()]
 Duration = Annotated[Text, Field(max_length=32, pattern=DURATION)]
-Amounts = Annotated[
-    dict[Annotated[Text, Field(max_length=317)], Quantity], Field(max_length=MOST_RESOURCES)
+Amount = Annotated[
+    Quantity,
+    WithJsonSchema(
+        {
+            "x-kubernetes-int-or-string": True,
+            "pattern": QUANTITY_PATTERN.replace("(\\+|-)?", r"\+?", 1),
+            "minimum": 0,
+            "maxLength": 32,
+        }
+    ),
 ]
+"""A quantity that is not negative. Its length bounds what rules cost that compare quantities."""
+Amounts = Annotated[dict[Text, Amount], Field(max_length=MOST_RESOURCES)]
 
 
 class Strategy(enum.StrEnum):
@@ -121,16 +132,6 @@ def _no_more(least: str, most: str) -> dict[str, str]:
     }
 
 
-def _not_negative(field: str) -> dict[str, str]:
-    return {
-        "rule": (
-            f"!has(self.{field}) || self.{field}.all(r, "
-            f"quantity(string(self.{field}[r])).sign() >= 0)"
-        ),
-        "message": f"{field} must not be negative",
-    }
-
-
 class QueueQuota(ApiModel):
     """Amounts of resources. `gpu` stands for all GPUs, of whichever vendor."""
 
@@ -152,7 +153,6 @@ class QueueQuota(ApiModel):
 
 QUOTA_RULES: Final[dict[str, Any]] = {
     "x-kubernetes-validations": [
-        *(_not_negative(field) for field in ("soft", "hard", "guaranteed")),
         _no_more("guaranteed", "soft"),
         _no_more("guaranteed", "hard"),
         _no_more("soft", "hard"),
@@ -392,6 +392,29 @@ class QueueSpec(ApiModel):
     )
 
 
+# Of the whole object: a rule of the spec cannot see the name.
+NAME_RULES: Final = (
+    {
+        "rule": "self.metadata.name != 'none'",
+        "message": "the name none is reserved for gangs that name no queue",
+    },
+    {
+        "rule": "self.metadata.name == 'root' || !has(self.spec) || !has(self.spec.fairness)",
+        "message": "fairness must be absent of all but root",
+    },
+    {
+        "rule": "self.metadata.name != 'root' || !has(self.spec) || !has(self.spec.parent)",
+        "message": "parent must be absent of root",
+    },
+)
+ONE_WAY: Final[dict[str, Any]] = {
+    "x-kubernetes-validations": [
+        {
+            "rule": "!has(self.quota) || !has(self.flavors)",
+            "message": "quota must be absent where there are flavors",
+        }
+    ]
+}
 AmountsByFlavor = dict[Text, dict[Text, Quantity]]
 BY_FLAVOR: Final = "by flavor and resource."
 
@@ -460,7 +483,9 @@ class Queue(CustomResource):
     )
     kind: Text = Field(default="Queue", description="The kind of the object: Queue.")
     spec: QueueSpec = Field(
-        default=QueueSpec(), description="What the queue is promised, and how it is used."
+        default=QueueSpec(),
+        description="What the queue is promised, and how it is used.",
+        json_schema_extra=ONE_WAY,
     )
     status: QueueStatus = Field(
         default=QueueStatus(), description="What became of the queue. Written by the scheduler."

@@ -20,6 +20,7 @@ KEPT: Final = frozenset(
         "format",
         "maxItems",
         "maxLength",
+        "maxProperties",
         "minItems",
         "minLength",
         "minimum",

@@ -1,5 +1,6 @@
 """The generated CRDs are fresh, and what the API server accepts as structural."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ POD_GROUPS, TOPOLOGIES = (
     "podgroups.scheduling.sigs.k8s.io.yaml",
     "clusternetworktopologies.scheduling.koordinator.sh.yaml",
 )
+QUEUES, FLAVORS = "queues.py-gang-scheduler.io.yaml", "resourceflavors.py-gang-scheduler.io.yaml"
 
 
 def manifest(name: str) -> dict[str, Any]:
@@ -65,7 +67,7 @@ def test_what_was_written_passes_the_check(tmp_path: Path) -> None:
     assert 0 == crds.main(["--check", str(directory)])
 
 
-@pytest.mark.parametrize("name", [POD_GROUPS, TOPOLOGIES])
+@pytest.mark.parametrize("name", [POD_GROUPS, TOPOLOGIES, QUEUES, FLAVORS])
 def test_every_value_has_a_type(name: str) -> None:
     untyped = [
         path
@@ -76,7 +78,7 @@ def test_every_value_has_a_type(name: str) -> None:
     assert [] == untyped
 
 
-@pytest.mark.parametrize("name", [POD_GROUPS, TOPOLOGIES])
+@pytest.mark.parametrize("name", [POD_GROUPS, TOPOLOGIES, QUEUES, FLAVORS])
 def test_every_field_but_metadata_is_described(name: str) -> None:
     undescribed = [
         path
@@ -87,7 +89,7 @@ def test_every_field_but_metadata_is_described(name: str) -> None:
     assert [] == undescribed
 
 
-@pytest.mark.parametrize("name", [POD_GROUPS, TOPOLOGIES])
+@pytest.mark.parametrize("name", [POD_GROUPS, TOPOLOGIES, QUEUES, FLAVORS])
 def test_every_list_says_how_it_is_merged(name: str) -> None:
     undecided = [
         path
@@ -133,8 +135,40 @@ def test_only_the_community_group_needs_an_approval() -> None:
     assert "annotations" not in manifest(TOPOLOGIES)["metadata"]
 
 
-@pytest.mark.parametrize("name", [POD_GROUPS, TOPOLOGIES])
+@pytest.mark.parametrize("name", [POD_GROUPS, TOPOLOGIES, QUEUES, FLAVORS])
 def test_the_file_says_that_it_is_generated(name: str) -> None:
     first = crds.files()[name].splitlines()[0]
 
     assert "make crds" in first
+
+
+def test_the_columns_of_a_queue_are_those_we_promise() -> None:
+    version = manifest(QUEUES)["spec"]["versions"][0]
+    names = [column["name"] for column in version["additionalPrinterColumns"]]
+
+    assert "Parent Weight Nominal(GPU) Used Borrowed Lent Share Pending Running Active Age" == (
+        " ".join(names)
+    )
+    assert ["pgq"] == manifest(QUEUES)["spec"]["names"]["shortNames"]
+    assert {"status": {}} == version["subresources"]
+    assert "subresources" not in manifest(FLAVORS)["spec"]["versions"][0]
+
+
+def test_amounts_of_a_queue_are_refused_that_are_negative_or_out_of_order() -> None:
+    quota = root(QUEUES)["properties"]["spec"]["properties"]["quota"]
+    amount = quota["properties"]["soft"]["additionalProperties"]
+
+    assert 0 == amount["minimum"]
+    assert re.fullmatch(amount["pattern"], "1500m")
+    assert not re.fullmatch(amount["pattern"], "-1")
+    assert [
+        "guaranteed must not be more than soft",
+        "guaranteed must not be more than hard",
+        "soft must not be more than hard",
+    ] == [rule["message"] for rule in quota["x-kubernetes-validations"]]
+
+
+def test_a_queue_of_the_name_of_the_one_for_all_others_is_refused() -> None:
+    rules = root(QUEUES)["x-kubernetes-validations"]
+
+    assert "the name none is reserved for gangs that name no queue" == rules[0]["message"]

@@ -137,7 +137,11 @@ def _parent(ref: QueueRef, spec: api.QueueSpec) -> QueueRef | None:
 
 def _by_flavor(spec: api.QueueSpec) -> Iterator[tuple[str, str, api.QueueQuota]]:
     """Yield flavors with the fields of their quotas, in order of preference."""
+    named: set[str] = set()
     for i, each in enumerate(spec.flavors or ()):
+        if each.name in named:
+            raise InvalidField(f"spec.flavors[{i}].name", each.name, "is there twice")
+        named.add(each.name)
         yield each.name, f"spec.flavors[{i}].quota", each.quota
     if not spec.flavors and spec.quota is not None:
         yield DEFAULT_FLAVOR, "spec.quota", spec.quota

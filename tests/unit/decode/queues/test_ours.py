@@ -171,6 +171,7 @@ def test_root_has_no_parent_and_says_the_fairness() -> None:
         ({"quota": {"hard": {"cpu": "few"}}}, "spec.quota.hard.cpu must be a quantity"),
         ({"quota": {"soft": {"cpu": 1.5}}}, "spec.quota.soft.cpu must be a quantity"),
         ({"flavors": [{"quota": {}}]}, "spec.flavors[0].name is required"),
+        ({"flavors": [{"name": "a"}, {"name": "a"}]}, "spec.flavors[1].name is there twice"),
         (
             {"flavors": [{"name": "a", "quota": {"soft": {"cpu": -2}}}]},
             "spec.flavors[0].quota.soft.cpu must not be negative, not -2",
