@@ -87,6 +87,10 @@ A sum of requests, or of what nodes have, has it beside the resources that it is
 """
 
 
+MOST_HALF_LIVES: Final = 4
+"""After how many half-lives what a queue used is forgotten."""
+
+
 class Fairness(enum.StrEnum):
     """In which order the queues of a tree take turns."""
 
@@ -287,6 +291,19 @@ class RecentUsage:
     at: int
     amounts: Mapping[str, int]
 
+    def advanced(self, used: Mapping[str, int], now: int, half_life: int) -> "RecentUsage":
+        """Return the average as it is now, if `used` was in use since; half-lives in seconds.
+
+        What is older than a few half-lives does not count.
+        """
+        waited = max(0, now - self.at)
+        kept = 0.5 ** (waited / half_life) if waited <= MOST_HALF_LIVES * half_life else 0.0
+        amounts = {
+            name: round(kept * self.amounts.get(name, 0) + (1 - kept) * used.get(name, 0))
+            for name in sorted({*self.amounts, *used})
+        }
+        return RecentUsage(max(now, self.at), amounts)
+
 
 @dataclass(frozen=True, eq=False)
 class QueueUsage:
@@ -294,12 +311,14 @@ class QueueUsage:
 
     `charged` counts pods on nodes that have not ended and nominated pods. `asked` is what waits, in
     the first flavor that the queue has for a resource. `running` is the number of groups that hold
-    quota.
+    quota. `recent` is the decaying average of what leaves used, by resource, as it is now; None
+    where only what is charged now counts.
     """
 
     charged: Mapping[QueueRef, Charge] = field(default_factory=dict)
     asked: Mapping[QueueRef, Charge] = field(default_factory=dict)
     running: Mapping[QueueRef, int] = field(default_factory=dict)
+    recent: Mapping[QueueRef, Mapping[str, int]] | None = None
 
 
 @dataclass(frozen=True, eq=False)
