@@ -140,13 +140,14 @@ def forest_of(
     running: Mapping[QueueRef, Amount] | None = None,
     *,
     asked: Mapping[QueueRef, Amount] | None = None,
+    recent: Mapping[QueueRef, Mapping[str, int]] | None = None,
     nodes: Sequence[Node] = (BIG,),
     flavors: Sequence[Flavor] = (),
     fairness: Mapping[Product, Fairness] | None = None,
     enforced: frozenset[Product] = frozenset(Product),
 ) -> Forest:
     """Return the trees of these queues with what runs and waits in them, by default on one node."""
-    usage = QueueUsage(_charges(running), _charges(asked), dict.fromkeys(running or {}, 1))
+    usage = QueueUsage(_charges(running), _charges(asked), dict.fromkeys(running or {}, 1), recent)
     state = QueueState(queue_set(queues, flavors, fairness, enforced), usage)
     return Forest(state, NodeTable(nodes))
 

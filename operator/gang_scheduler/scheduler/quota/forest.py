@@ -5,7 +5,7 @@ flavor and resource; so does whatever is asked. Nothing is summed anew.
 """
 
 import heapq
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from gang_scheduler.model.causes import QueueFault, QueueUnusable
@@ -15,12 +15,17 @@ from gang_scheduler.model.queues import (
     Charge,
     FlavorResource,
     Queue,
+    QueueFigures,
     QueueKind,
     QueueRef,
     QueueState,
-    QueueUsage,
 )
-from gang_scheduler.scheduler.quota.promises import UNBOUNDED, Promises, Terms, promises_of
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.quota.accounts import accounts_of
+from gang_scheduler.scheduler.quota.charges import Charges, entries
+from gang_scheduler.scheduler.quota.figures import figures
+from gang_scheduler.scheduler.quota.promises import UNBOUNDED, Promises, Terms
+from gang_scheduler.scheduler.quota.room import potential, room
 from gang_scheduler.scheduler.quota.trees import Trees
 
 MOST_BORROWERS = 3
@@ -39,40 +44,6 @@ class Shortage(NamedTuple):
     borrowers: tuple[QueueRef, ...] = ()
 
 
-class Charges:
-    """What is charged, a list along the rows for each flavor and resource.
-
-    `used` is what counts against a queue's promise: of those below it, only what is beyond their
-    guarantees. `total` is all that the leaves below it are charged.
-    """
-
-    def __init__(self, promises: Promises) -> None:
-        self._parents = promises.trees.parents
-        self._terms = promises.terms
-        self.used = {key: [0] * len(promises.trees) for key in promises.terms}
-        self.total = {key: [0] * len(promises.trees) for key in promises.terms}
-
-    def copy(self) -> "Charges":
-        """Return the same charges, to be changed apart. Costs a step a row, in one pass."""
-        copied = object.__new__(Charges)
-        copied._parents, copied._terms = self._parents, self._terms
-        copied.used = {key: column.copy() for key, column in self.used.items()}
-        copied.total = {key: column.copy() for key, column in self.total.items()}
-        return copied
-
-    def add(self, row: int, key: FlavorResource, amount: int) -> None:
-        """Charge an amount to a queue and to all above it; release it where it is negative."""
-        used, total, guaranteed = self.used[key], self.total[key], self._terms[key].guaranteed
-        beyond = amount
-        while row >= 0:
-            total[row] += amount
-            before = used[row]
-            used[row] = before + beyond
-            kept = guaranteed[row]
-            beyond = max(0, before + beyond - kept) - max(0, before - kept)
-            row = self._parents[row]
-
-
 class Forest:
     """The trees of a state on these nodes. What is charged to them can be changed.
 
@@ -81,16 +52,13 @@ class Forest:
     """
 
     def __init__(self, state: QueueState, nodes: NodeTable) -> None:
-        self._declared = state.declared
-        self._promises = promises_of(state.declared, nodes)
-        self._charges = charges_of(state, self._promises).copy()
+        self.accounts = accounts_of(state, nodes)
         self._borrowers: dict[tuple[int, FlavorResource], list[int]] = {}
 
     def copy(self) -> "Forest":
         """Return the same trees with the same charges, to be changed apart."""
         copied = object.__new__(Forest)
-        copied._declared, copied._promises = self._declared, self._promises
-        copied._charges, copied._borrowers = self._charges.copy(), {}
+        copied.accounts, copied._borrowers = self.accounts.copy(), {}
         return copied
 
     # The queues.
@@ -200,11 +168,40 @@ class Forest:
             if self.governs(ref, key)
         )
 
+    # What is shown.
+
+    def fair_shares(self) -> dict[QueueRef, dict[FlavorResource, int]]:
+        """Return what each queue should have, as of the state."""
+        shares, rows = self.accounts.fair_shares, self._trees.rows
+        return {
+            ref: {key: column[row] for key, column in shares.items()} for ref, row in rows.items()
+        }
+
+    def figures(
+        self,
+        pending: Mapping[QueueRef, tuple[GangKey, ...]] | None = None,
+        admitted: Mapping[QueueRef, int] | None = None,
+    ) -> tuple[QueueFigures, ...]:
+        """Return the figures of all queues as they are charged now, parents first, by name.
+
+        `pending` are the gangs that wait, in the order of turns; `admitted` are groups that hold
+        quota beside those that the state counts.
+        """
+        return tuple(figures(self.accounts, pending or {}, admitted or {}))
+
     # Rows.
 
     @property
+    def _promises(self) -> Promises:
+        return self.accounts.promises
+
+    @property
+    def _charges(self) -> Charges:
+        return self.accounts.charges
+
+    @property
     def _trees(self) -> Trees:
-        return self._promises.trees
+        return self.accounts.promises.trees
 
     def _terms(self, key: FlavorResource) -> Terms:
         return self._promises.terms[key]
@@ -216,7 +213,7 @@ class Forest:
         return key in self._trees.governed[self._trees.root(row)]
 
     def _enforces(self, row: int) -> bool:
-        return self._trees.queues[row].ref.product in self._declared.enforced
+        return self._trees.queues[row].ref.product in self.accounts.declared.enforced
 
     def _without_terms(self, row: int, key: FlavorResource) -> int | None:
         """Return what there is of a key that is not reckoned with in the tree; None if it is."""
@@ -232,14 +229,9 @@ class Forest:
         return queue.ref.kind is QueueKind.CLUSTER_QUEUE and key not in queue.quotas
 
     def _add(self, ref: QueueRef, charge: Charge, sign: int) -> None:
-        row = self._row(ref)
-        if row is None:
-            return
-        root = self._trees.root(row)
-        for key, amount in charge.items():
-            if amount and self._governs(row, key):
-                self._charges.add(row, key, sign * amount)
-                self._borrowers.pop((root, key), None)
+        for row, key, amount in entries(self._promises, ref, charge):
+            self._charges.add(row, key, sign * amount)
+            self._borrowers.pop((self._trees.root(row), key), None)
 
     def _lacking(self, row: int, charge: Charge) -> Iterator[FlavorResource]:
         for key, asked in _asked(charge):
@@ -249,45 +241,13 @@ class Forest:
     def _available(self, row: int, key: FlavorResource) -> int:
         if (known := self._without_terms(row, key)) is not None:
             return known
-        return self._most(row, key, self._charges.used[key], self._charges.total[key])
+        charges = self._charges
+        return room(self._promises, row, key, charges.used[key], charges.total[key])
 
     def _potential(self, row: int, key: FlavorResource) -> int:
         if (free := self._without_terms(row, key)) is not None:
             return free
-        known = self._promises.potentials
-        if (row, key) not in known:
-            nothing = [0] * len(self._trees)
-            known[row, key] = self._most(row, key, nothing, nothing)
-        return known[row, key]
-
-    def _most(self, row: int, key: FlavorResource, used: list[int], total: list[int]) -> int:
-        """Return how much more a queue may be charged with these charges, from the root down."""
-        terms, way = self._terms(key), self._trees.ways[row]
-        room = terms.nominal[way[0]] - used[way[0]]
-        limit = terms.limit[way[0]] - total[way[0]]
-        for each in way[1:]:
-            kept = terms.guaranteed[each]
-            held = max(kept, used[each])
-            most = terms.nominal[each] + self._borrowing(each, key, used) - held
-            room = max(0, kept - used[each]) + min(room, most)
-            limit = min(limit, terms.limit[each] - total[each])
-        return min(room, limit)
-
-    def _borrowing(self, row: int, key: FlavorResource, used: list[int]) -> int:
-        """Return how far a queue may go above its promise: by its terms, and by its lenders."""
-        terms = self._terms(key)
-        lenders = self._promises.lenders.get(row)
-        if lenders is None:
-            return terms.borrowing[row]
-        borrowed = max(0, used[row] - terms.nominal[row])
-        way = self._trees.ways[row]
-        idle = 0
-        for each in lenders:
-            if each != row:
-                # What the queue borrows itself is idle of a subtree that it is in.
-                by_others = used[each] - (borrowed if each in way else 0)
-                idle += max(0, terms.nominal[each] - max(terms.guaranteed[each], by_others))
-        return min(terms.borrowing[row], idle)
+        return potential(self._promises, row, key)
 
     def _most_borrowing(self, row: int, key: FlavorResource) -> tuple[QueueRef, ...]:
         """Return the leaves of the tree that borrow most, without the queue itself."""
@@ -319,21 +279,3 @@ def _asked(charge: Charge) -> Iterable[tuple[FlavorResource, int]]:
 
 def _first(charge: Charge) -> Shortage | None:
     return next((Shortage(key, asked, 0) for key, asked in _asked(charge)), None)
-
-
-def charges_of(state: QueueState, promises: Promises) -> Charges:
-    """Return what a state charges; made once for a usage. Not to be changed."""
-    return state.declared.derive(
-        "charges", (promises, state.usage), lambda: _charged(state.usage, promises)
-    )
-
-
-def _charged(usage: QueueUsage, promises: Promises) -> Charges:
-    charges, trees = Charges(promises), promises.trees
-    for ref, charge in usage.charged.items():
-        if (row := trees.rows.get(ref)) is not None:
-            governed = trees.governed[trees.root(row)]
-            for key, amount in charge.items():
-                if key in governed:
-                    charges.add(row, key, amount)
-    return charges

@@ -33,6 +33,7 @@ class Terms:
 
     `promised` is all that is promised in the subtree. `borrowing` is how far a queue may go above
     its nominal, `limit` what all of its subtree may hold; UNBOUNDED where nothing limits it.
+    `capacities` are what the nodes have, for the roots that lend what was promised to no queue.
     `oversubscribed` are the rows that have less than the queues below them were promised.
     """
 
@@ -42,6 +43,7 @@ class Terms:
     borrowing: list[int]
     limit: list[int]
     pool: list[int]
+    capacities: Mapping[int, int]
     oversubscribed: set[int] = field(default_factory=set)
 
 
@@ -53,6 +55,18 @@ class Promises:
     terms: Mapping[FlavorResource, Terms]
     lenders: Mapping[int, tuple[int, ...]]
     potentials: dict[tuple[int, FlavorResource], int] = field(default_factory=dict)
+    lendables: dict[tuple[int, str], int] = field(default_factory=dict)
+    _by_resource: dict[int, Mapping[str, tuple[FlavorResource, ...]]] = field(default_factory=dict)
+
+    def by_resource(self, row: int) -> Mapping[str, tuple[FlavorResource, ...]]:
+        """Return what the tree of a row governs, by resource, in order of the flavors' names."""
+        root = self.trees.root(row)
+        if root not in self._by_resource:
+            found: dict[str, tuple[FlavorResource, ...]] = {}
+            for key in sorted(self.trees.governed[root]):
+                found[key.resource] = (*found.get(key.resource, ()), key)
+            self._by_resource[root] = found
+        return self._by_resource[root]
 
 
 def promises_of(declared: QueueSet, nodes: NodeTable) -> Promises:
@@ -94,7 +108,9 @@ def _capacities(
 def _terms(trees: Trees, key: FlavorResource, capacities: Mapping[int, int]) -> Terms:
     """Return the terms for one key, from the leaves up."""
     size = len(trees)
-    terms = Terms([0] * size, [0] * size, [0] * size, [0] * size, [0] * size, [0] * size)
+    terms = Terms(
+        [0] * size, [0] * size, [0] * size, [0] * size, [0] * size, [0] * size, capacities
+    )
     lent, promised = [0] * size, [0] * size  # What the queues below lend, and are promised.
     for row in reversed(range(size)):
         quota = quota_of(trees, row, key)

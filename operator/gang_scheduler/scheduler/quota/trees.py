@@ -23,7 +23,8 @@ class Trees:
     """All queues as rows: trees by product and name, in a tree parents first, siblings by name.
 
     `parents` are rows, NO_ROW for a root. `ways` go from the root down to the row itself.
-    The rows of a subtree are those from its top up to its place in `ends`.
+    The rows of a subtree are those from its top up to its place in `ends`. `heights` count the
+    levels below; a leaf has none.
     `problems` are what makes a queue inactive, also from above; `broken` are the rows that are
     invalid themselves. `governed` are, for the root of each tree, what its queues have numbers for.
     """
@@ -41,9 +42,11 @@ class Trees:
             if parent >= 0:
                 self.children[parent].append(row)
         self.ends = list(range(1, len(order) + 1))
+        self.heights = [0] * len(order)
         for row, parent in reversed(list(enumerate(self.parents))):
             if parent >= 0:
                 self.ends[parent] = max(self.ends[parent], self.ends[row])
+                self.heights[parent] = max(self.heights[parent], self.heights[row] + 1)
         self.broken = frozenset(self.rows[ref] for ref in relations.problems)
         self.problems = self._problems(relations)
         self.governed = self._governed()

@@ -1,0 +1,33 @@
+"""`DRF`: of the queues that stay within their promises first, then the one that has least.
+
+What is charged of each resource is seen against all that the tree is promised; the largest part of
+what is asked for counts, by weight.
+"""
+
+from fractions import Fraction
+
+from gang_scheduler.scheduler.quota.accounts import NO_SHARE, Share, Standing, share_of
+
+Key = tuple[bool, Share]
+
+
+def key(standing: Standing) -> Key:
+    """Return a sort key among siblings. Smaller has its turn first."""
+    return (standing.borrows, share(standing))
+
+
+def share(standing: Standing) -> Share:
+    """Return the largest part that the queue has of what the tree is promised."""
+    weight = standing.accounts.queue(standing.row).weight
+    resources = {fr.resource for fr in standing.total}
+    return max(
+        (_part(standing, resource, weight) for resource in sorted(resources)), default=NO_SHARE
+    )
+
+
+def _part(standing: Standing, resource: str, weight: Fraction) -> Share:
+    accounts, row = standing.accounts, standing.row
+    root = accounts.promises.trees.root(row)
+    keys = accounts.promises.by_resource(row)[resource]
+    whole = sum(accounts.promises.terms[fr].promised[root] for fr in keys)
+    return share_of(standing.held(resource), standing.parts * whole, weight)

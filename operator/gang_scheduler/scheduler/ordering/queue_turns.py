@@ -1,0 +1,232 @@
+"""Which queue has its turn, by the fairness of its tree. Trees take turns as well.
+
+In a line all heads of a tree are compared; in a tournament those below each queue, and the winner
+goes one level up. A turn changes the charges on one way to the root, so only that way is compared
+anew: depth operations, each with a heap of siblings.
+"""
+
+import heapq
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+from gang_scheduler.model.queues import Charge, Fairness, QueueRef
+from gang_scheduler.scheduler.ordering import drf, drs, fair_share, priority
+from gang_scheduler.scheduler.quota.accounts import Accounts, Standing
+from gang_scheduler.scheduler.quota.forest import Forest
+
+Key = tuple[Any, ...]
+TOURNAMENTS: Final[Mapping[Fairness, Callable[[Standing], Key]]] = {
+    Fairness.DRS: drs.key,
+    Fairness.DRF: drf.key,
+    Fairness.FAIR_SHARE: fair_share.key,
+}
+
+
+class Head(NamedTuple):
+    """The first gang of a queue: what its quorum would be charged, and how it compares.
+
+    `priority` is the effective one, with what waiting adds. A head that is `first` holds
+    nominations: it has its turn before all others of its tree.
+    """
+
+    charge: Charge
+    priority: int
+    created_at: float
+    first: bool = False
+
+
+class _Heap:
+    """Rows by their keys; a row has one key, and a new one replaces the old."""
+
+    def __init__(self) -> None:
+        self._entries: list[tuple[Key, int, int]] = []
+        self._current: dict[int, int] = {}
+        self._stamp = 0
+
+    def put(self, row: int, key: Key | None) -> None:
+        """Give a row a key; None takes it out."""
+        self._stamp += 1
+        self._current[row] = self._stamp
+        if key is not None:
+            heapq.heappush(self._entries, (key, row, self._stamp))
+
+    def top(self) -> tuple[Key, int] | None:
+        """Return the smallest key with its row."""
+        while self._entries:
+            key, row, stamp = self._entries[0]
+            if self._current[row] == stamp:
+                return key, row
+            heapq.heappop(self._entries)
+        return None
+
+
+class _Order(Protocol):
+    """The heads of one tree."""
+
+    def fill(self, leaves: Iterable[int]) -> None:
+        """Compare all heads, once."""
+
+    def update(self, leaf: int) -> None:
+        """Compare anew what a new head, or new charges, of a leaf can change."""
+
+    def first(self) -> int | None:
+        """Return the leaf that has its turn."""
+
+
+class _Tree:
+    """What an order of a tree knows: the accounts, and the heads of all trees by row."""
+
+    def __init__(self, accounts: Accounts, heads: Mapping[int, Head]) -> None:
+        self.accounts = accounts
+        self.heads = heads
+
+    def last_keys(self, leaf: int) -> Key:
+        """Return the keys that decide between heads that are equal otherwise."""
+        head, name = self.heads[leaf], self.accounts.queue(leaf).ref.name
+        return (-head.priority, head.created_at, name)
+
+
+class _Line(_Tree):
+    """All heads in one line."""
+
+    def __init__(self, accounts: Accounts, heads: Mapping[int, Head]) -> None:
+        super().__init__(accounts, heads)
+        self._heap = _Heap()
+
+    def _key(self, leaf: int) -> Key:
+        head = self.heads[leaf]
+        levels = priority.levels(self.accounts, leaf, head.charge)
+        return (not head.first, levels, *self.last_keys(leaf))
+
+    def fill(self, leaves: Iterable[int]) -> None:
+        for leaf in leaves:
+            self.update(leaf)
+
+    def update(self, leaf: int) -> None:
+        self._heap.put(leaf, self._key(leaf) if leaf in self.heads else None)
+
+    def first(self) -> int | None:
+        # Charges of others may have raised the levels of a head, never lowered them.
+        while (top := self._heap.top()) is not None:
+            known, leaf = top
+            if (key := self._key(leaf)) == known:
+                return leaf
+            self._heap.put(leaf, key)
+        return None
+
+
+class _Tournament(_Tree):
+    """The heads below each queue compare; the winner is compared with its siblings above."""
+
+    def __init__(
+        self, accounts: Accounts, heads: Mapping[int, Head], root: int, key: Callable[..., Key]
+    ) -> None:
+        super().__init__(accounts, heads)
+        self._trees = accounts.promises.trees
+        self._root = root
+        self._key_of = key
+        self._heaps: dict[int, _Heap] = {}
+
+    def fill(self, leaves: Iterable[int]) -> None:
+        rows = {row for leaf in leaves for row in self._trees.ways[leaf][1:]}
+        # Those below have greater rows than those above: winners are known when they are needed.
+        for row in sorted(rows, reverse=True):
+            self._compare(row)
+
+    def update(self, leaf: int) -> None:
+        for row in reversed(self._trees.ways[leaf][1:]):
+            self._compare(row)
+
+    def _compare(self, row: int) -> None:
+        heap = self._heaps.setdefault(self._trees.parents[row], _Heap())
+        heap.put(row, self._key(row))
+
+    def first(self) -> int | None:
+        return self._winner(self._root)
+
+    def _winner(self, row: int) -> int | None:
+        """Return the leaf that wins in a subtree."""
+        while row in self._heaps:
+            top = self._heaps[row].top()
+            if top is None:
+                return None
+            row = top[1]
+        return row if row in self.heads else None
+
+    def _key(self, row: int) -> Key | None:
+        leaf = self._winner(row)
+        if leaf is None:
+            return None
+        head = self.heads[leaf]
+        standing = self.accounts.after(leaf, row, head.charge)
+        return (not head.first, *self._key_of(standing), *self.last_keys(leaf))
+
+
+class Turns:
+    """Whose turn it is: the same queue until its head is replaced, or parked.
+
+    Charges are read from the forest. What is charged to a queue must be followed by `replace` or
+    `update` of that queue; what is released by `restart`.
+    """
+
+    def __init__(self, forest: Forest, heads: Mapping[QueueRef, Head]) -> None:
+        self._accounts = forest.accounts
+        self._trees = forest.accounts.promises.trees
+        self._heads = {
+            self._trees.rows[ref]: head for ref, head in heads.items() if ref in self._trees.rows
+        }
+        self._orders: dict[int, _Order] = {}
+        self._line = _Heap()
+        self.restart()
+
+    def restart(self) -> None:
+        """Compare all heads anew."""
+        self._orders, self._line = {}, _Heap()
+        leaves: dict[int, list[int]] = {}
+        for leaf in sorted(self._heads):
+            leaves.setdefault(self._trees.root(leaf), []).append(leaf)
+        for root, below in leaves.items():
+            self._order(root).fill(below)
+            self._line.put(root, self._key(root))
+
+    def next(self) -> QueueRef | None:
+        """Return the queue whose head is next; None when all are parked."""
+        top = self._line.top()
+        leaf = None if top is None else self._orders[top[1]].first()
+        return None if leaf is None else self._accounts.queue(leaf).ref
+
+    def replace(self, ref: QueueRef, head: Head | None) -> None:
+        """Put another head in place of a queue's; None parks the queue."""
+        row = self._trees.rows[ref]
+        if head is None:
+            self._heads.pop(row, None)
+        else:
+            self._heads[row] = head
+        self.update(ref)
+
+    def update(self, ref: QueueRef) -> None:
+        """Compare a queue anew, and those above it: more was charged to it."""
+        leaf = self._trees.rows[ref]
+        root = self._trees.root(leaf)
+        self._order(root).update(leaf)
+        self._line.put(root, self._key(root))
+
+    def _order(self, root: int) -> _Order:
+        if root not in self._orders:
+            self._orders[root] = self._made(root)
+        return self._orders[root]
+
+    def _made(self, root: int) -> _Order:
+        key = TOURNAMENTS.get(self._accounts.fairness(root))
+        if key is None:
+            return _Line(self._accounts, self._heads)
+        return _Tournament(self._accounts, self._heads, root, key)
+
+    def _key(self, root: int) -> Key | None:
+        """Return how the next head of a tree compares with those of other trees."""
+        leaf = self._orders[root].first()
+        if leaf is None:
+            return None
+        head = self._heads[leaf]
+        borrows = self._accounts.after(leaf, leaf, head.charge).borrows
+        return (borrows, -head.priority, head.created_at, root)

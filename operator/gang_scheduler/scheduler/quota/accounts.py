@@ -1,0 +1,161 @@
+"""A queue's charges beside its promises, as they are or with a request charged on top."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Final, NamedTuple
+
+from gang_scheduler.model.nodes import NodeTable
+from gang_scheduler.model.queues import (
+    Charge,
+    Fairness,
+    FlavorResource,
+    Product,
+    Queue,
+    QueueSet,
+    QueueState,
+    QueueUsage,
+)
+from gang_scheduler.scheduler.quota.charges import Charges, charges_of
+from gang_scheduler.scheduler.quota.fair_shares import FairShares, fair_shares
+from gang_scheduler.scheduler.quota.promises import Promises, promises_of
+
+FAIRNESS: Final = {
+    Product.OURS: Fairness.FAIR_SHARE,
+    Product.KUEUE: Fairness.PRIORITY,
+    Product.VOLCANO: Fairness.FAIR_SHARE,
+}
+"""The fairness of a tree for which none is said."""
+
+
+class Share(NamedTuple):
+    """How a queue compares with its siblings: smaller has its turn first."""
+
+    is_infinite: bool = False
+    number: Fraction = Fraction(0)
+
+
+NO_SHARE: Final = Share()
+
+
+def share_of(amount: int, whole: int, weight: Fraction = Fraction(1)) -> Share:
+    """Return an amount as a part of a whole, by weight. Of no whole, or no weight, it is infinite.
+
+    Those that have no weight are compared without.
+    """
+    if amount <= 0:
+        return NO_SHARE
+    if whole <= 0:
+        return Share(is_infinite=True, number=Fraction(amount))
+    if weight <= 0:
+        return Share(is_infinite=True, number=Fraction(amount, whole))
+    return Share(number=Fraction(amount * weight.denominator, whole * weight.numerator))
+
+
+@dataclass(frozen=True, eq=False)
+class Accounts:
+    """The promises, charges and demand of all queues, by rows."""
+
+    declared: QueueSet
+    usage: QueueUsage
+    promises: Promises
+    charges: Charges
+
+    def copy(self) -> "Accounts":
+        """Return the same accounts with charges that can be changed apart."""
+        return replace(self, charges=self.charges.copy())
+
+    def queue(self, row: int) -> Queue:
+        """Return the queue of a row."""
+        return self.promises.trees.queues[row]
+
+    def fairness(self, root: int) -> Fairness:
+        """Return in which order the queues of a tree take turns."""
+        queue = self.queue(root)
+        said = queue.fairness or self.declared.fairness.get(queue.ref.product)
+        return said or FAIRNESS[queue.ref.product]
+
+    @property
+    def fair_shares(self) -> FairShares:
+        """The fair shares as the state was, whatever was charged since; worked out once."""
+        charges = charges_of(QueueState(self.declared, self.usage), self.promises)
+        return self.declared.derive(
+            "fair_shares",
+            (self.promises, self.usage),
+            lambda: fair_shares(self.promises, charges, self.usage),
+        )
+
+    @property
+    def recent(self) -> Mapping[int, Mapping[str, int]] | None:
+        """What queues used lately, those above them included; None where it does not count."""
+        return self.declared.derive(
+            "recent", (self.promises, self.usage), lambda: _recent(self.promises, self.usage)
+        )
+
+    def now(self, row: int) -> "Standing":
+        """Return how a queue stands as it is, for all that its tree governs."""
+        used, total = self.charges.used, self.charges.total
+        keys = sorted(self.promises.trees.governed[self.promises.trees.root(row)])
+        return Standing(
+            self, row, {key: used[key][row] for key in keys}, {key: total[key][row] for key in keys}
+        )
+
+    def after(self, leaf: int, row: int, charge: Charge) -> "Standing":
+        """Return how a queue stands once a leaf in it is charged, for what is asked for."""
+        charges, governed = self.charges, self.promises.trees.governed
+        keys = governed[self.promises.trees.root(leaf)]
+        asked = {key: amount for key, amount in charge.items() if amount > 0 and key in keys}
+        used = {key: charges.used_after(leaf, row, key, more) for key, more in asked.items()}
+        total = {key: charges.total[key][row] + more for key, more in asked.items()}
+        return Standing(self, row, used, total)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Standing:
+    """A queue with what counts against its promise, and all that is charged, of some keys."""
+
+    accounts: Accounts
+    row: int
+    used: Mapping[FlavorResource, int]
+    total: Mapping[FlavorResource, int]
+
+    @property
+    def borrows(self) -> bool:
+        """Whether more is used than the queue is promised, of these keys."""
+        terms, row = self.accounts.promises.terms, self.row
+        return any(used > terms[key].nominal[row] for key, used in self.used.items())
+
+    @property
+    def parts(self) -> int:
+        """How many figures `held` is the sum of: what is charged, and what was used lately."""
+        return 1 if self.accounts.recent is None else 2
+
+    def held(self, resource: str) -> int:
+        """Return all that is charged of a resource, in all flavors, and what was used lately."""
+        accounts, row = self.accounts, self.row
+        held = 0
+        for key in accounts.promises.by_resource(row)[resource]:
+            total = self.total.get(key)
+            held += accounts.charges.total[key][row] if total is None else total
+        recent = accounts.recent
+        return held + (0 if recent is None else recent[row].get(resource, 0))
+
+
+def accounts_of(state: QueueState, nodes: NodeTable) -> Accounts:
+    """Return the accounts of a state, with charges that can be changed."""
+    promises = promises_of(state.declared, nodes)
+    charges = charges_of(state, promises).copy()
+    return Accounts(state.declared, state.usage, promises, charges)
+
+
+def _recent(promises: Promises, usage: QueueUsage) -> Mapping[int, Mapping[str, int]] | None:
+    if usage.recent is None:
+        return None
+    trees = promises.trees
+    found: dict[int, dict[str, int]] = {row: {} for row in range(len(trees))}
+    for ref, amounts in usage.recent.items():
+        if (leaf := trees.rows.get(ref)) is not None:
+            for row in trees.ways[leaf]:
+                for resource, amount in amounts.items():
+                    found[row][resource] = found[row].get(resource, 0) + amount
+    return found

@@ -1,0 +1,134 @@
+"""What is shown of each queue: what it was promised, has, borrows and lends."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Final
+
+from gang_scheduler.model.queues import (
+    NONE,
+    ROOT,
+    Amounts,
+    Fairness,
+    FlavorResource,
+    QueueFigures,
+    QueueRef,
+)
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.resources import CPU
+from gang_scheduler.scheduler.ordering import drf, drs, fair_share
+from gang_scheduler.scheduler.quota.accounts import Accounts, Share, Standing
+from gang_scheduler.scheduler.quota.fair_shares import in_proportion
+
+SHARES: Final[Mapping[Fairness, Callable[[Standing], Share]]] = {
+    Fairness.PRIORITY: drs.share,
+    Fairness.DRS: drs.share,
+    Fairness.DRF: drf.share,
+    Fairness.FAIR_SHARE: fair_share.share,
+}
+_NOTHING: Final = Amounts()
+
+
+def figures(
+    accounts: Accounts,
+    pending: Mapping[QueueRef, tuple[GangKey, ...]],
+    admitted: Mapping[QueueRef, int],
+) -> Iterator[QueueFigures]:
+    """Yield the figures of all queues in order, parents first; without what is implied and idle.
+
+    `admitted` are groups that hold quota beside those of the state.
+    """
+    trees, fair_shares = accounts.promises.trees, accounts.fair_shares
+    lent = {key: _lent(accounts, key) for key in accounts.promises.terms}
+    running = _running(accounts, admitted)
+    idle = _implied_and_idle(accounts, running, pending)
+    for row, queue in enumerate(trees.queues):
+        if queue.ref in idle:
+            continue
+        root = trees.root(row)
+        share = SHARES[accounts.fairness(root)](accounts.now(row))
+        yield QueueFigures(
+            queue,
+            _amounts(accounts, row, lent, fair_shares),
+            None if share.is_infinite else share.number,
+            trees.problems[row],
+            any(row in terms.oversubscribed for terms in accounts.promises.terms.values()),
+            running[row],
+            pending.get(queue.ref, ()),
+        )
+
+
+def _running(accounts: Accounts, admitted: Mapping[QueueRef, int]) -> list[int]:
+    trees = accounts.promises.trees
+    running = [0] * len(trees)
+    for counts in (accounts.usage.running, admitted):
+        for ref, count in counts.items():
+            for row in trees.ways[trees.rows[ref]] if ref in trees.rows else ():
+                running[row] += count
+    return running
+
+
+def _implied_and_idle(
+    accounts: Accounts, running: Sequence[int], pending: Mapping[QueueRef, tuple[GangKey, ...]]
+) -> set[QueueRef]:
+    """Return which of `root` and `none` no object declares and nothing uses."""
+    trees = accounts.promises.trees
+    declared = {queue.ref for queue in accounts.declared.queues}
+    row = trees.rows[NONE]
+    charged = (accounts.usage.charged.get(NONE), accounts.usage.asked.get(NONE))
+    held = any(accounts.charges.total[key][row] for key in accounts.promises.terms)
+    if NONE in declared or held or any(charged) or running[row] or pending.get(NONE):
+        return set()
+    others = len(trees.children[trees.rows[ROOT]]) > 1
+    return {NONE} if ROOT in declared or others else {NONE, ROOT}
+
+
+def _amounts(
+    accounts: Accounts,
+    row: int,
+    lent: Mapping[FlavorResource, Sequence[int]],
+    fair_shares: Mapping[FlavorResource, Sequence[int]],
+) -> dict[FlavorResource, Amounts]:
+    """Return the figures of a queue for what its tree governs, where there are any."""
+    promises, charges = accounts.promises, accounts.charges
+    declared = promises.trees.queues[row].quotas
+    found = {}
+    for key in sorted(promises.trees.governed[promises.trees.root(row)]):
+        terms = promises.terms[key]
+        amounts = Amounts(
+            terms.promised[row],
+            charges.total[key][row],
+            max(0, charges.used[key][row] - terms.nominal[row]),
+            lent[key][row],
+            fair_shares[key][row],
+        )
+        if amounts != _NOTHING or key in declared:
+            found[key] = amounts
+    return found
+
+
+def _lent(accounts: Accounts, key: FlavorResource) -> list[int]:
+    """Return what siblings use of each queue, beyond what the queue above has beside them."""
+    trees, terms = accounts.promises.trees, accounts.promises.terms[key]
+    used = accounts.charges.used[key]
+    lent = [0] * len(trees)
+    for row, children in enumerate(trees.children):
+        borrowed = sum(max(0, used[each] - terms.nominal[each]) for each in children)
+        needed = borrowed - terms.pool[row]
+        if needed > 0:
+            idle = [_idle(terms.nominal[c], terms.guaranteed[c], used[c]) for c in children]
+            parts = _lend(key, min(needed, sum(idle)), idle)
+            for child, part in zip(children, parts, strict=True):
+                lent[child] = part
+    return lent
+
+
+def _idle(nominal: int, guaranteed: int, used: int) -> int:
+    return max(0, nominal - guaranteed - max(0, used - guaranteed))
+
+
+def _lend(key: FlavorResource, needed: int, idle: Sequence[int]) -> list[int]:
+    """Return what each lends of what is needed; whole CPUs where all figures are."""
+    unit = 1000 if key.resource == CPU else 1
+    if any(amount % unit for amount in (needed, *idle)):
+        unit = 1
+    parts = in_proportion(needed // unit, [amount // unit for amount in idle])
+    return [part * unit for part in parts]
