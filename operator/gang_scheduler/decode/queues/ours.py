@@ -93,6 +93,7 @@ def queue(body: Mapping[str, Any]) -> DeclaredQueue:
         parent=_parent(ref, spec),
         weight=Fraction(1) if spec.weight is None else Fraction(str(spec.weight)),
         quotas=_quotas(spec),
+        default_quota=_borrowing(spec.borrowing),
         resource_groups=_resource_groups(spec),
         strategy=Strategy(spec.strategy or Strategy.BEST_EFFORT_FIFO),
         stop=StopPolicy(spec.stop_policy or StopPolicy.NONE),

@@ -100,9 +100,15 @@ def test_without_soft_the_limit_is_promised_else_what_is_guaranteed(
 def test_how_much_may_be_borrowed(
     borrowing: dict[str, Any], limit: int | None, ratio: Fraction | None
 ) -> None:
-    (quota,) = read(quota={"soft": {"cpu": 1}}, borrowing=borrowing).queue.quotas.values()
+    queue = read(quota={"soft": {"cpu": 1}}, borrowing=borrowing).queue
+    (quota,) = queue.quotas.values()
+    assert queue.default_quota is not None
 
     assert (limit, ratio) == (quota.borrowing_limit, quota.borrowing_ratio)
+    assert (limit, ratio) == (
+        queue.default_quota.borrowing_limit,
+        queue.default_quota.borrowing_ratio,
+    )
 
 
 def test_flavors_are_one_group_in_their_order() -> None:
