@@ -14,6 +14,7 @@ from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.decode.network import gang_requests
 from gang_scheduler.decode.pods import membership
+from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.gangs import Gang, GangGroup, MatchPolicy, PreemptionBlock
 from gang_scheduler.model.network.layers import TreeSpec
@@ -171,6 +172,8 @@ def pod(
         job_uid=f"uid-{job}" if job else "",
         podset=podset,
         gang_request=gang_requests.of_pod(metadata.annotations),
+        queue_request=naming.request_of(metadata.labels, metadata.annotations),
+        charged_to=naming.charged_to(metadata.annotations),
         annotations=metadata.annotations,
         labels=metadata.labels,
         nominated=nominated,

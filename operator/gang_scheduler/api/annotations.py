@@ -37,6 +37,19 @@ NETWORK_TOPOLOGY_INDEX: Final = "gang.scheduling.koordinator.sh/network-topology
 # How long a gang must have run before it may be evicted, as a duration such as "10m".
 MIN_RUNTIME: Final = "py-gang-scheduler.io/min-runtime"
 
+# Which queue a gang is charged to: labels of its PodGroup, its Job or its pods. Of Kueue's and
+# Volcano's keys the annotation is read, too.
+QUEUE: Final = "py-gang-scheduler.io/queue"
+KUEUE_QUEUE: Final = "kueue.x-k8s.io/queue-name"
+KUEUE_PRIORITY_CLASS: Final = "kueue.x-k8s.io/priority-class"
+VOLCANO_QUEUE: Final = "scheduling.volcano.sh/queue-name"
+VOLCANO_QUEUE_SHORT: Final = "volcano.sh/queue-name"
+# On a Namespace: the queue of gangs that name none.
+DEFAULT_QUEUE: Final = "py-gang-scheduler.io/default-queue"
+# Annotations that we write with a binding: QUEUE, and for each resource the flavor that it is
+# charged in, as JSON. Usage follows these, and no label that is changed later.
+FLAVORS: Final = "py-gang-scheduler.io/flavors"
+
 # Labels of a pod that must not be evicted to make room.
 DISABLE_PREEMPTIBLE: Final = "scheduling.koordinator.sh/disable-preemptible"
 QUOTA_PREEMPTIBLE: Final = "quota.scheduling.koordinator.sh/preemptible"

@@ -13,6 +13,7 @@
 | unreadable        | what still counts of an object that cannot be read                    |
 | pods              | pods                                                                  |
 | gangs             | gangs, as objects and pods declare them                               |
+| queues            | queues, and what objects say of the one that they are charged to      |
 | network           | network topologies, and what gangs request of them                    |
 | queues            | queues of three products, flavors, and the objects around them        |
 | job_failures      | Jobs that have failed, and what evictions mean for the others         |

@@ -11,7 +11,7 @@ from gang_scheduler.decode.fields import field
 PREFIXES: Final = ("py-gang-scheduler.io/", "gang.scheduling.koordinator.sh/")
 """Prefixes of which every key is known here."""
 
-LABELS: Final = frozenset({annotations.JOB_GANG_LABEL})
+LABELS: Final = frozenset({annotations.JOB_GANG_LABEL, annotations.QUEUE})
 ANNOTATIONS: Final = frozenset(
     {
         annotations.GANG_NAME,
@@ -30,8 +30,12 @@ ANNOTATIONS: Final = frozenset(
         annotations.PLAN_LEFT_OUT,
         annotations.PLAN_GANGS,
         annotations.PLAN_GANG,
+        annotations.QUEUE,
+        annotations.FLAVORS,
     }
 )
+OF_NAMESPACES: Final = frozenset({annotations.DEFAULT_QUEUE})
+"""Annotations that are read of Namespaces alone."""
 
 
 def unknown_labels(present: Collection[str]) -> Iterator[InvalidField]:

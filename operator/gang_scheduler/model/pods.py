@@ -8,7 +8,7 @@ from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.network.topology_request import GangRequest, PodSet
 from gang_scheduler.model.pod_affinity import PodAffinity, PodSelector
 from gang_scheduler.model.problems import Problem
-from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.refs import ChargedTo, GangKey, QueueRequest
 from gang_scheduler.model.requirements import NodeTerm
 from gang_scheduler.model.volumes import PodVolume, Storage
 
@@ -109,7 +109,8 @@ class Pod:
     and `job_uid` are of the Job that controls the pod, `stateful_set` of the StatefulSet that does.
     `rank` is by its index, smaller first; empty without an index. `podset` is what the pod's own
     annotations ask of the network, `gang_request` what they ask for its whole gang, `volumes` are
-    the volumes that may matter to where it goes.
+    the volumes that may matter to where it goes. `queue_request` is what the pod says of its queue,
+    `charged_to` what its binding says; None for most pods.
 
     `priority_class` is the name of the class that `priority` is of, for people alone.
     `unscheduled` is the reason and message of a PodScheduled condition that is false: the scheduler
@@ -143,6 +144,8 @@ class Pod:
     podset: PodSet | None = None
     gang_request: GangRequest | None = None
     volumes: tuple[PodVolume, ...] = ()
+    queue_request: QueueRequest | None = None
+    charged_to: ChargedTo | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     unscheduled: tuple[str, str] | None = field(default=None, compare=False)

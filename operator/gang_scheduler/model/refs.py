@@ -1,5 +1,6 @@
 """References to objects and gangs: by name and, where a new object must not be taken, by uid."""
 
+import enum
 from typing import NamedTuple
 
 
@@ -78,3 +79,39 @@ class JobFailures(NamedTuple):
     def unprotected(self) -> bool:
         """Whether the Job fails for good if all of its pods are evicted once."""
         return self.left is not None and self.at_once > self.left
+
+
+class QueueNameKind(enum.StrEnum):
+    """What a name of a queue is the name of."""
+
+    QUEUE = "Queue"
+    LOCAL_QUEUE = "LocalQueue"
+    VOLCANO_QUEUE = "VolcanoQueue"
+
+
+class QueueName(NamedTuple):
+    """How an object names the queue of its gang."""
+
+    kind: QueueNameKind
+    name: str
+
+
+class QueueRequest(NamedTuple):
+    """What an object says of the queue of its gang.
+
+    `names` are different ones, in the order in which they are looked at; more than one contradict
+    each other. `priority_class` is the name of a WorkloadPriorityClass.
+    """
+
+    names: tuple[QueueName, ...] = ()
+    priority_class: str = ""
+
+
+class ChargedTo(NamedTuple):
+    """What the binding of a pod says that it is charged to; empty fields say nothing.
+
+    `queue` is as it was written, `flavors` are pairs of a resource and its flavor.
+    """
+
+    queue: str = ""
+    flavors: tuple[tuple[str, str], ...] = ()

@@ -12,7 +12,7 @@ def test_every_key_that_is_read_or_written_is_known() -> None:
     written = {each for each in vars(annotations).values() if isinstance(each, str)}
 
     expected = {each for each in written if each.startswith(keys.PREFIXES)}
-    assert expected == keys.LABELS | keys.ANNOTATIONS
+    assert expected == keys.LABELS | keys.ANNOTATIONS | keys.OF_NAMESPACES
 
 
 @pytest.mark.parametrize(

@@ -13,12 +13,13 @@ from gang_scheduler.decode.fields import amounts
 from gang_scheduler.decode.gangs import gang_annotations, native_constraints
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.network import gang_requests
+from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import FieldsUnsupported, InvalidInput
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.refs import GangKey, QueueRequest
 from gang_scheduler.wire.metadata import MetadataOnly
 from gang_scheduler.wire.pod_groups import DisruptionMode, NativePodGroup, NativePodGroupSpec
 
@@ -34,10 +35,11 @@ class GangSpec:
     `gvr` is the kind of the object that declares it, None if members do. `apart`: every member is a
     gang of one. `priority` is None if the members' priorities decide. Of all `completions`, the
     succeeded ones are not needed any more; `finished`: none is. `topology_request` is the request
-    of the whole gang. `disrupted_whole`: if one member is evicted, all are. `status` is what the
-    object has now; `was_scheduled`, `scheduled_at` and `quorum_since` (both in seconds since the
-    epoch) are from the status. The scheduler writes the status, which without a status subresource
-    moves the generation: so gang specs are equal without all of these.
+    of the whole gang. `disrupted_whole`: if one member is evicted, all are. `queue_request` is what
+    the object says of the gang's queue. `status` is what the object has now; `was_scheduled`,
+    `scheduled_at` and `quorum_since` (both in seconds since the epoch) are from the status. The
+    scheduler writes the status, which without a status subresource moves the generation: so gang
+    specs are equal without all of these.
     """
 
     key: GangKey
@@ -54,6 +56,7 @@ class GangSpec:
     options: GangOptions = DEFAULTS
     topology_request: TopologyRequest | None = None
     disrupted_whole: bool = False
+    queue_request: QueueRequest | None = None
     problem: Problem | None = None
     was_scheduled: bool = field(default=False, compare=False)
     scheduled_at: int = field(default=0, compare=False)
@@ -66,10 +69,13 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
     seen = _seen(body, gang_sources.POD_GROUP.name)
     faults = Faults()
     try:
-        present = fields.read(body, MetadataOnly).metadata.annotations
+        metadata = fields.read(body, MetadataOnly).metadata
+        present = metadata.annotations
         parsed = faults.read(lambda: parse_spec(PodGroup, body), UNREAD)
         for unknown in keys.unknown_annotations(present):
             faults.add(unknown)
+        if misplaced := naming.misplaced(metadata.labels, present):
+            faults.add(misplaced)
         options = faults.read(lambda: gang_annotations.read(present), DEFAULTS)
         topology_request = faults.read(lambda: gang_requests.network_topology_spec(present), None)
         faults.check()
@@ -85,6 +91,7 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
             min_resources=tuple(sorted(minimum.items())),
             options=options,
             topology_request=topology_request,
+            queue_request=naming.request_of(metadata.labels, present),
             was_scheduled=_is_true(seen.status, "Scheduled"),
             scheduled_at=_since(seen.status, "Scheduled"),
             quorum_since=_start_time(seen.status),
@@ -98,9 +105,8 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
     try:
         spec = fields.read(body, NativePodGroup).spec
         min_count = _min_count(spec)
-        min_runtime = gang_annotations.min_runtime(
-            fields.read(body, MetadataOnly).metadata.annotations
-        )
+        metadata = fields.read(body, MetadataOnly).metadata
+        min_runtime = gang_annotations.min_runtime(metadata.annotations)
         topology_request = native_constraints.native_constraint(spec.scheduling_constraints)
     except InvalidField as error:
         return replace(seen, problem=_invalid(error))
@@ -113,6 +119,7 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
         options=replace(DEFAULTS, min_runtime_seconds=min_runtime),
         topology_request=topology_request,
         disrupted_whole=_disrupts_all(spec.disruption_mode),
+        queue_request=naming.request_of(metadata.labels, metadata.annotations),
         problem=_unsupported(unsupported) if unsupported else None,
         was_scheduled=_is_true(seen.status, "PodGroupInitiallyScheduled"),
         scheduled_at=_since(seen.status, "PodGroupInitiallyScheduled"),

@@ -11,10 +11,11 @@ from gang_scheduler.api.kinds import JOB_SETS, JOBS
 from gang_scheduler.decode import fields, keys
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec, with_topology_request
+from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.model.refs import GangKey, JobPods
+from gang_scheduler.model.refs import GangKey, JobPods, QueueRequest
 from gang_scheduler.wire.jobs import Job, JobSet, JobSetSpec, JobSpec, ReplicatedJob
 from gang_scheduler.wire.pods import PodTemplate
 
@@ -35,6 +36,7 @@ def job(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
         created_at=fields.timestamp(source.metadata.creation_timestamp),
         min_member=max(1, min(source.spec.parallelism, left)),
         finished=left <= 0,
+        queue_request=queue_request(source),
     )
     return (with_topology_request(spec, source.spec.template.metadata.annotations),)
 
@@ -68,6 +70,11 @@ def pods_of(body: Mapping[str, Any]) -> JobPods | None:
     return JobPods(_at_once(source.spec), max(0, min(source.spec.parallelism, left)))
 
 
+def queue_request(source: Job | JobSet) -> QueueRequest | None:
+    """Return what a Job or JobSet says of the queue of its pods, beside what these say."""
+    return naming.request_of(source.metadata.labels, source.metadata.annotations)
+
+
 def misplaced(body: Mapping[str, Any]) -> Problem | None:
     """Return the problem of a Job that asks for a gang where its pods do not get it from.
 
@@ -94,6 +101,7 @@ def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> Ga
         min_member=max(1, each.replicas * _at_once(job)),
         completions=each.replicas * _completions(job),
         options=options,
+        queue_request=queue_request(source),
     )
     return with_topology_request(spec, job.template.metadata.annotations)
 

@@ -12,6 +12,7 @@ from gang_scheduler.decode import keys
 from gang_scheduler.decode.fields import field
 from gang_scheduler.decode.keys import label_field
 from gang_scheduler.decode.pods.rank import Rank, index_of
+from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.network.topology_request import PodSet
@@ -46,16 +47,22 @@ class _Fault(NamedTuple):
 
 
 def problem_of(
-    metadata: Metadata, gang: GangKey, rank: Rank, podset: PodSet | None
+    metadata: Metadata, gang: GangKey, rank: Rank, podset: PodSet | None, *, bound: bool = False
 ) -> Problem | None:
-    """Return the problem of a pod by what it says of its gang, with all that is wrong."""
+    """Return the problem of a pod by what it says of its gang, with all that is wrong.
+
+    Of a pod that is `bound` annotations are fine that only a binding may write.
+    """
     is_alone = gang.source == gang_sources.SINGLE.name
     is_unreadable = bool(podset and podset.problem) or not (
         rank or annotations.NETWORK_TOPOLOGY_INDEX not in metadata.annotations
     )
-    if not (is_unreadable or _tells(metadata, is_alone=is_alone)):
+    queue = None if bound else naming.misplaced(metadata.labels, metadata.annotations)
+    if not (is_unreadable or queue or _tells(metadata, is_alone=is_alone)):
         return None
     found = [*_misspelt(metadata), *_unreadable(metadata, podset)]
+    if queue is not None:
+        found.append(_Fault(str(queue)))
     if is_alone:
         found += _in_vain(metadata)
     return _problem(metadata, found) if found else None

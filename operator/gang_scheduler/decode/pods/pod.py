@@ -8,6 +8,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.decode.fields import read, timestamp
 from gang_scheduler.decode.network import gang_requests
 from gang_scheduler.decode.pods import faults, membership, node_requirements, podsets, rank, volumes
+from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.wire import pods as pod_wire
 from gang_scheduler.wire.metadata import Metadata
@@ -54,11 +55,13 @@ def pod_from_wire(source: pod_wire.Pod) -> Pod:
         job=job.name,
         job_uid=job.uid,
         stateful_set=_stateful_set(metadata),
-        problem=faults.problem_of(metadata, gang, place, podset),
+        problem=faults.problem_of(metadata, gang, place, podset, bound=bool(spec.node_name)),
         rank=place,
         podset=podset,
         gang_request=gang_requests.of_pod(metadata.annotations),
         volumes=volumes.volumes_of(source),
+        queue_request=naming.request_of(metadata.labels, metadata.annotations),
+        charged_to=naming.charged_to(metadata.annotations),
         labels=metadata.labels,
         annotations=_known(metadata.annotations),
         pinned=_pinned(metadata),

@@ -13,4 +13,5 @@ sense is the `problem` of the queue: it is inactive, and its status says why.
 | flavors       | ResourceFlavors, Kueue's and ours                                         |
 | values        | single values: amounts of quotas, weights, words out of a few             |
 | unreadable    | what still holds of a queue that cannot be read                           |
+| naming        | what pods and the objects of gangs say of the queue of their gang         |
 """

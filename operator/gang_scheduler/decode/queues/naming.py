@@ -1,0 +1,82 @@
+"""What pods and the objects that describe gangs say of the queue of their gang.
+
+Nearly all pods of a cluster without queues say nothing, which is found out without a look at each
+of their keys.
+"""
+
+import functools
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+import msgspec
+
+from gang_scheduler.api import annotations
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.decode.fields import field
+from gang_scheduler.model.refs import ChargedTo, QueueName, QueueNameKind, QueueRequest
+
+_LABELS: Final = {
+    annotations.QUEUE: QueueNameKind.QUEUE,
+    annotations.KUEUE_QUEUE: QueueNameKind.LOCAL_QUEUE,
+    annotations.VOLCANO_QUEUE: QueueNameKind.VOLCANO_QUEUE,
+    annotations.VOLCANO_QUEUE_SHORT: QueueNameKind.VOLCANO_QUEUE,
+}
+"""The labels that name a queue; the first one counts first."""
+_ANNOTATIONS: Final = {key: kind for key, kind in _LABELS.items() if key != annotations.QUEUE}
+"""The annotations that do: ours says what a pod is charged to."""
+_TELLING: Final = frozenset({*_LABELS, annotations.KUEUE_PRIORITY_CLASS})
+_BINDING: Final = frozenset({annotations.QUEUE, annotations.FLAVORS})
+
+
+def request_of(labels: Mapping[str, str], present: Mapping[str, str]) -> QueueRequest | None:
+    """Return what labels and annotations say of a queue; None if they say nothing."""
+    if _TELLING.isdisjoint(labels) and _TELLING.isdisjoint(present):
+        return None
+    names = tuple(dict.fromkeys(_names(labels, present)))
+    priority_class = labels.get(annotations.KUEUE_PRIORITY_CLASS, "")
+    return _shared(names, priority_class) if names or priority_class else None
+
+
+def charged_to(present: Mapping[str, str]) -> ChargedTo | None:
+    """Return what the annotations of a binding say that a pod is charged to; None for nothing.
+
+    What cannot be read says nothing: the pod runs, and is charged by what else is known.
+    """
+    if _BINDING.isdisjoint(present):
+        return None
+    return _charged_to(present.get(annotations.QUEUE, ""), present.get(annotations.FLAVORS, ""))
+
+
+def misplaced(labels: Mapping[str, str], present: Mapping[str, str]) -> InvalidField | None:
+    """Return what is wrong with a name of our queue in an annotation that no label repeats."""
+    if annotations.QUEUE not in present or annotations.QUEUE in labels:
+        return None
+    return InvalidField(field(annotations.QUEUE), None, "must be a label")
+
+
+def _names(labels: Mapping[str, str], present: Mapping[str, str]) -> Iterator[QueueName]:
+    for written, known in ((labels, _LABELS), (present, _ANNOTATIONS)):
+        for key, kind in known.items():
+            if name := written.get(key):
+                yield QueueName(kind, name)
+
+
+@functools.lru_cache(maxsize=4096)
+def _shared(names: tuple[QueueName, ...], priority_class: str) -> QueueRequest:
+    """Return the same object for all pods that say the same."""
+    return QueueRequest(names, priority_class)
+
+
+@functools.lru_cache(maxsize=4096)
+def _charged_to(queue: str, flavors: str) -> ChargedTo:
+    return ChargedTo(queue, _flavors(flavors))
+
+
+def _flavors(text: str) -> tuple[tuple[str, str], ...]:
+    if not text:
+        return ()
+    try:
+        found = msgspec.json.decode(text, type=dict[str, str])
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return ()
+    return tuple(sorted(found.items()))
