@@ -380,18 +380,21 @@ class NominationTaken(Cause):
 
 
 class QueueFault(enum.Enum):
-    """Why no gang can name a queue."""
+    """Why a gang cannot be in the queue that it names."""
 
     NOT_FOUND = enum.auto()
     NO_LEAF = enum.auto()
+    NOT_FOR_NAMESPACE = enum.auto()
 
 
 @dataclass(frozen=True, slots=True)
 class QueueUnusable(Cause):
-    """The queue that the gang names takes no gangs."""
+    """The queue that the gang names, of this kind, takes no gangs, or none of its namespace."""
 
     queue: str
     fault: QueueFault
+    kind: str = "queue"
+    namespace: str = ""
 
 
 class Inactivity(enum.StrEnum):
@@ -418,6 +421,46 @@ class QueueInactive(Cause):
     queue: str
     fault: Inactivity
     cause: Cause
+
+
+# The queue of a gang.
+
+
+@dataclass(frozen=True, slots=True)
+class QueueNotNamed(Cause):
+    """A gang names no queue, and gangs of its namespace must."""
+
+    namespace: str
+
+
+@dataclass(frozen=True, slots=True)
+class LocalQueueStopped(Cause):
+    """The LocalQueue of a gang takes no new gangs."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class QueueNamesDiffer(Cause):
+    """A gang names two queues, each by its kind and name."""
+
+    first: tuple[str, str]
+    second: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class GangsQueuesDiffer(Cause):
+    """Two gangs of one group are in different queues."""
+
+    gangs: tuple[GangKey, GangKey]
+    queues: tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PriorityClassMissing(Cause):
+    """A gang names a WorkloadPriorityClass that does not exist."""
+
+    name: str
 
 
 # Errors of ours.

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
-from gang_scheduler.api.annotations import GANG_GROUPS, NETWORK_TOPOLOGY_SPEC, PODSET_GROUP
+from gang_scheduler.api.annotations import GANG_GROUPS, NETWORK_TOPOLOGY_SPEC, PODSET_GROUP, QUEUE
 from gang_scheduler.decode.fields import field
 from gang_scheduler.model import causes
 from gang_scheduler.model.causes import ClaimFault, NodeFault, QueueFault, SliceFault
@@ -32,9 +32,11 @@ _NODE_FAULTS: Final = {
     NodeFault.FULL: "the room on {node} was taken",
 }
 _QUEUE_FAULTS: Final = {
-    QueueFault.NOT_FOUND: "queue {queue} does not exist",
-    QueueFault.NO_LEAF: "queue {queue} takes no gangs: it has queues below it",
+    QueueFault.NOT_FOUND: "{kind} {queue} does not exist",
+    QueueFault.NO_LEAF: "{kind} {queue} takes no gangs: it has queues below it",
+    QueueFault.NOT_FOR_NAMESPACE: "{kind} {queue} is not for namespace {namespace}",
 }
+_NAME_A_QUEUE: Final = f"label {QUEUE}"
 
 
 def text_of(cause: Cause) -> str:
@@ -54,6 +56,11 @@ def _text(kind: type[C], text: Callable[[C], str]) -> tuple[type[Cause], Text]:
 
 def _quoted(names: Iterable[str], between: str) -> str:
     return between.join(f'"{name}"' for name in names)
+
+
+def _named(name: tuple[str, str]) -> str:
+    """Return the kind and the name of an object."""
+    return " ".join(name)
 
 
 def _fields_unsupported(cause: causes.FieldsUnsupported) -> str:
@@ -242,12 +249,38 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
         # Queues.
         _text(
             causes.QueueUnusable,
-            lambda it: _QUEUE_FAULTS[it.fault].format(queue=it.queue),
+            lambda it: _QUEUE_FAULTS[it.fault].format(
+                kind=it.kind, queue=it.queue, namespace=it.namespace
+            ),
         ),
         _text(causes.FieldRefused, lambda it: f'{it.field} cannot be "{it.value}"'),
         _text(
             causes.QueueInactive,
             lambda it: f"queue {it.queue} is not active ({it.fault}): {text_of(it.cause)}",
+        ),
+        # The queue of a gang.
+        _text(
+            causes.QueueNotNamed,
+            lambda it: f"gangs of namespace {it.namespace} must name a queue: {_NAME_A_QUEUE}",
+        ),
+        _text(
+            causes.LocalQueueStopped,
+            lambda it: f"LocalQueue {it.name} is stopped: it takes no new gangs",
+        ),
+        _text(
+            causes.QueueNamesDiffer,
+            lambda it: f"{_named(it.first)} and {_named(it.second)} are named: name one queue only",
+        ),
+        _text(
+            causes.GangsQueuesDiffer,
+            lambda it: (
+                f"gangs {it.gangs[0]} and {it.gangs[1]} of one group are in queues "
+                f"{it.queues[0]} and {it.queues[1]}: they must be in one"
+            ),
+        ),
+        _text(
+            causes.PriorityClassMissing,
+            lambda it: f"WorkloadPriorityClass {it.name} does not exist",
         ),
         # Errors of ours.
         _text(causes.InternalError, lambda it: f"{it.kind}: {it.text}"),

@@ -18,6 +18,7 @@ Plain synchronous code. `cache` is the only door: it takes in objects of `decode
 | victims         | evictions that are decided, before the API server shows them     |
 | nominator       | waiting pods that room is reserved for, and assumed nominations  |
 | gangs           | gangs, their members, and whether to try them                    |
+| queues          | the queue of each gang, and what is charged to it                |
 | pod_affinity    | selectors of pods, and the pods that they match                  |
 | volumes         | claims and volumes, with assumed bindings                        |
 | budgets         | PodDisruptionBudgets                                             |

@@ -99,12 +99,17 @@ class GangStore:
         self._gang_queue.upsert_gang_specs(self._api_group, described.uid, described.gang_specs)
         if described.tells_pods:
             self._gang_queue.upsert_job(described.uid, described.pods, described.misplaced)
+        if described.workload:
+            self._gang_queue.upsert_workload(
+                described.uid, described.workload, described.queue_request
+            )
         return Change.GANGS_TOUCHED
 
     def delete(self, uid: str) -> Change:
         """Forget what an object said."""
         self._gang_queue.delete_gang_specs(self._api_group, uid)
         self._gang_queue.upsert_job(uid, None)
+        self._gang_queue.delete_workload(uid)
         return Change.GANGS_TOUCHED
 
     def uids(self) -> Collection[str]:

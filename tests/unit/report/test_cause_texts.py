@@ -209,6 +209,24 @@ SAMPLES: list[tuple[Cause, str]] = [
         ),
         'queue team is not active (ParentNotFound): spec.parent cannot be "x"',
     ),
+    (
+        causes.QueueUnusable("a", causes.QueueFault.NOT_FOR_NAMESPACE, "Queue", "team"),
+        "Queue a is not for namespace team",
+    ),
+    (
+        causes.QueueNotNamed("team"),
+        "gangs of namespace team must name a queue: label py-gang-scheduler.io/queue",
+    ),
+    (causes.LocalQueueStopped("a"), "LocalQueue a is stopped: it takes no new gangs"),
+    (
+        causes.QueueNamesDiffer(("Queue", "a"), ("LocalQueue", "b")),
+        "Queue a and LocalQueue b are named: name one queue only",
+    ),
+    (
+        causes.GangsQueuesDiffer((A, B), ("x", "y")),
+        "gangs default/a and default/b of one group are in queues x and y: they must be in one",
+    ),
+    (causes.PriorityClassMissing("high"), "WorkloadPriorityClass high does not exist"),
     (causes.InternalError.of(ZeroDivisionError("planted")), "ZeroDivisionError: planted"),
 ]
 

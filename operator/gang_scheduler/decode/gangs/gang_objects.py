@@ -1,13 +1,13 @@
 """Objects that describe gangs: PodGroups, Jobs and JobSets."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gang_scheduler.decode.gangs import gang_specs, workloads
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.problems import Problem
-from gang_scheduler.model.refs import GangKey, JobFailures, JobPods
+from gang_scheduler.model.refs import GangKey, JobFailures, JobPods, QueueRequest
 
 Body = Mapping[str, Any]
 
@@ -18,7 +18,8 @@ class GangObject:
 
     Of a Job, if `tells_pods`: `pods` is how many it can have, `misplaced` what keeps those of its
     pods waiting that are in no gang, `failures` what evictions mean for it, and `failed_gang` the
-    gang of its pods if it has failed.
+    gang of its pods if it has failed. `workload` is how the pods of a Job or JobSet name it: by its
+    uid, or by namespace/name; `queue_request` is what it says of their queue.
     """
 
     uid: str
@@ -28,6 +29,8 @@ class GangObject:
     tells_pods: bool = False
     failures: JobFailures | None = None
     failed_gang: GangKey | None = None
+    workload: str = ""
+    queue_request: QueueRequest | None = None
 
 
 def pod_group(body: Body) -> GangObject:
@@ -43,14 +46,20 @@ def native_pod_group(body: Body) -> GangObject:
 def job(body: Body) -> GangObject:
     """Return a Job. Raises InvalidField for what is no Job."""
     specs, pods = workloads.job(body), workloads.pods_of(body)
+    uid = body["metadata"]["uid"]
     return GangObject(
-        body["metadata"]["uid"], specs, pods, workloads.misplaced(body), tells_pods=True
+        *(uid, specs, pods, workloads.misplaced(body)),
+        tells_pods=True,
+        workload=uid,
+        queue_request=workloads.queue_request(body),
     )
 
 
 def job_set(body: Body) -> GangObject:
     """Return a JobSet. Raises InvalidField for what is no JobSet."""
-    return _described(body, *workloads.job_set(body))
+    found = _described(body, *workloads.job_set(body))
+    called = str(gang_specs.key_of(body, ""))
+    return replace(found, workload=called, queue_request=workloads.queue_request(body))
 
 
 def _described(body: Body, *specs: GangSpec) -> GangObject:

@@ -17,6 +17,7 @@ from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobPods, QueueRequest
 from gang_scheduler.wire.jobs import Job, JobSet, JobSetSpec, JobSpec, ReplicatedJob
+from gang_scheduler.wire.metadata import Metadata, MetadataOnly
 from gang_scheduler.wire.pods import PodTemplate
 
 
@@ -36,7 +37,7 @@ def job(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
         created_at=fields.timestamp(source.metadata.creation_timestamp),
         min_member=max(1, min(source.spec.parallelism, left)),
         finished=left <= 0,
-        queue_request=queue_request(source),
+        queue_request=_queue_request(source.metadata),
     )
     return (with_topology_request(spec, source.spec.template.metadata.annotations),)
 
@@ -70,9 +71,12 @@ def pods_of(body: Mapping[str, Any]) -> JobPods | None:
     return JobPods(_at_once(source.spec), max(0, min(source.spec.parallelism, left)))
 
 
-def queue_request(source: Job | JobSet) -> QueueRequest | None:
-    """Return what a Job or JobSet says of the queue of its pods, beside what these say."""
-    return naming.request_of(source.metadata.labels, source.metadata.annotations)
+def queue_request(body: Mapping[str, Any]) -> QueueRequest | None:
+    """Return what a Job or JobSet says of the queue of its pods, beside what these say.
+
+    Raises InvalidField for metadata that cannot be read.
+    """
+    return _queue_request(fields.read(body, MetadataOnly).metadata)
 
 
 def misplaced(body: Mapping[str, Any]) -> Problem | None:
@@ -101,7 +105,7 @@ def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> Ga
         min_member=max(1, each.replicas * _at_once(job)),
         completions=each.replicas * _completions(job),
         options=options,
-        queue_request=queue_request(source),
+        queue_request=_queue_request(source.metadata),
     )
     return with_topology_request(spec, job.template.metadata.annotations)
 
@@ -115,6 +119,10 @@ def _starts_in_order(spec: JobSetSpec) -> bool:
     """Return whether some Jobs are created only after other Jobs run: no common start then."""
     in_order = spec.startup_policy.startup_policy_order == "InOrder"
     return in_order or any(each.depends_on for each in spec.replicated_jobs)
+
+
+def _queue_request(metadata: Metadata) -> QueueRequest | None:
+    return naming.request_of(metadata.labels, metadata.annotations)
 
 
 def _is_gang(template: PodTemplate) -> bool:

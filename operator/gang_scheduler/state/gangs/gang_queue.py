@@ -8,7 +8,7 @@ from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.model.refs import GangKey, JobPods
+from gang_scheduler.model.refs import GangKey, JobPods, QueueRequest
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
 from gang_scheduler.state.gangs.failed_jobs import FailedJobs
@@ -17,6 +17,8 @@ from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping
 from gang_scheduler.state.gangs.job_sizes import JobSizes
 from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
 from gang_scheduler.state.gangs.queueing_hints import HELPED_BY_NODES, QueueingHints
+from gang_scheduler.state.queues.gang_queues import GangQueues
+from gang_scheduler.state.queues.names import QueueNames
 
 WITH_BACKOFF = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS, Reason.INTERNAL_ERROR})
 """What only time may change, too: then a gang is tried again after a backoff."""
@@ -35,6 +37,7 @@ class GangQueue:
         schedulers: Iterable[str],
         timeout_seconds: int,
         evictable_pods: EvictablePods,
+        queue_names: QueueNames | None = None,
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.infos: dict[GangKey, GangInfo] = {}
@@ -49,6 +52,7 @@ class GangQueue:
         self._job_sizes = JobSizes()
         self._failed_jobs = FailedJobs()
         self._retries = Retries()
+        self.queues = GangQueues(self.infos, queue_names or QueueNames())
         self._grouping = Grouping(
             self.infos,
             self.schedulers,
@@ -56,6 +60,7 @@ class GangQueue:
             preemption_eligibility=PreemptionEligibility(evictable_pods),
             retries=self._retries,
             changed=self.changed,
+            queues=self.queues,
         )
         self._queueing_hints = QueueingHints(self.infos)
         self.waiting = self._queueing_hints.waiting
@@ -75,6 +80,7 @@ class GangQueue:
             self._apart.add(key)
         self._job_sizes.upsert_member(key, pod)
         if pod.job_uid:
+            self.queues.workloads.upsert_member(key, pod)
             self._failed_jobs.upsert_member(key, pod)
             self._settle_failure([key])
         self._touched(key)
@@ -121,6 +127,14 @@ class GangQueue:
             info.attempt.spare(self._job_sizes.spared(info))
             self._to_try.add(key)
 
+    def upsert_workload(self, uid: str, workload: str, request: QueueRequest | None) -> None:
+        """Note what a Job or JobSet says of the queue of its pods."""
+        self._requeue(self.queues.workloads.upsert(uid, workload, request))
+
+    def delete_workload(self, uid: str) -> None:
+        """Forget what a Job or JobSet said of the queue of its pods."""
+        self._requeue(self.queues.workloads.delete(uid))
+
     def job_failed(self, uid: str, gang: GangKey | None) -> None:
         """Note the gang of a Job that has failed for good; None: it has not."""
         self._settle_failure(self._failed_jobs.upsert(uid, gang))
@@ -139,8 +153,12 @@ class GangQueue:
         self.changed.update(self.infos)
 
     def queues_changed(self) -> None:
-        """Try again all gangs that other queues, flavors or quotas may help."""
-        self._queueing_hints.queues_changed()
+        """Find the queues of all gangs anew, and try again all that wait."""
+        self.queues.start_over()
+        for info in self.infos.values():
+            info.relinked()
+            if info.verdict.refusal is not None:
+                self._to_try.add(info.key)
 
     def matches_came(self, keys: Collection[GangKey]) -> None:
         """Try gangs again that wait for pods such as have just found a node."""
@@ -370,12 +388,21 @@ class GangQueue:
             self._forget(key)
             return
         self._retries.start_over(key)
+        self.queues.touch(key)
         self.changed.add(key)
         self._to_try.add(key)
+
+    def _requeue(self, keys: set[GangKey]) -> None:
+        """Note that gangs may be in another queue, by what others say than themselves."""
+        for key in keys & self.infos.keys():
+            self.infos[key].relinked()
+            self.queues.touch(key)
+            self._to_try.add(key)
 
     def _forget(self, key: GangKey) -> None:
         self._to_try |= self._grouping.forget(key)
         self._queueing_hints.forget(self.infos.pop(key))
         self._retries.forget(key)
+        self.queues.forget(key)
         for keys in (self.changed, self.reworded, self._to_try, self._apart):
             keys.discard(key)

@@ -19,6 +19,7 @@ from gang_scheduler.state.gangs.group_graph import GroupGraph
 from gang_scheduler.state.gangs.group_memo import GroupMemo
 from gang_scheduler.state.gangs.job_sizes import JobSizes
 from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
+from gang_scheduler.state.queues.gang_queues import GangQueues
 
 TOTAL_SECONDS = 2
 """How long a complete quorum waits for the expected rest, so that all are placed together."""
@@ -64,6 +65,7 @@ class Grouping:
         preemption_eligibility: PreemptionEligibility,
         retries: Retries,
         changed: set[GangKey],
+        queues: GangQueues,
     ) -> None:
         self._infos = infos
         self._schedulers = schedulers
@@ -71,6 +73,7 @@ class Grouping:
         self._preemption_eligibility = preemption_eligibility
         self._retries = retries
         self._changed = changed
+        self._queues = queues
         self.patience = Patience()
         self._graph = GroupGraph(self._resolve)
         self._memo = GroupMemo(infos)
@@ -225,6 +228,7 @@ class Grouping:
         gangs = tuple(self._gang(key, topology_request, now) for key in formed.starting)
         gangs = self._with_partially_bound(formed, gangs)
         wrong = found if isinstance(found, Problem) else group_topology.podset_problem(gangs)
+        wrong = wrong or self._queues.group_problem(formed.whole)
         has_bound_members = topology_request is not None or group_topology.shared(gangs)
         # What is wrong comes before what is only not there yet.
         is_missing = formed.problem and formed.problem.reason is not Reason.INVALID_SPEC
@@ -265,7 +269,8 @@ class Grouping:
         block = self._preemption_eligibility.why_not(gang, info, now) if gang.pending else None
         if block is not None:
             gang = replace(gang, preemption_block=block)
-        return group_topology.checked(self._checked(gang, now), topology_request)
+        gang = self._queues.with_queue(self._checked(gang, now))
+        return group_topology.checked(gang, topology_request)
 
     def _checked(self, gang: Gang, now: int) -> Gang:
         """Tell a gang that can never be complete, because its Jobs make fewer pods at once.

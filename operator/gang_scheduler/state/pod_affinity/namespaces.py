@@ -1,4 +1,4 @@
-"""All namespaces as last seen, of which only the labels matter."""
+"""All namespaces as last seen: their labels, and the queues of gangs in them."""
 
 from collections.abc import Collection, Mapping
 
@@ -21,6 +21,11 @@ class Namespaces:
         """Return the labels of a namespace."""
         found = self._known.get(name)
         return {NAME_LABEL: name} if found is None else found.labels
+
+    def default_queue_of(self, name: str) -> str:
+        """Return the queue of gangs in a namespace that name none, "" for none."""
+        found = self._known.get(name)
+        return "" if found is None else found.default_queue
 
     def upsert(self, declared: DeclaredNamespace) -> bool:
         """Add or replace a namespace; return whether its labels have changed."""

@@ -1,8 +1,11 @@
-"""Queues as their objects declare them, and the objects around them.
+"""Queues as their objects declare them, which one a gang is in, and what is charged to each.
 
-| module          | promise                                                           |
-|-----------------|-------------------------------------------------------------------|
-| declared_queues | queues and flavors of all products, and the set that is in force  |
-| kueue_objects   | LocalQueues, WorkloadPriorityClasses and AdmissionChecks, by name |
-| stores          | how these are put in, forgotten and listed, kind by kind          |
+| module           | promise                                                           |
+|------------------|-------------------------------------------------------------------|
+| declared_queues  | queues and flavors of all products, and the set that is in force  |
+| kueue_objects    | LocalQueues, WorkloadPriorityClasses and AdmissionChecks, by name |
+| stores           | how these are put in, forgotten and listed, kind by kind          |
+| names            | from the name of a queue to the leaf that it means                |
+| gang_queues      | the queue of each gang, by what its objects and members say       |
+| workloads        | what Jobs and JobSets say of the queue of their pods              |
 """

@@ -1,0 +1,142 @@
+"""The queue of each gang, by what its objects and its members say."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import NamedTuple
+
+from gang_scheduler.model.causes import (
+    GangsQueuesDiffer,
+    PriorityClassMissing,
+    QueueNamesDiffer,
+)
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.queues import Product, QueueRef
+from gang_scheduler.model.refs import GangKey, QueueName, QueueRequest
+from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.queues.names import Meant, QueueNames, different
+from gang_scheduler.state.queues.workloads import WorkloadQueues
+
+
+class Resolved(NamedTuple):
+    """The queue of a gang, None if it cannot be told, and what keeps the gang from using it.
+
+    `class_priority` is that of its WorkloadPriorityClass.
+    """
+
+    ref: QueueRef | None
+    problem: Problem | None = None
+    class_priority: int | None = None
+
+
+class _Kept(NamedTuple):
+    version: int
+    resolved: Resolved
+
+
+class GangQueues:
+    """The queues of gangs, each found once for as long as the gang and the queues are the same.
+
+    `touched` are gangs that may be in another queue than before, if any queue is declared.
+    """
+
+    def __init__(self, infos: Mapping[GangKey, GangInfo], names: QueueNames) -> None:
+        self.names = names
+        self.workloads = WorkloadQueues()
+        self.touched: set[GangKey] = set()
+        self._infos = infos
+        self._kept: dict[GangKey, _Kept] = {}
+
+    def of(self, key: GangKey) -> Resolved | None:
+        """Return the queue of a gang; None while there are no queues. Linear in members once."""
+        if not self.names.in_use:
+            return None
+        info = self._infos.get(key)
+        if info is None:
+            return Resolved(None)
+        kept, version = self._kept.get(key), info.version.number
+        if kept is None or kept.version != version:
+            kept = self._kept[key] = _Kept(version, self._resolve(info))
+        return kept.resolved
+
+    def touch(self, key: GangKey) -> None:
+        """Note that a gang has changed."""
+        if self.names.in_use:
+            self.touched.add(key)
+
+    def forget(self, key: GangKey) -> None:
+        """Forget a gang that is gone."""
+        self._kept.pop(key, None)
+
+    def start_over(self) -> None:
+        """Find all queues anew: what is declared has changed."""
+        self._kept.clear()
+
+    def with_queue(self, gang: Gang) -> Gang:
+        """Return a gang with its queue, and with what keeps it from using it."""
+        resolved = self.of(gang.key)
+        return gang if resolved is None else _in_queue(gang, resolved)
+
+    def group_problem(self, keys: Iterable[GangKey]) -> Problem | None:
+        """Return a problem if gangs of one group are in different queues."""
+        found = [(key, resolved.ref) for key in keys if (resolved := self.of(key)) is not None]
+        known = [(key, ref) for key, ref in found if ref is not None]
+        other = next((each for each in known if each[1] != known[0][1]), None)
+        if other is None:
+            return None
+        (key, ref), (other_key, other_ref) = known[0], other
+        cause = GangsQueuesDiffer((key, other_key), (ref.name, other_ref.name))
+        return Problem(Reason.INVALID_SPEC, cause)
+
+    def _resolve(self, info: GangInfo) -> Resolved:
+        own, others = self._requests(info)
+        names = _names(own, others)
+        if len(names) > 1:
+            cause = QueueNamesDiffer(*((each.kind, each.name) for each in names[:2]))
+            return Resolved(None, Problem(Reason.INVALID_SPEC, cause))
+        namespace = info.key.namespace
+        meant = self.names.meant(names[0], namespace) if names else self.names.default(namespace)
+        wanted = next((each.priority_class for each in (own, *others) if each.priority_class), "")
+        return self._in_force(self._with_priority(meant, wanted))
+
+    def _requests(self, info: GangInfo) -> tuple[QueueRequest, list[QueueRequest]]:
+        """Return what the object of a gang says, and what its members and their Jobs say."""
+        spec, others = info.observed.spec, dict[QueueRequest, None]()
+        for pod in info.observed.living or info.observed.members.values():
+            if pod.queue_request is not None:
+                others[pod.queue_request] = None
+            others.update(dict.fromkeys(self.workloads.requests_of(pod)))
+        own = spec.queue_request if spec is not None else None
+        return own or QueueRequest(), list(others)
+
+    def _with_priority(self, meant: Meant, wanted: str) -> Resolved:
+        if not wanted:
+            return Resolved(*meant)
+        priority = self.names.known.priority_class(wanted)
+        problem = meant.problem
+        if priority is None and meant.ref is not None and meant.ref.product is Product.KUEUE:
+            problem = problem or Problem(Reason.INVALID_SPEC, PriorityClassMissing(wanted))
+        return Resolved(meant.ref, problem, priority)
+
+    def _in_force(self, resolved: Resolved) -> Resolved:
+        """Return the same without a problem where another controller judges the queue."""
+        queue_set, ref = self.names.known.queue_set(), resolved.ref
+        if queue_set is None or ref is None or ref.product in queue_set.enforced:
+            return resolved
+        return resolved._replace(problem=None)
+
+
+def _names(own: QueueRequest, others: Iterable[QueueRequest]) -> tuple[QueueName, ...]:
+    """Return the different names: of each kind those of the object, else those of members."""
+    said = {each.kind for each in own.names}
+    rest = (name for each in others for name in each.names if name.kind not in said)
+    return different((*own.names, *rest))
+
+
+def _in_queue(gang: Gang, resolved: Resolved) -> Gang:
+    return replace(
+        gang,
+        queue=resolved.ref,
+        class_priority=resolved.class_priority,
+        problem=gang.problem or resolved.problem,
+    )

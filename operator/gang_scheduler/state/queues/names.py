@@ -1,0 +1,185 @@
+"""From the name of a queue to the leaf that it means."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from gang_scheduler.model.causes import (
+    LocalQueueStopped,
+    QueueFault,
+    QueueNotNamed,
+    QueueUnusable,
+)
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.queues import NONE, ROOT, Queue, QueueKind, QueueRef, QueueSet
+from gang_scheduler.model.refs import QueueName, QueueNameKind
+from gang_scheduler.model.requirements import hold
+from gang_scheduler.state.pod_affinity.namespaces import Namespaces
+
+EVERYWHERE: Final = "*"
+DEFAULT_LOCAL_QUEUE: Final = "default"
+_KINDS: Final = {
+    QueueNameKind.QUEUE: QueueKind.QUEUE,
+    QueueNameKind.VOLCANO_QUEUE: QueueKind.VOLCANO_QUEUE,
+}
+_WRITTEN: Final = (QueueKind.CLUSTER_QUEUE, QueueKind.VOLCANO_QUEUE)
+"""Kinds of leaves whose names are written with the kind: a plain name is that of our Queue."""
+
+
+class Meant(NamedTuple):
+    """The queue that a name means: None where there is no such queue. `problem`: not to be used."""
+
+    ref: QueueRef | None
+    problem: Problem | None = None
+
+
+class NamedLocalQueue(NamedTuple):
+    """The ClusterQueue of a LocalQueue, and whether the LocalQueue takes no new gangs."""
+
+    cluster_queue: QueueRef
+    stopped: bool = False
+
+
+def _no_queues() -> QueueSet | None:
+    return None
+
+
+def _no_local_queue(_: str, __: str) -> NamedLocalQueue | None:
+    return None
+
+
+def _no_class(_: str) -> int | None:
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class KnownQueues:
+    """What is declared: each is asked again whenever it is needed.
+
+    `local_queue` is by namespace and name, `priority_class` gives the value of a
+    WorkloadPriorityClass.
+    """
+
+    queue_set: Callable[[], QueueSet | None] = _no_queues
+    local_queue: Callable[[str, str], NamedLocalQueue | None] = _no_local_queue
+    priority_class: Callable[[str], int | None] = _no_class
+
+
+@dataclass(frozen=True, slots=True)
+class NamingRules:
+    """What the settings say of gangs that name no queue.
+
+    `default_queue` is our Queue that they are in, "" for none. In namespaces of `required`, or with
+    `*` in all, they wait instead.
+    """
+
+    default_queue: str = ""
+    required: frozenset[str] = field(default_factory=frozenset)
+
+
+class _Index:
+    """The queues of a set by reference, and those that have others below them."""
+
+    def __init__(self, queue_set: QueueSet) -> None:
+        self.queue_set = queue_set
+        self.queues: Mapping[QueueRef, Queue] = {each.ref: each for each in queue_set.queues}
+        self.parents = {ROOT, *(each.parent for each in queue_set.queues)}
+
+
+class QueueNames:
+    """Finds leaves by name. All answers may be others once a queue or a namespace changes."""
+
+    def __init__(
+        self,
+        known: KnownQueues | None = None,
+        namespaces: Namespaces | None = None,
+        rules: NamingRules | None = None,
+    ) -> None:
+        self.known = known or KnownQueues()
+        self._namespaces = namespaces or Namespaces()
+        self._rules = rules or NamingRules()
+        self._kept: _Index | None = None
+
+    @property
+    def in_use(self) -> bool:
+        """Whether any queue is declared."""
+        return self.known.queue_set() is not None
+
+    def meant(self, name: QueueName, namespace: str) -> Meant:
+        """Return the leaf that a gang of a namespace means by a name."""
+        if name.kind is QueueNameKind.LOCAL_QUEUE:
+            return self._by_local_queue(name.name, namespace)
+        ref = QueueRef(_KINDS[name.kind], name.name)
+        return self.unnamed(namespace) if ref == NONE else self._leaf(ref, namespace)
+
+    def default(self, namespace: str) -> Meant:
+        """Return the leaf of gangs of a namespace that name none."""
+        if name := self._namespaces.default_queue_of(namespace):
+            return self.meant(QueueName(QueueNameKind.QUEUE, name), namespace)
+        if self.known.local_queue(namespace, DEFAULT_LOCAL_QUEUE) is not None:
+            return self._by_local_queue(DEFAULT_LOCAL_QUEUE, namespace)
+        if name := self._rules.default_queue:
+            return self.meant(QueueName(QueueNameKind.QUEUE, name), namespace)
+        return self.unnamed(namespace)
+
+    def unnamed(self, namespace: str) -> Meant:
+        """Return the leaf of gangs that are in no queue, and whether they may be."""
+        if self._rules.required.isdisjoint((namespace, EVERYWHERE)):
+            return Meant(NONE)
+        return Meant(NONE, Problem(Reason.QUEUE_NOT_FOUND, QueueNotNamed(namespace)))
+
+    def written(self, text: str) -> QueueRef | None:
+        """Return the queue that the annotation of a binding names, leaf or not; None if it is gone.
+
+        See `annotation_of`. A plain name is our Queue's, or that of the first product that has one.
+        """
+        kind, _, name = text.rpartition("/")
+        kinds = [each for each in (QueueKind.QUEUE, *_WRITTEN) if not kind or each == kind]
+        refs = (QueueRef(each, name) for each in kinds)
+        return next((ref for ref in refs if ref == NONE or ref in self._index().queues), None)
+
+    def _by_local_queue(self, name: str, namespace: str) -> Meant:
+        found = self.known.local_queue(namespace, name)
+        if found is None:
+            return Meant(None, _unusable("LocalQueue", name, QueueFault.NOT_FOUND, namespace))
+        meant = self._leaf(found.cluster_queue, namespace)
+        if meant.problem is None and found.stopped:
+            return Meant(meant.ref, Problem(Reason.QUEUE_STOPPED, LocalQueueStopped(name)))
+        return meant
+
+    def _leaf(self, ref: QueueRef, namespace: str) -> Meant:
+        index = self._index()
+        queue = index.queues.get(ref)
+        if ref in index.parents:
+            return Meant(ref, _unusable(ref.kind, ref.name, QueueFault.NO_LEAF, namespace))
+        if queue is None:
+            return Meant(None, _unusable(ref.kind, ref.name, QueueFault.NOT_FOUND, namespace))
+        labels = self._namespaces.labels_of(namespace)
+        if queue.namespaces is None or not hold(queue.namespaces, labels):
+            fault = QueueFault.NOT_FOR_NAMESPACE
+            return Meant(ref, _unusable(ref.kind, ref.name, fault, namespace))
+        return Meant(ref)
+
+    def _index(self) -> _Index:
+        queue_set = self.known.queue_set() or QueueSet()
+        if self._kept is None or self._kept.queue_set is not queue_set:
+            self._kept = _Index(queue_set)
+        return self._kept
+
+
+def annotation_of(ref: QueueRef) -> str:
+    """Return how the annotation of a binding names a queue: our Queue's name alone, others' kind.
+
+    `QueueNames.written` reads it.
+    """
+    return f"{ref.kind}/{ref.name}" if ref.kind in _WRITTEN else ref.name
+
+
+def different(names: Iterable[QueueName]) -> tuple[QueueName, ...]:
+    """Return names without those that are repeated, in the order of their kinds."""
+    order = list(QueueNameKind)
+    return tuple(sorted(dict.fromkeys(names), key=lambda each: order.index(each.kind)))
+
+
+def _unusable(kind: str, name: str, fault: QueueFault, namespace: str) -> Problem:
+    return Problem(Reason.QUEUE_NOT_FOUND, QueueUnusable(name, fault, kind, namespace))

@@ -1,0 +1,51 @@
+"""What is declared of queues, changed by hand: stands in for the stores of their objects."""
+
+from dataclasses import dataclass, field
+
+from gang_scheduler.decode.namespaces import NAME_LABEL, DeclaredNamespace
+from gang_scheduler.model.queues import Queue, QueueSet
+from gang_scheduler.state.pod_affinity.namespaces import Namespaces
+from gang_scheduler.state.queues.names import (
+    KnownQueues,
+    NamedLocalQueue,
+    NamingRules,
+    QueueNames,
+)
+from support.queue_builders import cq_ref, queue_set
+
+
+@dataclass
+class Declared:
+    """Queues, LocalQueues by namespace and name, and the values of WorkloadPriorityClasses."""
+
+    set: QueueSet | None = None
+    local_queues: dict[tuple[str, str], NamedLocalQueue] = field(default_factory=dict)
+    classes: dict[str, int] = field(default_factory=dict)
+    namespaces: Namespaces = field(default_factory=Namespaces)
+
+    @property
+    def known(self) -> KnownQueues:
+        """What the cache asks."""
+        return KnownQueues(
+            lambda: self.set,
+            lambda namespace, name: self.local_queues.get((namespace, name)),
+            self.classes.get,
+        )
+
+    def names(self, rules: NamingRules | None = None) -> QueueNames:
+        """Return what finds leaves by name."""
+        return QueueNames(self.known, self.namespaces, rules)
+
+    def local(self, name: str, of: str, *, stopped: bool = False) -> None:
+        """Declare a LocalQueue in the namespace `default`."""
+        self.local_queues["default", name] = NamedLocalQueue(cq_ref(of), stopped)
+
+    def namespace(self, name: str, default_queue: str = "", **labels: str) -> None:
+        """Declare a Namespace."""
+        every = {NAME_LABEL: name, **labels}
+        self.namespaces.upsert(DeclaredNamespace(f"uid-{name}", name, every, default_queue))
+
+
+def declared(*queues: Queue) -> Declared:
+    """Return these queues."""
+    return Declared(queue_set(queues) if queues else None)

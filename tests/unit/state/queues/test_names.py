@@ -1,0 +1,136 @@
+"""Which leaf a name means, and which of three things is wrong with one that means none."""
+
+import pytest
+
+from gang_scheduler.model.causes import LocalQueueStopped, QueueFault, QueueNotNamed, QueueUnusable
+from gang_scheduler.model.problems import Cause, Problem, Reason
+from gang_scheduler.model.queues import NONE, QueueKind, QueueRef
+from gang_scheduler.model.refs import QueueName, QueueNameKind
+from gang_scheduler.state.queues.names import Meant, NamingRules, QueueNames, annotation_of
+from support.builders import requirement
+from support.declared_queues import Declared, declared
+from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref, volcano_queue
+
+HERE = "default"
+OURS, LOCAL, VOLCANOS = QueueNameKind
+
+
+def some() -> Declared:
+    """Return queues of all products, some of which are not to be used."""
+    found = declared(
+        our_queue("a", 1),
+        our_queue("parent", 1),
+        our_queue("child", 1, parent="parent"),
+        our_queue("theirs", 1, namespaces=(requirement("team", "In", "x"),)),
+        our_queue("nobodys", 1, namespaces=None),
+        cluster_queue("c", nominal=1),
+        volcano_queue("v", 1),
+    )
+    found.local("l", "c")
+    found.local("lost", "gone")
+    found.local("held", "c", stopped=True)
+    return found
+
+
+def unusable(kind: str, name: str, fault: QueueFault) -> Problem:
+    return Problem(Reason.QUEUE_NOT_FOUND, QueueUnusable(name, fault, kind, HERE))
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "expected"),
+    [
+        (OURS, "a", queue_ref("a")),
+        (OURS, "child", queue_ref("child")),
+        (OURS, "none", NONE),
+        (LOCAL, "l", cq_ref("c")),
+        (VOLCANOS, "v", QueueRef(QueueKind.VOLCANO_QUEUE, "v")),
+    ],
+)
+def test_a_name_means_a_leaf(kind: QueueNameKind, name: str, expected: QueueRef) -> None:
+    assert Meant(expected) == some().names().meant(QueueName(kind, name), HERE)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "shown", "fault"),
+    [
+        (OURS, "typo", ("Queue", "typo"), QueueFault.NOT_FOUND),
+        (OURS, "c", ("Queue", "c"), QueueFault.NOT_FOUND),
+        (OURS, "root", ("Queue", "root"), QueueFault.NO_LEAF),
+        (OURS, "parent", ("Queue", "parent"), QueueFault.NO_LEAF),
+        (OURS, "theirs", ("Queue", "theirs"), QueueFault.NOT_FOR_NAMESPACE),
+        (OURS, "nobodys", ("Queue", "nobodys"), QueueFault.NOT_FOR_NAMESPACE),
+        (LOCAL, "c", ("LocalQueue", "c"), QueueFault.NOT_FOUND),
+        (LOCAL, "lost", ("ClusterQueue", "gone"), QueueFault.NOT_FOUND),
+        (VOLCANOS, "a", ("VolcanoQueue", "a"), QueueFault.NOT_FOUND),
+    ],
+)
+def test_what_is_wrong_with_a_name_is_told(
+    kind: QueueNameKind, name: str, shown: tuple[str, str], fault: QueueFault
+) -> None:
+    found = some().names().meant(QueueName(kind, name), HERE)
+
+    assert unusable(*shown, fault) == found.problem
+
+
+def test_a_queue_for_some_namespaces_is_for_those() -> None:
+    queues = some()
+    queues.namespace("x", team="x")
+
+    assert Meant(queue_ref("theirs")) == queues.names().meant(QueueName(OURS, "theirs"), "x")
+
+
+def test_a_local_queue_that_is_stopped_takes_no_gangs_and_is_charged() -> None:
+    cause: Cause = LocalQueueStopped("held")
+
+    expected = Meant(cq_ref("c"), Problem(Reason.QUEUE_STOPPED, cause))
+    assert expected == some().names().meant(QueueName(LOCAL, "held"), HERE)
+
+
+def test_the_first_default_that_there_is_wins() -> None:
+    queues, rules = some(), NamingRules(default_queue="child")
+    found = [queues.names().default(HERE).ref, queues.names(rules).default(HERE).ref]
+    queues.local("default", "c")
+    found.append(queues.names(rules).default(HERE).ref)
+    queues.namespace(HERE, default_queue="a")
+    found.append(queues.names(rules).default(HERE).ref)
+
+    assert [NONE, queue_ref("child"), cq_ref("c"), queue_ref("a")] == found
+
+
+def test_a_default_that_does_not_exist_is_not_passed_over() -> None:
+    queues = some()
+    queues.namespace(HERE, default_queue="typo")
+
+    found = queues.names().default(HERE)
+
+    assert unusable("Queue", "typo", QueueFault.NOT_FOUND) == found.problem
+
+
+@pytest.mark.parametrize(
+    ("required", "waits"), [(set(), False), ({"other"}, False), ({HERE}, True), ({"*"}, True)]
+)
+def test_a_queue_may_be_required(required: set[str], waits: bool) -> None:  # noqa: FBT001
+    names = some().names(NamingRules(required=frozenset(required)))
+    problem = Problem(Reason.QUEUE_NOT_FOUND, QueueNotNamed(HERE)) if waits else None
+
+    found = [names.default(HERE), names.meant(QueueName(OURS, "none"), HERE)]
+
+    assert [Meant(NONE, problem)] * 2 == found
+
+
+def test_what_a_binding_wrote_is_read() -> None:
+    names = some().names()
+    refs = [queue_ref("a"), NONE, cq_ref("c"), QueueRef(QueueKind.VOLCANO_QUEUE, "v")]
+
+    assert refs == [names.written(annotation_of(ref)) for ref in refs]
+    assert ["a", "none", "ClusterQueue/c", "VolcanoQueue/v"] == [*map(annotation_of, refs)]
+
+
+def test_a_plain_name_is_that_of_the_first_product_that_has_it() -> None:
+    names = some().names()
+
+    assert (cq_ref("c"), None) == (names.written("c"), names.written("gone"))
+
+
+def test_without_queues_none_is_in_use() -> None:
+    assert (False, True) == (QueueNames().in_use, some().names().in_use)
