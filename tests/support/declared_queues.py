@@ -3,11 +3,12 @@
 from dataclasses import dataclass, field
 
 from gang_scheduler.decode.namespaces import NAME_LABEL, DeclaredNamespace
-from gang_scheduler.model.queues import Queue, QueueSet
+from gang_scheduler.decode.queues.declared import LocalQueue, WorkloadPriorityClass
+from gang_scheduler.model.queues import Queue, QueueSet, StopPolicy
 from gang_scheduler.state.pod_affinity.namespaces import Namespaces
+from gang_scheduler.state.queues.kueue_objects import LocalQueueKey
 from gang_scheduler.state.queues.names import (
     KnownQueues,
-    NamedLocalQueue,
     NamingRules,
     QueueNames,
 )
@@ -19,7 +20,7 @@ class Declared:
     """Queues, LocalQueues by namespace and name, and the values of WorkloadPriorityClasses."""
 
     set: QueueSet | None = None
-    local_queues: dict[tuple[str, str], NamedLocalQueue] = field(default_factory=dict)
+    local_queues: dict[LocalQueueKey, LocalQueue] = field(default_factory=dict)
     classes: dict[str, int] = field(default_factory=dict)
     namespaces: Namespaces = field(default_factory=Namespaces)
 
@@ -28,9 +29,13 @@ class Declared:
         """What the cache asks."""
         return KnownQueues(
             lambda: self.set,
-            lambda namespace, name: self.local_queues.get((namespace, name)),
-            self.classes.get,
+            self.local_queues.get,
+            self._class,
         )
+
+    def _class(self, name: str) -> WorkloadPriorityClass | None:
+        value = self.classes.get(name)
+        return None if value is None else WorkloadPriorityClass(f"uid-{name}", name, value)
 
     def names(self, rules: NamingRules | None = None) -> QueueNames:
         """Return what finds leaves by name."""
@@ -38,7 +43,13 @@ class Declared:
 
     def local(self, name: str, of: str, *, stopped: bool = False) -> None:
         """Declare a LocalQueue in the namespace `default`."""
-        self.local_queues["default", name] = NamedLocalQueue(cq_ref(of), stopped)
+        self.local_queues[LocalQueueKey("default", name)] = LocalQueue(
+            f"uid-{name}",
+            "default",
+            name,
+            cq_ref(of),
+            StopPolicy.HOLD if stopped else StopPolicy.NONE,
+        )
 
     def namespace(self, name: str, default_queue: str = "", **labels: str) -> None:
         """Declare a Namespace."""

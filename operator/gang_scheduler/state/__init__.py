@@ -18,12 +18,11 @@ Plain synchronous code. `cache` is the only door: it takes in objects of `decode
 | victims         | evictions that are decided, before the API server shows them     |
 | nominator       | waiting pods that room is reserved for, and assumed nominations  |
 | gangs           | gangs, their members, and whether to try them                    |
-| queues          | the queue of each gang, and what is charged to it                |
+| queues          | queues as declared, that of each gang, and what is charged       |
 | pod_affinity    | selectors of pods, and the pods that they match                  |
 | volumes         | claims and volumes, with assumed bindings                        |
 | budgets         | PodDisruptionBudgets                                             |
 | topologies      | the topology trees in force                                      |
-| queues          | queues, flavors, and what names them                             |
 | pod_classes     | pod classes, completed by what is known only in this cluster     |
 | foreign_members | gangs with members of another scheduler                          |
 """

@@ -13,6 +13,7 @@ from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pod_affinity import AffinityCounts
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.queues import QueueState
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 from gang_scheduler.state.changes import Change, Changes
@@ -24,9 +25,11 @@ from gang_scheduler.state.nominator import Nominator
 from gang_scheduler.state.object_stores import NodeStore, Store
 from gang_scheduler.state.pod_affinity.matches import SelectorMatches
 from gang_scheduler.state.pod_store import PodStore
-from gang_scheduler.state.queues import declared_queues
+from gang_scheduler.state.queues import declared_queues, names, usage
 from gang_scheduler.state.queues.declared_queues import DeclaredQueues, QueueRules
 from gang_scheduler.state.queues.kueue_objects import KueueObjects
+from gang_scheduler.state.queues.names import KnownQueues, NamingRules, QueueNames
+from gang_scheduler.state.queues.usage import ChargeRules, QueueUsageStore
 from gang_scheduler.state.topologies import Topologies
 from gang_scheduler.state.victims import Victims
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
@@ -47,16 +50,27 @@ class Cache:
         timeout_seconds: int = 600,
         rules: Rules = DEFAULT_RULES,
         queue_rules: QueueRules = declared_queues.DEFAULT_RULES,
+        *,
+        naming_rules: NamingRules = names.DEFAULT_RULES,
+        charge_rules: ChargeRules = usage.DEFAULT_RULES,
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.node_usage = NodeUsage()
         self.evictable_pods = EvictablePods(rules)
-        self.gang_queue = GangQueue(self.schedulers, timeout_seconds, self.evictable_pods)
-        self.topologies = Topologies(changes.topologies)
+        self.selector_matches = SelectorMatches()
         self.queues = DeclaredQueues(queue_rules)
         self.kueue_objects = KueueObjects()
+        self.gang_queue = GangQueue(
+            *(self.schedulers, timeout_seconds, self.evictable_pods),
+            QueueNames(
+                KnownQueues.of(self.queues, self.kueue_objects),
+                self.selector_matches.namespaces,
+                naming_rules,
+            ),
+        )
+        self.queue_usage = QueueUsageStore(self.gang_queue, self.node_usage.labels_of, charge_rules)
+        self.topologies = Topologies(changes.topologies)
         self.foreign_members = ForeignMembers()
-        self.selector_matches = SelectorMatches()
         self.volumes = VolumeCache(self.node_usage.table, changes.waits_for_claims)
         self._nominator = Nominator()
         self._changes = changes
@@ -70,6 +84,7 @@ class Cache:
             foreign_members=self.foreign_members,
             selector_matches=self.selector_matches,
             volumes=self.volumes,
+            queue_usage=self.queue_usage,
         )
         self.node_store = NodeStore(
             node_usage=self.node_usage,
@@ -78,6 +93,7 @@ class Cache:
             nominator=self._nominator,
             selector_matches=self.selector_matches,
             topologies=self.topologies,
+            queue_usage=self.queue_usage,
         )
 
     def upsert(self, store: Store[T], noun: T) -> None:
@@ -107,7 +123,7 @@ class Cache:
     def nominate(self, binds: Iterable[Bind]) -> None:
         """Keep room for pods before the API server has confirmed it."""
         for bind in binds:
-            self._note(self.pod_store.nominate(bind.pod.uid, bind.node))
+            self._note(self.pod_store.nominate(bind.pod.uid, bind.node, bind.flavors))
 
     def clear_nominations(self, uids: Iterable[str]) -> None:
         """Keep no more room for pods, whether that was ever written or not."""
@@ -118,6 +134,7 @@ class Cache:
         """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
         self._note(self.pod_store.enrich_stale())
         self.gang_queue.matches_came(self.selector_matches.take_helped())
+        self._queue_state()
         groups = self.gang_queue.take_due(now)
         nominated = self._nominator.all(self.gang_queue.infos)
         gated = any(gang.min_resources for group in groups for gang in group.gangs)
@@ -135,7 +152,13 @@ class Cache:
             ),
             nominated=nominated,
             groups=groups,
+            # Once more: which gangs are one group is known only now.
+            queues=self._queue_state(),
         )
+
+    def usage_differences(self) -> int:
+        """Compare what queues are charged with a sum made anew; return how many figures differ."""
+        return self.queue_usage.differences(self.pod_store)
 
     def domain_of(
         self, nodes: Iterable[str], asked: TopologyRequest | None = None
@@ -165,6 +188,11 @@ class Cache:
         elif change is Change.QUEUES_CHANGED:
             self.gang_queue.queues_changed()
         self._changes.cycle.set()
+
+    def _queue_state(self) -> QueueState | None:
+        """Return the queues with what is charged to them, None where there are none."""
+        state, _ = self.queue_usage.settle(self.pod_store)
+        return state
 
     def _selector_matches(
         self, groups: Iterable[GangGroup], nominated: Iterable[Nominated]

@@ -118,7 +118,7 @@ KINDS: Final = (
             namespaced=False,
             if_unreadable=KEEP,
         ),
-        lambda cache: NamespaceStore(cache.selector_matches),
+        lambda cache: NamespaceStore(cache.selector_matches, cache.gang_queue),
     ),
     _kind(
         Reader(

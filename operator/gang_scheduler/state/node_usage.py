@@ -57,6 +57,11 @@ class NodeUsage:
             self.uids.pop(node.uid, None)
             self._stale = True
 
+    def labels_of(self, node: str) -> Mapping[str, str]:
+        """Return the labels of a node; none of one that is gone."""
+        found = self._nodes.get(node)
+        return found.labels if found is not None else {}
+
     def uids_on(self, node: str) -> Collection[str]:
         """Return the uids of the pods that are counted on a node."""
         return self._pods.get(node, {}).keys()

@@ -20,6 +20,7 @@ from gang_scheduler.state.node_usage import NodeUsage
 from gang_scheduler.state.nominator import Nominator
 from gang_scheduler.state.pod_affinity.matches import SelectorMatches
 from gang_scheduler.state.pod_store import PodStore
+from gang_scheduler.state.queues.usage import QueueUsageStore
 from gang_scheduler.state.topologies import Topologies
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
 
@@ -52,7 +53,9 @@ class NodeStore:
         nominator: Nominator,
         selector_matches: SelectorMatches,
         topologies: Topologies,
+        queue_usage: QueueUsageStore,
     ) -> None:
+        self._queue_usage = queue_usage
         self._node_usage = node_usage
         self._pod_store = pod_store
         self._gang_queue = gang_queue
@@ -65,6 +68,7 @@ class NodeStore:
         if not self._node_usage.upsert_node(node):
             return Change.NOTHING
         self._topologies.nodes_changed()
+        self._queue_usage.touch_all(self._node_usage.uids_on(node.name))
         self._gang_queue.changed |= self._pod_store.gangs_on(node.name)
         return Change.ROOM_FREED
 
@@ -74,6 +78,7 @@ class NodeStore:
         if name is None:
             return Change.NOTHING
         self._node_usage.delete_node(name)
+        self._queue_usage.touch_all(self._node_usage.uids_on(name))
         self._topologies.nodes_changed()
         lost = tuple(self._nominator.gangs_on(name))
         self._gang_queue.nominations_lost(lost)
@@ -164,14 +169,20 @@ class BudgetStore:
 
 
 class NamespaceStore:
-    """Namespaces. With other labels, selectors of pods may mean others."""
+    """Namespaces. With other labels, selectors of pods and of queues may mean others."""
 
-    def __init__(self, selector_matches: SelectorMatches) -> None:
+    def __init__(self, selector_matches: SelectorMatches, gang_queue: GangQueue) -> None:
         self._selector_matches = selector_matches
+        self._gang_queue = gang_queue
 
     def upsert(self, declared: DeclaredNamespace) -> Change:
         """Add or replace a namespace."""
-        return _freed(self._selector_matches.upsert_namespace(declared))
+        says_else = self._selector_matches.namespaces.says_else(declared)
+        change = _freed(self._selector_matches.upsert_namespace(declared))
+        if not (says_else and self._gang_queue.queues.names.in_use):
+            return change
+        self._gang_queue.queues_changed()
+        return Change.ROOM_FREED if change is Change.ROOM_FREED else Change.GANGS_TOUCHED
 
     def delete(self, uid: str) -> Change:
         """Forget a namespace."""

@@ -18,6 +18,8 @@ from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.node_usage import NodeUsage
 from gang_scheduler.state.nominator import Nominator
 from gang_scheduler.state.pod_affinity.matches import SelectorMatches
+from gang_scheduler.state.queues.charged_flavors import Flavors
+from gang_scheduler.state.queues.usage import Counted, QueueUsageStore
 from gang_scheduler.state.volumes.volume_cache import VolumeCache
 
 
@@ -44,6 +46,7 @@ class PodStore:
         foreign_members: ForeignMembers,
         selector_matches: SelectorMatches,
         volumes: VolumeCache,
+        queue_usage: QueueUsageStore,
     ) -> None:
         self._schedulers = schedulers
         self._node_usage = node_usage
@@ -53,6 +56,7 @@ class PodStore:
         self._foreign_members = foreign_members
         self._selector_matches = selector_matches
         self._volumes = volumes
+        self._queue_usage = queue_usage
         self._entries: dict[str, _Entry] = {}
         self._assumed: dict[str, str] = {}
 
@@ -74,6 +78,7 @@ class PodStore:
         """Forget a pod whose object is gone."""
         self._assumed.pop(uid, None)
         self._nominator.forget(uid)
+        self._queue_usage.decide(uid, ())
         return self._replace(uid, None)
 
     def uids(self) -> Collection[str]:
@@ -84,6 +89,11 @@ class PodStore:
         """Return a pod with the node it is counted on."""
         entry = self._entries.get(uid)
         return entry.pod if entry else None
+
+    def counted(self, uid: str) -> Counted | None:
+        """Return a pod as quotas count it."""
+        entry = self._entries.get(uid)
+        return Counted(entry.pod, entry.gang, entry.node) if entry else None
 
     def all(self) -> Iterable[Pod]:
         """Return all pods."""
@@ -99,6 +109,7 @@ class PodStore:
     def assume(self, bind: Bind) -> Change:
         """Count a pod on a node before the API server has confirmed it."""
         self._assumed[bind.pod.uid] = bind.node
+        self._queue_usage.decide(bind.pod.uid, bind.flavors)
         if bind.pod.volumes:
             self._volumes.assume(bind.pod, bind.node, bind.volumes)
         return self._replace(bind.pod.uid, replace(bind.pod, node=bind.node, assumed=True))
@@ -109,14 +120,16 @@ class PodStore:
         if self._assumed.pop(uid, None) is None or entry is None:
             return Change.NOTHING
         self._volumes.forget(uid)
+        self._queue_usage.decide(uid, ())
         return self._replace(uid, replace(entry.pod, node="", assumed=False))
 
-    def nominate(self, uid: str, node: str) -> Change:
+    def nominate(self, uid: str, node: str, flavors: Flavors = ()) -> Change:
         """Keep room for a pod before the API server has confirmed it; "": keep none any more."""
         entry = self._entries.get(uid)
         if entry is None or (entry.pod.node and not entry.pod.assumed):
             return Change.NOTHING
         self._nominator.assume(uid, node)
+        self._queue_usage.decide(uid, flavors)
         change = self._replace(uid, replace(entry.pod, nominated=node))
         if entry.gang is not None and not node:
             self._gang_queue.preemption_over([entry.gang])
@@ -160,6 +173,7 @@ class PodStore:
             pod = self._enriched(pod)
             self._entries[uid] = _Entry(pod, gang, _counted_on(pod))
         after = self._entries.get(uid)
+        self._queue_usage.touch(uid)
         freed = self._house(uid, after)
         touched = False
         if pod is None or before is None or before.pod != pod:

@@ -53,6 +53,7 @@ class GangQueue:
         self._failed_jobs = FailedJobs()
         self._retries = Retries()
         self.queues = GangQueues(self.infos, queue_names or QueueNames())
+        self._round = 0
         self._grouping = Grouping(
             self.infos,
             self.schedulers,
@@ -153,12 +154,9 @@ class GangQueue:
         self.changed.update(self.infos)
 
     def queues_changed(self) -> None:
-        """Find the queues of all gangs anew, and try again all that wait."""
+        """Find the queues of all gangs anew, and try those again that this may help."""
         self.queues.start_over()
-        for info in self.infos.values():
-            info.relinked()
-            if info.verdict.refusal is not None:
-                self._to_try.add(info.key)
+        self._queueing_hints.queues_changed()
 
     def matches_came(self, keys: Collection[GangKey]) -> None:
         """Try gangs again that wait for pods such as have just found a node."""
@@ -175,6 +173,15 @@ class GangQueue:
         """Try gangs again whose nominated nodes are gone."""
         self._to_try.update(keys)
 
+    def members_of(self, key: GangKey) -> Collection[str]:
+        """Return the uids of all members of a gang."""
+        info = self.infos.get(key)
+        return info.observed.members.keys() if info is not None else ()
+
+    def group_of(self, key: GangKey) -> GangKey:
+        """Return one gang for each group of gangs."""
+        return self._grouping.bound_members(key)[0]
+
     def ranked(self) -> dict[GangKey, int]:
         """Return the priorities of gangs of which some members have others."""
         known = ((key, self.infos.get(key)) for key in self._apart)
@@ -185,6 +192,10 @@ class GangQueue:
 
     def take_due(self, now: int) -> tuple[GangGroup, ...]:
         """Return the groups to try now, and expect a verdict on each of their waiting gangs."""
+        if self._round != self.queues.round:
+            self._round = self.queues.round
+            for info in self.infos.values():
+                info.relinked()
         due = self._retries.due(now) | self._queueing_hints.helped()
         self._to_try |= self._grouping.not_kept(due)
         for key in list(self._to_try):

@@ -203,6 +203,7 @@ class Grouping:
         left = self._graph.say(key, names)
         # A gang that named them may have held them back.
         concerned = self._graph.concerned(key.called) | self._all_called(left)
+        self._queues.regrouped |= bool(concerned or names)
         for mate in concerned | self._all_called(names):
             self._infos[mate].relinked()
         return concerned

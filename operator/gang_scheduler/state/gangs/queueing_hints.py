@@ -31,8 +31,8 @@ WAITING_IN_QUEUE: Final = frozenset(
     }
 )
 """Why a gang waits because of its queue."""
-HELPED_BY_QUEUES: Final = WAITING_IN_QUEUE | {Reason.UNSCHEDULABLE}
-"""What may be so no more when queues change: flavors have nodes, too."""
+HELPED_BY_QUEUES: Final = WAITING_IN_QUEUE | {Reason.UNSCHEDULABLE, Reason.INVALID_SPEC}
+"""What may be so no more when queues change: flavors have nodes, and gangs may need one queue."""
 
 
 class QueueingHints:

@@ -27,6 +27,11 @@ class Namespaces:
         found = self._known.get(name)
         return "" if found is None else found.default_queue
 
+    def says_else(self, declared: DeclaredNamespace) -> bool:
+        """Return whether a namespace says something else than the last time."""
+        before = self.labels_of(declared.name), self.default_queue_of(declared.name)
+        return before != (declared.labels, declared.default_queue)
+
     def upsert(self, declared: DeclaredNamespace) -> bool:
         """Add or replace a namespace; return whether its labels have changed."""
         before = self.labels_of(declared.name)

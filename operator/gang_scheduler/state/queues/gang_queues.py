@@ -37,13 +37,16 @@ class _Kept(NamedTuple):
 class GangQueues:
     """The queues of gangs, each found once for as long as the gang and the queues are the same.
 
-    `touched` are gangs that may be in another queue than before, if any queue is declared.
+    `touched` are gangs that may be in another queue than before, if any queue is declared. `round`
+    counts how often all had to be found anew, and `regrouped` tells that groups may be others.
     """
 
     def __init__(self, infos: Mapping[GangKey, GangInfo], names: QueueNames) -> None:
         self.names = names
         self.workloads = WorkloadQueues()
         self.touched: set[GangKey] = set()
+        self.round = 0
+        self.regrouped = False
         self._infos = infos
         self._kept: dict[GangKey, _Kept] = {}
 
@@ -67,10 +70,12 @@ class GangQueues:
     def forget(self, key: GangKey) -> None:
         """Forget a gang that is gone."""
         self._kept.pop(key, None)
+        self.touch(key)
 
     def start_over(self) -> None:
         """Find all queues anew: what is declared has changed."""
         self._kept.clear()
+        self.round += 1
 
     def with_queue(self, gang: Gang) -> Gang:
         """Return a gang with its queue, and with what keeps it from using it."""
@@ -79,6 +84,8 @@ class GangQueues:
 
     def group_problem(self, keys: Iterable[GangKey]) -> Problem | None:
         """Return a problem if gangs of one group are in different queues."""
+        if not self.names.in_use:
+            return None
         found = [(key, resolved.ref) for key in keys if (resolved := self.of(key)) is not None]
         known = [(key, ref) for key, ref in found if ref is not None]
         other = next((each for each in known if each[1] != known[0][1]), None)
@@ -112,8 +119,8 @@ class GangQueues:
     def _with_priority(self, meant: Meant, wanted: str) -> Resolved:
         if not wanted:
             return Resolved(*meant)
-        priority = self.names.known.priority_class(wanted)
-        problem = meant.problem
+        found, problem = self.names.known.priority_class(wanted), meant.problem
+        priority = found.value if found is not None else None
         if priority is None and meant.ref is not None and meant.ref.product is Product.KUEUE:
             problem = problem or Problem(Reason.INVALID_SPEC, PriorityClassMissing(wanted))
         return Resolved(meant.ref, problem, priority)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from gang_scheduler.decode.queues.declared import LocalQueue, WorkloadPriorityClass
 from gang_scheduler.model.causes import (
     LocalQueueStopped,
     QueueFault,
@@ -11,10 +12,12 @@ from gang_scheduler.model.causes import (
     QueueUnusable,
 )
 from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.model.queues import NONE, ROOT, Queue, QueueKind, QueueRef, QueueSet
+from gang_scheduler.model.queues import NONE, ROOT, Queue, QueueKind, QueueRef, QueueSet, StopPolicy
 from gang_scheduler.model.refs import QueueName, QueueNameKind
 from gang_scheduler.model.requirements import hold
 from gang_scheduler.state.pod_affinity.namespaces import Namespaces
+from gang_scheduler.state.queues.declared_queues import DeclaredQueues
+from gang_scheduler.state.queues.kueue_objects import KueueObjects, LocalQueueKey
 
 EVERYWHERE: Final = "*"
 DEFAULT_LOCAL_QUEUE: Final = "default"
@@ -33,36 +36,30 @@ class Meant(NamedTuple):
     problem: Problem | None = None
 
 
-class NamedLocalQueue(NamedTuple):
-    """The ClusterQueue of a LocalQueue, and whether the LocalQueue takes no new gangs."""
-
-    cluster_queue: QueueRef
-    stopped: bool = False
-
-
 def _no_queues() -> QueueSet | None:
     return None
 
 
-def _no_local_queue(_: str, __: str) -> NamedLocalQueue | None:
+def _no_local_queue(_: LocalQueueKey) -> LocalQueue | None:
     return None
 
 
-def _no_class(_: str) -> int | None:
+def _no_class(_: str) -> WorkloadPriorityClass | None:
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class KnownQueues:
-    """What is declared: each is asked again whenever it is needed.
-
-    `local_queue` is by namespace and name, `priority_class` gives the value of a
-    WorkloadPriorityClass.
-    """
+    """What is declared: each is asked again whenever it is needed."""
 
     queue_set: Callable[[], QueueSet | None] = _no_queues
-    local_queue: Callable[[str, str], NamedLocalQueue | None] = _no_local_queue
-    priority_class: Callable[[str], int | None] = _no_class
+    local_queue: Callable[[LocalQueueKey], LocalQueue | None] = _no_local_queue
+    priority_class: Callable[[str], WorkloadPriorityClass | None] = _no_class
+
+    @classmethod
+    def of(cls, declared: DeclaredQueues, objects: KueueObjects) -> "KnownQueues":
+        """Return what is in these stores."""
+        return cls(declared.queue_set, objects.local_queues.get, objects.priority_classes.get)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +72,9 @@ class NamingRules:
 
     default_queue: str = ""
     required: frozenset[str] = field(default_factory=frozenset)
+
+
+DEFAULT_RULES: Final = NamingRules()
 
 
 class _Index:
@@ -97,7 +97,7 @@ class QueueNames:
     ) -> None:
         self.known = known or KnownQueues()
         self._namespaces = namespaces or Namespaces()
-        self._rules = rules or NamingRules()
+        self._rules = rules or DEFAULT_RULES
         self._kept: _Index | None = None
 
     @property
@@ -116,7 +116,7 @@ class QueueNames:
         """Return the leaf of gangs of a namespace that name none."""
         if name := self._namespaces.default_queue_of(namespace):
             return self.meant(QueueName(QueueNameKind.QUEUE, name), namespace)
-        if self.known.local_queue(namespace, DEFAULT_LOCAL_QUEUE) is not None:
+        if self.known.local_queue(LocalQueueKey(namespace, DEFAULT_LOCAL_QUEUE)) is not None:
             return self._by_local_queue(DEFAULT_LOCAL_QUEUE, namespace)
         if name := self._rules.default_queue:
             return self.meant(QueueName(QueueNameKind.QUEUE, name), namespace)
@@ -139,11 +139,11 @@ class QueueNames:
         return next((ref for ref in refs if ref == NONE or ref in self._index().queues), None)
 
     def _by_local_queue(self, name: str, namespace: str) -> Meant:
-        found = self.known.local_queue(namespace, name)
+        found = self.known.local_queue(LocalQueueKey(namespace, name))
         if found is None:
             return Meant(None, _unusable("LocalQueue", name, QueueFault.NOT_FOUND, namespace))
         meant = self._leaf(found.cluster_queue, namespace)
-        if meant.problem is None and found.stopped:
+        if meant.problem is None and found.stop is not StopPolicy.NONE:
             return Meant(meant.ref, Problem(Reason.QUEUE_STOPPED, LocalQueueStopped(name)))
         return meant
 

@@ -1,0 +1,123 @@
+"""The sums that usage consists of, kept up to date one pod at a time."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from gang_scheduler.model.queues import Charge, FlavorResource, QueueRef, QueueUsage
+from gang_scheduler.model.refs import GangKey
+
+Amounts = tuple[tuple[FlavorResource, int], ...]
+
+
+class Entry(NamedTuple):
+    """What one pod is counted as: amounts that its queue is charged or, if `waits`, asked for.
+
+    `gang` is None for a pod of another scheduler.
+    """
+
+    ref: QueueRef
+    amounts: Amounts
+    gang: GangKey | None = None
+    waits: bool = False
+
+
+class Sums:
+    """Amounts by queue. What was given out is never changed: a queue that changes is copied."""
+
+    def __init__(self) -> None:
+        self.shown: dict[QueueRef, Charge] = {}
+        self._sums: dict[QueueRef, Counter[FlavorResource]] = {}
+        self._changed: set[QueueRef] = set()
+
+    def add(self, entry: Entry, sign: int) -> None:
+        """Add what an entry says, or take it away."""
+        sums = self._sums.setdefault(entry.ref, Counter())
+        for key, amount in entry.amounts:
+            sums[key] += sign * amount
+        self._changed.add(entry.ref)
+
+    def settle(self) -> tuple[bool, set[QueueRef]]:
+        """Show the present sums; return whether any has changed, and of which some are less."""
+        before: dict[QueueRef, Charge] = {ref: self.shown.get(ref, {}) for ref in self._changed}
+        for ref in self._changed:
+            after = {key: amount for key, amount in self._sums[ref].items() if amount}
+            if after:
+                self.shown[ref] = after
+            else:
+                self.shown.pop(ref, None)
+                del self._sums[ref]
+        self._changed.clear()
+        now = {ref: self.shown.get(ref, {}) for ref in before}
+        less = {ref for ref, old in before.items() if _is_less(now[ref], old)}
+        return now != before, less
+
+
+class Tallies:
+    """The entries of pods, and their sums. `group_of` gives one gang for each group of gangs."""
+
+    def __init__(self, group_of: Callable[[GangKey], GangKey]) -> None:
+        self.entries: dict[str, Entry] = {}
+        self._group_of = group_of
+        self._charged = Sums()
+        self._asked = Sums()
+        self._holders: dict[QueueRef, Counter[GangKey]] = {}
+        self._running: dict[QueueRef, int] = {}
+        self._recount: set[QueueRef] = set()
+        self._usage = QueueUsage()
+
+    def put(self, uid: str, entry: Entry | None) -> None:
+        """Count a pod as this, and as nothing else; None counts it no more."""
+        before = self.entries.get(uid)
+        if before == entry:
+            return
+        if before is not None:
+            self._add(before, -1)
+            del self.entries[uid]
+        if entry is not None:
+            self._add(entry, 1)
+            self.entries[uid] = entry
+
+    def groups_changed(self) -> None:
+        """Count groups anew: gangs may be of other groups than before."""
+        self._recount.update(self._holders)
+
+    def settle(self) -> tuple[QueueUsage, set[QueueRef]]:
+        """Return the usage, and the queues that hold less than at the last time.
+
+        The same usage while it is equal. Costs what changed.
+        """
+        charged, freed = self._charged.settle()
+        asked, _ = self._asked.settle()
+        before = self._running
+        if self._recount:
+            self._running = {**before, **{ref: self._groups(ref) for ref in self._recount}}
+            self._running = {ref: number for ref, number in self._running.items() if number}
+            freed |= {r for r in self._recount if self._running.get(r, 0) < before.get(r, 0)}
+            self._recount.clear()
+        if charged or asked or before != self._running:
+            self._usage = QueueUsage(
+                dict(self._charged.shown), dict(self._asked.shown), self._running
+            )
+        return self._usage, freed
+
+    def _add(self, entry: Entry, sign: int) -> None:
+        if entry.waits:
+            self._asked.add(entry, sign)
+            return
+        self._charged.add(entry, sign)
+        if entry.gang is not None:
+            holders = self._holders.setdefault(entry.ref, Counter())
+            before = holders[entry.gang]
+            holders[entry.gang] = before + sign
+            if not (before and before + sign):
+                self._recount.add(entry.ref)
+            if not before + sign:
+                del holders[entry.gang]
+
+    def _groups(self, ref: QueueRef) -> int:
+        return len({self._group_of(gang) for gang in self._holders.get(ref, ())})
+
+
+def _is_less(after: Mapping[FlavorResource, int], before: Mapping[FlavorResource, int]) -> bool:
+    return any(after.get(key, 0) < amount for key, amount in before.items())

@@ -1,0 +1,244 @@
+"""What is charged to queues, pod by pod: never summed anew, save by the sweep that compares.
+
+A pod is noted when it changes, and looked at when usage is next asked for: once, however often it
+has changed by then. Without queues nothing is noted.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple, Protocol
+
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.queues import (
+    NONE,
+    FlavorResource,
+    QueueRef,
+    QueueSet,
+    QueueState,
+    QueueUsage,
+)
+from gang_scheduler.model.refs import ChargedTo, GangKey
+from gang_scheduler.state.queues.charged_flavors import ChargedFlavors, Flavors
+from gang_scheduler.state.queues.charged_requests import (
+    NO_RULES,
+    ChargedRequests,
+    RequestRules,
+    Requests,
+)
+from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
+from gang_scheduler.state.queues.tallies import Amounts, Entry, Tallies
+
+
+@dataclass(frozen=True, slots=True)
+class ChargeRules:
+    """What the settings say of charges. `others`: pods of other schedulers count in their queue."""
+
+    requests: RequestRules = NO_RULES
+    others: bool = True
+
+
+DEFAULT_RULES: Final = ChargeRules()
+
+
+class Counted(NamedTuple):
+    """A pod with the node whose room it uses, and its gang; None for another scheduler's."""
+
+    pod: Pod
+    gang: GangKey | None
+    node: str
+
+
+class Pods(Protocol):
+    """All pods, as they are counted."""
+
+    def counted(self, uid: str) -> Counted | None:
+        """Return a pod; None if it is gone."""
+
+    def uids(self) -> Iterable[str]:
+        """Return the uids of all pods."""
+
+
+class Gangs(Protocol):
+    """What must be known of gangs."""
+
+    queues: GangQueues
+
+    def members_of(self, key: GangKey) -> Iterable[str]:
+        """Return the uids of the members of a gang."""
+
+    def group_of(self, key: GangKey) -> GangKey:
+        """Return one gang for each group of gangs."""
+
+
+class QueueUsageStore:
+    """Usage of all queues."""
+
+    def __init__(
+        self,
+        gangs: Gangs,
+        labels_of: Callable[[str], Mapping[str, str]],
+        rules: ChargeRules = DEFAULT_RULES,
+    ) -> None:
+        self._gangs = gangs
+        self._names = gangs.queues.names
+        self._labels_of = labels_of
+        self._rules = rules
+        self._requests = ChargedRequests(rules.requests)
+        self._decided: dict[str, Flavors] = {}
+        self._dirty: set[str] = set()
+        self._resolved: dict[GangKey, Resolved] = {}
+        self._known: dict[tuple[Flavors, Requests], Amounts] = {}
+        self._flavors: ChargedFlavors | None = None
+        self._tallies = Tallies(gangs.group_of)
+        self._round = 0
+
+    # What is seen and decided.
+
+    def touch(self, uid: str) -> None:
+        """Note that a pod has changed, or is gone."""
+        if self._flavors is not None:
+            self._dirty.add(uid)
+
+    def touch_all(self, uids: Iterable[str]) -> None:
+        """Note that the node of these pods has changed."""
+        if self._flavors is not None:
+            self._flavors.node_changed()
+            self._dirty.update(uids)
+
+    def decide(self, uid: str, flavors: Flavors) -> None:
+        """Note in which flavors a pod is charged until its binding says so; () forgets it."""
+        if flavors:
+            self._decided[uid] = flavors
+        else:
+            self._decided.pop(uid, None)
+
+    # What follows.
+
+    def settle(self, pods: Pods) -> tuple[QueueState | None, set[QueueRef]]:
+        """Return the state of all queues, and those that hold less than at the last time.
+
+        None without queues. Costs what has changed, and all pods when queues have.
+        """
+        queue_set = self._names.known.queue_set()
+        if queue_set is None:
+            self._clear()
+            return None, set()
+        if self._flavors is None or self._round != self._gangs.queues.round:
+            self._begin(queue_set, pods)
+        self._take_in_gangs()
+        for uid in self._dirty:
+            self._tallies.put(uid, self._entry(pods.counted(uid)))
+        self._dirty.clear()
+        usage, freed = self._tallies.settle()
+        return QueueState(queue_set, usage), freed
+
+    def differences(self, pods: Pods) -> int:
+        """Compare with a sum made anew, and go on with that; return how many figures differ.
+
+        Linear in pods.
+        """
+        state, _ = self.settle(pods)
+        if state is None:
+            return 0
+        anew = Tallies(self._gangs.group_of)
+        for uid in pods.uids():
+            anew.put(uid, self._entry(pods.counted(uid)))
+        usage, _ = anew.settle()
+        number = _differences(usage, state.usage)
+        if number:
+            self._tallies = anew
+        return number
+
+    def _clear(self) -> None:
+        if self._flavors is not None:
+            self._flavors = None
+            self._tallies = Tallies(self._gangs.group_of)
+            self._resolved.clear()
+            self._known.clear()
+            self._dirty.clear()
+            self._gangs.queues.touched.clear()
+
+    def _begin(self, queue_set: QueueSet, pods: Pods) -> None:
+        self._flavors = ChargedFlavors(queue_set, self._labels_of)
+        self._round = self._gangs.queues.round
+        self._resolved.clear()
+        self._known.clear()
+        self._dirty.update(pods.uids(), self._tallies.entries)
+
+    def _take_in_gangs(self) -> None:
+        """Note the pods of gangs that are in another queue now."""
+        queues = self._gangs.queues
+        if queues.regrouped:
+            queues.regrouped = False
+            self._tallies.groups_changed()
+        for key in queues.touched:
+            before, resolved = self._resolved.pop(key, None), queues.of(key)
+            members = self._gangs.members_of(key)
+            if resolved is not None and members:
+                self._resolved[key] = resolved
+            if before != resolved:
+                self._dirty.update(members)
+        queues.touched.clear()
+
+    def _entry(self, counted: Counted | None) -> Entry | None:
+        """Return what a pod is counted as; None for what uses no quota and waits for none."""
+        if counted is None:
+            return None
+        pod, gang, node = counted
+        nominated = pod.nominated if gang is not None and not node and pod.living else ""
+        waits = not (node or nominated)
+        if waits and (gang is None or not pod.living or pod.node):
+            return None
+        ref = self._ref(pod, gang, waits=waits)
+        if ref is None or self._flavors is None:
+            return None
+        decided = (pod.charged_to or ChargedTo()).flavors or self._decided.get(pod.uid, ())
+        flavors = self._flavors.of(ref, () if waits else decided, node or nominated)
+        return Entry(ref, self._amounts(flavors, pod), gang, waits)
+
+    def _ref(self, pod: Pod, gang: GangKey | None, *, waits: bool) -> QueueRef | None:
+        """Return the queue that a pod is charged to: by its binding, else by its gang or itself."""
+        if gang is None and not self._rules.others:
+            return None
+        written = pod.charged_to.queue if pod.charged_to and not waits else ""
+        if written and (ref := self._names.written(written)) is not None:
+            return ref
+        if gang is None:
+            return self._named(pod)
+        resolved = self._gangs.queues.of(gang)
+        if waits:
+            return resolved.ref if resolved is not None and resolved.problem is None else None
+        return (resolved.ref if resolved is not None else None) or self._named(pod) or NONE
+
+    def _named(self, pod: Pod) -> QueueRef | None:
+        """Return the queue that a pod names itself."""
+        names = pod.queue_request.names if pod.queue_request is not None else ()
+        return self._names.meant(names[0], pod.namespace).ref if names else None
+
+    def _amounts(self, flavors: Flavors, pod: Pod) -> Amounts:
+        requests = pod.pod_class.requests
+        known = self._known.get((flavors, requests))
+        if known is None:
+            gpus = self._flavors.queue_set.gpu_resources if self._flavors else ()
+            charged, by_resource = self._requests.of(requests, gpus), dict(flavors)
+            known = self._known[flavors, requests] = tuple(
+                (FlavorResource(by_resource[resource], resource), amount)
+                for resource, amount in charged
+                if resource in by_resource
+            )
+        return known
+
+
+def _differences(one: QueueUsage, other: QueueUsage) -> int:
+    number = len(
+        {
+            ref
+            for ref in {*one.running, *other.running}
+            if one.running.get(ref) != other.running.get(ref)
+        }
+    )
+    for a, b in ((one.charged, other.charged), (one.asked, other.asked)):
+        for ref in {*a, *b}:
+            these, those = a.get(ref, {}), b.get(ref, {})
+            number += sum(these.get(k, 0) != those.get(k, 0) for k in {*these, *those})
+    return number

@@ -1,0 +1,126 @@
+"""What queues are charged is always the sum over pods, whatever has happened in whatever order."""
+# ruff: noqa: D102 - the name of each rule says what happens.
+
+from typing import Any, Final
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
+
+from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.queues import QueueState
+from gang_scheduler.model.refs import GangName
+from gang_scheduler.state.gangs.gang_queue import GangQueue
+from gang_scheduler.state.queues.charged_flavors import Flavors
+from gang_scheduler.state.queues.gang_queues import GangQueues
+from gang_scheduler.state.queues.usage import QueueUsageStore
+from support.builders import SCHEDULER, gang_spec, node
+from support.queue_clusters import FLAVORS, OURS, QueueCluster, flavored
+
+PODS: Final = st.integers(0, 3)
+NODES: Final = st.sampled_from(["n-spot", "n-firm"])
+QUEUES: Final = st.sampled_from(["a", "a", "b", "gone", ""])
+GANGS: Final = st.sampled_from(["g", "h", ""])
+ENDS: Final = st.sampled_from([{}, {"gated": True}, {"deleting": True}, {"phase": "Succeeded"}])
+RARELY: Final = st.sampled_from([False, False, False, True])
+CHOSEN: Final = st.sampled_from([(), (("cpu", "spot"),), (("cpu", "firm"),)])
+
+
+class Anew:
+    """What is known of gangs, with queues that are found as if for the first time."""
+
+    def __init__(self, gang_queue: GangQueue) -> None:
+        self.queues = GangQueues(gang_queue.infos, gang_queue.queues.names)
+        self.members_of = gang_queue.members_of
+        self.group_of = gang_queue.group_of
+
+
+class Events(RuleBasedStateMachine):
+    """Everything that can happen to pods, gangs, nodes and queues."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.cluster = QueueCluster()
+        self.cache = self.cluster.cache
+
+    @initialize(first=st.booleans())
+    def queues_are_there_or_come_late(self, first: bool) -> None:  # noqa: FBT001
+        if first:
+            self.cluster.declare(flavored("a", "spot", "firm"), flavored("b", "default"))
+        for number, gang in enumerate(("g", "g", "h", "")):
+            self.cluster.put(f"p-{number}", "a", gang=gang, node="n-spot")
+
+    @rule(number=PODS, queue=QUEUES, gang=GANGS, node=NODES | st.just(""), own=st.booleans())
+    def a_pod_is_seen(self, number: int, queue: str, gang: str, node: str, own: bool) -> None:  # noqa: FBT001
+        scheduler = SCHEDULER if own else "other"
+        self.cluster.put(f"p-{number}", queue, gang=gang, node=node, scheduler=scheduler)
+
+    @rule(number=PODS, queue=QUEUES, node=NODES, flavor=st.sampled_from(["spot", "firm"]))
+    def a_binding_is_seen(self, number: int, queue: str, node: str, flavor: str) -> None:
+        written = {OURS: queue, FLAVORS: f'{{"cpu": "{flavor}"}}'}
+        self.cluster.put(f"p-{number}", "a", node=node, annotations=written)
+
+    @rule(number=PODS, state=ENDS, node=NODES | st.just(""))
+    def a_pod_ends(self, number: int, state: dict[str, Any], node: str) -> None:
+        if state:
+            self.cluster.put(f"p-{number}", "b", gang="g", node=node, **state)
+        else:
+            self.cache.delete_pod(f"uid-p-{number}")
+
+    @rule(number=PODS, node=NODES, flavors=CHOSEN, binds=st.booleans())
+    def a_pod_gets_a_place(self, number: int, node: str, flavors: Flavors, binds: bool) -> None:  # noqa: FBT001
+        pod = self.cache.pod(f"uid-p-{number}")
+        if pod is not None and not pod.node and pod.scheduler == SCHEDULER:
+            bind = Bind(pod, node, flavors=flavors)
+            self.cache.assume(bind) if binds else self.cache.nominate([bind])
+
+    @rule(number=PODS)
+    def a_pod_loses_its_place(self, number: int) -> None:
+        self.cache.forget(f"uid-p-{number}")
+        self.cache.clear_nominations([f"uid-p-{number}"])
+
+    @rule(name=NODES, kind=st.sampled_from(["spot", "firm", "none", ""]))
+    def a_node_changes(self, name: str, kind: str) -> None:
+        if kind:
+            self.cache.upsert(self.cache.node_store, node(name, labels={"kind": kind}))
+        else:
+            self.cache.delete(self.cache.node_store, f"uid-{name}")
+
+    @rule(flavors=st.permutations(["spot", "firm"]), name=st.sampled_from("abc"), goes=RARELY)
+    def a_queue_changes(self, flavors: list[str], name: str, goes: bool) -> None:  # noqa: FBT001
+        if goes:
+            self.cluster.withdraw(name)
+        else:
+            self.cluster.declare(flavored(name, *flavors))
+
+    @rule(name=st.sampled_from("gh"), other=st.sampled_from(["g", "h", "i", ""]))
+    def a_gang_names_another(self, name: str, other: str) -> None:
+        groups = (GangName("default", other),) if other else ()
+        spec = gang_spec(name, 1, uid=f"uid-{name}", groups=groups)
+        self.cluster.gangs.upsert_gang_specs("x", f"uid-{name}", [spec])
+
+    @rule()
+    def a_cycle_is_made(self) -> None:
+        self.cache.snapshot(0)
+
+    @rule()
+    def usage_is_the_sum(self) -> None:
+        anew = QueueUsageStore(Anew(self.cache.gang_queue), self.cache.node_usage.labels_of)
+        anew._decided = self.cache.queue_usage._decided
+        kept, _ = self.cache.queue_usage.settle(self.cache.pod_store)
+        made, _ = anew.settle(self.cache.pod_store)
+
+        assert shown(made) == shown(kept)
+        assert 0 == self.cache.usage_differences()
+
+    def teardown(self) -> None:
+        self.usage_is_the_sum()
+
+
+def shown(state: QueueState | None) -> object:
+    """Return the figures of a state."""
+    return state and (state.usage.charged, state.usage.asked, state.usage.running)
+
+
+Events.TestCase.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)
+TestUsage = Events.TestCase

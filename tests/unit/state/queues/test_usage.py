@@ -1,0 +1,205 @@
+"""What queues are charged: which pods, to which queue, in which flavors."""
+
+import pytest
+
+from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.queues import FlavorResource
+from gang_scheduler.state.queues.usage import ChargeRules
+from support.builders import gang_key, gang_spec, node
+from support.call_counts import calls_of
+from support.queue_builders import queue_ref
+from support.queue_clusters import CPU, FIRM, FLAVORS, OURS, SPOT, QueueCluster, flavored
+
+ONE = 1000
+A, B, NONE = map(queue_ref, ("a", "b", "none"))
+
+
+def cluster(**rules: object) -> QueueCluster:
+    found = QueueCluster(**rules)
+    found.declare()
+    return found
+
+
+def test_without_queues_there_is_no_usage() -> None:
+    found = QueueCluster()
+    found.put("p", "a", node="n-spot")
+
+    assert found.cache.snapshot(0).queues is None
+
+
+def test_a_pod_on_a_node_is_charged_until_it_is_gone() -> None:
+    found, seen = cluster(), []
+    for state in ({}, {"node": "n-spot"}, {"node": "n-spot", "deleting": True}):
+        found.put("p", "a", **state)
+        seen.append(found.charged())
+    found.cache.delete_pod("uid-p")
+    seen.append(found.charged())
+
+    assert [{}, {SPOT: ONE}, {SPOT: ONE}, {}] == seen
+
+
+def test_a_pod_that_has_ended_is_not_charged() -> None:
+    found = cluster()
+    found.put("p", "a", node="n-spot")
+    found.put("p", "a", node="n-spot", phase="Succeeded")
+
+    assert {} == found.charged()
+
+
+def test_a_nominated_pod_is_charged_on_its_node_and_a_waiting_one_is_asked_for() -> None:
+    found = cluster()
+    found.put("p", "a", nominated="n-firm")
+    found.put("q", "a")
+    found.put("r", "a", gated=True)
+
+    usage = found.usage()
+
+    assert ({A: {FIRM: ONE}}, {A: {SPOT: ONE}}) == (usage.charged, usage.asked)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"), [("n-spot", SPOT), ("n-firm", FIRM), ("n-gone", SPOT)]
+)
+def test_the_flavor_is_the_first_that_has_the_node(name: str, expected: FlavorResource) -> None:
+    found = cluster()
+    found.put("p", "a", node=name)
+
+    assert {expected: ONE} == found.charged()
+
+
+def test_what_a_binding_wrote_counts_and_no_label_that_is_changed() -> None:
+    found = cluster()
+    written = {OURS: "a", FLAVORS: '{"cpu": "firm"}'}
+    found.put("p", "b", node="n-spot", annotations=written)
+
+    assert ({FIRM: ONE}, {}) == (found.charged("a"), found.charged("b"))
+
+
+def test_what_was_decided_counts_until_the_binding_shows_it() -> None:
+    found = cluster()
+    waiting = found.put("p", "a")
+    found.cache.assume(Bind(waiting, "n-spot", flavors=(("cpu", "firm"),)))
+    assumed = found.charged()
+    found.cache.forget("uid-p")
+    forgotten = found.charged()
+    found.cache.nominate([Bind(waiting, "n-spot", flavors=(("cpu", "firm"),))])
+    nominated = found.charged()
+    found.cache.clear_nominations(["uid-p"])
+
+    assert [{FIRM: ONE}, {}, {FIRM: ONE}, {}] == [assumed, forgotten, nominated, found.charged()]
+
+
+def test_a_pod_without_a_queue_is_charged_to_none_in_what_the_tree_governs() -> None:
+    found = cluster()
+    found.put("p", node="n-firm")
+
+    assert {NONE: {CPU: ONE}} == found.usage().charged
+
+
+def test_none_uses_the_flavor_of_its_node_where_no_flavor_is_of_every_node() -> None:
+    found = QueueCluster()
+    found.declare(flavored("a", "spot", "firm"))
+    found.put("p", node="n-spot")
+
+    assert {SPOT: ONE} == found.charged("none")
+
+
+def test_pods_of_other_schedulers_count_where_their_label_says_so() -> None:
+    found, blind = cluster(), cluster(charge_rules=ChargeRules(others=False))
+    for each in (found, blind):
+        each.put("p", "b", node="n-firm", scheduler="other")
+        each.put("q", node="n-firm", scheduler="other")
+        each.put("r", "b", scheduler="other")
+
+    usage = found.usage()
+    assert ({B: {CPU: ONE}}, {}, {}) == (usage.charged, usage.asked, usage.running)
+    assert {} == blind.usage().charged
+
+
+def test_a_running_pod_is_in_the_queue_of_its_gang() -> None:
+    found = cluster()
+    found.put("p-0", "b", gang="p", node="n-firm")
+    found.put("p-1", gang="p", node="n-firm")
+    before = found.usage()
+    found.put("p-0", gang="p", node="n-firm")
+
+    assert [{B: {CPU: 2 * ONE}}, {NONE: {CPU: 2 * ONE}}] == [
+        before.charged,
+        found.usage().charged,
+    ]
+
+
+def test_groups_that_hold_quota_are_counted_once() -> None:
+    found = cluster()
+    names = {"p": "q", "q": "p", "r": ""}
+    for name, other in names.items():
+        groups = (gang_key(other).called,) if other else ()
+        spec = gang_spec(name, 1, uid=f"uid-{name}", groups=groups)
+        found.gangs.upsert_gang_specs("x", f"uid-{name}", [spec])
+        for number in range(2):
+            found.put(f"{name}-{number}", "b", gang=name, node="n-firm")
+
+    assert {B: 2} == found.usage().running
+
+
+def test_when_queues_change_all_is_charged_anew() -> None:
+    found = cluster()
+    found.put("p", "a", node="n-firm")
+    before = found.charged()
+    found.declare(flavored("a", "firm"))
+    after = found.charged()
+    found.withdraw("a")
+    gone = found.usage().charged
+    found.withdraw("b")
+
+    assert [{FIRM: ONE}, {FIRM: ONE}, {NONE: {CPU: ONE}}] == [before, after, gone]
+    assert found.cache.snapshot(0).queues is None
+
+
+def test_when_a_node_changes_its_pods_may_be_of_another_flavor() -> None:
+    found = cluster()
+    found.put("p", "a", node="n-spot")
+    before = found.charged()
+    found.cache.upsert(found.cache.node_store, node("n-spot", labels={"kind": "firm"}))
+
+    assert [{SPOT: ONE}, {FIRM: ONE}] == [before, found.charged()]
+
+
+def test_usage_is_the_same_object_while_it_is_equal() -> None:
+    found = cluster()
+    found.put("p", "a", node="n-spot")
+    one = found.usage()
+    found.put("p", "a", node="n-spot", started_at=5)
+
+    assert one is found.usage()
+
+
+def test_a_difference_is_counted_and_put_right() -> None:
+    found = cluster()
+    found.put("p", "a", node="n-spot")
+    found.usage()
+    found.cache.queue_usage._tallies.put("uid-p", None)
+
+    first, second = found.cache.usage_differences(), found.cache.usage_differences()
+
+    assert (2, 0, {SPOT: ONE}) == (first, second, found.charged())
+
+
+def test_an_event_of_a_pod_costs_one_call_until_usage_is_asked_for() -> None:
+    found = cluster()
+    found.put("p", "a", node="n-spot")
+    calls = calls_of(lambda: found.put("p", "a", node="n-spot", priority=3))
+
+    assert 1 == calls["usage.QueueUsageStore.touch"]
+    assert 0 == calls["usage.QueueUsageStore._entry"]
+
+
+def test_a_snapshot_looks_only_at_pods_that_have_changed() -> None:
+    found = cluster()
+    for number in range(9):
+        found.put(f"p-{number}", "a", node="n-spot")
+    found.usage()
+    found.put("p-0", "a", node="n-spot", phase="Succeeded")
+    calls = calls_of(found.usage)
+
+    assert 1 == calls["usage.QueueUsageStore._entry"]
