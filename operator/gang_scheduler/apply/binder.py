@@ -157,7 +157,10 @@ class Binder:
 
     async def _bind(self, gang_binding: GangBinding, bind: Bind) -> Outcome:
         pod = PodRef(bind.pod.namespace, bind.pod.name, bind.pod.uid)
-        marks = plan_annotations.marks_of(gang_binding.placed, gang_binding.plan_id)
+        marks = {
+            **plan_annotations.marks_of(gang_binding.placed, gang_binding.plan_id),
+            **plan_annotations.charges_of(gang_binding.gang, bind),
+        }
         clock = asyncio.get_running_loop().time
         backoff, deadline = Backoff(), clock() + GIVE_UP_SECONDS
         is_open = False

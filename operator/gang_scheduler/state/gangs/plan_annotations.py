@@ -9,11 +9,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+import msgspec
+
 from gang_scheduler.api import annotations
 from gang_scheduler.model import gang_sources
-from gang_scheduler.model.plan import Placed
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.plan import Bind, Placed
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.queues import names
 
 
 class Mark(NamedTuple):
@@ -49,6 +53,17 @@ def marks_of(placed: Placed, plan_id: str) -> Mapping[str, str]:
     if len(placed.together) > 1:
         marks[annotations.PLAN_GANGS] = str(len(placed.together))
     return marks
+
+
+def charges_of(gang: Gang, bind: Bind) -> Mapping[str, str]:
+    """Return the annotations that say what a binding is charged to; none without queues."""
+    if gang.queue is None:
+        return {}
+    queue = {annotations.QUEUE: names.annotation_of(gang.queue)}
+    if not bind.flavors:
+        return queue
+    flavors = msgspec.json.encode(dict(bind.flavors), order="sorted").decode()
+    return {**queue, annotations.FLAVORS: flavors}
 
 
 def mark_of(pod: Pod) -> Mark:

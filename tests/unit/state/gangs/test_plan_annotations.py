@@ -12,8 +12,10 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs import plan_annotations
 from gang_scheduler.state.gangs.plan_annotations import Mark
+from support.builders import gang as a_gang
 from support.builders import gang_key, gang_spec, pod
 from support.gang_queue_builders import KEY, describe, empty_queue, only
+from support.queue_builders import cq_ref, queue_ref
 
 BEFORE, BOUND_AT, AFTER = 100, 200, 300
 
@@ -204,3 +206,18 @@ def test_a_third_gang_is_none_where_two_were_to_start_and_have() -> None:
     found = group_found(*A_STARTED, *b_started, *waiting, gangs_named="abc")
 
     assert (False, False, 2) == verdict(found["c"])
+
+
+def test_a_binding_says_what_it_is_charged_to() -> None:
+    waiting = a_gang("a")
+    bind = Bind(waiting.pending[0], "n1", flavors=(("memory", "x"), ("cpu", "spot")))
+    in_queue = replace(waiting, queue=queue_ref("q"))
+
+    assert {} == plan_annotations.charges_of(waiting, bind)
+    assert {
+        annotations.QUEUE: "q",
+        annotations.FLAVORS: '{"cpu":"spot","memory":"x"}',
+    } == plan_annotations.charges_of(in_queue, bind)
+    assert {annotations.QUEUE: "ClusterQueue/q"} == plan_annotations.charges_of(
+        replace(waiting, queue=cq_ref("q")), replace(bind, flavors=())
+    )
