@@ -73,6 +73,7 @@ class Cache:
         self.foreign_members = ForeignMembers()
         self.volumes = VolumeCache(self.node_usage.table, changes.waits_for_claims)
         self._nominator = Nominator()
+        self._table = self.node_usage.table()
         self._changes = changes
         self.victims = Victims(self.evictable_pods, self._nominator, self.gang_queue, changes.cycle)
         self.pod_store = PodStore(
@@ -135,6 +136,9 @@ class Cache:
         self._note(self.pod_store.enrich_stale())
         self.gang_queue.matches_came(self.selector_matches.take_helped())
         self._queue_state()
+        if (table := self.node_usage.table()) is not self._table:
+            self._table = table
+            self.gang_queue.quota_waits.nodes_changed()
         groups = self.gang_queue.take_due(now)
         nominated = self._nominator.all(self.gang_queue.infos)
         gated = any(gang.min_resources for group in groups for gang in group.gangs)
@@ -191,7 +195,8 @@ class Cache:
 
     def _queue_state(self) -> QueueState | None:
         """Return the queues with what is charged to them, None where there are none."""
-        state, _ = self.queue_usage.settle(self.pod_store)
+        state, freed = self.queue_usage.settle(self.pod_store)
+        self.gang_queue.quota_waits.freed(freed)
         return state
 
     def _selector_matches(

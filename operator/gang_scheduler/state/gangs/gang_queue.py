@@ -1,6 +1,6 @@
 """Which gangs there are with which members, and which gangs are worth a try."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.internal_errors import confined
@@ -19,6 +19,7 @@ from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibil
 from gang_scheduler.state.gangs.queueing_hints import HELPED_BY_NODES, QueueingHints
 from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.state.queues.names import QueueNames
+from gang_scheduler.state.queues.quota_waits import QuotaWaits
 
 WITH_BACKOFF = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS, Reason.INTERNAL_ERROR})
 """What only time may change, too: then a gang is tried again after a backoff."""
@@ -63,7 +64,8 @@ class GangQueue:
             changed=self.changed,
             queues=self.queues,
         )
-        self._queueing_hints = QueueingHints(self.infos)
+        self.quota_waits = QuotaWaits(self.queues.names.known.queue_set)
+        self._queueing_hints = QueueingHints(self.infos, self.quota_waits)
         self.waiting = self._queueing_hints.waiting
         """How many gangs wait, by reason."""
 
@@ -202,15 +204,25 @@ class GangQueue:
             with confined("assemble", str(key)):
                 self._to_try |= self._grouping.listen(key)
         groups = list(self._grouping.groups(sorted(self._to_try | due), now))
+        groups += self._companions(groups, now)
         self._to_try.clear()
         for gang in (gang for group in groups for gang in group.gangs):
             if not gang.pending and not self.infos[gang.key].volume_waits.number:
                 self._queueing_hints.note(self.infos[gang.key], None)
         return tuple(group for group in groups if group.waiting)
 
+    def _companions(self, groups: Iterable[GangGroup], now: int) -> Iterator[GangGroup]:
+        """Yield the groups that must be tried with these, since the order of a queue decides."""
+        waiting = [gang for group in groups for gang in group.waiting]
+        queues = {gang.queue for gang in waiting if gang.queue is not None}
+        if queues:
+            there = {gang.key for group in groups for gang in group.gangs}
+            others = self.quota_waits.companions(queues) - there
+            yield from self._grouping.groups(sorted(others), now)
+
     def next_retry(self) -> int | None:
         """Return when the first backoff ends, in seconds since the epoch."""
-        return self._retries.next()
+        return 0 if self.quota_waits.pending else self._retries.next()
 
     def deadline(self, info: GangInfo) -> int | None:
         """Return when the schedule timeout ends, in seconds since the epoch; None: not running."""

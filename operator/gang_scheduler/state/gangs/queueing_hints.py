@@ -11,6 +11,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.queues.quota_waits import QuotaWaits
 
 HELPED_BY_NODES: Final = frozenset(
     {Reason.UNSCHEDULABLE, Reason.UNKNOWN_LAYER, Reason.WAITING_FOR_VICTIMS}
@@ -38,9 +39,10 @@ HELPED_BY_QUEUES: Final = WAITING_IN_QUEUE | {Reason.UNSCHEDULABLE, Reason.INVAL
 class QueueingHints:
     """How many gangs wait, by reason, and what has changed since `helped` was last asked."""
 
-    def __init__(self, infos: Mapping[GangKey, GangInfo]) -> None:
+    def __init__(self, infos: Mapping[GangKey, GangInfo], quota_waits: QuotaWaits) -> None:
         self.waiting: Counter[Reason] = Counter()
         self._infos = infos
+        self._quota_waits = quota_waits
         self._short_of_nodes: set[GangKey] = set()
         self._room_freed = False
         self._topologies_changed = False
@@ -48,7 +50,7 @@ class QueueingHints:
 
     def refused(self, info: GangInfo, refusal: Refused, *, late: bool) -> None:
         """Note why a try failed, and with that whether freed room makes the gang due."""
-        self._count(info.verdict.refusal, refusal)
+        self._count(info, refusal)
         info.verdict.refused(refusal, late=late)
         if refusal.reason in HELPED_BY_NODES:
             self._short_of_nodes.add(info.key)
@@ -57,13 +59,13 @@ class QueueingHints:
 
     def placed(self, info: GangInfo, stands: Refused | None) -> None:
         """Note that a try found room, and what binding met before, which `stands` if not None."""
-        self._count(info.verdict.refusal, stands)
+        self._count(info, stands, placed=True)
         info.verdict.placed(stands)
         self._short_of_nodes.discard(info.key)
 
     def note(self, info: GangInfo, refusal: Refused | None) -> None:
         """Note why a gang waits since its last try, if it does."""
-        self._count(info.verdict.refusal, refusal)
+        self._count(info, refusal)
         info.verdict.note(refusal)
 
     def forget(self, info: GangInfo) -> None:
@@ -90,6 +92,7 @@ class QueueingHints:
             helped.update(self._refused_for(HELPED_BY_TREES))
         if self._queues_changed:
             helped.update(self._refused_for(HELPED_BY_QUEUES))
+        helped |= self._quota_waits.helped()
         self._room_freed = self._topologies_changed = self._queues_changed = False
         return helped
 
@@ -99,7 +102,9 @@ class QueueingHints:
             if refusal is not None and refusal.reason in reasons:
                 yield key
 
-    def _count(self, before: Refused | None, after: Refused | None) -> None:
+    def _count(self, info: GangInfo, after: Refused | None, *, placed: bool = False) -> None:
+        before = info.verdict.refusal
+        self._quota_waits.moved(info.key, before, after, placed=placed)
         if before is not None:
             self.waiting[before.reason] -= 1
         if after is not None:

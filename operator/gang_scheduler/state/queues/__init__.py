@@ -8,6 +8,7 @@
 | names            | from the name of a queue to the leaf that it means                |
 | gang_queues      | the queue of each gang, by what its objects and members say       |
 | workloads        | what Jobs and JobSets say of the queue of their pods              |
+| quota_waits      | which waiting gangs are tried when quota is given back            |
 | usage            | what is charged to queues, pod by pod                             |
 | tallies          | the sums that usage consists of                                   |
 | charged_requests | what a quota is charged for the requests of a pod                 |

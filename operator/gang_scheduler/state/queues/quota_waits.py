@@ -1,0 +1,172 @@
+"""Gangs that wait in their queues, and which of them are tried when quota is given back.
+
+A tree of queues shares its quota: what one queue gives back may help gangs of all its queues. And
+where the order of gangs decides, none is tried without those that may come before it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Final
+
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.queues import (
+    ROOT,
+    EvictionPolicy,
+    Product,
+    Queue,
+    QueueRef,
+    QueueSet,
+    Strategy,
+)
+from gang_scheduler.model.refs import GangKey
+
+HELPED_BY_QUOTA: Final = frozenset(
+    {Reason.WAITING_FOR_QUOTA, Reason.WAITING_FOR_TURN, Reason.JOB_LIMIT_REACHED}
+)
+"""What may be so no more when a queue of the tree holds less."""
+HELPED_BY_POOL: Final = HELPED_BY_QUOTA | {Reason.QUOTA_EXCEEDED}
+"""The same when there are other nodes: the pool of a tree may be what no queue was promised."""
+BLOCKS_NONE: Final = frozenset(
+    {
+        Reason.INVALID_SPEC,
+        Reason.UNKNOWN_LAYER,
+        Reason.UNSUPPORTED_FEATURE,
+        Reason.POD_GROUP_NOT_FOUND,
+        Reason.QUOTA_EXCEEDED,
+        Reason.ADMISSION_DENIED,
+        Reason.WAITING_FOR_MEMBERS,
+        Reason.WAITING_FOR_GANGS,
+        Reason.QUEUE_NOT_FOUND,
+    }
+)
+"""Why a gang cannot start whatever is free: in a queue in strict order it holds none up."""
+
+
+class _Trees:
+    """Which queues are in one tree, and in which the order of gangs decides."""
+
+    def __init__(self, queue_set: QueueSet | None) -> None:
+        self.queue_set = queue_set
+        self._queues = {each.ref: each for each in (queue_set or QueueSet()).queues}
+        self._roots: dict[QueueRef, QueueRef] = {}
+
+    def root(self, ref: QueueRef) -> QueueRef:
+        """Return the root of a queue's tree; in a circle, the first by name."""
+        if ref not in self._roots:
+            way = list(self._way(ref))
+            top = way[-1]
+            circle = top in self._queues and self._queues[top].parent in way
+            self._roots[ref] = min(way) if circle else top
+        return self._roots[ref]
+
+    def is_strict(self, ref: QueueRef) -> bool:
+        """Return whether no gang of a queue is placed before one that comes first."""
+        return self._queue(ref).strategy is Strategy.STRICT_FIFO
+
+    def keeps(self, ref: QueueRef) -> bool:
+        """Return whether what is free of a queue's quota is kept for a gang that waits for it."""
+        return self._queue(ref).evictions.reclaim is not EvictionPolicy.ANY
+
+    def _queue(self, ref: QueueRef) -> Queue:
+        return self._queues.get(ref) or Queue(ref)
+
+    def _way(self, ref: QueueRef) -> Iterator[QueueRef]:
+        seen: set[QueueRef] = set()
+        above: QueueRef | None = ref
+        while above is not None and above not in seen:
+            seen.add(above)
+            yield above
+            queue = self._queues.get(above)
+            above = queue.parent if queue is not None else _above_undeclared(above)
+
+
+class QuotaWaits:
+    """The gangs that wait, by queue. Without queues it holds nothing."""
+
+    def __init__(self, queue_set: Callable[[], QueueSet | None]) -> None:
+        self._queue_set = queue_set
+        self._kept = _Trees(None)
+        self._waiting: dict[QueueRef, dict[GangKey, Reason]] = {}
+        self._freed: set[QueueRef] = set()
+        self._nodes_changed = False
+
+    @property
+    def pending(self) -> bool:
+        """Whether gangs are to be tried that nothing else may wake."""
+        return any(self._of_trees(self._freed, HELPED_BY_QUOTA))
+
+    def moved(
+        self, key: GangKey, before: Refused | None, after: Refused | None, *, placed: bool = False
+    ) -> None:
+        """Note why a gang waits now.
+
+        One that waited for quota and does so no more may have kept some: others may have it now,
+        unless it was placed.
+        """
+        if before is not None and (ref := before.gang.queue) is not None:
+            of_queue = self._waiting.get(ref, {})
+            of_queue.pop(key, None)
+            if not of_queue:
+                self._waiting.pop(ref, None)
+            still = after is not None and (after.gang.queue, after.reason) == (ref, before.reason)
+            trees = self._trees
+            if not (still or placed) and (trees.is_strict(ref) or trees.keeps(ref)):
+                self._freed.add(ref)
+        if after is not None and (ref := after.gang.queue) is not None:
+            self._waiting.setdefault(ref, {})[key] = after.reason
+
+    def freed(self, refs: Iterable[QueueRef]) -> None:
+        """Note that queues hold less than before."""
+        self._freed.update(refs)
+
+    def nodes_changed(self) -> None:
+        """Note that there are other nodes."""
+        self._nodes_changed = bool(self._waiting)
+
+    def helped(self) -> set[GangKey]:
+        """Return the gangs that may be helped by what has changed since the last time."""
+        found = set(self._of_trees(self._freed, HELPED_BY_QUOTA))
+        if self._nodes_changed:
+            found.update(self._of_queues(self._waiting, HELPED_BY_POOL))
+        self._freed.clear()
+        self._nodes_changed = False
+        return found
+
+    def companions(self, refs: set[QueueRef]) -> set[GangKey]:
+        """Return the gangs that must be tried with gangs of these queues: their order decides."""
+        trees = self._trees
+        roots = {trees.root(ref) for ref in refs}
+        found: set[GangKey] = set()
+        for ref, of_queue in self._waiting.items():
+            if trees.root(ref) not in roots:
+                continue
+            kept = list(self._of_queues([ref], HELPED_BY_QUOTA)) if trees.keeps(ref) else []
+            found.update(kept)
+            if trees.is_strict(ref) and (kept or ref in refs):
+                found.update(k for k, reason in of_queue.items() if reason not in BLOCKS_NONE)
+        return found
+
+    @property
+    def _trees(self) -> _Trees:
+        queue_set = self._queue_set()
+        if self._kept.queue_set is not queue_set:
+            self._kept = _Trees(queue_set)
+        return self._kept
+
+    def _of_trees(self, refs: Iterable[QueueRef], reasons: frozenset[Reason]) -> Iterator[GangKey]:
+        trees = self._trees
+        roots = {trees.root(ref) for ref in refs}
+        if roots:
+            yield from self._of_queues(
+                (r for r in self._waiting if trees.root(r) in roots), reasons
+            )
+
+    def _of_queues(self, refs: Iterable[QueueRef], reasons: frozenset[Reason]) -> Iterator[GangKey]:
+        for ref in refs:
+            of_queue = self._waiting.get(ref, {})
+            yield from (key for key, reason in of_queue.items() if reason in reasons)
+
+
+def _above_undeclared(ref: QueueRef) -> QueueRef | None:
+    """Return what is above a queue that no object declares: ours are all below one root."""
+    return ROOT if ref.product is Product.OURS and ref != ROOT else None
