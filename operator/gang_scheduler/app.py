@@ -42,6 +42,7 @@ from gang_scheduler.report.left_out_events import LeftOutEvents
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.topology_writer import TopologyWriter
+from gang_scheduler.report.usage_sweep import UsageSweep
 from gang_scheduler.settings import OnPartialGang, PodSource, Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.state.changes import Changes
@@ -203,6 +204,7 @@ class App:
             backpressure=backpressure,
             missing_members=MissingMembers(self._cache, self._events),
         )
+        self._usage_sweep = UsageSweep(self._cache)
         self._topologies = TopologyWriter(
             *(api, self._cache, self._events), changes=changes, may_write=self._may_write
         )
@@ -260,6 +262,7 @@ class App:
         """Yield all that works beside the loop and writes."""
         yield from (self._outcomes, self._binder, self._evictor, self._stuck_victims)
         yield from (self._status, self._topologies, self._events, self._decision_log)
+        yield self._usage_sweep
         if self._partial_gangs is not None:
             yield self._partial_gangs
 

@@ -22,10 +22,13 @@ from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.output import report, tables
 from gang_scheduler.simulation.run import Options, Outcome, simulate
+from gang_scheduler.state.queues.names import EVERYWHERE
 
 Command = Callable[..., None]
 Describe = Callable[[str, FieldInfo], str]
 M = TypeVar("M", bound=BaseModel)
+_ALL_WITHOUT_VALUE = ("require_queue",)
+"""Settings whose flag without a value means all namespaces."""
 OUTPUTS = ("table", "wide", "json", "yaml")
 
 
@@ -88,6 +91,9 @@ def _option(name: str, field: FieldInfo, describe: Describe) -> Callable[[Comman
     elif typing.get_origin(field.annotation) is tuple:
         # One name at a time, so that the flag reads better without the s.
         flags, given = (*flags, flags[0].removesuffix("s")), {"multiple": True}
+    if name in _ALL_WITHOUT_VALUE:
+        given |= {"is_flag": False, "flag_value": EVERYWHERE}
+    flags = tuple(dict.fromkeys(flags))
     return click.option(*flags, name, help=describe(name, field), metavar=_metavar(field), **given)
 
 

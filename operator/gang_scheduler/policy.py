@@ -6,11 +6,14 @@ from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.model.queues import Aging, Fairness
 from gang_scheduler.scheduler.policies import PreemptionRules, Profile, QueueRules
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.settings import Policy
+from gang_scheduler.settings import CountOtherSchedulers, Policy, QueueNamespaces
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import Rules
 from gang_scheduler.state.queues import declared_queues
+from gang_scheduler.state.queues.charged_requests import RequestRules
+from gang_scheduler.state.queues.names import NamingRules
+from gang_scheduler.state.queues.usage import ChargeRules
 
 
 def cache(policy: Policy, changes: Changes) -> Cache:
@@ -20,7 +23,15 @@ def cache(policy: Policy, changes: Changes) -> Cache:
         changes,
         policy.schedule_timeout_seconds,
         _rules(policy),
-        declared_queues.QueueRules(kueue_fairness=Fairness(policy.kueue_fairness)),
+        declared_queues.QueueRules(
+            kueue_fairness=Fairness(policy.kueue_fairness),
+            open=policy.queue_namespaces is QueueNamespaces.ALL,
+        ),
+        naming_rules=NamingRules(policy.default_queue, frozenset(policy.require_queue)),
+        charge_rules=ChargeRules(
+            RequestRules({}, policy.exclude_resource_prefixes),
+            others=policy.count_other_schedulers is CountOtherSchedulers.LABELLED,
+        ),
     )
 
 

@@ -59,6 +59,20 @@ class LogLevel(enum.StrEnum):
     ERROR = "error"
 
 
+class QueueNamespaces(enum.StrEnum):
+    """For which namespaces queues of ours are that do not say it."""
+
+    ALL = "all"
+    NONE = "none"
+
+
+class CountOtherSchedulers(enum.StrEnum):
+    """Which pods of other schedulers are charged to a queue."""
+
+    LABELLED = "labelled"
+    NONE = "none"
+
+
 Name = Annotated[str, Field(min_length=1)]
 
 
@@ -146,6 +160,37 @@ class Policy(BaseModel):
         description=(
             "In which order ClusterQueues take turns: Priority, or DRS, which is Kueue's fair "
             "sharing."
+        ),
+    )
+    default_queue: str = Field(
+        default="",
+        description=(
+            "Queue of gangs that name none, unless their namespace has a default of its own or a "
+            "LocalQueue called default; empty: the queue none."
+        ),
+    )
+    require_queue: tuple[Name, ...] = Field(
+        default=(),
+        description=(
+            "Namespaces whose gangs must be in a queue (a JSON list in the environment); *: all. "
+            "Other gangs in them wait with QueueNotFound."
+        ),
+    )
+    queue_namespaces: QueueNamespaces = Field(
+        default=QueueNamespaces.ALL,
+        description="Whether a Queue without namespaceSelector is for all namespaces, or for none.",
+    )
+    count_other_schedulers: CountOtherSchedulers = Field(
+        default=CountOtherSchedulers.LABELLED,
+        description=(
+            "Whether pods of other schedulers are charged to the queue that their labels name: "
+            "labelled, or none."
+        ),
+    )
+    exclude_resource_prefixes: tuple[Name, ...] = Field(
+        default=(),
+        description=(
+            "Prefixes of resources that quotas do not count (a JSON list in the environment)."
         ),
     )
     aging_per_hour: int = Field(

@@ -40,6 +40,10 @@ OBJECTS_BROKEN = Counter(
 )
 SOURCE_RESTARTS = Counter("pgs_source_restarts_total", "How often the watching had to start anew.")
 SWEPT = Counter("pgs_swept_total", "Objects whose deletion no watch had told.", ["kind"])
+USAGE_DIFFERENCES = Counter(
+    "pgs_queue_usage_differences_total",
+    "Figures of queues that were not the sum of what their pods are charged: errors of ours.",
+)
 WRITES = Counter(
     "pgs_writes_total", "Status and Event writes by what and outcome.", ["what", "outcome"]
 )

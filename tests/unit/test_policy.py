@@ -27,6 +27,8 @@ def another(value: Any) -> Any:
     """Return another value of the same type."""
     if isinstance(value, enum.Enum):
         return next(each for each in type(value) if each is not value)
+    if isinstance(value, str):
+        return "another"
     if isinstance(value, tuple):
         return ("another",)
     return not value if isinstance(value, bool) else value + 1
@@ -37,7 +39,8 @@ def made_of(given: Policy) -> tuple[Any, ...]:
     cache = policy.cache(given, Changes())
     queue, rules = vars(cache.gang_queue), cache.evictable_pods.rules
     kept = sorted(value for value in queue.values() if type(value) is int)
-    queue_rules = cache.queues.rules
+    names = cache.gang_queue.queues.names
+    queue_rules = cache.queues.rules, names.rules, cache.queue_usage.rules
     return cache.schedulers, rules, kept, queue_rules, policy.profile(given), policy.naming(given)
 
 

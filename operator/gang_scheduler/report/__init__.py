@@ -13,6 +13,7 @@
 | topology_writer  | writes the status of ClusterNetworkTopologies                |
 | topology_status  | the status of a ClusterNetworkTopology                       |
 | queues           | queues: the status of our objects, and metrics               |
+| usage_sweep      | compares what queues are charged with a sum made anew        |
 | messages         | the text of a refusal ("0/12 nodes are available: ..."), of  |
 |                  | preemptions, and of what domains offer                       |
 | cause_texts      | a line for each cause that is not about room: input that is  |

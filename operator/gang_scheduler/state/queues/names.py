@@ -97,7 +97,7 @@ class QueueNames:
     ) -> None:
         self.known = known or KnownQueues()
         self._namespaces = namespaces or Namespaces()
-        self._rules = rules or DEFAULT_RULES
+        self.rules = rules or DEFAULT_RULES
         self._kept: _Index | None = None
 
     @property
@@ -118,13 +118,13 @@ class QueueNames:
             return self.meant(QueueName(QueueNameKind.QUEUE, name), namespace)
         if self.known.local_queue(LocalQueueKey(namespace, DEFAULT_LOCAL_QUEUE)) is not None:
             return self._by_local_queue(DEFAULT_LOCAL_QUEUE, namespace)
-        if name := self._rules.default_queue:
+        if name := self.rules.default_queue:
             return self.meant(QueueName(QueueNameKind.QUEUE, name), namespace)
         return self.unnamed(namespace)
 
     def unnamed(self, namespace: str) -> Meant:
         """Return the leaf of gangs that are in no queue, and whether they may be."""
-        if self._rules.required.isdisjoint((namespace, EVERYWHERE)):
+        if self.rules.required.isdisjoint((namespace, EVERYWHERE)):
             return Meant(NONE)
         return Meant(NONE, Problem(Reason.QUEUE_NOT_FOUND, QueueNotNamed(namespace)))
 

@@ -82,7 +82,7 @@ class QueueUsageStore:
         self._gangs = gangs
         self._names = gangs.queues.names
         self._labels_of = labels_of
-        self._rules = rules
+        self.rules = rules
         self._requests = ChargedRequests(rules.requests)
         self._decided: dict[str, Flavors] = {}
         self._dirty: set[str] = set()
@@ -198,7 +198,7 @@ class QueueUsageStore:
 
     def _ref(self, pod: Pod, gang: GangKey | None, *, waits: bool) -> QueueRef | None:
         """Return the queue that a pod is charged to: by its binding, else by its gang or itself."""
-        if gang is None and not self._rules.others:
+        if gang is None and not self.rules.others:
             return None
         written = pod.charged_to.queue if pod.charged_to and not waits else ""
         if written and (ref := self._names.written(written)) is not None:

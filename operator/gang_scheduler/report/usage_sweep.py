@@ -1,0 +1,39 @@
+"""Compares what queues are charged with a sum made anew, now and then: it must be the same.
+
+A difference is an error of ours. It is put right, logged and counted, so that it is found.
+"""
+
+import asyncio
+from typing import Final
+
+import structlog
+
+from gang_scheduler import telemetry
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.state.cache import Cache
+
+SWEEP_SECONDS: Final = 300.0
+
+log = structlog.get_logger()
+
+
+class UsageSweep:
+    """Compares at an interval."""
+
+    def __init__(self, cache: Cache, interval_seconds: float = SWEEP_SECONDS) -> None:
+        self._cache = cache
+        self._interval = interval_seconds
+
+    async def run(self) -> None:
+        """Compare until cancelled."""
+        while True:
+            await asyncio.sleep(self._interval)
+            with confined("sweep", "queue usage"):
+                self.sweep()
+
+    def sweep(self) -> None:
+        """Compare once. Linear in pods, and nothing without queues."""
+        number = self._cache.usage_differences()
+        if number:
+            telemetry.USAGE_DIFFERENCES.inc(number)
+            log.error("queue_usage_differs", figures=number)
