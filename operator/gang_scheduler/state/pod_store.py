@@ -173,10 +173,10 @@ class PodStore:
             pod = self._enriched(pod)
             self._entries[uid] = _Entry(pod, gang, _counted_on(pod))
         after = self._entries.get(uid)
-        self._queue_usage.touch(uid)
         freed = self._house(uid, after)
         touched = False
         if pod is None or before is None or before.pod != pod:
+            self._queue_usage.touch(uid)
             freed |= self._count(uid, before, after)
             touched = self._helps(before, after)
             touched |= self._join(uid, before, after)

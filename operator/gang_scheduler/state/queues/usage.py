@@ -107,10 +107,13 @@ class QueueUsageStore:
 
     def decide(self, uid: str, flavors: Flavors) -> None:
         """Note in which flavors a pod is charged until its binding says so; () forgets it."""
+        if flavors == self._decided.get(uid, ()):
+            return
         if flavors:
             self._decided[uid] = flavors
         else:
-            self._decided.pop(uid, None)
+            del self._decided[uid]
+        self.touch(uid)
 
     # What follows.
 

@@ -203,3 +203,22 @@ def test_a_snapshot_looks_only_at_pods_that_have_changed() -> None:
     calls = calls_of(found.usage)
 
     assert 1 == calls["usage.QueueUsageStore._entry"]
+
+
+def test_a_pod_that_says_the_same_is_not_looked_at() -> None:
+    found = cluster()
+    found.put("p", "a", node="n-spot")
+    found.usage()
+    calls = calls_of(lambda: (found.put("p", "a", node="n-spot"), found.usage()))
+
+    assert 0 == calls["usage.QueueUsageStore.touch"] + calls["usage.QueueUsageStore._entry"]
+
+
+def test_a_nomination_in_another_flavor_is_charged_there() -> None:
+    found = cluster()
+    waiting = found.put("p", "a")
+    for flavor in ("spot", "firm"):
+        found.cache.nominate([Bind(waiting, "n-spot", flavors=(("cpu", flavor),))])
+        found.usage()
+
+    assert {FIRM: ONE} == found.charged()
