@@ -10,7 +10,7 @@ from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.report.messages import describe
-from gang_scheduler.scheduler import admission, cycle
+from gang_scheduler.scheduler import admission, steps
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.known_misfits import KnownMisfits
 from gang_scheduler.scheduler.placement.network import gather
@@ -41,7 +41,7 @@ STEPS = [
     (Quorums, "in_any_order", FITS),
     (gather, "place", FITS),
     (Surplus, "grow", FITS),
-    (cycle, "_in_rank_order", FITS),
+    (steps, "_in_rank_order", FITS),
     (KnownMisfits, "note", TOO_LARGE),
     (PreemptionEvaluator, "attempt", TOO_LARGE),
     (search, "find", TOO_LARGE),

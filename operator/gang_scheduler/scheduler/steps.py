@@ -1,0 +1,350 @@
+"""The steps of a cycle: what can be done with one group, on the decisions that were made so far.
+
+In which order groups take them is said elsewhere: `cycle` has the order without queues.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from gang_scheduler.model.causes import InternalError
+from gang_scheduler.model.gangs import Gang, GangGroup
+from gang_scheduler.model.plan import (
+    Bind,
+    Failure,
+    GroupRejection,
+    Misfit,
+    Placed,
+    Plan,
+    PreemptionOutcome,
+    PreemptionVerdict,
+    Refused,
+    Warned,
+)
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.scheduler import admission
+from gang_scheduler.scheduler.known_misfits import KnownMisfits
+from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, release
+from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
+from gang_scheduler.scheduler.quorums import NOTHING, Outcome, Quorums
+from gang_scheduler.scheduler.surplus import Surplus
+from gang_scheduler.scheduler.trial import Trial
+
+
+class Steps:
+    """The decisions made so far, and the trial they were made on.
+
+    `deciding` is the group that an error now would be about.
+    """
+
+    def __init__(self, snapshot: Snapshot, profile: Profile) -> None:
+        self.snapshot = snapshot
+        self.trial = Trial(snapshot)
+        self.profile = profile
+        self.deciding: GangGroup | None = None
+        self.groups: dict[GangKey, GangGroup] = {}
+        self.units: dict[GangKey, tuple[PlacementUnit, ...]] = {}
+        self.gangs: dict[GangKey, Gang] = {}
+        self.placements: dict[PlacementUnit, Placement] = {}
+        self.refused: dict[GangKey, Refused] = {}
+        self.warned: list[Warned] = []
+        self.in_part: set[GangKey] = set()
+        self.moved: dict[PlacementUnit, int] = {}
+        self.quorums = Quorums(self.trial, profile)
+        self.surplus = Surplus(self.trial, profile)
+        self.evaluator = PreemptionEvaluator(snapshot, self.trial, profile)
+        self.hopeless: dict[Hashable, PreemptionOutcome] = {}
+        self.known_misfits = KnownMisfits()
+
+    def each(self, groups: Iterable[GangGroup]) -> Iterator[GangGroup]:
+        """Yield groups; an error before the next one is about the group yielded last."""
+        for group in groups:
+            self.deciding = group
+            yield group
+        self.deciding = None
+
+    def admitted(self, group: GangGroup) -> GangGroup | None:
+        """Return the group as it is to be tried; None, with refusals noted, if it cannot be."""
+        group = self.deciding = self.evaluator.without_victims(group)
+        # Room that is reserved for lower priorities counts for the minResources of this group.
+        nominated_room = self.evaluator.nominated_room
+        asks = any(gang.min_resources for gang in group.gangs)
+        nominations = nominated_room.release(nominated_room.below(group.priority)) if asks else ()
+        verdict = admission.admit(group, self.snapshot, self.trial)
+        nominated_room.keep(nominations)
+        self.groups.update(dict.fromkeys((gang.key for gang in group.gangs), group))
+        self.units[group.gangs[0].key] = verdict.units
+        self.refused.update({each.gang.key: each for each in verdict.refusals})
+        self.warned += verdict.warnings
+        return None if verdict.refusals else group
+
+    def place_quorums(self, group: GangGroup) -> None:
+        """Place the quorum of every gang of the group, or of none."""
+        nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
+        units = self.units[group.gangs[0].key]
+        known = None if nominations else self.known_misfits.known(units)
+        outcome = known or self._anywhere(group, units, nominations)
+        if isinstance(outcome, dict):
+            if nominations:
+                self._give_up_room()
+            self._keep(group, outcome)
+            return
+        if not nominations and not known:
+            self.known_misfits.note(units, *outcome)
+        self.evaluator.nominated_room.keep(nominations)
+        self._refuse(group, *outcome)
+
+    def without_room(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
+        """Return the groups that were tried and did not fit."""
+        return [
+            group for group in groups if not any(gang.key in self.gangs for gang in group.waiting)
+        ]
+
+    def short_of_room(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
+        """Return the groups that did not fit, or of whose quorum only a part found a place."""
+        waiting = self.without_room(groups)
+        if not self.in_part:
+            return waiting
+        short = {group.gangs[0].key for group in waiting} | self.in_part
+        return [group for group in groups if group.gangs[0].key in short]
+
+    def make_room(self, group: GangGroup) -> None:
+        """Nominate the group to room that pods leave or must leave, if that is enough."""
+        # Units without a quorum come with the surplus.
+        units = tuple(unit for unit in self.units[group.gangs[0].key] if unit.quorum)
+        if group.gangs[0].key in self.in_part:
+            units = tuple(_partially_bound(units, self.placements))
+        nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
+        alike = None if nominations else _prospects(group, units, self.evaluator.own(group))
+        outcome = self.hopeless.get(alike)
+        if outcome is None:
+            outcome = self._attempt(group, units, nominations)
+            if outcome.waits:
+                # Room that was reserved for lower priorities may be free now.
+                self.known_misfits.clear()
+            elif nominations:
+                self._give_up_room()
+            elif alike:
+                self.hopeless[alike] = outcome
+        if outcome.verdict is not PreemptionVerdict.NO_VICTIMS:
+            self._note_preemption(group, outcome)
+
+    def _attempt(
+        self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
+    ) -> PreemptionOutcome:
+        """Make room for all that the group lacks; if that fails, for gangs of one one by one."""
+        outcome = self.evaluator.attempt(group, units, nominations)
+        if outcome.waits or units[0].quorum == 1 or not all(gang.apart for gang in group.waiting):
+            return outcome
+        return self.evaluator.attempt_each(group, units[0], nominations)
+
+    def _give_up_room(self) -> None:
+        """Note that room is not reserved for a gang any more: other gangs may fit there."""
+        self.known_misfits.clear()
+        self.hopeless.clear()
+
+    def _note_preemption(self, group: GangGroup, outcome: PreemptionOutcome) -> None:
+        """Note the outcome of a group's preemption."""
+        reason = Reason.WAITING_FOR_VICTIMS if outcome.waits else Reason.UNSCHEDULABLE
+        first = group.waiting[0]
+        for gang in group.waiting:
+            own = outcome if gang is first else replace(outcome, attempted_by=first.key)
+            why = self.refused[gang.key]
+            self.refused[gang.key] = replace(why, reason=reason, preemption=own)
+
+    def place_surplus(self, group: GangGroup, *, moving: bool = True) -> None:
+        """Place the surplus that fits, and note why the rest does not."""
+        for unit in self.units[group.gangs[0].key]:
+            placed = self.placements.get(unit)
+            if placed is None or len(placed.binds) == len(unit.members):
+                continue
+            grown = self.surplus.grow(unit, placed, self.placements, moving=moving)
+            self.placements[unit] = grown.placement
+            if grown.moved:
+                self.moved[unit] = len(placed.binds)
+            if len(grown.placement.binds) < unit.quorum:
+                self.in_part.add(group.gangs[0].key)
+            if grown.misfit is not None:
+                self._report_left_over(unit, grown.placement, grown.misfit)
+
+    def worth_another_try(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
+        """Return the refused groups that may fit now: all of them, if quorums have moved since."""
+        if not self.moved:
+            return [group for group in self.without_room(groups) if self._gains(group)]
+        # Shapes that did not fit before may fit now.
+        self.known_misfits.clear()
+        return self.without_room(groups)
+
+    def settle(self, groups: Sequence[GangGroup]) -> None:
+        """Give waiting quorums the room of surplus that was placed with moved quorums.
+
+        Before a quorum moved it was known that no waiting quorum fits beside it; now it is not.
+        Surplus is placed again in the room that is left.
+        """
+        waiting = self.without_room(groups)
+        whole = {unit: self.placements[unit] for unit in self.moved}
+        if waiting:
+            for unit, number in self.moved.items():
+                alone = self.surplus.without(unit, whole[unit], number, self.placements)
+                self.placements[unit] = alone
+            self.known_misfits.clear()
+            for group in self.each(waiting):
+                self.place_quorums(group)
+            if len(self.without_room(waiting)) == len(waiting):
+                for unit, placement in whole.items():
+                    release(self.placements[unit], self.trial)
+                    assume_again(placement, self.trial)
+                    self.placements[unit] = placement
+        self.moved.clear()
+        for group in self.each(groups):
+            self._forget_left_over(group)
+            self.place_surplus(group, moving=False)
+
+    def plan(self, failures: Sequence[Failure]) -> Plan:
+        """Return the plan."""
+        binds: dict[GangKey, list[Bind]] = {key: [] for key in self.gangs}
+        gang_of = {uid: key for unit in self.placements for uid, key in unit.gang_of.items()}
+        for bind in self.trial.volumes.choices.kept(self._binds()):
+            binds[gang_of[bind.pod.uid]].append(bind)
+        placed: list[Placed] = []
+        for key, gang in self.gangs.items():
+            self.deciding = self.groups[key]
+            if binds[key]:
+                together = _together(self.deciding, binds)
+                placed.append(Placed(gang, _in_rank_order(gang, binds[key]), together))
+        self.deciding = None
+        return Plan(
+            placed=tuple(placed),
+            preemptions=tuple(self.evaluator.preemptions),
+            refused=(*self.refused.values(), *_refusals(failures)),
+            warned=tuple(self.warned),
+            failures=tuple(failures),
+        )
+
+    def _binds(self) -> Iterator[Bind]:
+        """Yield the binds of all placements."""
+        for unit, placement in self.placements.items():
+            self.deciding = self.groups[unit.gangs[0].key]
+            yield from placement.binds
+
+    def _anywhere(
+        self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
+    ) -> Outcome:
+        """Place quorums on nominated nodes, in free room, or in room of lower priorities."""
+        outcome = self.quorums.as_nominated(units, nominations) or self.quorums.in_any_order(units)
+        if isinstance(outcome, tuple):
+            return self._in_room_kept_for_others(group, units) or outcome
+        return outcome
+
+    def _in_room_kept_for_others(
+        self, group: GangGroup, units: Sequence[PlacementUnit]
+    ) -> Outcome | None:
+        """Place the group in room that is reserved for gangs of lower priority; these plan again.
+
+        Only a group that may preempt takes such room, and only for the members of its quorum: else
+        the victims of the gang of lower priority would have been evicted for nothing.
+        """
+        nominated_room = self.evaluator.nominated_room
+        if any(gang.preemption_block or not gang.lacking for gang in group.waiting):
+            return None
+        released = nominated_room.release(nominated_room.below(group.priority))
+        if not released:
+            return None
+        outcome = self.quorums.as_preemptors(units)
+        if isinstance(outcome, dict):
+            self.known_misfits.clear()
+            nodes = {bind.node for each in outcome.values() for bind in each.binds}
+            self.evaluator.displace(group, released, nodes)
+            return outcome
+        nominated_room.keep(released)
+        return None
+
+    def _keep(self, group: GangGroup, placements: Mapping[PlacementUnit, Placement]) -> None:
+        """Note where the quorums are. Units without a quorum are placed with the surplus."""
+        for unit in self.units[group.gangs[0].key]:
+            self.placements[unit] = placements.get(unit, NOTHING)
+        for gang in group.waiting:
+            self.gangs[gang.key] = gang
+            self.refused.pop(gang.key, None)
+
+    def _gains(self, group: GangGroup) -> bool:
+        """Return whether pods that were placed since may have made room for the group."""
+        return bool(self.placements) and any(unit.gains for unit in self.units[group.gangs[0].key])
+
+    def _refuse(self, group: GangGroup, unit: PlacementUnit, misfit: Misfit) -> None:
+        blamed = unit.gangs[0]
+        why = Refused(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit)
+        rejection = _rejection(group, why, misfit) if len(group.waiting) > 1 else None
+        for gang in group.waiting:
+            others = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, with_group=rejection)
+            self.refused[gang.key] = why if gang is blamed else others
+
+    def _report_left_over(self, unit: PlacementUnit, placement: Placement, misfit: Misfit) -> None:
+        left = {pod.uid for pod in unit.after(placement.binds).members}
+        for gang in unit.gangs:
+            pods = tuple(pod for pod in gang.pending if pod.uid in left)
+            if pods:
+                self._leave_over(Refused(gang, Reason.UNSCHEDULABLE, pods, misfit, left_over=True))
+
+    def _forget_left_over(self, group: GangGroup) -> None:
+        self.in_part.discard(group.gangs[0].key)
+        for gang in group.waiting:
+            if gang.key in self.refused and self.refused[gang.key].left_over:
+                del self.refused[gang.key]
+
+    def _leave_over(self, refused: Refused) -> None:
+        """Note members that wait; for a gang in several units, the members of all units."""
+        before = self.refused.get(refused.gang.key)
+        if before is not None:
+            refused = replace(before, pods=(*before.pods, *refused.pods))
+        self.refused[refused.gang.key] = refused
+
+
+def _partially_bound(
+    units: Iterable[PlacementUnit], placements: Mapping[PlacementUnit, Placement]
+) -> Iterator[PlacementUnit]:
+    """Yield the missing part of quorums of which another part is placed."""
+    for unit in units:
+        binds = placements[unit].binds
+        placed = {bind.pod.uid for bind in binds}
+        left = [pod.uid for pod in unit.members if pod.uid in unit.required - placed]
+        missing = frozenset(left[: max(0, unit.quorum - len(binds))])
+        if missing:
+            yield replace(unit.after(binds), required=missing)
+
+
+def _refusals(failures: Iterable[Failure]) -> Iterator[Refused]:
+    for each in failures:
+        for gang in each.group.waiting:
+            cause = InternalError.of(each.error)
+            yield Refused(gang, Reason.INTERNAL_ERROR, gang.pending, cause=cause)
+
+
+def _rejection(group: GangGroup, why: Refused, misfit: Misfit) -> GroupRejection:
+    """Return why the other gangs of a group wait when one of them does not fit."""
+    pods = why.gang.pending
+    return GroupRejection(group.name, pods[min(misfit.fits, len(pods) - 1)].key, why)
+
+
+def _together(group: GangGroup, binds: Mapping[GangKey, Sequence[Bind]]) -> tuple[GangKey, ...]:
+    """Return the gangs of the group that are bound together; empty if only one is."""
+    keys = tuple(gang.key for gang in group.waiting if binds[gang.key])
+    return keys if len(keys) > 1 else ()
+
+
+def _in_rank_order(gang: Gang, binds: Iterable[Bind]) -> tuple[Bind, ...]:
+    by_pod = {bind.pod.uid: bind for bind in binds}
+    return tuple(by_pod[pod.uid] for pod in gang.pending if pod.uid in by_pod)
+
+
+def _prospects(
+    group: GangGroup, units: Sequence[PlacementUnit], own: frozenset[GangKey]
+) -> Hashable | None:
+    """Return a key shared by groups for which preemption ends alike; None for a unique group."""
+    if any(unit.bound_members for unit in units) or any(gang.bound for gang in group.waiting):
+        return None
+    shapes = tuple((unit.shape, unit.quorum) for unit in units)
+    return shapes, group.priority, own, tuple(gang.preemption_block for gang in group.waiting)
