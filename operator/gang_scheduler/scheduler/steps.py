@@ -85,17 +85,28 @@ class Steps:
         """Place the quorum of every gang of the group, or of none."""
         nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
         units = self.units[group.gangs[0].key]
+        outcome = self.find_place(group, units, nominations)
+        if isinstance(outcome, dict):
+            self.keep(group, outcome)
+            return
+        self.evaluator.nominated_room.keep(nominations)
+        self.refuse(group, *outcome)
+
+    def find_place(
+        self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
+    ) -> Outcome:
+        """Take room for the quorums, unless equal ones are known not to fit.
+
+        `nominations` is the room that was reserved for the group and is released now.
+        """
         known = None if nominations else self.known_misfits.known(units)
         outcome = known or self._anywhere(group, units, nominations)
         if isinstance(outcome, dict):
             if nominations:
                 self._give_up_room()
-            self._keep(group, outcome)
-            return
-        if not nominations and not known:
+        elif not nominations and not known:
             self.known_misfits.note(units, *outcome)
-        self.evaluator.nominated_room.keep(nominations)
-        self._refuse(group, *outcome)
+        return outcome
 
     def without_room(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
         """Return the groups that were tried and did not fit."""
@@ -118,6 +129,14 @@ class Steps:
         if group.gangs[0].key in self.in_part:
             units = tuple(_partially_bound(units, self.placements))
         nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
+        outcome = self.make_room_for(group, units, nominations)
+        if outcome.verdict is not PreemptionVerdict.NO_VICTIMS:
+            self.note_preemption(group, outcome)
+
+    def make_room_for(
+        self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
+    ) -> PreemptionOutcome:
+        """Reserve room for the quorums that pods leave or must leave, if that is enough."""
         alike = None if nominations else _prospects(group, units, self.evaluator.own(group))
         outcome = self.hopeless.get(alike)
         if outcome is None:
@@ -129,8 +148,7 @@ class Steps:
                 self._give_up_room()
             elif alike:
                 self.hopeless[alike] = outcome
-        if outcome.verdict is not PreemptionVerdict.NO_VICTIMS:
-            self._note_preemption(group, outcome)
+        return outcome
 
     def _attempt(
         self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
@@ -146,7 +164,7 @@ class Steps:
         self.known_misfits.clear()
         self.hopeless.clear()
 
-    def _note_preemption(self, group: GangGroup, outcome: PreemptionOutcome) -> None:
+    def note_preemption(self, group: GangGroup, outcome: PreemptionOutcome) -> None:
         """Note the outcome of a group's preemption."""
         reason = Reason.WAITING_FOR_VICTIMS if outcome.waits else Reason.UNSCHEDULABLE
         first = group.waiting[0]
@@ -159,16 +177,23 @@ class Steps:
         """Place the surplus that fits, and note why the rest does not."""
         for unit in self.units[group.gangs[0].key]:
             placed = self.placements.get(unit)
-            if placed is None or len(placed.binds) == len(unit.members):
-                continue
-            grown = self.surplus.grow(unit, placed, self.placements, moving=moving)
-            self.placements[unit] = grown.placement
-            if grown.moved:
-                self.moved[unit] = len(placed.binds)
-            if len(grown.placement.binds) < unit.quorum:
-                self.in_part.add(group.gangs[0].key)
-            if grown.misfit is not None:
-                self._report_left_over(unit, grown.placement, grown.misfit)
+            if placed is not None and len(placed.binds) < len(unit.members):
+                self.grow(group, unit, unit, moving=moving)
+
+    def grow(
+        self, group: GangGroup, unit: PlacementUnit, some: PlacementUnit, *, moving: bool
+    ) -> None:
+        """Place more members of a unit: those that it has as `some`, as many as fit."""
+        placed = self.placements[unit]
+        grown = self.surplus.grow(some, placed, self.placements, moving=moving)
+        self.put(unit, grown.placement)
+        if grown.moved:
+            self.moved[unit] = len(placed.binds)
+        if len(grown.placement.binds) < unit.quorum:
+            self.in_part.add(group.gangs[0].key)
+        if grown.misfit is not None:
+            refused = Refused(unit.gangs[0], Reason.UNSCHEDULABLE, (), grown.misfit, left_over=True)
+            self.report_left_over(some.after(grown.placement.binds), refused)
 
     def worth_another_try(self, groups: Sequence[GangGroup]) -> list[GangGroup]:
         """Return the refused groups that may fit now: all of them, if quorums have moved since."""
@@ -189,7 +214,7 @@ class Steps:
         if waiting:
             for unit, number in self.moved.items():
                 alone = self.surplus.without(unit, whole[unit], number, self.placements)
-                self.placements[unit] = alone
+                self.put(unit, alone)
             self.known_misfits.clear()
             for group in self.each(waiting):
                 self.place_quorums(group)
@@ -197,7 +222,7 @@ class Steps:
                 for unit, placement in whole.items():
                     release(self.placements[unit], self.trial)
                     assume_again(placement, self.trial)
-                    self.placements[unit] = placement
+                    self.put(unit, placement)
         self.moved.clear()
         for group in self.each(groups):
             self._forget_left_over(group)
@@ -262,19 +287,24 @@ class Steps:
         nominated_room.keep(released)
         return None
 
-    def _keep(self, group: GangGroup, placements: Mapping[PlacementUnit, Placement]) -> None:
+    def keep(self, group: GangGroup, placements: Mapping[PlacementUnit, Placement]) -> None:
         """Note where the quorums are. Units without a quorum are placed with the surplus."""
         for unit in self.units[group.gangs[0].key]:
-            self.placements[unit] = placements.get(unit, NOTHING)
+            self.put(unit, placements.get(unit, NOTHING))
         for gang in group.waiting:
             self.gangs[gang.key] = gang
             self.refused.pop(gang.key, None)
+
+    def put(self, unit: PlacementUnit, placement: Placement) -> None:
+        """Note where members of a unit are from now on."""
+        self.placements[unit] = placement
 
     def _gains(self, group: GangGroup) -> bool:
         """Return whether pods that were placed since may have made room for the group."""
         return bool(self.placements) and any(unit.gains for unit in self.units[group.gangs[0].key])
 
-    def _refuse(self, group: GangGroup, unit: PlacementUnit, misfit: Misfit) -> None:
+    def refuse(self, group: GangGroup, unit: PlacementUnit, misfit: Misfit) -> None:
+        """Note which unit of the group does not fit and why."""
         blamed = unit.gangs[0]
         why = Refused(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit)
         rejection = _rejection(group, why, misfit) if len(group.waiting) > 1 else None
@@ -282,12 +312,13 @@ class Steps:
             others = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, with_group=rejection)
             self.refused[gang.key] = why if gang is blamed else others
 
-    def _report_left_over(self, unit: PlacementUnit, placement: Placement, misfit: Misfit) -> None:
-        left = {pod.uid for pod in unit.after(placement.binds).members}
+    def report_left_over(self, unit: PlacementUnit, why: Refused) -> None:
+        """Note why the members of the unit wait, gang by gang."""
+        left = {pod.uid for pod in unit.members}
         for gang in unit.gangs:
             pods = tuple(pod for pod in gang.pending if pod.uid in left)
             if pods:
-                self._leave_over(Refused(gang, Reason.UNSCHEDULABLE, pods, misfit, left_over=True))
+                self._leave_over(replace(why, gang=gang, pods=pods))
 
     def _forget_left_over(self, group: GangGroup) -> None:
         self.in_part.discard(group.gangs[0].key)
