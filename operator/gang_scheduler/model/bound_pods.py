@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 
 
@@ -15,7 +16,7 @@ class BoundPod:
     in the queue. A pod is `evictable` if only its priority protects it: no label forbids it, no
     owner recreates the pod on the same node, the minimum run time of its gang is over, and its
     schedulerName is one of ours. An `unprotected` pod is of a Job that evictions could end for
-    good.
+    good. `queue` is the leaf that the pod is charged to, None if it is charged to none.
     """
 
     pod: Pod
@@ -24,6 +25,7 @@ class BoundPod:
     budgets: tuple[str, ...] = ()
     gangs_priority: int | None = None
     unprotected: bool = False
+    queue: QueueRef | None = None
 
     @property
     def priority(self) -> int:

@@ -6,8 +6,17 @@ from typing import Any, Final, TypeVar
 from gang_scheduler.api.annotations import GANG_GROUPS, NETWORK_TOPOLOGY_SPEC, PODSET_GROUP, QUEUE
 from gang_scheduler.decode.fields import field
 from gang_scheduler.model import causes
-from gang_scheduler.model.causes import ClaimFault, NodeFault, QueueFault, SliceFault
+from gang_scheduler.model.causes import (
+    AdmissionLimit,
+    ClaimFault,
+    FlavorFault,
+    NodeFault,
+    QueueFault,
+    SliceFault,
+)
 from gang_scheduler.model.problems import Cause
+from gang_scheduler.model.queues import DEFAULT_FLAVOR
+from gang_scheduler.model.resources import quantity_of
 
 C = TypeVar("C", bound=Cause)
 Text = Callable[[Any], str]
@@ -37,6 +46,27 @@ _QUEUE_FAULTS: Final = {
     QueueFault.NOT_FOR_NAMESPACE: "{kind} {queue} is not for namespace {namespace}",
 }
 _NAME_A_QUEUE: Final = f"label {QUEUE}"
+
+_ADMISSION_LIMITS: Final = {
+    AdmissionLimit.GPUS_PER_JOB: (
+        "admissionControl.maxGPUsPerJob of queue {} is {}, and the members ask for {}"
+    ),
+    AdmissionLimit.LOWEST_PRIORITY: (
+        "admissionControl.priorityRange.min of queue {} is {}, and the priority is {}"
+    ),
+    AdmissionLimit.HIGHEST_PRIORITY: (
+        "admissionControl.priorityRange.max of queue {} is {}, and the priority is {}"
+    ),
+}
+_FLAVOR_FAULTS: Final = {
+    FlavorFault.NOT_DECLARED: "{flavor} does not exist",
+    FlavorFault.LABELS_DIFFER: "{flavor} has other node labels than the pod selects",
+    FlavorFault.TAINT_NOT_TOLERATED: "{flavor} has a taint that the pod does not tolerate: {of}",
+    FlavorFault.TOLERATION_NOT_ADDED: (
+        "{flavor} tolerates a taint of its nodes, but tolerations are not added to pods: {of}"
+    ),
+    FlavorFault.OTHER_TOPOLOGY: "{flavor} is in another topology",
+}
 
 
 def text_of(cause: Cause) -> str:
@@ -97,6 +127,35 @@ def _claims_unbound(cause: causes.ClaimsUnbound) -> str:
 def _claim_not_written(cause: causes.ClaimNotWritten) -> str:
     what = f"volume {cause.volume}" if cause.volume else f"node {cause.node}"
     return f"{what} for claim {cause.claim} cannot be written: {cause.answer}"
+
+
+def _flavors_unsuitable(cause: causes.FlavorsUnsuitable) -> str:
+    faults = "; ".join(
+        _FLAVOR_FAULTS[fault].format(flavor=flavor, of=of) for flavor, fault, of in cause.flavors
+    )
+    why = f": {faults}" if faults else ""
+    return f"no flavor of queue {cause.queue} suits pod {cause.pod}{why}"
+
+
+def _above_potential(cause: causes.AbovePotential) -> str:
+    if not cause.flavor:
+        return f"queue {cause.queue} covers no {cause.resource}"
+    asked, most = (quantity_of(cause.resource, each) for each in (cause.asked, cause.potential))
+    return f"{_resource(cause)}: {asked} asked for, and queue {cause.queue} can have {most} at most"
+
+
+def _quota_short(cause: causes.QuotaShort) -> str:
+    asked, left = (quantity_of(cause.resource, each) for each in (cause.asked, cause.available))
+    borrowers = f"; borrowed by {', '.join(cause.borrowers)}" if cause.borrowers else ""
+    return (
+        f"{_resource(cause)}: {asked} asked for, and {left} left for queue {cause.queue}{borrowers}"
+    )
+
+
+def _resource(cause: causes.AbovePotential | causes.QuotaShort) -> str:
+    if cause.flavor == DEFAULT_FLAVOR:
+        return cause.resource
+    return f"{cause.resource} of flavor {cause.flavor}"
 
 
 TEXTS: Final[Mapping[type[Cause], Text]] = dict(
@@ -281,6 +340,34 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
         _text(
             causes.PriorityClassMissing,
             lambda it: f"WorkloadPriorityClass {it.name} does not exist",
+        ),
+        # Turns.
+        _text(causes.QueueOnHold, lambda it: f"queue {it.queue} is stopped: {it.policy}"),
+        _text(
+            causes.LimitMissed,
+            lambda it: _ADMISSION_LIMITS[it.field].format(it.queue, it.limit, it.value),
+        ),
+        _text(causes.FlavorsUnsuitable, _flavors_unsuitable),
+        _text(causes.AbovePotential, _above_potential),
+        _text(
+            causes.JobLimit,
+            lambda it: f"{it.most} gangs of queue {it.queue} hold quota, as many as may at once",
+        ),
+        _text(causes.QuotaShort, _quota_short),
+        _text(
+            causes.BehindGang,
+            lambda it: f"gang {it.gang} comes first: queue {it.queue} keeps its order",
+        ),
+        _text(
+            causes.BeyondFirst,
+            lambda it: f"{it.number} gangs of queue {it.queue} are tried first",
+        ),
+        _text(
+            causes.ChecksUnanswered,
+            lambda it: (
+                f"queue {it.queue} has admission checks that another controller answers: "
+                f"{', '.join(it.checks)}"
+            ),
         ),
         # Errors of ours.
         _text(causes.InternalError, lambda it: f"{it.kind}: {it.text}"),

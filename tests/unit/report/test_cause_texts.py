@@ -3,7 +3,15 @@
 import pytest
 
 from gang_scheduler.model import causes
-from gang_scheduler.model.causes import ClaimFault, NodeFault, SliceFault, UnboundClaim
+from gang_scheduler.model.causes import (
+    AdmissionLimit,
+    ClaimFault,
+    FlavorFault,
+    NodeFault,
+    SliceFault,
+    UnboundClaim,
+    UnsuitableFlavor,
+)
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.problems import Cause
 from gang_scheduler.report.cause_texts import TEXTS, text_of
@@ -227,6 +235,60 @@ SAMPLES: list[tuple[Cause, str]] = [
         "gangs default/a and default/b of one group are in queues x and y: they must be in one",
     ),
     (causes.PriorityClassMissing("high"), "WorkloadPriorityClass high does not exist"),
+    (causes.QueueOnHold("team", "Hold"), "queue team is stopped: Hold"),
+    (
+        causes.LimitMissed("team", AdmissionLimit.GPUS_PER_JOB, 9, 8),
+        "admissionControl.maxGPUsPerJob of queue team is 8, and the members ask for 9",
+    ),
+    (
+        causes.LimitMissed("team", AdmissionLimit.LOWEST_PRIORITY, 1, 5),
+        "admissionControl.priorityRange.min of queue team is 5, and the priority is 1",
+    ),
+    (
+        causes.LimitMissed("team", AdmissionLimit.HIGHEST_PRIORITY, 9, 5),
+        "admissionControl.priorityRange.max of queue team is 5, and the priority is 9",
+    ),
+    (
+        causes.FlavorsUnsuitable(
+            "team",
+            "default/a-0",
+            (
+                UnsuitableFlavor("x", FlavorFault.NOT_DECLARED),
+                UnsuitableFlavor("spot", FlavorFault.LABELS_DIFFER),
+                UnsuitableFlavor("gpu", FlavorFault.TAINT_NOT_TOLERATED, "a=b:NoSchedule"),
+                UnsuitableFlavor("big", FlavorFault.TOLERATION_NOT_ADDED, "c=:NoExecute"),
+                UnsuitableFlavor("far", FlavorFault.OTHER_TOPOLOGY),
+            ),
+        ),
+        (
+            "no flavor of queue team suits pod default/a-0: x does not exist; spot has other node "
+            "labels than the pod selects; gpu has a taint that the pod does not tolerate: "
+            "a=b:NoSchedule; big tolerates a taint of its nodes, but tolerations are not added to "
+            "pods: c=:NoExecute; far is in another topology"
+        ),
+    ),
+    (
+        causes.AbovePotential("team", "default", "cpu", 9000, 8000),
+        "cpu: 9 asked for, and queue team can have 8 at most",
+    ),
+    (causes.AbovePotential("team", "", "cpu", 9000, 0), "queue team covers no cpu"),
+    (
+        causes.JobLimit("team", 2),
+        "2 gangs of queue team hold quota, as many as may at once",
+    ),
+    (
+        causes.QuotaShort("team", "spot", "memory", 2**30, 0, ("x", "y")),
+        "memory of flavor spot: 1Gi asked for, and 0 left for queue team; borrowed by x, y",
+    ),
+    (
+        causes.BehindGang("team", A),
+        "gang default/a comes first: queue team keeps its order",
+    ),
+    (causes.BeyondFirst("team", 1000), "1000 gangs of queue team are tried first"),
+    (
+        causes.ChecksUnanswered("team", ("x", "y")),
+        "queue team has admission checks that another controller answers: x, y",
+    ),
     (causes.InternalError.of(ZeroDivisionError("planted")), "ZeroDivisionError: planted"),
 ]
 
