@@ -56,7 +56,8 @@ class Gang:
     or its members have a topology request. `preemption_block` is why the gang may not evict pods;
     None if it may. `created_at` is in seconds since the epoch; `priority` is the lowest of the
     members. `queue` is the leaf that its members are charged to; None where there are no queues.
-    `class_priority` is that of its WorkloadPriorityClass, None if it names none.
+    `class_priority` is that of its WorkloadPriorityClass, None if it names none. `flavors` are
+    pairs of a resource and a flavor that bound members are charged in: later ones keep to these.
     """
 
     key: GangKey
@@ -77,6 +78,7 @@ class Gang:
     problem: Problem | None = None
     queue: QueueRef | None = None
     class_priority: int | None = None
+    flavors: frozenset[tuple[str, str]] = frozenset()
 
     @property
     def queue_priority(self) -> int:
@@ -142,6 +144,16 @@ class GangGroup:
     def priority(self) -> int:
         """The lowest priority of its waiting gangs."""
         return min(gang.priority for gang in self.waiting)
+
+    @property
+    def queue(self) -> QueueRef | None:
+        """The leaf that its members are charged to; None where there are no queues."""
+        return self.gangs[0].queue
+
+    @functools.cached_property
+    def queue_priority(self) -> int:
+        """The priority that counts among the gangs of queues: the lowest of its waiting gangs."""
+        return min(gang.queue_priority for gang in self.waiting)
 
     @functools.cached_property
     def created_at(self) -> float:

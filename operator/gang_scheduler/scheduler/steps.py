@@ -72,7 +72,7 @@ class Steps:
         # Room that is reserved for lower priorities counts for the minResources of this group.
         nominated_room = self.evaluator.nominated_room
         asks = any(gang.min_resources for gang in group.gangs)
-        nominations = nominated_room.release(nominated_room.below(group.priority)) if asks else ()
+        nominations = nominated_room.release(self.evaluator.displaceable(group)) if asks else ()
         verdict = admission.admit(group, self.snapshot, self.trial)
         nominated_room.keep(nominations)
         self.groups.update(dict.fromkeys((gang.key for gang in group.gangs), group))
@@ -124,20 +124,25 @@ class Steps:
 
     def make_room(self, group: GangGroup) -> None:
         """Nominate the group to room that pods leave or must leave, if that is enough."""
-        # Units without a quorum come with the surplus.
-        units = tuple(unit for unit in self.units[group.gangs[0].key] if unit.quorum)
-        if group.gangs[0].key in self.in_part:
-            units = tuple(_partially_bound(units, self.placements))
+        units = self.lacking(group)
         nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
         outcome = self.make_room_for(group, units, nominations)
         if outcome.verdict is not PreemptionVerdict.NO_VICTIMS:
             self.note_preemption(group, outcome)
 
+    def lacking(self, group: GangGroup) -> tuple[PlacementUnit, ...]:
+        """Return the units with the part of their quorums that has no place."""
+        # Units without a quorum come with the surplus.
+        units = tuple(unit for unit in self.units[group.gangs[0].key] if unit.quorum)
+        if group.gangs[0].key in self.in_part:
+            return tuple(_partially_bound(units, self.placements))
+        return units
+
     def make_room_for(
         self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
     ) -> PreemptionOutcome:
         """Reserve room for the quorums that pods leave or must leave, if that is enough."""
-        alike = None if nominations else _prospects(group, units, self.evaluator.own(group))
+        alike = None if nominations else prospects(group, units, self.evaluator.own(group))
         outcome = self.hopeless.get(alike)
         if outcome is None:
             outcome = self._attempt(group, units, nominations)
@@ -275,7 +280,7 @@ class Steps:
         nominated_room = self.evaluator.nominated_room
         if any(gang.preemption_block or not gang.lacking for gang in group.waiting):
             return None
-        released = nominated_room.release(nominated_room.below(group.priority))
+        released = nominated_room.release(self.evaluator.displaceable(group))
         if not released:
             return None
         outcome = self.quorums.as_preemptors(units)
@@ -371,11 +376,12 @@ def _in_rank_order(gang: Gang, binds: Iterable[Bind]) -> tuple[Bind, ...]:
     return tuple(by_pod[pod.uid] for pod in gang.pending if pod.uid in by_pod)
 
 
-def _prospects(
+def prospects(
     group: GangGroup, units: Sequence[PlacementUnit], own: frozenset[GangKey]
 ) -> Hashable | None:
     """Return a key shared by groups for which preemption ends alike; None for a unique group."""
     if any(unit.bound_members for unit in units) or any(gang.bound for gang in group.waiting):
         return None
-    shapes = tuple((unit.shape, unit.quorum) for unit in units)
-    return shapes, group.priority, own, tuple(gang.preemption_block for gang in group.waiting)
+    shapes = tuple([(unit.shape, unit.quorum) for unit in units])
+    blocks = tuple([gang.preemption_block for gang in group.waiting])
+    return shapes, group.priority, own, blocks, group.gangs[0].queue

@@ -15,5 +15,6 @@
 | potential_victims | all pods that may be evicted, kept for a whole cycle             |
 | needs             | what a preemptor needs of the nodes at least                     |
 | slots             | how many members would fit as victims leave                      |
+| legality          | which pods a gang may evict as far as queues say                 |
 | nominated_room    | room that is reserved for nominated pods                         |
 """

@@ -9,11 +9,13 @@ from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup
 from gang_scheduler.model.plan import Bind, Offers, Preemption, PreemptionOutcome, PreemptionVerdict
 from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption import search
+from gang_scheduler.scheduler.preemption.legality import Legality
 from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom
 from gang_scheduler.scheduler.preemption.potential_victims import PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import Nominee, Placements, Preemptor, usage_of
@@ -24,8 +26,9 @@ from gang_scheduler.scheduler.trial import Trial, merged
 NO_VICTIMS = PreemptionOutcome(PreemptionVerdict.NO_VICTIMS)
 TERMINATING = PreemptionOutcome(PreemptionVerdict.TERMINATING)
 
-_VictimsKey = tuple[int, frozenset[GangKey], frozenset[PodSelector]]
-"""Up to which priority pods may be evicted, the gangs that are spared, and the pods that are."""
+_VictimsKey = tuple[int, frozenset[GangKey], frozenset[PodSelector], QueueRef | None]
+"""Up to which priority pods may be evicted, the gangs that are spared, the pods that are, and the
+queue of the preemptor."""
 
 
 class PreemptionEvaluator:
@@ -46,6 +49,7 @@ class PreemptionEvaluator:
         self._bound = frozenset(each.gang for each in self._bound_pods.pods)
         evictable = (each.priority for each in self._bound_pods.pods if each.evictable)
         self._lowest = min(evictable, default=None)
+        self._legality = Legality(snapshot)
         self.nominated_room = NominatedRoom(_ranked(snapshot), trial)
         self.preemptions: list[Preemption] = []
 
@@ -134,6 +138,11 @@ class PreemptionEvaluator:
         if pods:
             self.preemptions.append(Preemption(group.waiting, (), displaced=tuple(pods)))
 
+    def displaceable(self, group: GangGroup) -> list[GangKey]:
+        """Return the gangs whose reserved room the group may take: of lower priority."""
+        below = self.nominated_room.below(group.priority)
+        return self._legality.displaceable(group, below) if below else below
+
     def own(self, group: GangGroup) -> frozenset[GangKey]:
         """Return the gangs of the group that have pods on nodes: a group never evicts its own."""
         return group.declared & self._bound
@@ -158,7 +167,7 @@ class PreemptionEvaluator:
         found = preemptor.place_as(nominations) or preemptor.place(None)
         if found is not None:
             return Preemption(group.waiting, _binds(found))
-        lower = self.nominated_room.below(group.priority) if displacing else ()
+        lower = self.displaceable(group) if displacing else ()
         released = self.nominated_room.release(lower)
         if not released:
             return None
@@ -221,7 +230,7 @@ class PreemptionEvaluator:
         Reserved room is taken only if victims cost less then.
         """
         found = search.find(self._preemptor(units), potential)
-        released = self.nominated_room.release(self.nominated_room.below(group.priority))
+        released = self.nominated_room.release(self.displaceable(group))
         if not released:
             return found, []
         taking = search.find(self._preemptor(units), potential)
@@ -256,13 +265,14 @@ class PreemptionEvaluator:
         """Return the pods that the group may evict, without the victims of earlier gangs."""
         below = group.priority - self._profile.preemption.min_difference
         own = self.own(group)
-        key = below, own, self._leant_on
+        key = below, own, self._leant_on, group.queue
         if key not in self._by_priority:
             # Priorities only fall from one group to the next.
             self._by_priority = {
                 key: each for key, each in self._by_priority.items() if key[0] == below
             }
-            spared = _sparing(own, self._leant_on, self._bound_pods)
+            legal = self._legality.victims(group, self._bound_pods)
+            spared = _sparing(own, self._leant_on, legal)
             potential = PotentialVictims(
                 VictimCosts(spared, below, self._snapshot.taken_at), self._trial.nodes
             )
