@@ -31,12 +31,13 @@ class Placed:
     """Members of a gang that go to nodes together, in rank order.
 
     `together` are the keys of all gangs that start with the gang, its own included; empty for a
-    gang that starts by itself.
+    gang that starts by itself. `borrows`: its queue is over its own quota with it.
     """
 
     gang: Gang
     binds: tuple[Bind, ...]
     together: tuple[GangKey, ...] = ()
+    borrows: bool = False
 
 
 @dataclass(frozen=True, slots=True)

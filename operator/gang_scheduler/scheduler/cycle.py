@@ -8,6 +8,7 @@ from gang_scheduler.model.plan import Failure, Plan
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.steps import Steps
+from gang_scheduler.scheduler.turns.by_turns import ByTurns
 
 
 def schedule(snapshot: Snapshot, profile: Profile) -> Plan:
@@ -18,13 +19,19 @@ def schedule(snapshot: Snapshot, profile: Profile) -> Plan:
     """
     failures: list[Failure] = []
     while True:
-        cycle = _ByPriority(snapshot, profile)
+        cycle = _cycle(snapshot, profile)
         try:
             return cycle.decide(failures)
         except Exception as error:
             if cycle.deciding is None:
                 raise
             failures.append(Failure(cycle.deciding, error))
+
+
+def _cycle(snapshot: Snapshot, profile: Profile) -> "_ByPriority | ByTurns":
+    if snapshot.queues is None:
+        return _ByPriority(snapshot, profile)
+    return ByTurns(snapshot, profile, snapshot.queues)
 
 
 class _ByPriority(Steps):

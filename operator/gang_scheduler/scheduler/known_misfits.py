@@ -25,6 +25,8 @@ class KnownMisfits:
 
     def __init__(self) -> None:
         self._by_shape: dict[Hashable, _KnownMisfit] = {}
+        self.generation = 0
+        """How often there was room again."""
 
     def note(self, units: Sequence[PlacementUnit], blamed: PlacementUnit, misfit: Misfit) -> None:
         """Note that units did not fit."""
@@ -47,6 +49,7 @@ class KnownMisfits:
     def clear(self) -> None:
         """Note that there may be room again."""
         self._by_shape.clear()
+        self.generation += 1
 
 
 def _are_comparable(units: Sequence[PlacementUnit]) -> bool:

@@ -9,14 +9,19 @@ from dataclasses import dataclass, replace
 from gang_scheduler.model.causes import MultipleDoesNotDivide, MultipleNeedsMore, Requested
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.network import topology_scope
+from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.network.topology_request import Slices, TopologyRequest
 from gang_scheduler.model.network.topology_scope import Sizes, TopologyScope
+from gang_scheduler.model.nodes import NodeTable
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.model.pods import Pod, PodClass, rank_key
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
+
+PodSetKey = tuple[PodClass, str]
+"""Members that are charged in the same flavors: their class and their owners."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +97,16 @@ class PlacementUnit:
         return Counter(pod.pod_class for pod in self.members)
 
     @functools.cached_property
+    def podsets(self) -> Mapping[PodSetKey, int]:
+        """How many members of the quorum are of each podset; 0 of those with surplus alone."""
+        counts = Counter(
+            (pod.pod_class, pod.owner) for pod in self.members if pod.uid in self.required
+        )
+        if self.elastic:
+            counts.update({(pod.pod_class, pod.owner): 0 for pod in self.members})
+        return counts
+
+    @functools.cached_property
     def gang_of(self) -> Mapping[str, GangKey]:
         """The gang of each member that waits, by uid."""
         return {pod.uid: gang.key for gang in self.gangs for pod in gang.pending}
@@ -151,7 +166,7 @@ def units_of(group: GangGroup, snapshot: Snapshot) -> tuple[PlacementUnit, ...] 
     required = frozenset(uid for gang in group.waiting for uid in _quorum_of(gang, group))
     found = []
     for unit in _split(group, required):
-        sited = _sited(unit, snapshot)
+        sited = in_trees(unit, snapshot.tree_specs, snapshot.nodes)
         if isinstance(sited, Problem):
             return sited
         found.append(sited)
@@ -230,14 +245,16 @@ def _part(pods: Sequence[Pod]) -> RankedMembers:
     )
 
 
-def _sited(unit: PlacementUnit, snapshot: Snapshot) -> PlacementUnit | Problem:
+def in_trees(
+    unit: PlacementUnit, tree_specs: Sequence[TreeSpec], nodes: NodeTable
+) -> PlacementUnit | Problem:
     """Return the unit with the scope that it requests, and the sizes of its slices there."""
     if unit.topology_request is None:
         return unit
     slices = [_slices(unit, part) for part in unit.parts]
     everything = tuple(each for found in slices for each in found)
     asked = replace(unit.topology_request, slices=everything)
-    scope = topology_scope.resolve(asked, snapshot.tree_specs, snapshot.nodes)
+    scope = topology_scope.resolve(asked, tree_specs, nodes)
     if isinstance(scope, Problem):
         return _named(scope, unit)
     parts = []

@@ -119,6 +119,11 @@ class Forest:
         row = self._row(ref)
         return row is not None and (self._governs(row, key) or self._uncovered(row, key))
 
+    def governed(self, ref: QueueRef) -> frozenset[FlavorResource]:
+        """Return all that the tree of a queue has a number for."""
+        row = self._row(ref)
+        return frozenset() if row is None else self._trees.governed[self._trees.root(row)]
+
     def available(self, ref: QueueRef, key: FlavorResource) -> int:
         """Return how much more a queue may be charged, by quotas and limits.
 

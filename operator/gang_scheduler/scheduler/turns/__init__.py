@@ -1,0 +1,13 @@
+"""Queues take turns: what is tried next, and what it may be charged. Open `by_turns.py` first.
+
+| module       | promise                                                                     |
+|--------------|-----------------------------------------------------------------------------|
+| by_turns     | one cycle with queues: turns, then surplus, within quota                    |
+| within_quota | what a cycle can do with one group, within quota and on its flavors         |
+| lines        | the gangs of each queue in order, and which of them are tried in a cycle    |
+| limits       | what a queue demands of a gang, whatever is free                            |
+| flavors      | which flavors members of one class can have in a queue                      |
+| offers       | the ways to give flavors to all members of a group, and what each charges   |
+| requests     | what a group asks of its queue, or why it can never have it                 |
+| ledger       | what each group is charged, and the quota that owners keep                  |
+"""

@@ -1,0 +1,226 @@
+"""One cycle with queues: queues take turns, and each turn is one try of the gang that is next.
+
+A group like one that failed before in the same queue has no turn: it fails alike.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from operator import itemgetter
+from typing import Final
+
+from gang_scheduler.model.causes import BehindGang, BeyondFirst
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.plan import (
+    Failure,
+    Plan,
+    Refused,
+)
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.queues import (
+    NONE,
+    Queue,
+    QueueRef,
+    QueueState,
+    StopPolicy,
+    Strategy,
+)
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
+from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.steps import prospects
+from gang_scheduler.scheduler.turns import limits, lines
+from gang_scheduler.scheduler.turns.requests import Request
+from gang_scheduler.scheduler.turns.within_quota import Try, WithinQuota
+
+BLOCKING: Final = frozenset(
+    {
+        Reason.UNSCHEDULABLE,
+        Reason.JOB_LIMIT_REACHED,
+        Reason.WAITING_FOR_QUOTA,
+        Reason.WAITING_FOR_CHECKS,
+    }
+)
+"""Reasons that pass with time: only behind these does a queue that keeps its order wait."""
+
+
+@dataclass(eq=False)
+class _Line:
+    """The groups of one queue that were not tried yet, the first at the end.
+
+    `behind` is the gang that ends the turns of a queue that keeps its order.
+    """
+
+    queue: Queue
+    groups: list[GangGroup]
+    tried: int = 0
+    behind: GangKey | None = None
+
+
+class ByTurns(WithinQuota):
+    """The groups of all queues, in the order of the turns that the queues take."""
+
+    def __init__(self, snapshot: Snapshot, profile: Profile, state: QueueState) -> None:
+        super().__init__(snapshot, profile, state)
+        self._lines: dict[QueueRef, _Line] = {}
+        self._heads: dict[QueueRef, Request] = {}
+        self._alike: dict[Hashable, Refused] = {}
+
+    def decide(self, failures: Sequence[Failure]) -> Plan:
+        """Return the plan for all groups but those that failed."""
+        # 1. Line the groups of each queue up.
+        failed = {each.group.name for each in failures}
+        self._line_up(each for each in self.snapshot.groups if each.name not in failed)
+        # 2. Queues take turns, by the fairness of their tree.
+        self._take_turns()
+        # 3. Once all quorums are decided, the surplus, within quota and where room is left.
+        placed = [each.group for each in self.tried.values()]
+        for group in self.each(placed):
+            self.place_surplus(group)
+        # 4. Where that moved quorums, what did not fit may fit now.
+        waiting = [each for each in placed if not self.has_reserved_room(each)]
+        for group in self.each(self.worth_another_try(waiting)):
+            self.place_quorums(group)
+        if self.moved:
+            self.settle(waiting)
+        # 5. Members that a started gang lacks may take the room of lower priorities.
+        for group in self.each([each for each in placed if each.gangs[0].key in self.in_part]):
+            self.make_room(group)
+        # 6. Give the decisions, with a reason for every gang that waits.
+        return self.plan(failures)
+
+    # Lines and heads.
+
+    def _line_up(self, groups: Iterable[GangGroup]) -> None:
+        by_queue: dict[QueueRef, list[GangGroup]] = {}
+        for group in self.each(groups):
+            by_queue.setdefault(group.queue or NONE, []).append(group)
+        for ref, some in by_queue.items():
+            problem = self.forest.problem(ref)
+            if problem is None:
+                self._lines[ref] = self._line(self.forest.queue(ref), some)
+            else:
+                for group in self.each(some):
+                    self.set_aside(group, problem)
+
+    def _line(self, queue: Queue, groups: Iterable[GangGroup]) -> _Line:
+        default, now = self.profile.queues.aging, self.snapshot.taken_at
+        reserved = {each.gang for each in self.snapshot.nominated}
+        keyed = []
+        for group in self.each(groups):
+            effective = lines.effective_priority(group, queue, default, now)
+            first = bool(reserved) and any(gang.key in reserved for gang in group.waiting)
+            keyed.append(((not first, *lines.key(group, effective)), group))
+        keyed.sort(key=itemgetter(0), reverse=True)
+        return _Line(queue, [group for _, group in keyed])
+
+    def _take_turns(self) -> None:
+        heads = {ref: head for ref in self._lines if (head := self._next_head(ref)) is not None}
+        turns = Turns(self.forest, heads)
+        while (ref := turns.next()) is not None:
+            request = self._heads.pop(ref)
+            self.deciding = request.group
+            self.attempt(Try(request, self.released(request), evicting=True))
+            self._note_failure(request)
+            self._note_blocking(self._lines[ref], request.group)
+            turns.replace(ref, self._next_head(ref))
+            if request.nominated:
+                # What was charged for its nominations may be free now.
+                turns.restart()
+
+    def _next_head(self, ref: QueueRef) -> Head | None:
+        """Return the next group of a queue that is worth a turn; decide those that are not."""
+        line = self._lines[ref]
+        while line.groups:
+            group = self.deciding = line.groups.pop()
+            request = self._request(line, group)
+            if request is not None:
+                self._heads[ref] = request
+                self.deciding = None
+                return self._head(line, request)
+            self._note_blocking(line, group)
+        self.deciding = None
+        return None
+
+    def _head(self, line: _Line, request: Request) -> Head:
+        """Return how the group compares: by the first way that has quota now."""
+        fitting = (way for way in request.ways if self.ledger.fits(request.ref, way.charge))
+        way = next(fitting, request.ways[0])
+        group = request.group
+        default, now = self.profile.queues.aging, self.snapshot.taken_at
+        effective = lines.effective_priority(group, line.queue, default, now)
+        return Head(way.charge, effective, group.created_at, request.nominated)
+
+    def _request(self, line: _Line, group: GangGroup) -> Request | None:
+        """Return what a group asks; None, with the reason noted, if it cannot be tried."""
+        line.tried += 1
+        if line.tried > lines.MOST_TRIED:
+            problem = BeyondFirst(line.queue.ref.name, lines.MOST_TRIED)
+            self.set_aside(group, Problem(Reason.WAITING_FOR_TURN, problem))
+            return None
+        ready = self.admitted(group)
+        if ready is None:
+            return None
+        asked = self._asked(line, ready)
+        if isinstance(asked, Problem):
+            self.set_aside(ready, asked)
+            return None
+        return asked
+
+    def _asked(self, line: _Line, group: GangGroup) -> Request | Problem | None:
+        """Return what a group asks of a queue, or why it need not; None if it is refused."""
+        queue = line.queue
+        nominated = any(pod.nominated for gang in group.waiting for pod in gang.pending)
+        holds = nominated or bool(group.started) or any(gang.bound for gang in group.gangs)
+        stands = holds and queue.stop is not StopPolicy.HOLD_AND_DRAIN
+        if queue.ref.product in self.declared.enforced and not stands:
+            problem = limits.stopped(queue)
+            if problem is None and not holds:
+                problem = limits.denied(queue, group, self.declared.gpu_resources)
+            if problem is not None:
+                return problem
+        units = self.units[group.gangs[0].key]
+        if not holds and self._is_known(group, queue.ref, units):
+            return None
+        asked = self.requests.of(group, queue, units, holds=holds, nominated=nominated)
+        if isinstance(asked, Problem) or line.behind is None:
+            return asked
+        return Problem(Reason.WAITING_FOR_TURN, BehindGang(queue.ref.name, line.behind))
+
+    def _note_blocking(self, line: _Line, group: GangGroup) -> None:
+        """Note that a queue which keeps its order waits behind a group, if it does."""
+        if line.queue.strategy is not Strategy.STRICT_FIFO or line.behind is not None:
+            return
+        refused = self.refused.get(group.waiting[0].key)
+        if refused is not None and refused.reason in BLOCKING and not refused.left_over:
+            line.behind = group.gangs[0].key
+
+    # What is known to fail.
+
+    def _likeness(
+        self, group: GangGroup, ref: QueueRef, units: Sequence[PlacementUnit]
+    ) -> Hashable:
+        """Return a key shared by groups that fail alike; None for a group like no other."""
+        if len(group.waiting) > 1 or any(unit.gains for unit in units):
+            return None
+        alike = prospects(group, units, self.evaluator.own(group))
+        return alike and (self.known_misfits.generation, ref, alike)
+
+    def _is_known(self, group: GangGroup, ref: QueueRef, units: Sequence[PlacementUnit]) -> bool:
+        """Refuse a group that is like one which did not fit; return whether it is."""
+        known = self._alike.get(self._likeness(group, ref, units)) if self._alike else None
+        if known is None:
+            return False
+        (gang,) = group.waiting
+        self.refused[gang.key] = replace(known, gang=gang, pods=gang.pending)
+        return True
+
+    def _note_failure(self, request: Request) -> None:
+        """Note that a group failed, for those like it."""
+        key = request.group.waiting[0].key
+        if request.holds or key in self.gangs or self.has_reserved_room(request.group):
+            return
+        alike = self._likeness(request.group, request.ref, request.units)
+        if alike is not None:
+            self._alike[alike] = self.refused[key]

@@ -1,0 +1,203 @@
+"""Which flavors members of one class can have in a queue: in its order, as far as their asks allow.
+
+A flavor is judged by its own labels and taints. What its nodes really have is seen by placement.
+"""
+
+import itertools
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from gang_scheduler.model.causes import FlavorFault, UnsuitableFlavor
+from gang_scheduler.model.nodes import Node, NodeTable
+from gang_scheduler.model.pods import PodClass
+from gang_scheduler.model.queues import (
+    DEFAULT_FLAVOR,
+    GPU,
+    Flavor,
+    FlavorResource,
+    Product,
+    Queue,
+    QueueSet,
+    ResourceGroup,
+)
+from gang_scheduler.scheduler.filters import node_affinity, taints
+
+Labels = tuple[tuple[str, str], ...]
+UNCOVERED: Final = ""
+"""The flavor of a resource that a ClusterQueue does not cover: there is none."""
+PODS: Final = "pods"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The flavors of members of one class, as pairs of a resource and its flavor, by resource.
+
+    Members go to nodes with all of `labels`. `topology` names the tree that a topology request of
+    theirs must be in, if any.
+    """
+
+    flavors: tuple[tuple[str, str], ...] = ()
+    labels: Labels = ()
+    topology: str = ""
+
+    @property
+    def is_anywhere(self) -> bool:
+        """Whether the flavors leave members where they could be without."""
+        return not (self.labels or self.topology)
+
+
+class FlavorChoices:
+    """The choices of classes in queues; what was found is kept for as long as the queues are."""
+
+    def __init__(self, declared: QueueSet) -> None:
+        self.gpu_resources = declared.gpu_resources
+        self._flavors = {(each.product, each.name): each for each in declared.flavors}
+        self._by_name = {each.name: each for each in reversed(declared.flavors)}
+
+    def flavor(self, product: Product, name: str) -> Flavor | None:
+        """Return the flavor of that name: the product's own, else another's."""
+        found = self._flavors.get((product, name)) or self._by_name.get(name)
+        if found is None and name == DEFAULT_FLAVOR and product is not Product.KUEUE:
+            return Flavor(product, name)
+        return found
+
+    def choices(
+        self,
+        product: Product,
+        groups: Sequence[ResourceGroup],
+        pod_class: PodClass,
+        kept: Collection[tuple[str, str]] = (),
+    ) -> tuple[tuple[Choice, ...], tuple[UnsuitableFlavor, ...]]:
+        """Return the choices in the order of the queue, and the flavors that do not suit.
+
+        `kept` are the flavors that other members of the gang have, by resource: no others will do.
+        """
+        asked = requested(pod_class, self.gpu_resources)
+        unsuitable: dict[UnsuitableFlavor, None] = {}
+        of_groups = []
+        for group in groups:
+            resources = [name for name in group.resources if asked.get(name)]
+            if resources:
+                suited = self._suited(product, group, pod_class, unsuitable)
+                keeping = _keeping(suited, resources, kept)
+                of_groups.append([(resources, flavor) for flavor in keeping])
+        found = (_joined(each) for each in itertools.product(*of_groups))
+        return tuple(each for each in found if each is not None), tuple(unsuitable)
+
+    def _suited(
+        self,
+        product: Product,
+        group: ResourceGroup,
+        pod_class: PodClass,
+        unsuitable: dict[UnsuitableFlavor, None],
+    ) -> list[Flavor]:
+        """Return the flavors of a group that suit a class, and note the others."""
+        flavors = [(name, self.flavor(product, name)) for name in group.flavors]
+        keys = {key for _, each in flavors if each for key, _ in each.node_labels}
+        suited = []
+        for name, flavor in flavors:
+            fault = _fault(name, flavor, pod_class, keys)
+            if fault is not None:
+                unsuitable[fault] = None
+            elif flavor is not None:
+                suited.append(flavor)
+        return suited
+
+
+def requested(pod_class: PodClass, gpu_resources: Collection[str]) -> dict[str, int]:
+    """Return what a class asks for by resource, with the sum of its GPUs; no request of 0."""
+    asked = {name: amount for name, amount in pod_class.requests if amount}
+    gpus = sum(amount for name, amount in asked.items() if name in gpu_resources)
+    return {**asked, GPU: gpus} if gpus else asked
+
+
+def groups_of(
+    queue: Queue, governed: Iterable[FlavorResource], gpu_resources: Collection[str]
+) -> tuple[ResourceGroup, ...]:
+    """Return the resource groups of a leaf: its own, and what else is governed in its tree.
+
+    A ClusterQueue has its own only.
+    """
+    if queue.ref.product is Product.KUEUE:
+        return queue.resource_groups
+    covered = {name for group in queue.resource_groups for name in group.resources}
+    if GPU in covered:
+        covered.update(gpu_resources)
+    elif not covered.isdisjoint(gpu_resources):
+        covered.add(GPU)
+    flavors: dict[str, list[str]] = {}
+    for flavor, resource in sorted(governed):
+        if resource not in covered:
+            flavors.setdefault(resource, []).append(flavor)
+    resources: dict[tuple[str, ...], list[str]] = {}
+    for resource, names in flavors.items():
+        resources.setdefault(tuple(names), []).append(resource)
+    others = (ResourceGroup(tuple(some), names) for names, some in resources.items())
+    return (*queue.resource_groups, *others)
+
+
+def uncovered(queue: Queue, asked: Mapping[str, int]) -> Iterator[str]:
+    """Yield the resources that can never be had in a ClusterQueue, since it does not cover them."""
+    if queue.ref.product is Product.KUEUE:
+        covered = {name for group in queue.resource_groups for name in group.resources}
+        yield from (name for name in asked if name not in covered and name not in (PODS, GPU))
+
+
+def confined(pod_class: PodClass, labels: Labels) -> PodClass:
+    """Return the class of members that must be on nodes with these labels, too."""
+    return replace(pod_class, node_selector=tuple(sorted({*pod_class.node_selector, *labels})))
+
+
+def _keeping(
+    flavors: Sequence[Flavor], resources: Sequence[str], kept: Collection[tuple[str, str]]
+) -> list[Flavor]:
+    """Return the flavors that members have for these resources; all if members have none yet."""
+    had = {flavor for resource, flavor in kept if resource in resources}
+    return [each for each in flavors if not had or each.name in had]
+
+
+def _joined(parts: Iterable[tuple[list[str], Flavor]]) -> Choice | None:
+    """Return one flavor for each group as a choice; None if no node can be of all of them."""
+    flavors: dict[str, str] = {}
+    labels: dict[str, str] = {}
+    topologies = set()
+    for resources, flavor in parts:
+        flavors.update(dict.fromkeys(resources, flavor.name))
+        for key, value in flavor.node_labels:
+            if labels.setdefault(key, value) != value:
+                return None
+        topologies.update([flavor.topology] if flavor.topology else [])
+    if len(topologies) > 1:
+        return None
+    of_all = tuple(sorted(labels.items()))
+    return Choice(tuple(sorted(flavors.items())), of_all, next(iter(topologies), ""))
+
+
+def _fault(
+    name: str, flavor: Flavor | None, pod_class: PodClass, keys: Collection[str]
+) -> UnsuitableFlavor | None:
+    if flavor is None:
+        return UnsuitableFlavor(name, FlavorFault.NOT_DECLARED)
+    if not _is_selected(flavor, pod_class, keys):
+        return UnsuitableFlavor(name, FlavorFault.LABELS_DIFFER)
+    for taint in flavor.node_taints:
+        if taint.effect in taints.HARD and not taints.tolerated(pod_class.tolerations, taint):
+            own = taints.tolerated(flavor.tolerations, taint)
+            fault = FlavorFault.TOLERATION_NOT_ADDED if own else FlavorFault.TAINT_NOT_TOLERATED
+            return UnsuitableFlavor(name, fault, f"{taint.key}={taint.value}:{taint.effect}")
+    return None
+
+
+def _is_selected(flavor: Flavor, pod_class: PodClass, keys: Collection[str]) -> bool:
+    """Return whether the selectors of a class allow a flavor, as far as they are about `keys`."""
+    if not keys or not (pod_class.node_selector or pod_class.affinity):
+        return True
+    terms = pod_class.affinity
+    if terms is not None:
+        about = [tuple(r for r in term if r.key in keys and not r.on_field) for term in terms]
+        # A term that asks for nothing of this kind can be met in any flavor.
+        terms = tuple(about) if all(about) else None
+    selector = tuple(pair for pair in pod_class.node_selector if pair[0] in keys)
+    alone = NodeTable([Node("", labels=dict(flavor.node_labels))])
+    return bool(node_affinity.passes(PodClass(node_selector=selector, affinity=terms), alone)[0])

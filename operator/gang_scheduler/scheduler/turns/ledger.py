@@ -1,0 +1,82 @@
+"""What gangs are charged within one cycle, and the quota that owners keep.
+
+A queue that cannot get its quota back from others does not lend it while one of its gangs waits for
+it: what it keeps counts as used for requests that would borrow, and for no other.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+
+from gang_scheduler.model.queues import Charge, EvictionPolicy, Product, Queue, QueueRef
+from gang_scheduler.scheduler.quota.forest import Forest, Shortage
+
+
+class Ledger:
+    """The charges of one cycle on a forest. Products that are not `enforced` are never short."""
+
+    def __init__(
+        self, forest: Forest, running: Mapping[QueueRef, int], enforced: Collection[Product]
+    ) -> None:
+        self.forest = forest
+        self.running = Counter(running)
+        """How many groups of each queue hold quota."""
+        self._enforced = enforced
+        self._lending: Forest | None = None
+
+    def shortage(self, ref: QueueRef, charge: Charge) -> Shortage | None:
+        """Return what a request lacks first; None if it fits."""
+        if ref.product not in self._enforced:
+            return None
+        short = self.forest.shortage(ref, charge)
+        if short is None and self._lending is not None and self.forest.borrows(ref, charge):
+            return self._lending.shortage(ref, charge)
+        return short
+
+    def fits(self, ref: QueueRef, charge: Charge) -> bool:
+        """Return whether a request fits now."""
+        if ref.product not in self._enforced:
+            return True
+        if not self.forest.fits(ref, charge):
+            return False
+        if self._lending is None or not self.forest.borrows(ref, charge):
+            return True
+        return self._lending.fits(ref, charge)
+
+    def exceeds_potential(self, ref: QueueRef, charge: Charge) -> Shortage | None:
+        """Return the first of which a request is more than could ever be there."""
+        if ref.product not in self._enforced:
+            return None
+        return self.forest.exceeds_potential(ref, charge)
+
+    def charge(self, ref: QueueRef, charge: Charge) -> None:
+        """Charge amounts that fit."""
+        self.forest.charge(ref, charge)
+        if self._lending is not None:
+            self._lending.charge(ref, charge)
+
+    def release(self, ref: QueueRef, charge: Charge) -> None:
+        """Take back what was charged."""
+        self.forest.release(ref, charge)
+        if self._lending is not None:
+            self._lending.release(ref, charge)
+
+    def keep(self, queue: Queue, charges: Iterable[Charge]) -> None:
+        """Let the owner keep what is free of its quota for the first request that is within it.
+
+        A queue that may reclaim from all lends, and takes back later.
+        """
+        if queue.evictions.reclaim is EvictionPolicy.ANY:
+            return
+        for charge in charges:
+            nominal = {key: self.forest.nominal(queue.ref, key) for key in charge}
+            if all(amount <= nominal[key] for key, amount in charge.items()):
+                self._keep(queue.ref, charge, nominal)
+                return
+
+    def _keep(self, ref: QueueRef, charge: Charge, nominal: Charge) -> None:
+        lending = self._lending or self.forest.copy()
+        free = {key: max(0, nominal[key] - lending.used(ref, key)) for key in charge}
+        kept = {key: min(amount, free[key]) for key, amount in charge.items() if free[key]}
+        if kept:
+            lending.charge(ref, kept)
+            self._lending = lending

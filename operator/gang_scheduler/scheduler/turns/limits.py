@@ -1,0 +1,52 @@
+"""What a queue demands of a gang, whatever is free."""
+
+from collections.abc import Iterable
+
+from gang_scheduler.model.causes import AdmissionLimit, JobLimit, LimitMissed, QueueOnHold
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.queues import GPU, Queue, StopPolicy
+from gang_scheduler.scheduler.turns.flavors import requested
+
+
+def stopped(queue: Queue) -> Problem | None:
+    """Return that a queue takes nothing new, if so."""
+    if queue.stop is StopPolicy.NONE:
+        return None
+    return Problem(Reason.QUEUE_STOPPED, QueueOnHold(queue.ref.name, queue.stop))
+
+
+def denied(queue: Queue, group: GangGroup, gpu_resources: tuple[str, ...]) -> Problem | None:
+    """Return why a queue does not admit a group that holds no quota yet, if it does not."""
+    limits, name = queue.limits, queue.ref.name
+    missed = None
+    if limits.gpus_per_job is not None:
+        gpus = _gpus(group, gpu_resources)
+        if gpus > limits.gpus_per_job:
+            missed = LimitMissed(name, AdmissionLimit.GPUS_PER_JOB, gpus, limits.gpus_per_job)
+    lowest, highest = limits.lowest_priority, limits.highest_priority
+    if lowest is not None and group.priority < lowest:
+        missed = LimitMissed(name, AdmissionLimit.LOWEST_PRIORITY, group.priority, lowest)
+    if highest is not None and group.priority > highest:
+        missed = LimitMissed(name, AdmissionLimit.HIGHEST_PRIORITY, group.priority, highest)
+    return Problem(Reason.ADMISSION_DENIED, missed) if missed else None
+
+
+def full(queue: Queue, running: int) -> Problem | None:
+    """Return that as many groups hold quota as may in a queue at once, if so."""
+    most = queue.limits.jobs
+    if most is None or running < most:
+        return None
+    return Problem(Reason.JOB_LIMIT_REACHED, JobLimit(queue.ref.name, most))
+
+
+def checks(queue: Queue, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the admission checks that a gang on these flavors must pass."""
+    of_flavors = (check for name in names for check in queue.flavor_checks.get(name, ()))
+    return tuple(dict.fromkeys((*queue.checks, *of_flavors)))
+
+
+def _gpus(group: GangGroup, gpu_resources: tuple[str, ...]) -> int:
+    """Return the GPUs of all members that there are, surplus included."""
+    members = (pod for gang in group.waiting for pod in gang.pending)
+    return sum(requested(pod.pod_class, gpu_resources).get(GPU, 0) for pod in members)

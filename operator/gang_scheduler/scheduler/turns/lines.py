@@ -1,0 +1,30 @@
+"""The gangs of each queue in order: effective priority, then age.
+
+Waiting raises the effective priority. It orders, and gives no other right.
+"""
+
+from typing import Final
+
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.queues import Aging, Queue
+
+MOST_TRIED: Final = 1_000
+"""How many groups of one queue are tried in a cycle."""
+_HOUR: Final = 3600
+
+
+def effective_priority(group: GangGroup, queue: Queue, default: Aging, now: int) -> int:
+    """Return the priority with what waiting adds to it."""
+    per_hour = default.per_hour if queue.aging.per_hour is None else queue.aging.per_hour
+    if not per_hour:
+        return group.queue_priority
+    most = default.most if queue.aging.most is None else queue.aging.most
+    added = int(per_hour * max(0, now - group.created_at) // _HOUR)
+    return group.queue_priority + (added if most is None else min(added, most))
+
+
+def key(group: GangGroup, effective: int) -> tuple[int, bool, float, str, str]:
+    """Return a sort key inside one queue. Smaller sorts first."""
+    half_done = any(gang.partially_bound for gang in group.gangs)
+    # The last keys are the uid and the name: equal groups must always sort the same way.
+    return (-effective, not half_done, group.created_at, group.uid, group.name)

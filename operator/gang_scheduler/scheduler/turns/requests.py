@@ -1,0 +1,206 @@
+"""What a group asks of its queue: the offers that could do, or why none ever can."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from gang_scheduler.model.causes import (
+    AbovePotential,
+    FlavorFault,
+    FlavorsUnsuitable,
+    UnsuitableFlavor,
+)
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.queues import (
+    Charge,
+    FlavorResource,
+    Queue,
+    QueueRef,
+    QueueState,
+    ResourceGroup,
+)
+from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey
+from gang_scheduler.scheduler.turns import flavors
+from gang_scheduler.scheduler.turns.flavors import Choice, FlavorChoices
+from gang_scheduler.scheduler.turns.ledger import Ledger
+from gang_scheduler.scheduler.turns.offers import (
+    Offer,
+    offers,
+    podset_of,
+    podsets_of,
+)
+
+_Found = tuple[tuple[Choice, ...], tuple[UnsuitableFlavor, ...]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Way:
+    """An offer, what the quorums are charged by it, and the units that it is for."""
+
+    offer: Offer
+    charge: Charge
+    units: tuple[PlacementUnit, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """A group that can be tried, with the ways in the order of the flavors of its queue.
+
+    `holds` quota: a gang of the group runs, or is nominated. `singly`: what the members lack need
+    not be charged together.
+    """
+
+    group: GangGroup
+    queue: Queue
+    units: tuple[PlacementUnit, ...]
+    ways: tuple[Way, ...]
+    holds: bool = False
+    nominated: bool = False
+    singly: bool = False
+
+    @property
+    def ref(self) -> QueueRef:
+        """The queue that is asked."""
+        return self.queue.ref
+
+
+class Requests:
+    """Makes the requests of one cycle."""
+
+    def __init__(self, snapshot: Snapshot, state: QueueState, ledger: Ledger) -> None:
+        self._snapshot = snapshot
+        self._ledger = ledger
+        self._choices = FlavorChoices(state.declared)
+        self._enforced = state.declared.enforced
+        self._groups: dict[QueueRef, tuple[ResourceGroup, ...]] = {}
+        self._found: dict[tuple[object, ...], _Found] = {}
+        self.gpu_resources = state.declared.gpu_resources
+
+    def of(
+        self,
+        group: GangGroup,
+        queue: Queue,
+        units: tuple[PlacementUnit, ...],
+        *,
+        holds: bool,
+        nominated: bool,
+    ) -> Request | Problem:
+        """Return what a group asks, or why it can never have it."""
+        podsets = podsets_of(units)
+        found = self._of_podsets(group, queue, podsets)
+        problem = self._never(group, queue, podsets, found)
+        if problem is not None:
+            return problem
+        singly = all(unit.singly for unit in units)
+        choices = {key: some for key, (some, _) in found.items()}
+        ways = [
+            Way(offer, offer.charge(podsets), units)
+            for offer in offers(podsets, choices, self.gpu_resources)
+            if self._is_in_topology(offer, units)
+        ]
+        if not ways:
+            return _unsuitable(group, queue, _elsewhere(choices))
+        possible = tuple(each for each in ways if singly or self._is_possible(queue, each))
+        if not possible:
+            return self._exceeded(queue, ways[0])
+        return Request(group, queue, units, possible, holds, nominated, singly)
+
+    def nominated(self, request: Request, nominations: Sequence[Nominated]) -> Charge:
+        """Return what the nominated members are charged: in the first flavors of their nodes."""
+        charge: dict[FlavorResource, int] = {}
+        for each in nominations:
+            found = (
+                way.offer
+                for way in request.ways
+                if self.is_of(way.offer, each.pod, each.pod.nominated)
+            )
+            offer = next(found, request.ways[0].offer)
+            for fr, amount in offer.charge_of([each.pod]).items():
+                charge[fr] = charge.get(fr, 0) + amount
+        return charge
+
+    def is_of(self, offer: Offer, pod: Pod, node: str) -> bool:
+        """Return whether a node is of the flavors that an offer has for a member."""
+        row = self._snapshot.nodes.rows.get(node)
+        choice = offer.choices.get(podset_of(pod))
+        if row is None or choice is None:
+            return False
+        labels = self._snapshot.nodes.nodes[row].labels
+        return all(labels.get(key) == value for key, value in choice.labels)
+
+    def _of_podsets(
+        self, group: GangGroup, queue: Queue, podsets: Iterable[PodSetKey]
+    ) -> dict[PodSetKey, _Found]:
+        kept = frozenset(pair for gang in group.gangs for pair in gang.flavors)
+        return {key: self._of_class(queue, key, kept) for key in podsets}
+
+    def _of_class(self, queue: Queue, key: PodSetKey, kept: frozenset[tuple[str, str]]) -> _Found:
+        known = (queue.ref, key[0], kept)
+        if known not in self._found:
+            if queue.ref not in self._groups:
+                self._groups[queue.ref] = flavors.groups_of(
+                    queue, self._ledger.forest.governed(queue.ref), self.gpu_resources
+                )
+            self._found[known] = self._choices.choices(
+                queue.ref.product, self._groups[queue.ref], key[0], kept
+            )
+        return self._found[known]
+
+    def _never(
+        self,
+        group: GangGroup,
+        queue: Queue,
+        podsets: Mapping[PodSetKey, int],
+        found: Mapping[PodSetKey, _Found],
+    ) -> Problem | None:
+        """Return why a podset of the quorums can have no flavor, if so."""
+        for key in (key for key, number in podsets.items() if number):
+            asked = flavors.requested(key[0], self.gpu_resources)
+            missing = next(flavors.uncovered(queue, asked), None)
+            if missing is not None and queue.ref.product in self._enforced:
+                amount = sum(
+                    flavors.requested(each[0], self.gpu_resources).get(missing, 0) * number
+                    for each, number in podsets.items()
+                )
+                cause = AbovePotential(queue.ref.name, flavors.UNCOVERED, missing, amount, 0)
+                return Problem(Reason.QUOTA_EXCEEDED, cause)
+            choices, unsuitable = found[key]
+            if not choices:
+                return _unsuitable(group, queue, unsuitable, key)
+        return None
+
+    def _is_in_topology(self, offer: Offer, units: Sequence[PlacementUnit]) -> bool:
+        names = any(choice.topology for choice in offer.choices.values())
+        return not names or not isinstance(offer.units(units, self._snapshot), Problem)
+
+    def _is_possible(self, queue: Queue, way: Way) -> bool:
+        return self._ledger.exceeds_potential(queue.ref, way.charge) is None
+
+    def _exceeded(self, queue: Queue, way: Way) -> Problem:
+        short = self._ledger.exceeds_potential(queue.ref, way.charge)
+        if short is None:
+            raise AssertionError(way)
+        cause = AbovePotential(queue.ref.name, *short.key, short.asked, short.available)
+        return Problem(Reason.QUOTA_EXCEEDED, cause)
+
+
+def _unsuitable(
+    group: GangGroup,
+    queue: Queue,
+    found: tuple[UnsuitableFlavor, ...],
+    key: PodSetKey | None = None,
+) -> Problem:
+    pods = [pod for gang in group.waiting for pod in gang.pending]
+    pod = next((each for each in pods if key in (None, podset_of(each))), pods[0])
+    return Problem(Reason.ADMISSION_DENIED, FlavorsUnsuitable(queue.ref.name, pod.key, found))
+
+
+def _elsewhere(
+    choices: Mapping[PodSetKey, Sequence[Choice]],
+) -> tuple[UnsuitableFlavor, ...]:
+    """Return the flavors of a topology, none of which is that of the topology request."""
+    found = (choice for some in choices.values() for choice in some if choice.topology)
+    names = dict.fromkeys(name for choice in found for _, name in choice.flavors)
+    return tuple(UnsuitableFlavor(name, FlavorFault.OTHER_TOPOLOGY) for name in names)

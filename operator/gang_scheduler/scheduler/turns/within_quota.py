@@ -1,0 +1,384 @@
+"""What a cycle can do with one group within the quota of its queue.
+
+A try looks for flavors with quota and room together. What it decides is charged at once, so it
+counts for all later tries.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from gang_scheduler.model.causes import ChecksUnanswered, QuotaShort
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.plan import (
+    Bind,
+    Failure,
+    Misfit,
+    Placed,
+    Plan,
+    Preemption,
+    PreemptionOutcome,
+    PreemptionVerdict,
+    Refused,
+)
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.queues import (
+    NONE,
+    Charge,
+    FlavorPreference,
+    FlavorResource,
+    QueueRef,
+    QueueState,
+)
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.scheduler.placement.anywhere import Placement, release
+from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.quorums import Outcome
+from gang_scheduler.scheduler.quota.forest import Forest, Shortage
+from gang_scheduler.scheduler.steps import Steps
+from gang_scheduler.scheduler.turns import limits
+from gang_scheduler.scheduler.turns.ledger import Ledger
+from gang_scheduler.scheduler.turns.offers import Offer, podset_of
+from gang_scheduler.scheduler.turns.requests import Request, Requests, Way
+
+NO_VICTIMS: Final = PreemptionVerdict.NO_VICTIMS
+Unfit = tuple[PlacementUnit, Misfit]
+
+
+@dataclass(eq=False)
+class Try:
+    """One try of a group: the ways without room, with the reason, and what evictions came to."""
+
+    request: Request
+    nominations: Sequence[Nominated]
+    evicting: bool
+    full: list[tuple[Way, Unfit]] = field(default_factory=list)
+    outcomes: dict[Way, PreemptionOutcome] = field(default_factory=dict)
+
+
+class WithinQuota(Steps):
+    """The steps of a cycle, each within quota and on the nodes of flavors."""
+
+    def __init__(self, snapshot: Snapshot, profile: Profile, state: QueueState) -> None:
+        super().__init__(snapshot, profile)
+        self.declared = state.declared
+        self.forest = Forest(state, snapshot.nodes)
+        self.ledger = Ledger(self.forest, state.usage.running, state.declared.enforced)
+        self.requests = Requests(snapshot, state, self.ledger)
+        self.tried: dict[GangKey, Request] = {}
+        self._offers: dict[GangKey, Offer] = {}
+        self._borrowing: set[GangKey] = set()
+        self._charged: dict[PlacementUnit, Charge] = {}
+        self._pods: dict[str, Pod] = {}
+        self._flavored: dict[Way, tuple[PlacementUnit, ...]] = {}
+        # The lowest priority for which something is known not to fit.
+        self._failed_at: float = math.inf
+
+    def set_aside(self, group: GangGroup, problem: Problem) -> None:
+        """Note why a group is not tried."""
+        for gang in group.waiting:
+            refused = Refused(gang, problem.reason, gang.pending, cause=problem.cause)
+            self.refused[gang.key] = refused
+
+    def place_quorums(self, group: GangGroup) -> None:
+        """Place the quorums of a group that was tried before, without evictions."""
+        before = {gang.key: self.refused.get(gang.key) for gang in group.waiting}
+        request = self.tried[group.gangs[0].key]
+        self.attempt(Try(request, (), evicting=False))
+        if group.waiting[0].key not in self.gangs:
+            self.refused.update({key: why for key, why in before.items() if why is not None})
+
+    def released(self, request: Request) -> Sequence[Nominated]:
+        """Release the room and the quota that are reserved for a group, to be found again."""
+        keys = [gang.key for gang in request.group.gangs]
+        nominations = self.evaluator.nominated_room.release(keys)
+        if nominations:
+            self.ledger.release(request.ref, self.requests.nominated(request, nominations))
+        return nominations
+
+    def attempt(self, trying: Try) -> None:
+        """Find flavors with quota and room for a group, and charge what came of it."""
+        request = trying.request
+        self.tried[request.group.gangs[0].key] = request
+        ways = self._with_quota(request)
+        problem = self._not_now(request, ways)
+        if problem is not None:
+            self.set_aside(request.group, problem)
+            if trying.evicting and problem.reason is Reason.WAITING_FOR_QUOTA:
+                self.ledger.keep(request.queue, [way.charge for way in request.ways])
+        elif self._find(trying, ways):
+            return
+        else:
+            self._refuse_all(trying)
+
+    def _with_quota(self, request: Request) -> list[Way]:
+        """Return the ways that there is quota for."""
+        if request.singly:
+            parts = (self._part_with_quota(request, way) for way in request.ways)
+            return [each for each in parts if each is not None]
+        return [way for way in request.ways if self.ledger.fits(request.ref, way.charge)]
+
+    def _part_with_quota(self, request: Request, way: Way) -> Way | None:
+        """Return the way for as many of the quorum as there is quota for; None for no member."""
+        if self.ledger.fits(request.ref, way.charge):
+            return way
+        required = [pod for unit in way.units for pod in unit.members if pod.uid in unit.required]
+        some, charge = self._payable(request.ref, way.offer, required)
+        uids = frozenset(pod.uid for pod in some)
+        units = tuple(replace(unit, required=unit.required & uids) for unit in way.units)
+        return Way(way.offer, charge, units) if some else None
+
+    def _payable(
+        self, ref: QueueRef, offer: Offer, pods: Iterable[Pod]
+    ) -> tuple[list[Pod], Charge]:
+        """Return the pods that there is quota for, one after the other, and what they charge."""
+        some: list[Pod] = []
+        charge: dict[FlavorResource, int] = {}
+        refused: set[PodSetKey] = set()
+        for pod in pods:
+            key = podset_of(pod)
+            if key in refused or key not in offer.choices:
+                continue
+            more = offer.charge({key: 1})
+            with_it = {fr: charge.get(fr, 0) + more.get(fr, 0) for fr in {**charge, **more}}
+            if self.ledger.fits(ref, with_it):
+                some.append(pod)
+                charge = with_it
+            else:
+                refused.add(key)
+        return some, charge
+
+    def _not_now(self, request: Request, ways: Sequence[Way]) -> Problem | None:
+        """Return why the group cannot be admitted now, whatever room there is."""
+        queue, ref = request.queue, request.ref
+        if ref.product not in self.declared.enforced:
+            return None
+        if not request.holds:
+            full = limits.full(queue, self.ledger.running[ref])
+            if full is not None:
+                return full
+        if not ways:
+            return self._quota_short(request)
+        if not request.holds and all(limits.checks(queue, way.offer.names) for way in ways):
+            names = limits.checks(queue, ways[0].offer.names)
+            return Problem(Reason.WAITING_FOR_CHECKS, ChecksUnanswered(ref.name, names))
+        return None
+
+    def _quota_short(self, request: Request) -> Problem:
+        short = self.ledger.shortage(request.ref, request.ways[0].charge)
+        if short is None:
+            raise AssertionError(request.ref)
+        return Problem(Reason.WAITING_FOR_QUOTA, _cause_of(request.ref, short))
+
+    def _find(self, trying: Try, ways: Sequence[Way]) -> bool:
+        """Take the best way by the rules of the queue; return whether there is one."""
+        request = trying.request
+        rules = request.queue.fungibility
+        if not request.holds:
+            ways = [way for way in ways if not limits.checks(request.queue, way.offer.names)]
+        if trying.nominations:
+            ways = sorted(ways, key=lambda way: not self._suits(way, trying.nominations))
+        borrowing = {way for way in ways if self.forest.borrows(request.ref, way.charge)}
+        later = []
+        for way in ways:
+            if way in borrowing and not rules.stop_when_borrowing:
+                later.append(way)
+            elif self._places(trying, way):
+                return True
+            if rules.stop_when_evicting and self._evicts(trying, way):
+                return True
+        if rules.preference is FlavorPreference.PREEMPTION_OVER_BORROWING:
+            full = [way for way, _ in trying.full if way not in borrowing]
+            if any(self._evicts(trying, way) for way in full):
+                return True
+        if any(self._places(trying, way) for way in later):
+            return True
+        return any(self._evicts(trying, way) for way, _ in tuple(trying.full))
+
+    def _places(self, trying: Try, way: Way) -> bool:
+        """Take room for the quorums on the nodes of their flavors, if there is enough."""
+        request, units = trying.request, self._units(way)
+        group, ref = request.group, request.ref
+        outcome = self.find_place(group, units, trying.nominations)
+        if isinstance(outcome, dict) and not self.ledger.fits(ref, self._charge(way, outcome)):
+            # Other members than the first in rank ask for more: only these were judged.
+            for placement in outcome.values():
+                release(placement, self.trial)
+            outcome = self.quorums.as_preemptors(units)
+        if not isinstance(outcome, dict):
+            trying.full.append((way, outcome))
+            return False
+        self._choose(request, way)
+        self.units[group.gangs[0].key] = units
+        self.keep(group, outcome)
+        return True
+
+    def _charge(self, way: Way, outcome: Mapping[PlacementUnit, Placement]) -> Charge:
+        pods = {pod.uid: pod for unit in way.units for pod in unit.members}
+        binds = (bind for placement in outcome.values() for bind in placement.binds)
+        return way.offer.charge_of(pods[bind.pod.uid] for bind in binds)
+
+    def find_place(
+        self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
+    ) -> Outcome:
+        """Take room for the quorums, unless equal ones of no less priority are known not to fit."""
+        if group.priority > self._failed_at and self.evaluator.displaceable(group):
+            self.known_misfits.clear()
+            self._failed_at = group.priority
+        outcome = super().find_place(group, units, nominations)
+        if not isinstance(outcome, dict):
+            self._failed_at = min(self._failed_at, group.priority)
+        return outcome
+
+    def _evicts(self, trying: Try, way: Way) -> bool:
+        """Reserve room that pods leave or must leave, if that is enough."""
+        full = [why for each, why in trying.full if each is way]
+        if not (trying.evicting and full) or way in trying.outcomes:
+            return False
+        request, units = trying.request, tuple(unit for unit in self._units(way) if unit.quorum)
+        outcome = self.make_room_for(request.group, units, trying.nominations)
+        trying.nominations = ()
+        trying.outcomes[way] = outcome
+        if not outcome.waits:
+            return False
+        self.refuse(request.group, *full[0])
+        self.note_preemption(request.group, outcome)
+        self._choose(request, way)
+        self.ledger.charge(request.ref, way.charge)
+        return True
+
+    def _refuse_all(self, trying: Try) -> None:
+        """Note why the first way has no room, and why none can be made."""
+        group = trying.request.group
+        self.evaluator.nominated_room.keep(() if trying.evicting else trying.nominations)
+        self.refuse(group, *trying.full[0][1])
+        tried = (trying.outcomes[way] for way, _ in trying.full if way in trying.outcomes)
+        told = next((each for each in tried if each.verdict is not NO_VICTIMS), None)
+        if told is not None:
+            self.note_preemption(group, told)
+
+    def _choose(self, request: Request, way: Way) -> None:
+        """Note by which way a group is charged."""
+        key = request.group.gangs[0].key
+        self._offers[key] = way.offer
+        self._pods.update((pod.uid, pod) for unit in request.units for pod in unit.members)
+        if not request.holds:
+            self.ledger.running[request.ref] += 1
+        if self.forest.borrows(request.ref, way.charge):
+            self._borrowing.add(key)
+
+    def _units(self, way: Way) -> tuple[PlacementUnit, ...]:
+        """Return the units on the nodes of their flavors: the same ones each time."""
+        if way not in self._flavored:
+            units = way.offer.units(way.units, self.snapshot)
+            if isinstance(units, Problem):
+                raise AssertionError(units)
+            self._flavored[way] = units
+        return self._flavored[way]
+
+    def _suits(self, way: Way, nominations: Sequence[Nominated]) -> bool:
+        """Return whether all nominated nodes are of the flavors."""
+        return all(
+            self.requests.is_of(way.offer, each.pod, each.pod.nominated) for each in nominations
+        )
+
+    def has_reserved_room(self, group: GangGroup) -> bool:
+        """Return whether a group waits for pods to leave."""
+        refused = self.refused.get(group.waiting[0].key)
+        return refused is not None and refused.reason is Reason.WAITING_FOR_VICTIMS
+
+    # What is charged.
+
+    def put(self, unit: PlacementUnit, placement: Placement) -> None:
+        """Note where members of a unit are from now on, and charge them."""
+        super().put(unit, placement)
+        group = self.groups[unit.gangs[0].key]
+        ref, offer = group.queue or NONE, self._offers[group.gangs[0].key]
+        charge = offer.charge_of(self._pods[bind.pod.uid] for bind in placement.binds)
+        before = self._charged.get(unit, {})
+        if charge != before:
+            self.ledger.release(ref, before)
+            self.ledger.charge(ref, charge)
+            self._charged[unit] = charge
+
+    def place_surplus(self, group: GangGroup, *, moving: bool = True) -> None:
+        """Place the surplus that there is quota and room for, and note why the rest waits."""
+        key, ref = group.gangs[0].key, group.queue or NONE
+        for unit in self.units[key]:
+            placed = self.placements.get(unit)
+            if placed is None or len(placed.binds) == len(unit.members):
+                continue
+            there = {bind.pod.uid for bind in placed.binds}
+            rest = [self._pods[pod.uid] for pod in unit.members if pod.uid not in there]
+            more, charge = self._payable(ref, self._offers[key], rest)
+            if more:
+                some = unit.only(there | {pod.uid for pod in more})
+                self.grow(group, unit, some, moving=moving)
+            if len(more) < len(rest):
+                paid = {pod.uid for pod in more}
+                unpaid = [pod for pod in rest if pod.uid not in paid]
+                self._report_unpaid(group, unit, unpaid, charge)
+
+    def _report_unpaid(
+        self, group: GangGroup, unit: PlacementUnit, unpaid: Sequence[Pod], charge: Charge
+    ) -> None:
+        """Note that there is no quota for members beside what is charged for others."""
+        ref, offer = group.queue or NONE, self._offers[group.gangs[0].key]
+        one = offer.charge_of(unpaid[:1])
+        short = self.ledger.shortage(ref, one)
+        if short is None:
+            short = self.ledger.shortage(ref, {fr: n + charge.get(fr, 0) for fr, n in one.items()})
+        cause = _cause_of(ref, short) if short else None
+        why = Refused(unit.gangs[0], Reason.WAITING_FOR_QUOTA, (), cause=cause, left_over=True)
+        self.report_left_over(unit.only({pod.uid for pod in unpaid}), why)
+
+    def make_room(self, group: GangGroup) -> None:
+        """Nominate the members that a quorum still lacks, if there is quota for them."""
+        key, ref = group.gangs[0].key, group.queue or NONE
+        lacking = self.lacking(group)
+        pods = [pod for unit in lacking for pod in unit.members if pod.uid in unit.required]
+        charge = self._offers[key].charge_of(self._pods[pod.uid] for pod in pods)
+        if pods and self.ledger.fits(ref, charge):
+            super().make_room(group)
+            if self.has_reserved_room(group):
+                self.ledger.charge(ref, charge)
+
+    # What is said.
+
+    def plan(self, failures: Sequence[Failure]) -> Plan:
+        """Return the plan, with the pods as they are and the flavors that they are charged in."""
+        plan = super().plan(failures)
+        return replace(
+            plan,
+            placed=tuple(map(self._with_flavors, plan.placed)),
+            preemptions=tuple(map(self._as_they_are, plan.preemptions)),
+        )
+
+    def _with_flavors(self, placed: Placed) -> Placed:
+        key = self.groups[placed.gang.key].gangs[0].key
+        binds = tuple(self._bind(key, bind) for bind in placed.binds)
+        return replace(placed, binds=binds, borrows=key in self._borrowing)
+
+    def _as_they_are(self, preemption: Preemption) -> Preemption:
+        nominations = preemption.nominations
+        if preemption.gangs and nominations:
+            key = self.groups[preemption.gangs[0].key].gangs[0].key
+            nominations = tuple(self._bind(key, bind) for bind in nominations)
+        displaced = tuple(
+            replace(self._pods.get(pod.uid, pod), nominated=pod.nominated)
+            for pod in preemption.displaced
+        )
+        return replace(preemption, nominations=nominations, displaced=displaced)
+
+    def _bind(self, key: GangKey, bind: Bind) -> Bind:
+        pod = self._pods[bind.pod.uid]
+        return replace(bind, pod=pod, flavors=self._offers[key].flavors_of(pod))
+
+
+def _cause_of(ref: QueueRef, short: Shortage) -> QuotaShort:
+    borrowers = tuple(each.name for each in short.borrowers)
+    return QuotaShort(ref.name, *short.key, short.asked, short.available, borrowers)

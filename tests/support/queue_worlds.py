@@ -1,0 +1,98 @@
+"""Snapshots with queues: what runs is charged as `state` would."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.queues import (
+    DEFAULT_FLAVOR,
+    Charge,
+    Fairness,
+    Flavor,
+    FlavorResource,
+    Product,
+    Queue,
+    QueueRef,
+    QueueState,
+    QueueUsage,
+)
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.profile import PROFILES
+from support import builders
+from support.queue_builders import queue_set
+
+BINPACK = PROFILES["binpack"]
+
+
+def in_queue(queue: QueueRef, name: str, **asks: Any) -> Gang:
+    """Return a gang that waits in a queue."""
+    return replace(builders.gang(name, **asks), queue=queue)
+
+
+def running(queue: QueueRef, name: str, node: str, **asks: Any) -> BoundPod:
+    """Return a bound pod that is charged to a queue."""
+    return replace(builders.bound_pod(name, node, **asks), queue=queue)
+
+
+def world(
+    queues: Sequence[Queue],
+    gangs: Iterable[Gang],
+    nodes: Sequence[Node],
+    runs: Sequence[BoundPod] = (),
+    *,
+    flavors: Sequence[Flavor] = (),
+    fairness: Mapping[Product, Fairness] | None = None,
+    enforced: frozenset[Product] = frozenset(Product),
+    taken_at: int = 0,
+) -> Snapshot:
+    """Return a snapshot; each running pod is a gang of one, and charged in flavor `default`."""
+    gangs = tuple(gangs)
+    made = builders.snapshot(nodes, gangs, bound_pods=builders.bound_pods(*runs), taken_at=taken_at)
+    declared = queue_set(queues, flavors, fairness, enforced)
+    return replace(made, queues=QueueState(declared, usage_of(runs, gangs)))
+
+
+def usage_of(runs: Iterable[BoundPod], gangs: Iterable[Gang] = ()) -> QueueUsage:
+    """Return what bound pods are charged in flavor `default`, and what gangs ask for there."""
+    charged: dict[QueueRef, dict[FlavorResource, int]] = {}
+    asked: dict[QueueRef, dict[FlavorResource, int]] = {}
+    groups: dict[QueueRef, int] = {}
+    for each in runs:
+        if each.queue is not None:
+            _add(charged.setdefault(each.queue, {}), each.pod.pod_class.requests)
+            groups[each.queue] = groups.get(each.queue, 0) + 1
+    for gang in gangs:
+        for pod in gang.pending:
+            if gang.queue is not None:
+                _add(asked.setdefault(gang.queue, {}), pod.pod_class.requests)
+    return QueueUsage(charged, asked, groups)
+
+
+def _add(charge: dict[FlavorResource, int], requests: Iterable[tuple[str, int]]) -> None:
+    for resource, amount in requests:
+        key = FlavorResource(DEFAULT_FLAVOR, resource)
+        charge[key] = charge.get(key, 0) + amount
+
+
+def charges_of(plan: Plan) -> dict[QueueRef, Charge]:
+    """Return what a plan's bindings charge each queue, by the flavors that they name."""
+    charged: dict[QueueRef, dict[FlavorResource, int]] = {}
+    for placed in plan.placed:
+        for bind in placed.binds:
+            requests = dict(bind.pod.pod_class.requests)
+            assert placed.gang.queue is not None
+            of_queue = charged.setdefault(placed.gang.queue, {})
+            for resource, flavor in bind.flavors:
+                key = FlavorResource(flavor, resource)
+                of_queue[key] = of_queue.get(key, 0) + requests.get(resource, 0)
+    return dict(charged)
+
+
+def decide(snapshot: Snapshot) -> Plan:
+    """Return the plan."""
+    return schedule(snapshot, BINPACK)

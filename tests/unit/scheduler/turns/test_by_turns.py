@@ -1,0 +1,272 @@
+"""Which gangs of which queues are placed in a cycle, and why the others wait."""
+
+from dataclasses import replace
+from typing import Any
+
+from gang_scheduler.model.causes import BehindGang, QuotaShort
+from gang_scheduler.model.nodes import Node, Taint
+from gang_scheduler.model.queues import (
+    AdmissionLimits,
+    EvictionPolicy,
+    EvictionRules,
+    Flavor,
+    FlavorResource,
+    Fungibility,
+    Product,
+    Queue,
+    ResourceGroup,
+    StopPolicy,
+    Strategy,
+)
+from gang_scheduler.model.snapshot import Snapshot
+from support.builders import GPU, node
+from support.plan_reading import gangs_placed, nodes_of, nominations_of, reasons, victims_of
+from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref
+from support.queue_worlds import decide, in_queue, running, world
+
+DEFAULT = Fungibility()
+NEVER = EvictionRules(reclaim=EvictionPolicy.NEVER)
+A, B = queue_ref("a"), queue_ref("b")
+BIG = [node("big", cpu=1000)]
+
+
+def two(**fields: Any) -> list[Queue]:
+    """Return two queues with 4 CPUs each, and all that there is; `fields` are of the first."""
+    return [our_queue("root", 8000), our_queue("a", 4000, **fields), our_queue("b", 4000)]
+
+
+def test_quota_is_charged_turn_by_turn() -> None:
+    gangs = [
+        in_queue(A, "x", pods=3),
+        in_queue(A, "y", pods=2, created_at=1),
+        in_queue(B, "z", pods=4),
+    ]
+
+    plan = decide(world(two(), gangs, BIG))
+
+    assert set(gangs_placed(plan)) == {"x", "z"}
+    assert reasons(plan) == {"y": "WaitingForQuota"}
+    (refused,) = plan.refused
+    assert refused.cause == QuotaShort("a", "default", "cpu", 2000, 1000)
+
+
+def test_more_than_the_potential_can_never_run() -> None:
+    plan = decide(world(two(), [in_queue(A, "x", pods=5)], BIG))
+
+    assert reasons(plan) == {"x": "QuotaExceeded"}
+
+
+def test_a_queue_borrows_what_is_idle() -> None:
+    plan = decide(world(two(borrowing=True), [in_queue(A, "x", pods=6)], BIG))
+
+    assert [each.borrows for each in plan.placed] == [True]
+
+
+def test_a_queue_that_keeps_its_order_waits_behind_its_head() -> None:
+    queues = two(strategy=Strategy.STRICT_FIFO)
+    gangs = [
+        in_queue(A, "first", pods=2),
+        in_queue(A, "never", pods=5, created_at=1),
+        in_queue(A, "head", pods=3, created_at=2),
+        in_queue(A, "last", pods=1, created_at=3),
+        in_queue(B, "other", pods=1, created_at=4),
+    ]
+
+    plan = decide(world(queues, gangs, BIG))
+
+    assert set(gangs_placed(plan)) == {"first", "other"}
+    assert reasons(plan) == {
+        "never": "QuotaExceeded",
+        "head": "WaitingForQuota",
+        "last": "WaitingForTurn",
+    }
+    (last,) = [each for each in plan.refused if each.gang.key.name == "last"]
+    assert last.cause == BehindGang("a", gangs[2].key)
+
+
+def test_surplus_comes_after_all_quorums_and_within_quota() -> None:
+    queues = [our_queue("root", 10_000), our_queue("a", 10_000)]
+    gangs = [in_queue(A, "e1", pods=8, min_member=4), in_queue(A, "e2", pods=4, created_at=1)]
+
+    plan = decide(world(queues, gangs, [node("n", cpu=20)]))
+
+    assert {each.gang.key.name: len(each.binds) for each in plan.placed} == {"e1": 6, "e2": 4}
+    (left,) = plan.refused
+    assert (left.reason, len(left.pods), left.left_over) == ("WaitingForQuota", 2, True)
+
+
+def test_a_stopped_queue_takes_nothing_new() -> None:
+    plan = decide(world(two(stop=StopPolicy.HOLD), [in_queue(A, "x")], BIG))
+
+    assert reasons(plan) == {"x": "QueueStopped"}
+
+
+def test_limits_of_a_queue() -> None:
+    limits = AdmissionLimits(jobs=1, gpus_per_job=2, lowest_priority=-1, highest_priority=9)
+    gangs = [
+        in_queue(A, "x", pods=3, gpu=1),
+        in_queue(A, "low", priority=-2),
+        in_queue(A, "high", priority=10),
+        in_queue(A, "one", priority=5),
+        in_queue(A, "two"),
+    ]
+
+    plan = decide(world(two(limits=limits), gangs, [node("n", cpu=100, gpu=8)]))
+
+    assert gangs_placed(plan) == ["one"]
+    assert reasons(plan) == {
+        "x": "AdmissionDenied",
+        "low": "AdmissionDenied",
+        "high": "AdmissionDenied",
+        "two": "JobLimitReached",
+    }
+
+
+def flavored(
+    fungibility: Fungibility = DEFAULT, first: int = 4
+) -> tuple[list[Queue], list[Flavor], list[Node]]:
+    """Return a queue with two flavors, one that lends in the first of them, and a node of each."""
+
+    def key(name: str) -> FlavorResource:
+        return FlavorResource(name, "cpu")
+
+    group = ResourceGroup(("cpu",), ("od", "spot"))
+    own = replace(
+        cluster_queue("q", "co", {key("od"): first * 1000, key("spot"): 10_000}),
+        resource_groups=(group,),
+        fungibility=fungibility,
+    )
+    other = cluster_queue("o", "co", {key("od"): 10_000, key("spot"): 0})
+    flavors = [Flavor(Product.KUEUE, name, node_labels=(("t", name),)) for name in ("od", "spot")]
+    nodes = [node(f"n-{name}", cpu=100, labels={"t": name}) for name in ("od", "spot")]
+    return [own, other], flavors, nodes
+
+
+def test_a_gang_borrows_in_the_first_flavor() -> None:
+    queues, flavors, nodes = flavored()
+
+    plan = decide(world(queues, [in_queue(cq_ref("q"), "x", pods=6)], nodes, flavors=flavors))
+
+    assert set(nodes_of(plan).values()) == {"n-od"}
+    assert {bind.flavors for bind in plan.placed[0].binds} == {(("cpu", "od"),)}
+    assert plan.placed[0].binds[0].pod.pod_class.node_selector == ()
+
+
+def test_a_gang_tries_the_next_flavor_before_it_borrows() -> None:
+    queues, flavors, nodes = flavored(Fungibility(stop_when_borrowing=False))
+
+    plan = decide(world(queues, [in_queue(cq_ref("q"), "x", pods=6)], nodes, flavors=flavors))
+
+    assert set(nodes_of(plan).values()) == {"n-spot"}
+    assert not plan.placed[0].borrows
+
+
+def test_a_flavor_with_quota_and_no_room_is_passed_over() -> None:
+    queues, flavors, nodes = flavored(first=10)
+    nodes[0] = node("n-od", cpu=2, labels={"t": "od"})
+
+    plan = decide(world(queues, [in_queue(cq_ref("q"), "x", pods=6)], nodes, flavors=flavors))
+
+    assert set(nodes_of(plan).values()) == {"n-spot"}
+
+
+def test_without_room_in_any_flavor_with_quota_the_nodes_are_to_blame() -> None:
+    queues, flavors, nodes = flavored(first=10)
+    small = [node(each.name, cpu=2, labels=each.labels) for each in nodes]
+
+    plan = decide(world(queues, [in_queue(cq_ref("q"), "x", pods=6)], small, flavors=flavors))
+
+    assert reasons(plan) == {"x": "Unschedulable"}
+
+
+def test_the_pods_own_selector_rules_flavors_out() -> None:
+    queues, flavors, nodes = flavored()
+    gangs = [
+        in_queue(cq_ref("q"), "x", selector={"t": "spot", "other": "y"}),
+        in_queue(cq_ref("q"), "y", selector={"t": "neither"}),
+    ]
+    nodes[1] = node("n-spot", labels={"t": "spot", "other": "y"})
+
+    plan = decide(world(queues, gangs, nodes, flavors=flavors))
+
+    assert nodes_of(plan) == {"x-0": "n-spot"}
+    assert reasons(plan) == {"y": "AdmissionDenied"}
+
+
+def test_a_taint_that_is_not_tolerated_rules_a_flavor_out() -> None:
+    queues, flavors, nodes = flavored()
+    flavors[0] = replace(flavors[0], node_taints=(Taint("a", "b"),))
+
+    plan = decide(world(queues, [in_queue(cq_ref("q"), "x")], nodes, flavors=flavors))
+
+    assert nodes_of(plan) == {"x-0": "n-spot"}
+
+
+def owner(reclaim: EvictionPolicy) -> Snapshot:
+    """Return a world where a gang waits for a quota of which a part is free."""
+
+    def queue(name: str, gpus: int, rules: EvictionRules = NEVER) -> Queue:
+        quotas = {FlavorResource("od", "cpu"): 100_000, FlavorResource("od", GPU): gpus}
+        group = ResourceGroup(("cpu", GPU), ("od",))
+        made = cluster_queue(name, "root", quotas)
+        return replace(made, resource_groups=(group,), evictions=rules)
+
+    own = queue("own", 2, EvictionRules(reclaim=reclaim))
+    gangs = [
+        in_queue(cq_ref("own"), "a2", gpu=2),
+        in_queue(cq_ref("oth"), "b1", gpu=1, created_at=80),
+    ]
+    made = world([own, queue("oth", 0)], gangs, [node("n", cpu=100, gpu=9)])
+    assert made.queues is not None
+    usage = replace(made.queues.usage, charged={own.ref: {FlavorResource("od", GPU): 1}})
+    return replace(made, queues=replace(made.queues, usage=usage))
+
+
+def test_an_owner_that_cannot_reclaim_from_all_keeps_its_quota() -> None:
+    assert gangs_placed(decide(owner(EvictionPolicy.LOWER_PRIORITY))) == []
+    assert gangs_placed(decide(owner(EvictionPolicy.ANY))) == ["b1"]
+
+
+def test_a_gang_evicts_in_its_own_queue_only_and_only_for_room() -> None:
+    nodes = [node("n", cpu=4)]
+    runs = [running(A, "low", "n", cpu=2), running(B, "lower", "n", cpu=2, priority=-1)]
+    urgent = [in_queue(A, "x", pods=2, priority=9)]
+
+    plan = decide(world(two(), urgent, nodes, runs))
+
+    assert victims_of(plan) == {"low"}
+    assert set(nominations_of(plan)) == {"x-0", "x-1"}
+    assert reasons(plan) == {"x": "WaitingForVictims"}
+    never = two(evictions=EvictionRules(within_queue=EvictionPolicy.NEVER))
+    assert not victims_of(decide(world(never, urgent, nodes, runs)))
+    short = [in_queue(A, "x", pods=3, priority=9)]
+    assert reasons(decide(world(two(), short, nodes, runs))) == {"x": "WaitingForQuota"}
+
+
+def test_replacements_are_charged_one_by_one() -> None:
+    gang = in_queue(A, "x", pods=3, bound=2, satisfied=True)
+    runs = [running(A, f"r{i}", "big", cpu=1) for i in range(2)]
+
+    plan = decide(world(two(), [gang], BIG, runs))
+
+    assert len(plan.placed[0].binds) == 2
+    assert reasons(plan) == {"x": "WaitingForQuota"}
+
+
+def test_queues_that_another_controller_judges_refuse_nothing() -> None:
+    queue = cluster_queue("q", nominal={FlavorResource("f", "cpu"): 1000})
+    queue = replace(queue, resource_groups=(ResourceGroup(("cpu",), ("f",)),))
+    gangs = [in_queue(queue.ref, "x", pods=6)]
+
+    plan = decide(world([queue], gangs, BIG, enforced=frozenset({Product.OURS})))
+
+    assert gangs_placed(plan) == ["x"]
+
+
+def test_an_inactive_queue_admits_nothing() -> None:
+    queues = [*two(), our_queue("c", 1000, parent="nowhere")]
+
+    plan = decide(world(queues, [in_queue(queue_ref("c"), "x"), in_queue(A, "y")], BIG))
+
+    assert gangs_placed(plan) == ["y"]
+    assert reasons(plan) == {"x": "QueueStopped"}
