@@ -33,6 +33,7 @@ from gang_scheduler.client.leader_election import LeaderElector
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.left_out import LeftOutObjects
 from gang_scheduler.loop import Loop
+from gang_scheduler.model.queues import Product
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.probes import Probes
 from gang_scheduler.report.backpressure import Backpressure
@@ -40,12 +41,14 @@ from gang_scheduler.report.events import Events
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.left_out_events import LeftOutEvents
 from gang_scheduler.report.missing_members import MissingMembers
+from gang_scheduler.report.queues.queue_notes import QueueNotes
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.topology_writer import TopologyWriter
 from gang_scheduler.report.usage_sweep import UsageSweep
 from gang_scheduler.settings import OnPartialGang, PodSource, Settings
 from gang_scheduler.state import kinds
 from gang_scheduler.state.changes import Changes
+from gang_scheduler.watch.quota_controllers import QuotaControllers
 from gang_scheduler.watch.reflector import Reflector
 from gang_scheduler.watch.relist import Relist
 from gang_scheduler.watch.source import Source
@@ -194,6 +197,15 @@ class App:
             batch_seconds=settings.batch_milliseconds / 1000,
             fresh=self._source.fresh,
         )
+        self._queue_notes = QueueNotes(self._cache.queues.declared, self._events)
+        self._quota_controllers = QuotaControllers(
+            *(api, self._cache),
+            namespaces={
+                Product.KUEUE: settings.kueue_namespace,
+                Product.VOLCANO: settings.volcano_namespace,
+            },
+            tell=self._queue_notes.decided_elsewhere,
+        )
         self._status = StatusWriter(
             api,
             self._cache,
@@ -233,6 +245,7 @@ class App:
                 await self._beside.run(self._elector.late_writes)
                 # What a predecessor wrote last may not have been told of yet.
                 await self._source.catch_up()
+            await self._quota_controllers.look()
             telemetry.LEADER.set(1)
             log.info("scheduling", nodes=len(self._cache.node_usage.table()))
             for part in self._writers():
@@ -263,6 +276,7 @@ class App:
         yield from (self._outcomes, self._binder, self._evictor, self._stuck_victims)
         yield from (self._status, self._topologies, self._events, self._decision_log)
         yield self._usage_sweep
+        yield from (self._quota_controllers, self._queue_notes)
         if self._partial_gangs is not None:
             yield self._partial_gangs
 

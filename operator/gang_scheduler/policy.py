@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.model.queues import Aging, Fairness
+from gang_scheduler.model.queues import Aging, Fairness, Product
 from gang_scheduler.scheduler.policies import PreemptionRules, Profile, QueueRules
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.settings import CountOtherSchedulers, Policy, QueueNamespaces
+from gang_scheduler.settings import CountOtherSchedulers, Policy, QueueNamespaces, QuotaOf
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import Rules
@@ -23,10 +23,7 @@ def cache(policy: Policy, changes: Changes) -> Cache:
         changes,
         policy.schedule_timeout_seconds,
         _rules(policy),
-        declared_queues.QueueRules(
-            kueue_fairness=Fairness(policy.kueue_fairness),
-            open=policy.queue_namespaces is QueueNamespaces.ALL,
-        ),
+        _queue_rules(policy),
         naming_rules=NamingRules(policy.default_queue, frozenset(policy.require_queue)),
         charge_rules=ChargeRules(
             RequestRules({}, policy.exclude_resource_prefixes),
@@ -53,6 +50,18 @@ def profile(policy: Policy) -> Profile:
 def naming(policy: Policy) -> Naming:
     """Return how preemptors and victims are named to each other."""
     return Naming(policy.hide_foreign_names)
+
+
+def _queue_rules(policy: Policy) -> declared_queues.QueueRules:
+    """Return what is not in the objects of queues."""
+    others = {Product.KUEUE: policy.kueue, Product.VOLCANO: policy.volcano}
+    return declared_queues.QueueRules(
+        kueue_fairness=Fairness(policy.kueue_fairness),
+        open=policy.queue_namespaces is QueueNamespaces.ALL,
+        gpu_resources=policy.gpu_resources,
+        ignored=frozenset(each for each, quota in others.items() if quota is QuotaOf.IGNORE),
+        watched=frozenset(each for each, quota in others.items() if quota is QuotaOf.AUTO),
+    )
 
 
 def _rules(policy: Policy) -> Rules:

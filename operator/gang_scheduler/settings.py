@@ -15,6 +15,24 @@ class Strategy(enum.StrEnum):
     SPREAD = "spread"
 
 
+class QuotaOf(enum.StrEnum):
+    """Whether the quotas of another product's queues are enforced.
+
+    They are charged and shown in any case. AUTO: unless a controller of that product runs.
+    """
+
+    AUTO = "auto"
+    ENFORCE = "enforce"
+    IGNORE = "ignore"
+
+
+class QueueNamespaces(enum.StrEnum):
+    """Which namespaces may use a Queue that does not say it."""
+
+    ALL = "all"
+    NONE = "none"
+
+
 class KueueFairness(enum.StrEnum):
     """In which order Kueue's queues take turns: without and with its fair sharing."""
 
@@ -155,6 +173,31 @@ class Policy(BaseModel):
         ),
     )
 
+    queue_namespaces: QueueNamespaces = Field(
+        default=QueueNamespaces.ALL,
+        description="Which namespaces may use a Queue without a namespaceSelector: all, or none.",
+    )
+    gpu_resources: tuple[Name, ...] = Field(
+        default=("nvidia.com/gpu", "amd.com/gpu"),
+        description=(
+            "The resources whose sum is gpu in the quotas of Queues (a JSON list in the "
+            "environment)."
+        ),
+    )
+    kueue: QuotaOf = Field(
+        default=QuotaOf.AUTO,
+        description=(
+            "Whether ClusterQueues bound what gangs get: auto, unless Kueue's controller runs, "
+            "which decides it then; enforce; or ignore. They are charged and shown in any case."
+        ),
+    )
+    volcano: QuotaOf = Field(
+        default=QuotaOf.AUTO,
+        description=(
+            "Whether Queues of Volcano bound what gangs get: auto, unless Volcano's scheduler "
+            "runs; enforce; or ignore."
+        ),
+    )
     kueue_fairness: KueueFairness = Field(
         default=KueueFairness.PRIORITY,
         description=(
@@ -175,10 +218,6 @@ class Policy(BaseModel):
             "Namespaces whose gangs must be in a queue (a JSON list in the environment); *: all. "
             "Other gangs in them wait with QueueNotFound."
         ),
-    )
-    queue_namespaces: QueueNamespaces = Field(
-        default=QueueNamespaces.ALL,
-        description="Whether a Queue without namespaceSelector is for all namespaces, or for none.",
     )
     count_other_schedulers: CountOtherSchedulers = Field(
         default=CountOtherSchedulers.LABELLED,
@@ -234,6 +273,14 @@ class Settings(Policy, BaseSettings):
         description=(
             "How long the room of a gang is held while claims of its members are being bound."
         ),
+    )
+    kueue_namespace: Name = Field(
+        default="kueue-system",
+        description="The namespace of the Lease by which Kueue's controller is known to run.",
+    )
+    volcano_namespace: Name = Field(
+        default="volcano-system",
+        description="The namespace of the Lease by which Volcano's scheduler is known to run.",
     )
     bind_concurrency: int = Field(
         default=64, ge=1, le=1024, description="Bindings in flight at once."

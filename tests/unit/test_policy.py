@@ -18,7 +18,7 @@ DECIDE_NOTHING = {
     *("status_interval_milliseconds", "status_concurrency"),
     # How the cluster is seen and spoken to.
     *("source", "sweep_seconds", "http_client", "http_host", "http_port", "kubeconfig"),
-    *("leader_elect", "lease_name", "lease_namespace"),
+    *("leader_elect", "lease_name", "lease_namespace", "kueue_namespace", "volcano_namespace"),
     *("log_format", "log_level", "metrics_queues"),
 }
 

@@ -13,7 +13,7 @@ from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pod_affinity import AffinityCounts
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.queues import QueueState
+from gang_scheduler.model.queues import Product, QueueState
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 from gang_scheduler.state.changes import Change, Changes
@@ -104,6 +104,11 @@ class Cache:
     def delete(self, store: Store[T], uid: str) -> None:
         """Forget an object of a kind, and let gangs be tried again that this may help."""
         self._note(store.delete(uid))
+
+    def enforce_quota(self, product: Product, *, enforced: bool) -> None:
+        """Note whether the quotas of a product are ours to enforce."""
+        if self.queues.enforce(product, enforced=enforced):
+            self._note(Change.QUEUES_CHANGED)
 
     def upsert_pod(self, pod: Pod) -> None:
         """Take in a pod as the API server shows it."""

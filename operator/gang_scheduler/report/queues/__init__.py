@@ -5,5 +5,6 @@
 | queue_status  | the status of a Queue                                       |
 | queue_writer  | writes the status of our Queues                             |
 | queue_places  | the places of gangs that wait, now and then                 |
+| queue_notes   | fields without effect, and quotas that are not enforced     |
 | queue_metrics | metrics by queue, of a bounded number of queues             |
 """

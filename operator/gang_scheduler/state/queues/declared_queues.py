@@ -26,11 +26,15 @@ class QueueRules:
 
     `kueue_fairness` is that of Kueue's trees, which have it in a configuration file. `open`: our
     queues that say nothing of namespaces are for all. `gpu_resources` are what `gpu` is the sum of.
+    Products whose quotas are never enforced are `ignored`; those that are `watched` are enforced
+    unless a controller of theirs runs.
     """
 
     kueue_fairness: Fairness = Fairness.PRIORITY
     open: bool = True
     gpu_resources: tuple[str, ...] = field(default_factory=lambda: QueueSet().gpu_resources)
+    ignored: frozenset[Product] = frozenset()
+    watched: frozenset[Product] = frozenset()
 
 
 DEFAULT_RULES = QueueRules()
@@ -47,7 +51,7 @@ class DeclaredQueues:
         self.rules = rules
         self._uids: dict[QueueRef, str] = {}
         self._flavors: dict[str, DeclaredFlavor] = {}
-        self._unenforced: frozenset[Product] = frozenset()
+        self._unenforced = rules.ignored
         self._set: QueueSet | None = None
 
     def queue_set(self) -> QueueSet | None:
@@ -55,6 +59,10 @@ class DeclaredQueues:
         if self._set is None and self.declared:
             self._set = self._made()
         return self._set
+
+    def has(self, product: Product) -> bool:
+        """Return whether any queue of a product is declared."""
+        return any(each.queue.ref.product is product for each in self.declared.values())
 
     def uids(self, kinds: Collection[QueueKind]) -> Collection[str]:
         """Return the uids of all queues of these kinds."""

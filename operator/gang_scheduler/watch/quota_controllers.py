@@ -1,0 +1,157 @@
+"""Whether other controllers decide quota in this cluster: Kueue's, and Volcano's scheduler.
+
+Two judges of quota would undo each other's decisions. A controller runs while its Lease is renewed.
+Only the first look compares two clocks; later ones see whether the Lease has changed since.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Final, NamedTuple
+
+import structlog
+from msgspec import field
+
+from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.port import Api
+from gang_scheduler.decode import fields
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.queues import Product
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.wire.metadata import Metadata
+from gang_scheduler.wire.structs import Wire
+
+LOOK_SECONDS: Final = 10.0
+RENEWED_SECONDS: Final = 60.0
+"""A Lease that was not renewed for so long has expired."""
+PATIENCE_SECONDS: Final = 60.0
+"""How long after that we begin to enforce: the controller may only be restarted."""
+
+log = structlog.get_logger()
+
+
+class LeaseName(NamedTuple):
+    """The Lease of a controller."""
+
+    namespace: str
+    name: str
+
+
+LEASES: Final[Mapping[Product, str]] = {
+    Product.KUEUE: "c1f6bfd2.kueue.x-k8s.io",
+    Product.VOLCANO: "volcano",
+}
+"""The Leases by name, as these products install themselves."""
+
+
+class _Spec(Wire, frozen=True):
+    holder_identity: str = ""
+    renew_time: str = ""
+
+
+class _Lease(Wire, frozen=True):
+    metadata: Metadata = field(default_factory=Metadata)
+    spec: _Spec = _Spec()
+
+
+class QuotaControllers:
+    """Looks at the Leases of those products whose queues there are, and tells the cache.
+
+    `tell` is called when a controller was found to run that did not before, with the Lease and its
+    uid. `clock` is in seconds since the epoch, `monotonic` in seconds.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        cache: Cache,
+        namespaces: Mapping[Product, str],
+        tell: Callable[[Product, LeaseName, str], None],
+        *,
+        clock: Callable[[], float] = time.time,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._api = api
+        self._cache = cache
+        self._leases = {
+            product: LeaseName(namespace, LEASES[product])
+            for product, namespace in namespaces.items()
+            if product in cache.queues.rules.watched
+        }
+        self._tell = tell
+        self._clock = clock
+        self._monotonic = monotonic
+        self._renewals: dict[Product, str] = {}
+        self._seen_at: dict[Product, float] = {}
+        self._uids: dict[Product, str] = {}
+        self._running: set[Product] = set()
+        self._unread: set[Product] = set()
+
+    async def run(self) -> None:
+        """Look every LOOK_SECONDS, until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            with confined("look for", "controllers of quota"):
+                await self.look()
+
+    async def look(self) -> None:
+        """Look once at each Lease. Costs nothing without a queue of that product."""
+        for product, lease in self._leases.items():
+            if self._cache.queues.has(product):
+                await self._look_at(product, lease)
+
+    async def _look_at(self, product: Product, lease: LeaseName) -> None:
+        try:
+            found = await self._read(lease)
+        except (ApiError, InvalidField) as error:
+            # Nothing is known: what was so stays so, as long as that is not too long ago.
+            if product not in self._unread:
+                log.warning("lease_not_read", lease="/".join(lease), error=str(error))
+            self._unread.add(product)
+        else:
+            self._unread.discard(product)
+            self._note(product, found.spec)
+            self._uids[product] = found.metadata.uid
+        self._judge(product, lease)
+
+    async def _read(self, lease: LeaseName) -> _Lease:
+        """Return a Lease; an empty one if there is none. Raises ApiError and InvalidField."""
+        try:
+            return fields.read(await self._api.get_lease(*lease), _Lease)
+        except ApiError as error:
+            if error.kind is Kind.GONE:
+                return _Lease()
+            raise
+
+    def _judge(self, product: Product, lease: LeaseName) -> None:
+        runs = self._runs(product)
+        if runs and product not in self._running:
+            log.info("quota_is_decided_by_another", product=product.value, lease="/".join(lease))
+            self._tell(product, lease, self._uids.get(product, ""))
+        self._running = self._running | {product} if runs else self._running - {product}
+        self._cache.enforce_quota(product, enforced=not runs)
+
+    def _note(self, product: Product, spec: _Spec) -> None:
+        """Note when the Lease was seen to be renewed."""
+        before = self._renewals.get(product)
+        self._renewals[product] = spec.renew_time
+        if not spec.holder_identity or before == spec.renew_time:
+            return
+        if before is not None or self._clock() - _seconds(spec.renew_time) < RENEWED_SECONDS:
+            self._seen_at[product] = self._monotonic()
+
+    def _runs(self, product: Product) -> bool:
+        seen_at = self._seen_at.get(product)
+        if seen_at is None:
+            return False
+        return self._monotonic() - seen_at < RENEWED_SECONDS + PATIENCE_SECONDS
+
+
+def _seconds(text: str) -> float:
+    """Return a time in seconds since the epoch; 0 for what is none."""
+    try:
+        return datetime.fromisoformat(text).timestamp()
+    except ValueError:
+        return 0.0

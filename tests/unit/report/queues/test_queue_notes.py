@@ -1,0 +1,72 @@
+"""What administrators of queues are told."""
+
+from typing import Any, cast
+
+from gang_scheduler.decode.queues import kueue, ours
+from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.model.queues import Product
+from gang_scheduler.report.events import About, Events
+from gang_scheduler.report.queues.queue_notes import QueueNotes
+
+
+class Recorded:
+    """Keeps Events."""
+
+    def __init__(self) -> None:
+        self.all: list[tuple[About, str, str]] = []
+
+    def record(self, about: About, reason: str, note: str, **_: bool) -> None:
+        """Keep an Event."""
+        self.all.append((about, reason, note))
+
+
+def notes_on(declared: dict[str, DeclaredQueue], events: Recorded) -> QueueNotes:
+    return QueueNotes(declared, cast("Events", events))
+
+
+def queue(**spec: Any) -> DeclaredQueue:
+    return ours.queue({"metadata": {"name": "a", "uid": "u"}, "spec": spec})
+
+
+def test_fields_without_effect_are_told_once_and_again_when_they_are_others() -> None:
+    events = Recorded()
+    declared = {"u": queue(backfill={"enabled": True})}
+    notes = notes_on(declared, events)
+
+    notes.tell()
+    notes.tell()
+    declared["u"] = queue(preemption={"fence": True})
+    notes.tell()
+    declared["u"] = queue()
+    notes.tell()
+
+    about = About("py-gang-scheduler.io/v1alpha1", "Queue", "", "a", "u")
+    assert [
+        (about, "WithoutEffect", "spec.backfill has no effect yet"),
+        (about, "WithoutEffect", "spec.preemption.fence has no effect yet"),
+    ] == events.all
+
+
+def test_an_event_is_about_the_object_in_the_version_that_it_came_in() -> None:
+    events = Recorded()
+    body = {
+        "apiVersion": "kueue.x-k8s.io/v1beta1",
+        "metadata": {"name": "cq", "uid": "u"},
+        "spec": {"concurrentAdmissionPolicy": {}},
+    }
+    declared = {"u": kueue.cluster_queue(body)}
+    notes_on(declared, events).tell()
+
+    ((about, _, _),) = events.all
+    assert About("kueue.x-k8s.io/v1beta1", "ClusterQueue", "", "cq", "u") == about
+
+
+def test_who_else_decides_is_told_on_the_lease() -> None:
+    events = Recorded()
+    notes = notes_on({}, events)
+    notes.decided_elsewhere(Product.KUEUE, ("kueue-system", "lease"), "u")
+
+    ((about, reason, note),) = events.all
+    assert About("coordination.k8s.io/v1", "Lease", "kueue-system", "lease", "u") == about
+    assert "QuotaNotEnforced" == reason
+    assert note.startswith("Kueue's controller decides the quota of its queues")
