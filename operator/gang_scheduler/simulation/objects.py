@@ -263,6 +263,8 @@ class _Reading:
         why = names.why_refused(each.kind.gvr, name)
         if isinstance(noun, DeclaredTopology):
             why = networks.why_unused(noun)
+        elif isinstance(noun, DeclaredQueue):
+            why = "; ".join(noun.notes)
         if why:
             name = f"{each.kind.kind} {name}"
             self.notes.append(f"{each.document.place}: {name}: {why}")

@@ -257,3 +257,33 @@ def test_a_priority_class_says_whether_its_pods_preempt(spec: str, preempts: boo
 
     assert isinstance(pod, Pod)
     assert (7, preempts) == (pod.priority, pod.preempts)
+
+
+QUEUE = "apiVersion: py-gang-scheduler.io/v1alpha1\nkind: Queue\nmetadata: {name: a}\nspec: "
+
+
+def test_fields_of_a_queue_without_effect_are_noted() -> None:
+    found = loaded(QUEUE + "{preemption: {fence: true}}")
+
+    place = "f: document 1"
+    assert (f"{place}: Queue a: spec.preemption.fence has no effect yet",) == found.notes
+
+
+def test_queues_of_all_products_are_read_in_the_versions_that_are_served() -> None:
+    kinds = (
+        ("py-gang-scheduler.io/v1alpha1", "Queue"),
+        ("py-gang-scheduler.io/v1alpha1", "ResourceFlavor"),
+        ("kueue.x-k8s.io/v1beta1", "ClusterQueue"),
+        ("kueue.x-k8s.io/v1alpha1", "Cohort"),
+        ("kueue.x-k8s.io/v1beta2", "LocalQueue"),
+        ("kueue.x-k8s.io/v1beta1", "ResourceFlavor"),
+        ("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass"),
+        ("kueue.x-k8s.io/v1beta1", "AdmissionCheck"),
+        ("scheduling.volcano.sh/v1beta1", "Queue"),
+    )
+    one = "apiVersion: {}\nkind: {}\nmetadata: {{name: a}}\n"
+
+    assert len(kinds) == len(nouns("---\n".join(one.format(*each) for each in kinds)))
+    with pytest.raises(UnreadableInput) as refused:
+        loaded(one.format("kueue.x-k8s.io/v1", "ClusterQueue"))
+    assert "apiVersion must be kueue.x-k8s.io/v1beta2 or kueue" in refused.value.lines[0]
