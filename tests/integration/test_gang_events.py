@@ -121,6 +121,16 @@ async def test_a_gang_that_its_queue_admits_is_told_in_which_flavors() -> None:
     assert expected == await Desk().told(Plan(placed=(Placed(gang, binds),)))
 
 
+async def test_a_gang_that_borrows_is_told_once() -> None:
+    gang = replace(builders.gang("a"), queue=TEAM_A)
+    plan = Plan(placed=(Placed(gang, (Bind(gang.pending[0], "n1"),), borrows=True),))
+
+    told = await Desk().told(plan, plan)
+    assert [("Borrowing", "Queue team-a borrows quota for this gang")] == [
+        (reason, note) for _, reason, _, note in told if reason == "Borrowing"
+    ]
+
+
 async def test_without_queues_no_gang_is_admitted() -> None:
     gang = builders.gang("a")
 

@@ -70,6 +70,7 @@ class DecisionLog:
                 "gang_bound",
                 gang=str(gang.key),
                 **_queue_of(gang),
+                **({"borrows": True} if binding.placed.borrows else {}),
                 **_named("pods", (bind.pod.name for bind in binds), len(binds)),
                 **_named("nodes", nodes, len(nodes)),
             )

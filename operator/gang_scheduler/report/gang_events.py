@@ -83,7 +83,10 @@ class GangEvents:
         flavors = dict(each for bind in placed.binds for each in bind.flavors)
         where = ", ".join(f"{resource} in {flavor}" for resource, flavor in flavors.items())
         note = f"Admitted by queue {queue}{f': {where}' if where else ''}"
-        self._events.record(self._about(placed.gang), "Admitted", note)
+        about = self._about(placed.gang)
+        self._events.record(about, "Admitted", note)
+        if placed.borrows:
+            self._events.record(about, "Borrowing", f"Queue {queue} borrows quota for this gang")
 
     def preempted(self, preemption: Preemption) -> None:
         """Report to the gangs of victims, and to pods without a gang, that they are preempted."""
