@@ -7,5 +7,6 @@
 | cells   | how amounts and names are written in tables                           |
 | trees   | the network for people: usage, and what domains offer gangs that wait |
 | queues  | queues: their figures, and for people as a tree                       |
+| queued  | the queue of a gang, its flavors and its place                        |
 | waiting | what waits in the end, and why                                        |
 """

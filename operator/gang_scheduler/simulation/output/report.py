@@ -1,6 +1,6 @@
 """The output document of `simulate`."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from gang_scheduler.model import gang_sources
@@ -9,6 +9,7 @@ from gang_scheduler.model.plan import Bind, Refused
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report import messages
 from gang_scheduler.simulation.output import queues
+from gang_scheduler.simulation.output.queued import Queued
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -18,7 +19,7 @@ Json = dict[str, Any]
 
 def document(outcome: Outcome) -> Json:
     """Return the decisions as JSON values, in their order."""
-    places = queues.places(outcome.queues)
+    queued = Queued.of(outcome) if outcome.queues else None
     return {
         "apiVersion": "py-gang-scheduler.io/v1alpha1",
         "kind": "Simulation",
@@ -26,7 +27,7 @@ def document(outcome: Outcome) -> Json:
         "nominations": [_nomination(*each) for each in outcome.nominated],
         "victims": [*_victims(outcome)],
         "unschedulable": [_waiting(each) for each in outcome.refused],
-        "gangs": [_gang(each, outcome, places) for each in outcome.cache.gang_queue.infos.values()],
+        "gangs": [_gang(each, outcome, queued) for each in outcome.cache.gang_queue.infos.values()],
         **(_queues(outcome) if outcome.queues else {}),
     }
 
@@ -69,7 +70,7 @@ def _waiting(refused: Refused) -> Json:
     }
 
 
-def _gang(info: GangInfo, outcome: Outcome, places: Mapping[GangKey, int]) -> Json:
+def _gang(info: GangInfo, outcome: Outcome, queued: Queued | None) -> Json:
     counts = phases.counts_of(info)
     domain = _domain(info, outcome)
     return {
@@ -79,13 +80,8 @@ def _gang(info: GangInfo, outcome: Outcome, places: Mapping[GangKey, int]) -> Js
         "members": counts.members,
         "scheduled": counts.scheduled,
         "domain": {"layer": domain.layer, "path": list(domain.path)} if domain else None,
-        **(_of_queue(info, outcome, places) if outcome.queues else {}),
+        **(queued.row(info) if queued else {}),
     }
-
-
-def _of_queue(info: GangInfo, outcome: Outcome, places: Mapping[GangKey, int]) -> Json:
-    queue = info.as_gang(outcome.cache.schedulers).queue
-    return {"queue": queue.name if queue else None, "position": places.get(info.key)}
 
 
 def _domain(info: GangInfo, outcome: Outcome) -> Domain | None:
