@@ -43,6 +43,7 @@ def profile(policy: Policy) -> Profile:
     queues = QueueRules(
         aging=Aging(policy.aging_per_hour, policy.aging_max),
         half_life_seconds=policy.usage_half_life_seconds,
+        starving_after_seconds=policy.reservation_after_seconds,
     )
     return replace(PROFILES[policy.strategy], preemption=rules, queues=queues)
 

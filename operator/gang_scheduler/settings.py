@@ -245,6 +245,14 @@ class Policy(BaseModel):
         ge=0,
         description="How much waiting adds at most, where the queue does not say it.",
     )
+    reservation_after_seconds: int = Field(
+        default=300,
+        ge=0,
+        description=(
+            "How long a gang waits that asks for no more than its queue's own quota before the "
+            "queue is said to starve."
+        ),
+    )
     usage_half_life_seconds: int = Field(
         default=0,
         ge=0,

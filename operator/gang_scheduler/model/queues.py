@@ -349,6 +349,7 @@ class QueueFigures:
 
     `problem` is why it is inactive. `share` is the figure by which the tree compares queues, None
     where it is infinite. `pending` are the gangs that wait in a leaf, in the order of turns.
+    `starving`: one of them waits for long for what the queue was promised.
     """
 
     queue: Queue
@@ -358,3 +359,4 @@ class QueueFigures:
     oversubscribed: bool = False
     running: int = 0
     pending: tuple[GangKey, ...] = ()
+    starving: bool = False

@@ -87,12 +87,14 @@ NO_AGING: Final = Aging(per_hour=0, most=1000)
 class QueueRules:
     """What holds for queues that do not say it themselves.
 
+    A queue starves whose gang waits for `starving_after_seconds` for what the queue was promised.
     With `half_life_seconds` the use of quota in the past counts, too, and by half after that time;
     0: it does not.
     """
 
     aging: Aging = NO_AGING
     half_life_seconds: int = 0
+    starving_after_seconds: int = 300
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from gang_scheduler.report.cause_texts import text_of
 
 ACTIVE = "Active"
 OVERSUBSCRIBED = "Oversubscribed"
+STARVING = "Starving"
 READY = "Ready"
 STOPPED = "Stopped"
 SHARE_DIGITS = 6
@@ -55,10 +56,9 @@ def status_of(figures: QueueFigures, view: View) -> dict[str, Any]:
     """Return the status; null removes a key in a merge patch."""
     present = view.written.get("conditions") or []
     known = {each.get("type") for each in present}
-    findings = [activity(figures)]
-    oversubscribed = _oversubscribed(figures)
-    if oversubscribed.status or OVERSUBSCRIBED in known:
-        findings.append(oversubscribed)
+    others = (_oversubscribed(figures), _starving(figures))
+    # A condition that is false, and was never written, is left out.
+    findings = [activity(figures), *(e for e in others if e.status or e.type in known)]
     return {
         **_by_flavor(figures.amounts),
         "gpu": _gpus(figures.amounts, view.gpu_resources),
@@ -91,6 +91,13 @@ def _oversubscribed(figures: QueueFigures) -> Finding:
         words = "the queues below were promised more than this one"
         return Finding(OVERSUBSCRIBED, status=True, reason="PromisedMore", message=words)
     return Finding(OVERSUBSCRIBED, status=False, reason="Covered")
+
+
+def _starving(figures: QueueFigures) -> Finding:
+    if figures.starving:
+        words = "a gang that asks for no more than the queue's own quota waits for long"
+        return Finding(STARVING, status=True, reason="WaitsForOwnQuota", message=words)
+    return Finding(STARVING, status=False, reason="Served")
 
 
 def _by_flavor(amounts: Mapping[FlavorResource, Amounts]) -> dict[str, Any]:

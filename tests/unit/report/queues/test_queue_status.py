@@ -95,6 +95,12 @@ def test_a_condition_that_is_over_is_told_if_it_was_there() -> None:
     ]
 
 
+def test_a_queue_that_starves_says_so() -> None:
+    status = queue_status.status_of(replace(TEAM_A, starving=True), VIEW)
+
+    assert ["Active", "Starving"] == [each["type"] for each in status["conditions"]]
+
+
 def test_a_patch_removes_what_is_no_more() -> None:
     before = {"used": {"spot": {"cpu": "1", "memory": "2"}, "old": {"cpu": "1"}}, "other": "kept"}
     after = {"used": {"spot": {"cpu": "3"}}, "gpu": None}
