@@ -17,6 +17,8 @@ One way of data, and the folders are its steps:
 | report          | tells users what was decided: statuses, conditions and Events               |
 | api             | what users write and read: our CRDs, annotations, kinds and conditions      |
 | loop            | wait, snapshot, decide, apply, report                                       |
+| queue_reports   | hands the figures of queues to statuses and metrics, now and then           |
+| queue_figures   | the figures of queues, with the gangs that wait in them                     |
 | outcome_handler | takes in what came of bindings and evictions                                |
 | app             | builds the parts and owns the one task group                                |
 | settings        | every setting, from flags, environment and chart                            |
@@ -31,8 +33,9 @@ One way of data, and the folders are its steps:
 
 Layers (import-linter enforces them; a module imports only from further right):
 
-    cli > app, simulation > beside, loop, probes > outcome_handler, policy > report > apply, watch
-        > state > decode, client > internal_errors > gc_tuning, telemetry > settings > wire
+    cli > app, simulation > beside, loop, probes, queue_reports
+        > outcome_handler, policy, queue_figures > report > apply, watch > state
+        > decode, client > internal_errors > gc_tuning, telemetry > settings > wire
         > scheduler, api > model
 """
 

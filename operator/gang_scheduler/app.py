@@ -36,12 +36,16 @@ from gang_scheduler.loop import Loop
 from gang_scheduler.model.queues import Product
 from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.probes import Probes
+from gang_scheduler.queue_reports import QueueReports
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.events import Events
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.left_out_events import LeftOutEvents
 from gang_scheduler.report.missing_members import MissingMembers
+from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.queue_notes import QueueNotes
+from gang_scheduler.report.queues.queue_places import QueuePlaces
+from gang_scheduler.report.queues.queue_writer import QueueWriter
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.topology_writer import TopologyWriter
 from gang_scheduler.report.usage_sweep import UsageSweep
@@ -182,17 +186,19 @@ class App:
         self._source = self._source_of(
             open_connection, api, EventHandlers(kinds.sinks(self._cache), left_out)
         )
+        metrics = QueueMetrics(self._cache, settings.metrics_queues)
         self._outcomes = OutcomeHandler(
-            *(self._cache, outcomes, gang_events),
+            *(self._cache, outcomes, gang_events, metrics),
             partial_gangs=self._partial_gangs,
             lost_nominations=lost_nominations,
             naming=naming,
         )
+        profile, places = policy.profile(settings), QueuePlaces()
         self._loop = Loop(
             *(self._cache, self._binder, self._evictor, gang_events, self._outcomes),
             partial_gangs=self._partial_gangs,
             lost_nominations=lost_nominations,
-            profile=policy.profile(settings),
+            profile=profile,
             changes=changes,
             batch_seconds=settings.batch_milliseconds / 1000,
             fresh=self._source.fresh,
@@ -215,6 +221,19 @@ class App:
             lost_nominations=lost_nominations,
             backpressure=backpressure,
             missing_members=MissingMembers(self._cache, self._events),
+            places=places,
+        )
+        self._queues = QueueWriter(
+            *(api, self._cache.queues.declared),
+            gpu_resources=self._cache.queues.rules.gpu_resources,
+            may_write=self._may_write,
+        )
+        self._queue_reports = QueueReports(
+            *(self._cache, profile.queues),
+            writer=self._queues,
+            metrics=metrics,
+            places=places,
+            changes=changes,
         )
         self._usage_sweep = UsageSweep(self._cache)
         self._topologies = TopologyWriter(
@@ -275,7 +294,7 @@ class App:
         """Yield all that works beside the loop and writes."""
         yield from (self._outcomes, self._binder, self._evictor, self._stuck_victims)
         yield from (self._status, self._topologies, self._events, self._decision_log)
-        yield self._usage_sweep
+        yield from (self._queue_reports, self._queues, self._usage_sweep)
         yield from (self._quota_controllers, self._queue_notes)
         if self._partial_gangs is not None:
             yield self._partial_gangs

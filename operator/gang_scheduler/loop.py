@@ -125,6 +125,7 @@ class Loop:
 
     def _report(self, plan: Plan, now: int, seconds: float) -> None:
         self._last_seconds = seconds
+        self._changes.queues.set()
         self._gang_events.planned(plan, now)
         telemetry.CYCLES.observe(seconds)
         telemetry.BINDINGS_WAITING.set(self._binder.waiting)

@@ -21,6 +21,7 @@ from gang_scheduler.model.causes import PreemptionGivenUp
 from gang_scheduler.model.plan import Preemption, Refused
 from gang_scheduler.model.problems import Cause, Reason
 from gang_scheduler.report.gang_events import GangEvents
+from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.state.cache import Cache
 
 
@@ -35,6 +36,7 @@ class OutcomeHandler:
         cache: Cache,
         outcomes: Outcomes,
         gang_events: GangEvents,
+        queue_metrics: QueueMetrics,
         *,
         partial_gangs: PartialGangs | None,
         lost_nominations: LostNominations,
@@ -44,6 +46,7 @@ class OutcomeHandler:
         self._cache = cache
         self._outcomes = outcomes
         self._gang_events = gang_events
+        self._queue_metrics = queue_metrics
         self._partial_gangs = partial_gangs
         self._lost_nominations = lost_nominations
         self._naming = naming
@@ -80,6 +83,7 @@ class OutcomeHandler:
     def _bound(self, binding: GangBinding) -> None:
         with confined("report", str(binding.gang.key)):
             self._gang_events.bound(binding)
+            self._queue_metrics.bound(binding)
         now = int(self._clock())
         count_binding(self._cache, binding, now)
         if not binding.failed:

@@ -77,13 +77,6 @@ class LogLevel(enum.StrEnum):
     ERROR = "error"
 
 
-class QueueNamespaces(enum.StrEnum):
-    """For which namespaces queues of ours are that do not say it."""
-
-    ALL = "all"
-    NONE = "none"
-
-
 class CountOtherSchedulers(enum.StrEnum):
     """Which pods of other schedulers are charged to a queue."""
 

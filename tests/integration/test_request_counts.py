@@ -14,6 +14,7 @@ from gang_scheduler.api.kinds import POD_GROUPS, PODS
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.missing_members import MissingMembers
+from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.settings import Settings
 from support import api_objects
@@ -42,6 +43,7 @@ async def operator(
             lost_nominations=process.lost_nominations,
             backpressure=backpressure,
             missing_members=MissingMembers(process.cache, process.events),
+            places=QueuePlaces(),
             clock=lambda: BEGAN_AT + loop.time(),
         )
         tasks = [asyncio.create_task(each()) for each in (statuses.run, process.events.run)]

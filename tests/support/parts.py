@@ -17,6 +17,8 @@ from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.events import Events
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.missing_members import MissingMembers
+from gang_scheduler.report.queues.queue_metrics import QueueMetrics
+from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
@@ -66,7 +68,7 @@ class Parts:
             **how,
         )
         self.outcomes = OutcomeHandler(
-            *(cache, outcomes, self.gang_events),
+            *(cache, outcomes, self.gang_events, QueueMetrics(cache)),
             partial_gangs=None,
             lost_nominations=self.lost_nominations,
             naming=naming,
@@ -110,5 +112,6 @@ def status_writer(
         lost_nominations=LostNominations(cache, Naming()),
         backpressure=NO_BACKPRESSURE,
         missing_members=MissingMembers(cache, events(api, clock)),
+        places=QueuePlaces(),
         clock=clock,
     )

@@ -131,10 +131,18 @@ def _quota_reserved(info: GangInfo, view: View) -> Finding:
     if view.queue is None:
         return Finding(QUOTA_RESERVED, status=False, reason="NoQueue")
     if any(pod.node or pod.nominated for pod in info.observed.living):
-        words = f"charged to queue {view.queue}"
+        words = f"charged to queue {view.queue}{_flavors(info)}"
         return Finding(QUOTA_RESERVED, status=True, reason="Reserved", message=words)
     refusal = info.verdict.refusal
     return Finding(QUOTA_RESERVED, status=False, reason=refusal.reason if refusal else "Pending")
+
+
+def _flavors(info: GangInfo) -> str:
+    """Return the flavors that members are charged in, as far as their bindings say."""
+    pods = (pod.charged_to for pod in info.observed.living if pod.charged_to)
+    found = dict.fromkeys(each for charged_to in pods for each in charged_to.flavors)
+    words = ", ".join(f"{resource} in {flavor}" for resource, flavor in sorted(found))
+    return f": {words}" if words else ""
 
 
 def _queue(info: GangInfo, view: View) -> dict[str, Any] | None:

@@ -29,11 +29,13 @@ from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.messages import describe
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
+from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import queueing_hints
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -87,6 +89,7 @@ class StatusWriter:
         lost_nominations: LostNominations,
         backpressure: Backpressure,
         missing_members: MissingMembers,
+        places: QueuePlaces,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -94,6 +97,7 @@ class StatusWriter:
         self._cache = cache
         self._backpressure = backpressure
         self._missing_members = missing_members
+        self._places = places
         self._lost_nominations = lost_nominations
         self._interval = interval_seconds
         self._concurrency = concurrency
@@ -197,11 +201,17 @@ class StatusWriter:
             deadline=self._cache.gang_queue.deadline(info),
             domain=self._cache.domain_of(nodes_of(info), info.observed.asks),
             room_lost=self._lost_nominations.cause(info.key),
+            queue=self._queue_of(info.key),
+            place=self._places.of(info.key),
         )
         status = STATUSES[gvr.group](info, gang_spec, view)
         if self._is_news(gvr, gang_spec, told, status):
             yield lambda: self._write_status(gvr, info.key, status)
         told.status = status
+
+    def _queue_of(self, key: GangKey) -> QueueRef | None:
+        resolved = self._cache.gang_queue.queues.of(key)
+        return resolved.ref if resolved else None
 
     def _is_news(
         self, gvr: GVR, gang_spec: GangSpec, told: _Told, status: Mapping[str, Any]

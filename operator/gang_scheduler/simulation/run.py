@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from gang_scheduler import policy
+from gang_scheduler import policy, queue_figures
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
@@ -110,7 +110,13 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         refused=waiting.refused(),
         cache=cache,
         asked=asked,
+        queues=queue_figures.figures_of(cache, profile.queues, now, _victims(preemptions)),
     )
+
+
+def _victims(preemptions: Iterable[Preemption]) -> dict[str, GangKey]:
+    """Return the gangs of all pods that were evicted, by the pods' uids."""
+    return {each.pod.uid: each.gang for made in preemptions for each in made.victims}
 
 
 def _pass(cache: Cache, plan: Plan) -> bool:

@@ -140,7 +140,7 @@ class Cache:
         """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
         self._note(self.pod_store.enrich_stale())
         self.gang_queue.matches_came(self.selector_matches.take_helped())
-        self._queue_state()
+        self.queue_state()
         if (table := self.node_usage.table()) is not self._table:
             self._table = table
             self.gang_queue.quota_waits.nodes_changed()
@@ -162,8 +162,14 @@ class Cache:
             nominated=nominated,
             groups=groups,
             # Once more: which gangs are one group is known only now.
-            queues=self._queue_state(),
+            queues=self.queue_state(),
         )
+
+    def queue_state(self) -> QueueState | None:
+        """Return the queues with what is charged to them, None where there are none."""
+        state, freed = self.queue_usage.settle(self.pod_store)
+        self.gang_queue.quota_waits.freed(freed)
+        return state
 
     def usage_differences(self) -> int:
         """Compare what queues are charged with a sum made anew; return how many figures differ."""
@@ -197,12 +203,6 @@ class Cache:
         elif change is Change.QUEUES_CHANGED:
             self.gang_queue.queues_changed()
         self._changes.cycle.set()
-
-    def _queue_state(self) -> QueueState | None:
-        """Return the queues with what is charged to them, None where there are none."""
-        state, freed = self.queue_usage.settle(self.pod_store)
-        self.gang_queue.quota_waits.freed(freed)
-        return state
 
     def _selector_matches(
         self, groups: Iterable[GangGroup], nominated: Iterable[Nominated]

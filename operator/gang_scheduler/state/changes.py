@@ -49,5 +49,7 @@ class Changes:
         """For the loop: a cycle may be worth it."""
         self.topologies = asyncio.Event()
         """For the writer of their status: what can be said of topologies may have changed."""
+        self.queues = asyncio.Event()
+        """Set by the loop: the figures of queues may have changed."""
         self.waits_for_claims: dict[str, MovedPods] = {}
         """For the volume binder: where it waits for the claims of which assumed pod, by uid."""

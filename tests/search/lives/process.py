@@ -7,6 +7,7 @@ from typing import Any, Self
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.report.missing_members import MissingMembers
+from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
@@ -32,6 +33,7 @@ class Process:
             lost_nominations=parts.lost_nominations,
             backpressure=NO_BACKPRESSURE,
             missing_members=MissingMembers(self.cache, parts.events),
+            places=QueuePlaces(),
             clock=clock,
         )
         self._watch = DelayedWatch(cluster, self.cache)

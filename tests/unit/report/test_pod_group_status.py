@@ -1,5 +1,6 @@
 """Where a gang is, and what is wrong with it though it holds nothing up, on its PodGroup."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from gang_scheduler.model.plan import Bind, Placed, Plan, Refused, Warned
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import QueueKind, QueueRef
+from gang_scheduler.model.refs import ChargedTo
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.report.queues.queue_places import Place
@@ -312,6 +314,16 @@ def test_a_gang_that_is_charged_has_reserved_quota(pod: dict[str, Any]) -> None:
 
     assert found is not None
     assert ("True", "charged to queue team-a") == (found["status"], found["message"])
+
+
+def test_the_flavors_of_bindings_are_told() -> None:
+    flavors = (("cpu", "spot"), ("nvidia.com/gpu", "a100"))
+    pod = replace(builders.pod("a-0", gang="a", node="n"), charged_to=ChargedTo("q", flavors))
+    found = quota_reserved(record_of(pod), View({}, now=0, queue=TEAM_A))
+
+    words = "charged to queue team-a: cpu in spot, nvidia.com/gpu in a100"
+    assert found is not None
+    assert words == found["message"]
 
 
 def test_quota_that_was_never_reserved_is_not_told() -> None:

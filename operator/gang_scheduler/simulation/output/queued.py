@@ -22,7 +22,7 @@ Flavors = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Queued:
-    """What was decided of gangs: their places, the flavors of their pods by uid, who borrows."""
+    """What was decided of gangs: their places, the flavors of pods by uid, and which borrow."""
 
     queues: GangQueues
     places: Mapping[GangKey, int]

@@ -4,6 +4,7 @@ A pod is noted when it changes, and looked at when usage is next asked for: once
 has changed by then. Without queues nothing is noted.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
@@ -11,6 +12,7 @@ from typing import Final, NamedTuple, Protocol
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import (
     NONE,
+    Charge,
     FlavorResource,
     QueueRef,
     QueueSet,
@@ -134,6 +136,20 @@ class QueueUsageStore:
         self._dirty.clear()
         usage, freed = self._tallies.settle()
         return QueueState(queue_set, usage), freed
+
+    def charge_of(self, uid: str) -> tuple[QueueRef, Charge] | None:
+        """Return what a pod is charged, and to which queue, as it was last settled."""
+        entry = self._tallies.entries.get(uid)
+        return None if entry is None or entry.waits else (entry.ref, dict(entry.amounts))
+
+    def asked_by(self, uids: Iterable[str]) -> Charge:
+        """Return what pods ask for that wait, as it was last settled."""
+        found = Counter[FlavorResource]()
+        for uid in uids:
+            entry = self._tallies.entries.get(uid)
+            if entry is not None and entry.waits:
+                found.update(dict(entry.amounts))
+        return found
 
     def differences(self, pods: Pods) -> int:
         """Compare with a sum made anew, and go on with that; return how many figures differ.

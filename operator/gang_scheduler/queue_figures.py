@@ -1,0 +1,114 @@
+"""The figures of all queues, with the gangs that wait in them: for `run` and for `simulate`."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Final
+
+from gang_scheduler.model.gangs import Gang, GangGroup
+from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.queues import QueueFigures, QueueRef
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.policies import QueueRules
+from gang_scheduler.scheduler.quota.forest import Forest
+from gang_scheduler.scheduler.turns import lines
+from gang_scheduler.state.cache import Cache
+
+CHARGED: Final = frozenset({Reason.WAITING_FOR_VICTIMS, Reason.WAITING_FOR_VOLUMES})
+"""Gangs that wait so have quota already."""
+WITHOUT_TURN: Final = frozenset(
+    {
+        Reason.WAITING_FOR_MEMBERS,
+        Reason.WAITING_FOR_GANGS,
+        Reason.POD_GROUP_NOT_FOUND,
+        Reason.INVALID_SPEC,
+        Reason.UNSUPPORTED_FEATURE,
+        Reason.QUEUE_NOT_FOUND,
+    }
+)
+"""Gangs that wait so have no turn: they come after all that have."""
+MOST_LOOKED_AT: Final = 10
+"""Of how many gangs of a queue it is asked whether the queue starves."""
+
+
+def figures_of(
+    cache: Cache, rules: QueueRules, now: int, victims: Mapping[str, GangKey] | None = None
+) -> tuple[QueueFigures, ...]:
+    """Return the figures of all queues, parents first; none without queues. `now` is in seconds.
+
+    `victims` are pods, with their gangs, that count as gone already. Costs a step for each queue
+    and each gang that waits.
+    """
+    state = cache.queue_state()
+    if state is None:
+        return ()
+    forest = Forest(state, cache.node_usage.table())
+    gone = _release(cache, forest, victims or {})
+    pending = pending_of(cache, forest, rules, now)
+    return tuple(
+        replace(each, starving=True) if _starves(cache, forest, each, rules, now) else each
+        for each in forest.figures(pending, gone)
+    )
+
+
+def _starves(
+    cache: Cache, forest: Forest, figures: QueueFigures, rules: QueueRules, now: int
+) -> bool:
+    """Return whether one of the first gangs of a queue waits for long for the queue's own quota."""
+    ref, infos = figures.queue.ref, cache.gang_queue.infos
+    for refusal in (infos[key].verdict.refusal for key in figures.pending[:MOST_LOOKED_AT]):
+        if refusal is None or refusal.reason in WITHOUT_TURN:
+            continue
+        waited = now - refusal.gang.created_at
+        if waited >= rules.starving_after_seconds:
+            asked = cache.queue_usage.asked_by(pod.uid for pod in refusal.pods)
+            if asked and not forest.borrows(ref, asked):
+                return True
+    return False
+
+
+def _release(cache: Cache, forest: Forest, victims: Mapping[str, GangKey]) -> dict[QueueRef, int]:
+    """Charge victims no more; return how many gangs of each queue are gone, below 0."""
+    gone = Counter[QueueRef]()
+    keys: dict[GangKey, QueueRef] = {}
+    for uid, key in victims.items():
+        charged = cache.queue_usage.charge_of(uid)
+        if charged is not None:
+            forest.release(*charged)
+            keys[key] = charged[0]
+    for key, ref in keys.items():
+        info = cache.gang_queue.infos.get(key)
+        if info is not None and all(pod.uid in victims for pod in info.observed.with_node()):
+            gone[ref] -= 1
+    return gone
+
+
+def pending_of(
+    cache: Cache, forest: Forest, rules: QueueRules, now: int
+) -> dict[QueueRef, tuple[GangKey, ...]]:
+    """Return the gangs that wait for quota or room in each queue, in the order of turns."""
+    waiting: defaultdict[GangKey, list[Refused]] = defaultdict(list)
+    for refused in _refused(cache):
+        waiting[cache.gang_queue.group_of(refused.gang.key)].append(refused)
+    found: defaultdict[QueueRef, list[tuple[tuple[object, ...], tuple[Gang, ...]]]]
+    found = defaultdict(list)
+    for mates in waiting.values():
+        ref = mates[0].gang.queue
+        if ref is not None and forest.way(ref):
+            group = GangGroup(tuple(each.gang for each in mates))
+            effective = lines.effective_priority(group, forest.queue(ref), rules.aging, now)
+            has_turn = all(each.reason not in WITHOUT_TURN for each in mates)
+            found[ref].append(((not has_turn, *lines.key(group, effective)), group.gangs))
+    return {
+        ref: tuple(gang.key for _, gangs in sorted(line) for gang in gangs)
+        for ref, line in found.items()
+    }
+
+
+def _refused(cache: Cache) -> Iterator[Refused]:
+    """Yield why gangs wait that have no quota for their quorum."""
+    for info in cache.gang_queue.infos.values():
+        refusal = info.verdict.refusal
+        if refusal is not None and not refusal.left_over and refusal.reason not in CHARGED:
+            yield refusal

@@ -1,0 +1,72 @@
+"""Makes the figures of queues now and then, and hands them to all that show them."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from typing import Final
+
+import anyio
+
+from gang_scheduler import queue_figures
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.report.queues.queue_metrics import QueueMetrics
+from gang_scheduler.report.queues.queue_places import QueuePlaces
+from gang_scheduler.report.queues.queue_writer import QueueWriter
+from gang_scheduler.scheduler.policies import QueueRules
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+
+LEAST_SECONDS: Final = 1.0
+LAST_SECONDS: Final = 30.0
+"""Figures are made so often also when nothing happens: gangs wait on, and age."""
+LARGEST_PART: Final = 0.05
+"""No more than this part of the time is spent on figures, however many queues there are."""
+
+
+class QueueReports:
+    """Wakes up after cycles, at most once in LEAST_SECONDS. Does nothing without queues."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        rules: QueueRules,
+        *,
+        writer: QueueWriter,
+        metrics: QueueMetrics,
+        places: QueuePlaces,
+        changes: Changes,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._cache = cache
+        self._rules = rules
+        self._writer = writer
+        self._metrics = metrics
+        self._places = places
+        self._changes = changes
+        self._clock = clock
+        self._had_queues = False
+
+    async def run(self) -> None:
+        """Report until cancelled."""
+        while True:
+            with anyio.move_on_after(LAST_SECONDS):
+                await self._changes.queues.wait()
+            self._changes.queues.clear()
+            started = time.perf_counter()
+            with confined("report", "queues"):
+                self.report()
+            seconds = time.perf_counter() - started
+            await asyncio.sleep(max(LEAST_SECONDS, seconds / LARGEST_PART))
+
+    def report(self) -> None:
+        """Make figures, and hand them over."""
+        now = self._clock()
+        figures = queue_figures.figures_of(self._cache, self._rules, int(now))
+        if not (figures or self._had_queues):
+            return
+        self._had_queues = bool(figures)
+        self._writer.show(figures)
+        self._metrics.show(figures)
+        told = self._places.show(figures, now)
+        gang_queue = self._cache.gang_queue
+        gang_queue.changed |= told & gang_queue.infos.keys()
