@@ -1,0 +1,34 @@
+"""CRDs of other products, so that tests run against what their users have.
+
+Kueue's are fetched as data from its Go module, at a version that is pinned with its checksum.
+Volcano publishes none as a module: `volcano-queue.yaml` declares the fields of its Queue.
+"""
+
+import json
+import subprocess
+import tempfile
+from pathlib import Path
+
+from tools.controlplane import builds, errors
+
+KUEUE = "sigs.k8s.io/kueue@v0.16.1"
+KUEUE_SUM = "h1:67H0gT8VvY3kJKbI6XI09OyJ1UJ0eJ8mbOw0ITHJVpU="
+VOLCANO_QUEUE = Path(__file__).parent / "volcano-queue.yaml"
+
+
+def kueue() -> Path:
+    """Return the directory with Kueue's CRDs, fetched where Go has not kept it. A minute when cold.
+
+    Raises ControlPlaneError if there is no Go, no way to the module, or another content.
+    """
+    command = [builds.go_program(), "mod", "download", "-json", KUEUE]
+    with tempfile.TemporaryDirectory() as outside_of_any_module:
+        done = subprocess.run(
+            command, cwd=outside_of_any_module, capture_output=True, text=True, check=False
+        )
+    found = json.loads(done.stdout or "{}")
+    if "Dir" not in found:
+        raise errors.ControlPlaneError(f"{KUEUE}: {found.get('Error') or done.stderr.strip()}")
+    if found["Sum"] != KUEUE_SUM:
+        raise errors.ControlPlaneError(f"{KUEUE}: the checksum is {found['Sum']}, not {KUEUE_SUM}")
+    return Path(found["Dir"]) / "config" / "components" / "crd" / "bases"
