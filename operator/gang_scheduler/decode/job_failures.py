@@ -26,7 +26,7 @@ def job(body: Mapping[str, Any]) -> GangObject:
     """Return a Job, with what evictions mean for it. Raises InvalidField for what is no Job."""
     source = fields.read(body, Job)
     return replace(
-        gang_objects.job(body), failures=_failures_of(source), failed_gang=_failed_gang_of(source)
+        gang_objects.job(source), failures=_failures_of(source), failed_gang=_failed_gang_of(source)
     )
 
 

@@ -8,6 +8,7 @@ from gang_scheduler.decode.gangs import gang_specs, workloads
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.refs import GangKey, JobFailures, JobPods
+from gang_scheduler.wire.jobs import Job
 
 Body = Mapping[str, Any]
 
@@ -40,11 +41,11 @@ def native_pod_group(body: Body) -> GangObject:
     return _described(body, gang_specs.native_pod_group(body))
 
 
-def job(body: Body) -> GangObject:
-    """Return a Job. Raises InvalidField for what is no Job."""
-    specs, pods = workloads.job(body), workloads.pods_of(body)
+def job(source: Job) -> GangObject:
+    """Return a Job. Raises InvalidField for an invalid time."""
+    specs, pods = workloads.job(source), workloads.pods_of(source)
     return GangObject(
-        body["metadata"]["uid"], specs, pods, workloads.misplaced(body), tells_pods=True
+        source.metadata.uid, specs, pods, workloads.misplaced(source), tells_pods=True
     )
 
 

@@ -19,12 +19,11 @@ from gang_scheduler.wire.jobs import Job, JobSet, JobSetSpec, JobSpec, Replicate
 from gang_scheduler.wire.pods import PodTemplate
 
 
-def job(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
-    """Return the gang of a Job, if it is one. Raises InvalidField for an invalid Job.
+def job(source: Job) -> tuple[GangSpec, ...]:
+    """Return the gang of a Job, if it is one. Raises InvalidField for an invalid time.
 
     The Job of a JobSet is a part of its replicatedJob's gang, and no gang by itself.
     """
-    source = fields.read(body, Job)
     if not _is_gang(source.spec.template) or _is_part(source.spec.template):
         return ()
     left = _completions(source.spec) - source.status.succeeded
@@ -56,24 +55,16 @@ def job_set(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
     return tuple(_replicated(source, each, options) for each in jobs)
 
 
-def pods_of(body: Mapping[str, Any]) -> JobPods | None:
-    """Return how many pods a Job can have; None for a Job that is a part of a larger workload.
-
-    Raises InvalidField for an invalid Job.
-    """
-    source = fields.read(body, Job)
+def pods_of(source: Job) -> JobPods | None:
+    """Return how many pods a Job can have; None for a Job that is a part of a larger workload."""
     if any(each.controller for each in source.metadata.owner_references):
         return None
     left = _completions(source.spec) - source.status.succeeded
     return JobPods(_at_once(source.spec), max(0, min(source.spec.parallelism, left)))
 
 
-def misplaced(body: Mapping[str, Any]) -> Problem | None:
-    """Return the problem of a Job that asks for a gang where its pods do not get it from.
-
-    Raises InvalidField for an invalid Job.
-    """
-    source = fields.read(body, Job)
+def misplaced(source: Job) -> Problem | None:
+    """Return the problem of a Job that asks for a gang where its pods do not get it from."""
     metadata, key = source.metadata, annotations.JOB_GANG_LABEL
     places = ((metadata.labels, keys.label_field(key)), (metadata.annotations, fields.field(key)))
     wrong = [where for present, where in places if present.get(key, "false") != "false"]
