@@ -14,7 +14,7 @@
 | pods              | pods                                                                  |
 | gangs             | gangs, as objects and pods declare them                               |
 | network           | network topologies, and what gangs request of them                    |
-| job_failures      | Jobs that have failed, and what evictions mean for the others         |
+| jobs              | Jobs and JobSets                                                      |
 | nodes             | nodes                                                                 |
 | namespaces        | namespaces                                                            |
 | budgets           | PodDisruptionBudgets                                                  |

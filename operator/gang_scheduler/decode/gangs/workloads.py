@@ -3,17 +3,12 @@
 A workload is a gang if its pod template asks for it: by our label, or by a topology request.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import JOB_SETS, JOBS
-from gang_scheduler.decode import fields, keys
+from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec, with_topology_request
 from gang_scheduler.model import gang_sources
-from gang_scheduler.model.causes import InvalidInput
-from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobPods
 from gang_scheduler.wire.jobs import Job, JobSet, JobSetSpec, JobSpec, ReplicatedJob
 from gang_scheduler.wire.pods import PodTemplate
@@ -38,12 +33,11 @@ def job(source: Job) -> tuple[GangSpec, ...]:
     return (with_topology_request(spec, source.spec.template.metadata.annotations),)
 
 
-def job_set(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
+def job_set(source: JobSet) -> tuple[GangSpec, ...]:
     """Return a gang for each replicatedJob that asks for it, in one group if all start together.
 
-    Raises InvalidField for an invalid JobSet.
+    Raises InvalidField for an invalid time.
     """
-    source = fields.read(body, JobSet)
     jobs = [
         each
         for each in source.spec.replicated_jobs
@@ -61,18 +55,6 @@ def pods_of(source: Job) -> JobPods | None:
         return None
     left = _completions(source.spec) - source.status.succeeded
     return JobPods(_at_once(source.spec), max(0, min(source.spec.parallelism, left)))
-
-
-def misplaced(source: Job) -> Problem | None:
-    """Return the problem of a Job that asks for a gang where its pods do not get it from."""
-    metadata, key = source.metadata, annotations.JOB_GANG_LABEL
-    places = ((metadata.labels, keys.label_field(key)), (metadata.annotations, fields.field(key)))
-    wrong = [where for present, where in places if present.get(key, "false") != "false"]
-    if not wrong or _is_gang(source.spec.template):
-        return None
-    name = f"{metadata.namespace}/{metadata.name}"
-    text = f"Job {name}: {wrong[0]} belongs in spec.template.metadata.labels"
-    return Problem(Reason.INVALID_SPEC, InvalidInput(text))
 
 
 def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> GangSpec:

@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Iterable, Mapping
 
+from gang_scheduler.decode.gangs.gang_objects import MisplacedRequest
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey, JobPods
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
@@ -15,6 +16,7 @@ from gang_scheduler.state.gangs.failed_jobs import FailedJobs
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping
 from gang_scheduler.state.gangs.job_sizes import JobSizes
+from gang_scheduler.state.gangs.misplaced_requests import MisplacedRequests
 from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
 from gang_scheduler.state.gangs.queueing_hints import HELPED_BY_NODES, QueueingHints
 
@@ -47,12 +49,14 @@ class GangQueue:
         self._to_try: set[GangKey] = set()
         self._apart: set[GangKey] = set()
         self._job_sizes = JobSizes()
+        self._misplaced_requests = MisplacedRequests()
         self._failed_jobs = FailedJobs()
         self._retries = Retries()
         self._grouping = Grouping(
             self.infos,
             self.schedulers,
             job_sizes=self._job_sizes,
+            misplaced_requests=self._misplaced_requests,
             preemption_eligibility=PreemptionEligibility(evictable_pods),
             retries=self._retries,
             changed=self.changed,
@@ -74,6 +78,7 @@ class GangQueue:
         if info.observed.may_rank_apart:
             self._apart.add(key)
         self._job_sizes.upsert_member(key, pod)
+        self._misplaced_requests.upsert_member(key, pod)
         if pod.job_uid:
             self._failed_jobs.upsert_member(key, pod)
             self._settle_failure([key])
@@ -91,7 +96,9 @@ class GangQueue:
     def delete_member(self, key: GangKey, uid: str) -> None:
         """Forget a member whose object is gone."""
         info = self.infos.get(key)
-        if info is not None and info.observed.delete_member(uid):
+        pod = info.observed.delete_member(uid) if info is not None else None
+        if pod is not None:
+            self._misplaced_requests.delete_member(key, pod)
             self._touched(key)
 
     def upsert_gang_specs(self, api_group: str, uid: str, declared: Iterable[GangSpec]) -> None:
@@ -113,12 +120,18 @@ class GangQueue:
         """Return the objects of an API group that describe gangs, by uid."""
         return self._objects.get(api_group, {})
 
-    def upsert_job(self, uid: str, pods: JobPods | None, misplaced: Problem | None = None) -> None:
-        """Note how many pods a Job can have, and what keeps them waiting; None forgets it."""
-        for key in self._job_sizes.upsert(uid, pods, misplaced) & self.infos.keys():
+    def upsert_job(self, uid: str, pods: JobPods | None) -> None:
+        """Note how many pods a Job can have; None forgets it."""
+        for key in self._job_sizes.upsert(uid, pods) & self.infos.keys():
             info = self.infos[key]
             info.relinked()
             info.attempt.spare(self._job_sizes.spared(info))
+            self._to_try.add(key)
+
+    def upsert_misplaced(self, uid: str, request: MisplacedRequest | None) -> None:
+        """Note what a workload asks for in the wrong place; None: nothing, or it is gone."""
+        for key in self._misplaced_requests.upsert(uid, request) & self.infos.keys():
+            self.infos[key].relinked()
             self._to_try.add(key)
 
     def job_failed(self, uid: str, gang: GangKey | None) -> None:

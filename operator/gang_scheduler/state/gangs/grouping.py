@@ -18,6 +18,7 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.group_graph import GroupGraph
 from gang_scheduler.state.gangs.group_memo import GroupMemo
 from gang_scheduler.state.gangs.job_sizes import JobSizes
+from gang_scheduler.state.gangs.misplaced_requests import MisplacedRequests
 from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
 
 TOTAL_SECONDS = 2
@@ -61,6 +62,7 @@ class Grouping:
         schedulers: frozenset[str],
         *,
         job_sizes: JobSizes,
+        misplaced_requests: MisplacedRequests,
         preemption_eligibility: PreemptionEligibility,
         retries: Retries,
         changed: set[GangKey],
@@ -68,6 +70,7 @@ class Grouping:
         self._infos = infos
         self._schedulers = schedulers
         self._job_sizes = job_sizes
+        self._misplaced_requests = misplaced_requests
         self._preemption_eligibility = preemption_eligibility
         self._retries = retries
         self._changed = changed
@@ -270,9 +273,9 @@ class Grouping:
     def _checked(self, gang: Gang, now: int) -> Gang:
         """Tell a gang that can never be complete, because its Jobs make fewer pods at once.
 
-        And a pod whose Job asks for a gang where the pod does not get it from.
+        And a pod whose Job or JobSet asks for a gang where the pod does not get it from.
         """
-        misplaced = self._job_sizes.misplaced(gang)
+        misplaced = self._misplaced_requests.problem(gang)
         if gang.problem is None and misplaced is not None:
             return replace(gang, problem=misplaced)
         if gang.problem is not None or len(gang.pending) + gang.bound >= gang.min_member:

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.decode import job_failures
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.jobs import job_failures
 from gang_scheduler.model.refs import GangKey, JobFailures
+from gang_scheduler.wire.jobs import Job
 
 IGNORED = {"type": "DisruptionTarget", "status": "True"}
 PROTECTED = {"rules": [{"action": "Ignore", "onPodConditions": [IGNORED]}]}
@@ -35,9 +37,11 @@ def policy(*rules: tuple[str, str | None, str]) -> dict[str, Any]:
 
 
 def failures_of(body: dict[str, Any]) -> JobFailures:
-    found = job_failures.job(body).failures
-    assert found is not None
-    return found
+    return job_failures.failures_of(fields.read(body, Job))
+
+
+def failed_gang_of(body: dict[str, Any]) -> GangKey | None:
+    return job_failures.failed_gang_of(fields.read(body, Job))
 
 
 @pytest.mark.parametrize(
@@ -102,9 +106,9 @@ def test_a_job_of_more_pods_than_may_fail_is_unprotected(pods: int, left: int) -
     ],
 )
 def test_a_failed_job_names_the_gang_of_its_pods(template: dict[str, Any], gang: GangKey) -> None:
-    assert gang == job_failures.job(job(template, {"conditions": FAILED})).failed_gang
+    assert gang == failed_gang_of(job(template, {"conditions": FAILED}))
 
 
 @pytest.mark.parametrize("conditions", [[], [{**FAILED[0], "status": "False"}]])
 def test_any_other_job_names_none(conditions: list[dict[str, str]]) -> None:
-    assert job_failures.job(job(status={"conditions": conditions})).failed_gang is None
+    assert failed_gang_of(job(status={"conditions": conditions})) is None

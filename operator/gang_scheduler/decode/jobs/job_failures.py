@@ -4,13 +4,8 @@ An evicted pod counts as one that failed, unless `podFailurePolicy` ignores Disr
 failures than `backoffLimit` end the Job for good.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
-from gang_scheduler.decode import fields
-from gang_scheduler.decode.gangs import gang_objects
-from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.pods import membership
 from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.wire.jobs import Job, JobSpec, PodFailureRule
@@ -22,20 +17,12 @@ BACKOFF_LIMIT: Final = 6
 ENDS_IT: Final = frozenset({"FailJob", "FailIndex"})
 
 
-def job(body: Mapping[str, Any]) -> GangObject:
-    """Return a Job, with what evictions mean for it. Raises InvalidField for what is no Job."""
-    source = fields.read(body, Job)
-    return replace(
-        gang_objects.job(source), failures=_failures_of(source), failed_gang=_failed_gang_of(source)
-    )
-
-
 def has_failed(job: Job) -> bool:
     """Return whether a Job has failed for good."""
     return any((each.type, each.status) == ("Failed", "True") for each in job.status.conditions)
 
 
-def _failures_of(source: Job) -> JobFailures:
+def failures_of(source: Job) -> JobFailures:
     """Return what evictions mean for a Job."""
     spec, status = source.spec, source.status
     completions = spec.parallelism if spec.completions is None else spec.completions
@@ -43,7 +30,7 @@ def _failures_of(source: Job) -> JobFailures:
     return JobFailures(at_once, _left(spec, status.failed))
 
 
-def _failed_gang_of(source: Job) -> GangKey | None:
+def failed_gang_of(source: Job) -> GangKey | None:
     """Return the gang of the pods of a Job that has failed; None for any other Job."""
     if not has_failed(source):
         return None
