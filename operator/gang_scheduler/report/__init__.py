@@ -7,6 +7,7 @@
 | gang_events      | the Events of gangs and their pods                           |
 | decision_log     | a log line for each gang that is bound, preempts, or waits   |
 | unprotected_jobs | the Events of Jobs that evictions end                        |
+| misplaced_events | the Events of workloads that ask for a gang in vain           |
 | missing_members  | the Events of gangs whose members may never come             |
 | left_out_events  | the Events of objects that cannot be read                    |
 | events           | Events, at a bounded rate                                    |

@@ -20,6 +20,7 @@ from gang_scheduler.report.cause_texts import text_if_any, text_of
 from gang_scheduler.report.decision_log import DecisionLog
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.report.messages import by_reason, describe
+from gang_scheduler.report.misplaced_events import MisplacedRequestEvents
 from gang_scheduler.report.unprotected_jobs import UnprotectedJobs
 from gang_scheduler.state.cache import Cache
 
@@ -41,6 +42,8 @@ class GangEvents:
         self._naming = naming
         self.decision_log = DecisionLog(cache.gang_queue.infos)
         self._unprotected_jobs = UnprotectedJobs(cache.evictable_pods, events, self._object)
+        requests = cache.gang_queue.misplaced_requests.by_uid
+        self._misplaced_requests = MisplacedRequestEvents(requests, cache.schedulers, events)
 
     def planned(self, plan: Plan, now: int) -> None:
         """Report why gangs wait, which ones wait too long, and warnings. `now` is in seconds."""
@@ -51,6 +54,7 @@ class GangEvents:
         with confined("report", "warnings"):
             self._warned(plan)
             self._unprotected_jobs.planned(plan)
+            self._misplaced_requests.tell()
         for preemption in plan.preemptions:
             if preemption.nominations:
                 with confined("report", str(preemption.gangs[0].key)):

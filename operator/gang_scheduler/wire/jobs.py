@@ -87,8 +87,15 @@ class JobSetSpec(Wire, frozen=True):
     startup_policy: StartupPolicy = StartupPolicy()
 
 
+class JobSetStatus(Wire, frozen=True):
+    """`status` of a JobSet."""
+
+    conditions: list[Condition] = field(default_factory=list)
+
+
 class JobSet(Wire, frozen=True):
     """A JobSet."""
 
     metadata: Metadata
     spec: JobSetSpec = JobSetSpec()
+    status: JobSetStatus = JobSetStatus()

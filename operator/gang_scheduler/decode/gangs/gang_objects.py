@@ -14,10 +14,15 @@ Body = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class MisplacedRequest:
-    """What a workload asks for in the wrong place: `problem` is that of its pods in no gang."""
+    """What a workload asks for in the wrong place: `problem` is that of its pods in no gang.
+
+    `schedulers` are the schedulers of these pods; none if the workload has ended, or is a part of a
+    larger one.
+    """
 
     workload: WorkloadRef
     problem: Problem
+    schedulers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

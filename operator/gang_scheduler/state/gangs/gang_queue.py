@@ -49,14 +49,14 @@ class GangQueue:
         self._to_try: set[GangKey] = set()
         self._apart: set[GangKey] = set()
         self._job_sizes = JobSizes()
-        self._misplaced_requests = MisplacedRequests()
+        self.misplaced_requests = MisplacedRequests()
         self._failed_jobs = FailedJobs()
         self._retries = Retries()
         self._grouping = Grouping(
             self.infos,
             self.schedulers,
             job_sizes=self._job_sizes,
-            misplaced_requests=self._misplaced_requests,
+            misplaced_requests=self.misplaced_requests,
             preemption_eligibility=PreemptionEligibility(evictable_pods),
             retries=self._retries,
             changed=self.changed,
@@ -78,7 +78,7 @@ class GangQueue:
         if info.observed.may_rank_apart:
             self._apart.add(key)
         self._job_sizes.upsert_member(key, pod)
-        self._misplaced_requests.upsert_member(key, pod)
+        self.misplaced_requests.upsert_member(key, pod)
         if pod.job_uid:
             self._failed_jobs.upsert_member(key, pod)
             self._settle_failure([key])
@@ -98,7 +98,7 @@ class GangQueue:
         info = self.infos.get(key)
         pod = info.observed.delete_member(uid) if info is not None else None
         if pod is not None:
-            self._misplaced_requests.delete_member(key, pod)
+            self.misplaced_requests.delete_member(key, pod)
             self._touched(key)
 
     def upsert_gang_specs(self, api_group: str, uid: str, declared: Iterable[GangSpec]) -> None:
@@ -130,7 +130,7 @@ class GangQueue:
 
     def upsert_misplaced(self, uid: str, request: MisplacedRequest | None) -> None:
         """Note what a workload asks for in the wrong place; None: nothing, or it is gone."""
-        for key in self._misplaced_requests.upsert(uid, request) & self.infos.keys():
+        for key in self.misplaced_requests.upsert(uid, request) & self.infos.keys():
             self.infos[key].relinked()
             self._to_try.add(key)
 
