@@ -174,7 +174,7 @@ class App:
         if settings.on_partial_gang is OnPartialGang.RELEASE:
             self._partial_gangs = PartialGangs(api, self._cache, self._may_write)
         left_out = LeftOutObjects()
-        self._left_out_events = LeftOutEvents(left_out, self._events)
+        self._left_out_events = LeftOutEvents(left_out, self._events, self._cache.schedulers)
         self._source = self._source_of(
             open_connection, api, EventHandlers(kinds.sinks(self._cache), left_out)
         )

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import JOB_SETS
+from gang_scheduler.api.kinds import JOB_SETS, PODS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.client.fake.faults import Fault
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.left_out import LeftOut, LeftOutObjects
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.bound_pods import BoundPod
@@ -23,6 +24,7 @@ from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About
 from gang_scheduler.report.left_out_events import LeftOutEvents
+from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
@@ -249,12 +251,16 @@ async def test_of_too_many_events_the_oldest_are_dropped() -> None:
     ]
 
 
+def left_out_events(desk: Desk, left_out: LeftOutObjects) -> LeftOutEvents:
+    return LeftOutEvents(left_out, desk.events, desk.cache.schedulers)
+
+
 async def test_an_object_that_has_a_name_is_told_what_is_wrong_whatever_else_it_is() -> None:
     desk = Desk()
     why = InvalidField("metadata.labels", 5, "must be an object")
 
     left_out = LeftOutObjects()
-    telling = asyncio.create_task(LeftOutEvents(left_out, desk.events).run())
+    telling = asyncio.create_task(left_out_events(desk, left_out).run())
 
     named = {"metadata": {"name": "a", "namespace": 3, "uid": ["u"]}}
     for obj in (named, {}, {"metadata": None}, {"metadata": "a"}, {"metadata": {"name": 5}}):
@@ -264,6 +270,31 @@ async def test_an_object_that_has_a_name_is_told_what_is_wrong_whatever_else_it_
 
     note = "left out: metadata.labels must be an object, not 5"
     assert [("Warning", "FailedScheduling", "a", note)] == await desk.told()
+
+
+@pytest.mark.parametrize(
+    ("spec", "events"),
+    [
+        ({"schedulerName": builders.SCHEDULER}, 0),
+        ({"schedulerName": "another"}, 1),
+        ({"schedulerName": builders.SCHEDULER, "schedulingGates": [{"name": "x"}]}, 1),
+        ({"schedulerName": builders.SCHEDULER, "nodeName": "n"}, 1),
+    ],
+    ids=["waits", "of another scheduler", "gated", "on a node"],
+)
+async def test_a_pod_that_waits_with_what_is_wrong_is_told_by_the_verdict_alone(
+    spec: dict[str, Any], events: int
+) -> None:
+    desk, left_out = Desk(), LeftOutObjects()
+    pods = EventHandlers(kinds.sinks(desk.cache), left_out).of(PODS)
+    metadata = {"name": "x", "namespace": "ns", "uid": "u", "resourceVersion": "1"}
+    wrong = {"metadata": metadata, "spec": {**spec, "containers": 3}}
+    pods.take({"type": "ADDED", "object": wrong})
+
+    for each in left_out.take_all():
+        left_out_events(desk, left_out).tell(each)
+
+    assert events == len(await desk.told())
 
 
 # Jobs.
