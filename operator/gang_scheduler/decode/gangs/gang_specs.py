@@ -67,12 +67,16 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
     seen = _seen(body, gang_sources.POD_GROUP.name)
     faults = Faults()
     try:
-        present = fields.read(body, MetadataOnly).metadata.annotations
+        metadata = fields.read(body, MetadataOnly).metadata
+        present = metadata.annotations
         parsed = faults.read(lambda: parse_spec(PodGroup, body), UNREAD)
         for unknown in keys.unknown_annotations(present):
             faults.add(unknown)
         options = faults.read(lambda: gang_annotations.read(present), DEFAULTS)
         topology_request = faults.read(lambda: gang_requests.network_topology_spec(present), None)
+        not_read = tuple(keys.not_read(metadata.labels, present))
+        for each in not_read if faults else ():
+            faults.add(each)
         faults.check()
         minimum = amounts({**(parsed.spec.min_resources or {})}, "spec.minResources")
     except InvalidField as error:
@@ -86,6 +90,7 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
             min_resources=tuple(sorted(minimum.items())),
             options=options,
             topology_request=topology_request,
+            problem=_not_read(not_read),
             was_scheduled=_is_true(seen.status, "Scheduled"),
             scheduled_at=_since(seen.status, "Scheduled"),
             quorum_since=_start_time(seen.status),
@@ -281,6 +286,11 @@ def _is_condition(found: object) -> bool:
 
 def _invalid(error: InvalidField) -> Problem:
     return Problem(Reason.INVALID_SPEC, InvalidInput(str(error)))
+
+
+def _not_read(found: tuple[InvalidField, ...]) -> Problem | None:
+    text = "; ".join(map(str, found))
+    return Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(text)) if found else None
 
 
 def _unsupported(found: tuple[str, ...]) -> Problem | None:
