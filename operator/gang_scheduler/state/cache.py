@@ -47,8 +47,10 @@ class Cache:
         self.schedulers = frozenset(schedulers)
         self.node_usage = NodeUsage()
         self.evictable_pods = EvictablePods(rules)
-        self.gang_queue = GangQueue(self.schedulers, timeout_seconds, self.evictable_pods)
         self.topologies = Topologies(changes.topologies)
+        self.gang_queue = GangQueue(
+            *(self.schedulers, timeout_seconds, self.evictable_pods, self.topologies.layers)
+        )
         self.foreign_members = ForeignMembers()
         self.selector_matches = SelectorMatches()
         self.volumes = VolumeCache(self.node_usage.table, changes.waits_for_claims)

@@ -1,6 +1,6 @@
 """Which gangs there are with which members, and which gangs are worth a try."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 
 from gang_scheduler.decode.gangs.gang_objects import MisplacedRequest
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
@@ -37,6 +37,7 @@ class GangQueue:
         schedulers: Iterable[str],
         timeout_seconds: int,
         evictable_pods: EvictablePods,
+        layers: Callable[[], Collection[str]],
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.infos: dict[GangKey, GangInfo] = {}
@@ -59,6 +60,7 @@ class GangQueue:
             misplaced_requests=self.misplaced_requests,
             preemption_eligibility=PreemptionEligibility(evictable_pods),
             retries=self._retries,
+            layers=layers,
             changed=self.changed,
         )
         self._queueing_hints = QueueingHints(self.infos)
@@ -149,6 +151,7 @@ class GangQueue:
     def topologies_changed(self) -> None:
         """Try again all gangs that other trees may help; others may be in another domain now."""
         self._queueing_hints.topologies_changed()
+        self._to_try |= self._grouping.take_expecting_layers() & self.infos.keys()
         self.changed.update(self.infos)
 
     def matches_came(self, keys: Collection[GangKey]) -> None:

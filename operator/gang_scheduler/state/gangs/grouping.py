@@ -1,7 +1,7 @@
 """Groups of gangs as the scheduler sees them, made of what is known of each gang."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -23,19 +23,25 @@ from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibil
 
 TOTAL_SECONDS = 2
 """How long a complete quorum waits for the expected rest, so that all are placed together."""
+LAYER_SECONDS = 2
+"""How long the tree of a layer is waited for that is only preferred.
+
+A ClusterNetworkTopology may be created together with the gang, and just after it.
+"""
 PATIENCE_SECONDS = 10
 """How long more Jobs of a gang are waited for before it is called impossible."""
 
 
 class Patience(NamedTuple):
-    """How long pods are waited for that may still come, in seconds."""
+    """How long pods and trees are waited for that may still come, in seconds."""
 
     total_seconds: int = TOTAL_SECONDS
     jobs_seconds: int = PATIENCE_SECONDS
+    layer_seconds: int = LAYER_SECONDS
 
 
-NOTHING_COMES = Patience(0, 0)
-"""All pods are there that there will ever be."""
+NOTHING_COMES = Patience(0, 0, 0)
+"""All pods and trees are there that there will ever be."""
 
 
 class _Formed(NamedTuple):
@@ -53,7 +59,8 @@ class Grouping:
     """Makes groups out of infos. A group that would be the same as the last time is kept.
 
     Gangs of which something else is to be said by that are noted in `changed`, and those that are
-    to be tried at a certain moment in `retries`. `patience` may be changed before the first use.
+    to be tried at a certain moment in `retries`. `layers` are the names of the topology layers that
+    there are. `patience` may be changed before the first use.
     """
 
     def __init__(
@@ -65,6 +72,7 @@ class Grouping:
         misplaced_requests: MisplacedRequests,
         preemption_eligibility: PreemptionEligibility,
         retries: Retries,
+        layers: Callable[[], Collection[str]],
         changed: set[GangKey],
     ) -> None:
         self._infos = infos
@@ -73,6 +81,8 @@ class Grouping:
         self._misplaced_requests = misplaced_requests
         self._preemption_eligibility = preemption_eligibility
         self._retries = retries
+        self._layers = layers
+        self._expecting_layers: set[GangKey] = set()
         self._changed = changed
         self.patience = Patience()
         self._graph = GroupGraph(self._resolve)
@@ -93,12 +103,18 @@ class Grouping:
     def forget(self, key: GangKey) -> set[GangKey]:
         """Note that a gang is going; return the gangs that this concerns."""
         self._asked.pop(key, None)
+        self._expecting_layers.discard(key)
         self._memo.release([key])
         return self._say(key, ())
 
     def not_kept(self, keys: Iterable[GangKey]) -> set[GangKey]:
         """Return those of the gangs that have changed, or of which no group is kept."""
         return self._memo.not_kept(keys)
+
+    def take_expecting_layers(self) -> set[GangKey]:
+        """Return the gangs that were held for a layer since the last call."""
+        found, self._expecting_layers = self._expecting_layers, set()
+        return found
 
     def release(self, keys: Iterable[GangKey]) -> None:
         """Keep the groups of these gangs no longer; they are made anew when they are due."""
@@ -136,6 +152,8 @@ class Grouping:
             return None  # Another gang of the group, that has ended well, is due, too.
         seen.update(formed.starting)
         if self._is_held(formed) or self._expects_more(formed.starting, now):
+            return None
+        if self._expects_layers(formed.starting, now):
             return None
         return self._as_group(formed, now)
 
@@ -197,6 +215,24 @@ class Grouping:
                     self._retries.at(mate, until)
                 return True
         return False
+
+    def _expects_layers(self, keys: Sequence[GangKey], now: int) -> bool:
+        """Return whether a quorum waits a moment for a layer that it prefers and no tree has."""
+        infos = [self._infos[key] for key in keys]
+        since = max((info.attempt.quorum_since or 0 for info in infos), default=0)
+        until = since + self.patience.layer_seconds
+        if now >= until or any(info.attempt.was_whole for info in infos):
+            return False
+        if not any(self._prefers_unknown(info.observed.topology_request) for info in infos):
+            return False
+        self._expecting_layers.update(keys)
+        for key in keys:
+            self._retries.at(key, until)
+        return True
+
+    def _prefers_unknown(self, request: TopologyRequest | None) -> bool:
+        prefer = request.prefer if request is not None else ()
+        return any(not each.by_label and each.name not in self._layers() for each in prefer)
 
     def _say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangKey]:
         """Note which gangs a gang names; return those that name it, or that it named until now."""
