@@ -335,6 +335,23 @@ async def test_a_job_set_is_told_for_all_of_its_jobs() -> None:
     assert [("UnprotectedJob", "set")] == [(reason, name) for _, reason, name, _ in found]
 
 
+async def test_each_gang_of_a_job_set_has_events_of_its_own() -> None:
+    desk = Desk()
+    names = ("set/driver", "set/workers")
+    keys = [GangKey(gang_sources.JOB_SET.name, builders.NAMESPACE, name) for name in names]
+    specs = [replace(builders.gang_spec("a"), key=key, gvr=JOB_SETS) for key in keys]
+    cache_feeding.upsert_gang_specs(desk.cache, JOB_SETS.group, specs[0].uid, specs)
+    gangs = [replace(builders.gang("a"), key=key) for key in keys]
+
+    for gang in gangs:
+        desk.gang_events.waits_for_volumes(gang, InvalidInput(f"of {gang.key}"))
+    # One of them again.
+    desk.gang_events.waits_for_volumes(gangs[0], InvalidInput(f"still of {gangs[0].key}"))
+
+    expected = [("set", f"of {key}") for key in keys]
+    assert expected == [(name, note) for _, _, name, note in await desk.told()]
+
+
 @pytest.mark.parametrize("rules", [Rules(preemption=False), Rules(unprotected_jobs=False)])
 async def test_where_no_job_is_evicted_none_is_told(rules: Rules) -> None:
     desk = Desk(rules)

@@ -14,6 +14,7 @@ from gang_scheduler import telemetry
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.backpressure import Backpressure
 
 CONTROLLER = "py-gang-scheduler"
@@ -27,13 +28,26 @@ BURST = 100.0
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The object that an Event is about."""
+    """The object that an Event is about, and the gang if the Event is that of a gang.
+
+    Several gangs may be described by one JobSet or one Job: each has a limit of its own.
+    """
 
     api_version: str
     kind: str
     namespace: str
     name: str
     uid: str
+    gang: GangKey | None = None
+
+
+class _Kind(NamedTuple):
+    """Events that are alike: one replaces the other."""
+
+    uid: str
+    gang: GangKey | None
+    reason: str
+    warning: bool
 
 
 class _Queued(NamedTuple):
@@ -55,10 +69,10 @@ class _Said(NamedTuple):
 class Events:
     """Takes Events at once and sends them as fast as the rate allows.
 
-    The same Event about the same object is not repeated for REPEAT_SECONDS, and an Event of the
-    same reason with another note not for REWORD_SECONDS. When the queue is full, the oldest Event
-    is dropped, so that none comes late by more than 25 seconds: conditions have the state, Events
-    only its history.
+    The same Event about the same object and gang is not repeated for REPEAT_SECONDS, and an Event
+    of the same reason with another note not for REWORD_SECONDS. When the queue is full, the oldest
+    Event is dropped, so that none comes late by more than 25 seconds: conditions have the state,
+    Events only its history.
     """
 
     def __init__(
@@ -73,20 +87,20 @@ class Events:
         self._clock = clock
         self._backpressure = backpressure
         self._queue: asyncio.Queue[_Queued] = asyncio.Queue(QUEUE_LENGTH)
-        self._last: dict[tuple[str, str, bool], _Said] = {}
+        self._last: dict[_Kind, _Said] = {}
         self._pruned_at = clock()
         self._instance = f"{CONTROLLER}-{os.environ.get('HOSTNAME') or socket.gethostname()}"
 
     def is_quiet(self, about: About, reason: str, *, warning: bool = False) -> bool:
         """Return whether an Event of this kind is not due yet. Cheap: call before finding words."""
-        said = self._last.get((about.uid, reason, warning))
+        said = self._last.get(_Kind(about.uid, about.gang, reason, warning))
         return said is not None and self._clock() - said.asked_at < REWORD_SECONDS
 
     def record(self, about: About, reason: str, note: str, *, warning: bool = False) -> None:
         """Queue an Event, unless it was just said."""
         now = self._clock()
         note = note[:LONGEST_NOTE]
-        kind = (about.uid, reason, warning)
+        kind = _Kind(about.uid, about.gang, reason, warning)
         if self._said_lately(kind, note, now):
             return
         namespace = about.namespace or "default"
@@ -129,7 +143,7 @@ class Events:
                 telemetry.WRITES.labels("event", "written").inc()
             return
 
-    def _said_lately(self, kind: tuple[str, str, bool], note: str, now: float) -> bool:
+    def _said_lately(self, kind: _Kind, note: str, now: float) -> bool:
         if now - self._pruned_at > REPEAT_SECONDS:
             self._pruned_at = now
             self._last = {k: v for k, v in self._last.items() if now - v.at < REPEAT_SECONDS}

@@ -4,6 +4,7 @@ import asyncio
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from gang_scheduler import telemetry
 from gang_scheduler.apply.disruption_target import Naming
@@ -80,7 +81,7 @@ class GangEvents:
             by = self._naming.preemptor(preemption, key.namespace)
             orphans = sum(not pod.owner for pod in pods)
             note = f"Preempted by {by}{_who(key, pods)}{_for_good(orphans, len(pods))}"
-            self._events.record(self._object(key, pods[0]), "Preempted", note, warning=orphans > 0)
+            self._events.record(self._of_gang(key, pods[0]), "Preempted", note, warning=orphans > 0)
 
     def withdrawn(self, preemption: Preemption, why: Cause) -> None:
         """Report that room could not be made."""
@@ -96,7 +97,7 @@ class GangEvents:
         if member is not None:
             name = self._naming.pod(victim, key.namespace)
             note = f"pod {name} on {victim.node} should be gone and still holds its room"
-            self._events.record(self._object(key, member), "Preempting", note, warning=True)
+            self._events.record(self._of_gang(key, member), "Preempting", note, warning=True)
 
     def bound(self, binding: GangBinding) -> None:
         """Report that a gang was bound, or why not all of its members were."""
@@ -152,7 +153,10 @@ class GangEvents:
             self._events.record(self._about(gang), "Preempting", note)
 
     def _about(self, gang: Gang) -> About:
-        return self._object(gang.key, (*gang.pending, *gang.bound_members)[0])
+        return self._of_gang(gang.key, (*gang.pending, *gang.bound_members)[0])
+
+    def _of_gang(self, key: GangKey, pod: Pod) -> About:
+        return replace(self._object(key, pod), gang=key)
 
     def _object(self, key: GangKey, pod: Pod) -> About:
         """Return the object that describes the gang, or this pod if there is none."""

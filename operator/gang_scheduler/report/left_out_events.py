@@ -42,7 +42,8 @@ class LeftOutEvents:
         log.warning("object_left_out", kind=kind, **names, why=str(why))
         if not found.name or self._waits_with_problem(holds):
             return  # There is nothing that an Event could be about, or another one says it.
-        about = About(str(obj.get("apiVersion", "v1")), kind, **names, uid=found.uid)
+        version = str(obj.get("apiVersion", "v1"))
+        about = About(version, kind, found.namespace, found.name, found.uid)
         self._events.record(about, "FailedScheduling", f"left out: {why}", warning=True)
 
     def _waits_with_problem(self, holds: object) -> bool:
