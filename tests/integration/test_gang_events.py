@@ -238,6 +238,19 @@ async def test_an_event_that_is_refused_is_not() -> None:
     assert [] == await desk.told(plan)
 
 
+@pytest.mark.parametrize(("note", "ending"), [("x" * 1025, "x ..."), ("y" * 1024, "yy")])
+async def test_a_note_has_no_more_bytes_than_kubernetes_takes(note: str, ending: str) -> None:
+    desk = Desk()
+    about = About("v1", "Pod", "default", "a-0", "uid-a-0")
+    desk.events.record(about, "Scheduled", note)
+    desk.events.record(about, "Preempted", "\u00e9" * 600)
+
+    (*_, short), (*_, wide) = await desk.told()
+
+    assert (1024, True) == (len(short), short.endswith(ending))
+    assert "\u00e9" * 510 + " ..." == wide
+
+
 async def test_of_too_many_events_the_oldest_are_dropped() -> None:
     desk = Desk()
     for number in range(QUEUE_LENGTH + 1):

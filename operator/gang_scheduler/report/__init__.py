@@ -11,6 +11,7 @@
 | missing_members  | the Events of gangs whose members may never come             |
 | left_out_events  | the Events of objects that cannot be read                    |
 | events           | Events, at a bounded rate                                    |
+| token_bucket     | the rate: so many a second, and a burst                      |
 | topology_writer  | writes the status of ClusterNetworkTopologies                |
 | topology_status  | the status of a ClusterNetworkTopology                       |
 | messages         | the text of a refusal ("0/12 nodes are available: ..."), of  |
