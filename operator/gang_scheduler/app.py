@@ -40,6 +40,7 @@ from gang_scheduler.report.events import Events
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.left_out_events import LeftOutEvents
 from gang_scheduler.report.missing_members import MissingMembers
+from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.report.topology_writer import TopologyWriter
 from gang_scheduler.settings import OnPartialGang, PodSource, Settings
@@ -168,7 +169,12 @@ class App:
         self._stuck_victims = StuckVictims(self._cache, settings.victim_timeout_seconds, outcomes)
         backpressure = Backpressure(self._binder.is_busy)
         self._events = Events(api, backpressure, self._may_write)
-        gang_events = GangEvents(self._cache, self._events, naming)
+        self._pod_events = PodEvents(
+            *(api, self._cache, backpressure),
+            enabled=settings.pod_events,
+            may_write=self._may_write,
+        )
+        gang_events = GangEvents(self._cache, self._events, self._pod_events, naming)
         self._decision_log = gang_events.decision_log
         self._partial_gangs = None
         if settings.on_partial_gang is OnPartialGang.RELEASE:
@@ -202,6 +208,7 @@ class App:
             lost_nominations=lost_nominations,
             backpressure=backpressure,
             missing_members=MissingMembers(self._cache, self._events),
+            pod_events=self._pod_events,
         )
         self._topologies = TopologyWriter(
             *(api, self._cache, self._events), changes=changes, may_write=self._may_write
@@ -259,7 +266,8 @@ class App:
     def _writers(self) -> Iterator[Runs]:
         """Yield all that works beside the loop and writes."""
         yield from (self._outcomes, self._binder, self._evictor, self._stuck_victims)
-        yield from (self._status, self._topologies, self._events, self._decision_log)
+        yield from (self._status, self._topologies, self._decision_log)
+        yield from (self._events, self._pod_events)
         if self._partial_gangs is not None:
             yield self._partial_gangs
 

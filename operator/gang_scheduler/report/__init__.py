@@ -4,7 +4,8 @@
 |------------------|--------------------------------------------------------------|
 | status_writer    | the status of PodGroups, and PodScheduled of pods, coalesced |
 | pod_group_status | the status of a PodGroup                                     |
-| gang_events      | the Events of gangs and their pods                           |
+| gang_events      | the Events of gangs                                          |
+| pod_events       | the Events of members: why they wait, where they were bound  |
 | decision_log     | a log line for each gang that is bound, preempts, or waits   |
 | unprotected_jobs | the Events of Jobs that evictions end                        |
 | misplaced_events | the Events of workloads that ask for a gang in vain           |

@@ -22,6 +22,7 @@ from gang_scheduler.report.decision_log import DecisionLog
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.report.messages import by_reason, describe
 from gang_scheduler.report.misplaced_events import MisplacedRequestEvents
+from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.unprotected_jobs import UnprotectedJobs
 from gang_scheduler.state.cache import Cache
 
@@ -37,9 +38,10 @@ NAMES_SHOWN = 10
 class GangEvents:
     """What users can read of decisions, beside the statuses."""
 
-    def __init__(self, cache: Cache, events: Events, naming: Naming) -> None:
+    def __init__(self, cache: Cache, events: Events, pod_events: PodEvents, naming: Naming) -> None:
         self._cache = cache
         self._events = events
+        self._pod_events = pod_events
         self._naming = naming
         self.decision_log = DecisionLog(cache.gang_queue.infos)
         self._unprotected_jobs = UnprotectedJobs(cache.evictable_pods, events, self._object)
@@ -104,6 +106,7 @@ class GangEvents:
         counts = Counter(outcome.value for outcome in binding.outcomes.values())
         for outcome, number in counts.items():
             telemetry.BINDINGS.labels(outcome).inc(number)
+        self._pod_events.bound(binding)
         about = self._about(binding.gang)
         if not binding.failed:
             telemetry.GANGS_BOUND.inc()

@@ -32,6 +32,7 @@ class Process:
             lost_nominations=parts.lost_nominations,
             backpressure=NO_BACKPRESSURE,
             missing_members=MissingMembers(self.cache, parts.events),
+            pod_events=parts.pod_events,
             clock=clock,
         )
         self._watch = DelayedWatch(cluster, self.cache)
@@ -39,6 +40,7 @@ class Process:
             self._watch.run,
             *parts.that_run,
             status.run,
+            parts.pod_events.run,
         )
         self.tasks: list[asyncio.Task[Any]] = []
 
