@@ -76,6 +76,35 @@ def test_the_first_rule_that_matches_decides() -> None:
     assert failures_of(job(podFailurePolicy=rules)).left is None
 
 
+def by_exit_code(action: str, operator: str, *values: int) -> dict[str, Any]:
+    return {"action": action, "onExitCodes": {"operator": operator, "values": list(values)}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "left"),
+    [
+        (by_exit_code("FailJob", "In", 143), 0),
+        (by_exit_code("FailJob", "In", 1, 137), 0),
+        (by_exit_code("FailIndex", "NotIn", 1), 0),
+        (by_exit_code("FailJob", "In", 42), None),
+        (by_exit_code("FailJob", "NotIn", 137, 143), None),
+        (by_exit_code("Count", "In", 143), 6),
+        (by_exit_code("Ignore", "NotIn", 1), None),
+    ],
+)
+def test_a_rule_for_exit_codes_of_evicted_pods_comes_before_the_rules_below_it(
+    rule: dict[str, Any], left: int | None
+) -> None:
+    assert left == failures_of(job(podFailurePolicy={"rules": [rule, *PROTECTED["rules"]]})).left
+    assert failures_of(job(podFailurePolicy={"rules": [*PROTECTED["rules"], rule]})).left is None
+
+
+def test_a_rule_that_ignores_exit_codes_protects_no_job() -> None:
+    rules = [by_exit_code("Ignore", "In", 137, 143)]
+
+    assert 6 == failures_of(job(podFailurePolicy={"rules": rules})).left
+
+
 def test_pods_that_have_succeeded_are_not_evicted() -> None:
     assert 3 == failures_of(job(status={"succeeded": 5})).at_once
     assert 0 == failures_of(job(parallelism=0)).at_once
