@@ -18,7 +18,7 @@ from gang_scheduler.model import gang_sources
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes import ApiAnswer, InvalidInput
 from gang_scheduler.model.network.topology import Domain
-from gang_scheduler.model.plan import Bind, Misfit, Plan, Preemption, Refused, Warned
+from gang_scheduler.model.plan import Bind, Misfit, Placed, Plan, Preemption, Refused, Warned
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.report.cause_texts import text_of
@@ -333,6 +333,31 @@ async def test_a_job_that_one_eviction_ends_is_told_what_to_write_and_only_once(
     assert note.endswith("or raise its backoffLimit by 2")
     desk.now += REPEAT_SECONDS
     assert 1 == len(await desk.told(of_job("x")))
+
+
+def placed(name: str) -> Plan:
+    """Return that a gang has a place which has a pod of a Job."""
+    pod = builders.pod(f"{name}-0", gang="a", job=name)
+    return Plan(placed=(Placed(builders.gang("a", members=[pod]), (Bind(pod, "n1"),)),))
+
+
+async def test_a_job_that_comes_after_its_pods_were_placed_is_told() -> None:
+    desk = Desk()
+    before = await desk.told(placed("x"), Plan())
+    desk.cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
+
+    found = await desk.told(Plan(), Plan())
+
+    assert ([], [("UnprotectedJob", "x")]) == (before, [each[1:3] for each in found])
+
+
+async def test_a_job_that_was_protected_when_its_pods_were_placed_is_not_told_later() -> None:
+    desk = Desk()
+    cache_feeding.upsert_gang_specs(desk.cache, "batch", "uid-x", [])
+    await desk.told(placed("x"), Plan())
+    desk.cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
+
+    assert [] == await desk.told(Plan())
 
 
 async def test_a_job_set_is_told_for_all_of_its_jobs() -> None:

@@ -44,7 +44,7 @@ class GangEvents:
         self._pod_events = pod_events
         self._naming = naming
         self.decision_log = DecisionLog(cache.gang_queue.infos)
-        self._unprotected_jobs = UnprotectedJobs(cache.evictable_pods, events, self._object)
+        self._unprotected_jobs = UnprotectedJobs(cache, events, self._object)
         requests = cache.gang_queue.misplaced_requests.by_uid
         self._misplaced_requests = MisplacedRequestEvents(requests, cache.schedulers, events)
 
