@@ -132,7 +132,7 @@ class KindHandler(Generic[T]):
         self._count(metadata.uid)
 
     def _is_lesser(self, obj: Object) -> bool:
-        """Tell whether an object comes in another version than the best one seen so far."""
+        """Return whether an object comes in another version than the best one seen so far."""
         version = str(obj.get("apiVersion", "")).rpartition("/")[2]
         versions = [gvr.version for gvr in self.versions]
         rank = versions.index(version) if version in versions else 0

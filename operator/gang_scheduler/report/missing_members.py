@@ -85,7 +85,7 @@ def _lacks_members(info: GangInfo) -> bool:
 
 
 def _is_of_others(status: Mapping[str, Any]) -> bool:
-    """Tell whether another scheduler keeps this status: it says more than that no member exists."""
+    """Return whether another scheduler keeps this status: it says more than "no member"."""
     if "phase" in status:
         return status["phase"] != Phase.PENDING or bool(status.get("members"))
     return bool(status.get("conditions"))

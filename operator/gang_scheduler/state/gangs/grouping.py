@@ -193,17 +193,17 @@ class Grouping:
                 self._retries.at(mate, now)
 
     def _is_held(self, formed: _Formed) -> bool:
-        """Tell whether a quorum has room and waits for its claims: till then no member joins it."""
+        """Return whether a quorum has room and waits for claims: till then no member joins it."""
         infos = (self._infos[key] for key in formed.starting)
         return any(info.volume_waits.of_quorum and not info.attempt.was_whole for info in infos)
 
     def _is_done(self, info: GangInfo) -> bool:
-        """Tell whether a group has no more to expect of a gang: it runs, or it has ended well."""
+        """Return whether a group has no more to expect of a gang: it runs, or it has ended well."""
         attempt = info.attempt
         return attempt.was_whole or (not info.observed.living and attempt.succeeded_wholly())
 
     def _expects_more(self, keys: Sequence[GangKey], now: int) -> bool:
-        """Tell whether a quorum waits a moment for the rest of its expected members."""
+        """Return whether a quorum waits a moment for the rest of its expected members."""
         for info in (self._infos[key] for key in keys):
             spec, attempt = info.observed.spec, info.attempt
             total = spec.options.total if spec else None
@@ -293,7 +293,7 @@ class Grouping:
         )
 
     def _lasts(self, gang: Gang) -> bool:
-        """Tell whether only a change of the gang itself can make it another one."""
+        """Return whether only a change of the gang itself can make it another one."""
         is_complete = len(gang.pending) + gang.bound >= gang.min_member
         may_change = self._preemption_eligibility.may_change(gang, self._infos[gang.key])
         return bool(gang.pending) and is_complete and not may_change

@@ -67,7 +67,7 @@ class Observed:
         return before
 
     def delete_spec(self, uid: str) -> bool:
-        """Forget an object; tell whether it described the gang."""
+        """Forget an object; return whether it described the gang."""
         described = self.specs.pop(uid, None) is not None
         if described:
             self._spec_is_known = False

@@ -24,7 +24,7 @@ class Verdict:
         self.late = False
 
     def is_news(self, refusal: Refused, *, late: bool) -> bool:
-        """Tell whether a refusal says something else than this verdict, not only in numbers.
+        """Return whether a refusal says something else than this verdict, not only in numbers.
 
         `late`: the schedule timeout has ended.
         """
