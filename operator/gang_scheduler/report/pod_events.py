@@ -38,6 +38,10 @@ RETRY_SECONDS: Final = 1.0
 FORGET_SECONDS: Final = 300
 PER_SECOND: Final = 50.0
 BURST: Final = 100.0
+CALM_SECONDS: Final = 1.0
+"""How long after a binding others are likely to follow."""
+PAUSE_SECONDS: Final = 0.1
+"""Before each Event while they do."""
 MOST_BOUND: Final = 10_000
 """How many bound pods are kept in mind to be told: of more, the oldest are left out."""
 LATER: Final = (Kind.UNKNOWN, Kind.THROTTLED)
@@ -102,6 +106,7 @@ class PodEvents:
         # The reason that each pod waits for, and since when that was seen.
         self._seen: dict[str, tuple[Reason, int]] = {}
         self._forgot_at = clock()
+        self._bound_at = 0.0
         self._is_queued = asyncio.Event()
         self._turns = deque((self._tell_waiting, self._tell_bound))
 
@@ -121,9 +126,10 @@ class PodEvents:
 
     def bound(self, binding: GangBinding) -> None:
         """Note where the members of a gang were bound."""
+        now = self._bound_at = self._clock()
         if not self._enabled or binding.gang.key.source == gang_sources.SINGLE.name:
             return
-        outcomes, now = binding.outcomes, self._clock()
+        outcomes = binding.outcomes
         binds = [e for e in binding.placed.binds if outcomes.get(e.pod.uid) is Outcome.BOUND]
         for bind in binds:
             self._bound.append(
@@ -137,13 +143,16 @@ class PodEvents:
     async def run(self) -> None:
         """Send until cancelled, at PER_SECOND on average and BURST at once.
 
-        Each Event waits for bindings anew: none of them is urgent.
+        Each Event waits for bindings anew, since none of them is urgent, and while gangs are being
+        bound there is a pause before each.
         """
         clock, bucket = asyncio.get_running_loop().time, TokenBucket(PER_SECOND, BURST)
         while True:
             await self._is_queued.wait()
             await self._backpressure.wait(clock())
             await bucket.take()
+            if self._clock() - self._bound_at < CALM_SECONDS:
+                await asyncio.sleep(PAUSE_SECONDS)
             if self._may_write():
                 with confined("write", "an Event of a pod"):
                     await self._tell_next()

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.looptime
 BEGAN = 1_000_000
 FULL = "0/3 nodes are available: 3 Insufficient cpu."
 TAINTED = "0/3 nodes are available: 3 node(s) had untolerated taint(s)."
-SENT = 0.1
+SENT = 0.5
 
 
 class Desk:
@@ -332,6 +332,19 @@ async def test_bindings_go_first() -> None:
         await here.at(4 * LONGEST_SECONDS + 1)
 
         assert (0, 4) == (before, len(here.told("Scheduled")))
+
+
+async def test_while_gangs_are_being_bound_there_are_few() -> None:
+    async with desk(300) as here:
+        for tenth in range(100):
+            await here.at(tenth / 10)
+            here.bind()
+        during = len(here.told("Scheduled"))
+        await here.at(14)
+
+        assert 95 <= during <= 100
+        # What is left of the burst, and 50 in each of three seconds.
+        assert 240 <= len(here.told("Scheduled")) - during <= 265
 
 
 async def test_what_the_api_server_has_no_time_for_is_told_later() -> None:
