@@ -159,7 +159,8 @@ def test_a_victim_that_hangs_is_reported(
         namespace.create(*high("a", 1, cpu=CPUS))
         eventually({"stuck"}, lambda: preemption.evicted(namespace))
 
-        note = until(lambda: [n for n in namespace.notes("a", "Preempting") if "should" in n])[0]
+        note = until(lambda: namespace.notes("a", "WaitingForRoom"))[0]
+        assert "should be gone" in note
         assert f"{namespace.name}/stuck on node-0" in note
         assert {} == namespace.bound("a-")
         namespace.change_pod("stuck", lambda pod: pod["metadata"].update(finalizers=None))

@@ -163,7 +163,7 @@ async def test_a_preemptor_without_victims_waits_for_those_who_leave() -> None:
     note = "Waiting for pods that are terminating to make room"
     found = await Desk().told(Plan(preemptions=(preemption(),)))
 
-    assert [("Normal", "Preempting", "a", note)] == found
+    assert [("Normal", "WaitingForRoom", "a", note)] == found
 
 
 async def test_who_only_gives_room_back_preempts_nobody() -> None:

@@ -32,6 +32,8 @@ SILENT = frozenset({Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS})
 TOLD_BEFORE = frozenset({Reason.WAITING_FOR_VICTIMS})
 UNTOLD = SILENT | TOLD_BEFORE
 INVALID = frozenset({Reason.INVALID_SPEC, Reason.UNKNOWN_LAYER, Reason.UNSUPPORTED_FEATURE})
+WAITING_FOR_ROOM = "WaitingForRoom"
+"""The reason of Events about pods that terminate: `Preempting` says that pods are evicted."""
 NAMES_SHOWN = 10
 
 
@@ -99,7 +101,7 @@ class GangEvents:
         if member is not None:
             name = self._naming.pod(victim, key.namespace)
             note = f"pod {name} on {victim.node} should be gone and still holds its room"
-            self._events.record(self._of_gang(key, member), "Preempting", note, warning=True)
+            self._events.record(self._of_gang(key, member), WAITING_FOR_ROOM, note, warning=True)
 
     def bound(self, binding: GangBinding) -> None:
         """Report that a gang was bound, or why not all of its members were."""
@@ -150,10 +152,12 @@ class GangEvents:
         for gang in preemption.gangs:
             pods = [each.pod for each in preemption.victims]
             names = (self._naming.pod(pod, gang.key.namespace) for pod in pods)
+            reason = "Preempting"
             note = f"Evicting {_pods(len(pods))} to make room{where}: {_few(names, len(pods))}"
             if not pods:
+                reason = WAITING_FOR_ROOM
                 note = f"Waiting for pods that are terminating to make room{where}"
-            self._events.record(self._about(gang), "Preempting", note)
+            self._events.record(self._about(gang), reason, note)
 
     def _about(self, gang: Gang) -> About:
         return self._of_gang(gang.key, (*gang.pending, *gang.bound_members)[0])
