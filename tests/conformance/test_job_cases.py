@@ -49,7 +49,7 @@ def test_plan(case: Case) -> None:
         reasons = {reason for reason, _ in outcome.refused.values()}
         assert {"Unschedulable"} == reasons
         first = beginning(expected["message"])
-        assert {first} == {message[: len(first)] for _, message in outcome.refused.values()}
+        assert all(first in message for _, message in outcome.refused.values())
 
 
 @pytest.mark.parametrize("case", [*trees.cases("preempt").values()], ids=lambda case: case["id"])
@@ -72,7 +72,7 @@ def test_why_somebody_must_go() -> None:
 
     assert not outcome.victims
     first = beginning(expected)
-    assert {first} == {message[: len(first)] for _, message in outcome.refused.values()}
+    assert all(first in message for _, message in outcome.refused.values())
 
 
 @pytest.mark.parametrize(

@@ -78,16 +78,19 @@ def test_conditions_say_of_which_generation_they_are(namespace: Namespace) -> No
     eventually("True", lambda: namespace.condition_of_gang("a", "Scheduled")["status"])
 
 
-def test_an_unschedulable_member_says_so_in_kube_schedulers_words(namespace: Namespace) -> None:
+def test_an_unschedulable_member_says_what_is_short(
+    namespace: Namespace,
+) -> None:
     namespace.create(*gang("a", 2, cpu=1000))
 
     eventually("Unschedulable", lambda: namespace.condition_of_pod("a-1").get("reason"))
     condition = namespace.condition_of_pod("a-1")
     assert "False" == condition["status"]
     assert (
-        "0/16 nodes are available: 16 Insufficient cpu. "
-        f"Gang {namespace.name}/a needs room for 2 members at once."
-    ) == condition["message"]
+        "It would not fit even the empty cluster: ask for less, or add nodes. "
+        "0/16 nodes are available: 16 Insufficient cpu."
+    ) == condition["message"].partition(" on one node. ")[2]
+    assert condition["message"].startswith("0 of 2 members fit now; the next one is short of ")
 
 
 def test_members_hear_only_once_that_others_are_missing_and_after_5_seconds(

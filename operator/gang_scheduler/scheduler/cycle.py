@@ -23,6 +23,7 @@ from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import admission
+from gang_scheduler.scheduler.empty_cluster import EmptyCluster
 from gang_scheduler.scheduler.known_misfits import KnownMisfits
 from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, release
 from gang_scheduler.scheduler.placement_units import PlacementUnit
@@ -74,6 +75,7 @@ class _Cycle:
         self.evaluator = PreemptionEvaluator(snapshot, self.trial, profile)
         self.hopeless: dict[Hashable, PreemptionOutcome] = {}
         self.known_misfits = KnownMisfits()
+        self.empty_cluster = EmptyCluster(snapshot, profile)
 
     def decide(self, failures: Sequence[Failure]) -> Plan:
         """Return the plan for all groups but those that failed."""
@@ -319,7 +321,8 @@ class _Cycle:
 
     def _refuse(self, group: GangGroup, unit: PlacementUnit, misfit: Misfit) -> None:
         blamed = unit.gangs[0]
-        why = Refused(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit)
+        if_empty = self.empty_cluster.would_fit(group, self.units[group.gangs[0].key])
+        why = Refused(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit, if_empty=if_empty)
         rejection = _rejection(group, why, misfit) if len(group.waiting) > 1 else None
         for gang in group.waiting:
             others = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, with_group=rejection)

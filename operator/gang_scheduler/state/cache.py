@@ -129,6 +129,7 @@ class Cache:
             bound_pods=self.evictable_pods.bound_pods_for(
                 groups, self.gang_queue.infos, self.pods, now, self.gang_queue.ranked()
             ),
+            pinned=self.node_usage.pinned(),
             nominated=nominated,
             groups=groups,
         )

@@ -4,9 +4,7 @@ from collections.abc import Iterable
 
 from rich.table import Table
 
-from gang_scheduler.model import resources
-
-BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+from gang_scheduler.report.amounts import amount
 
 
 def table(names: Iterable[str], numbers: Iterable[str]) -> Table:
@@ -31,18 +29,4 @@ def heading(resource: str) -> str:
 
 def use(resource: str, used: int, offered: int) -> str:
     """Return how much is used of how much."""
-    return f"{_amount(resource, used)}/{_amount(resource, offered)}"
-
-
-def _amount(resource: str, amount: int) -> str:
-    if resource == resources.CPU:
-        return f"{amount / 1000:.12g}"
-    if resource == resources.MEMORY:
-        return _bytes(amount)
-    return str(amount)
-
-
-def _bytes(amount: int) -> str:
-    """Return bytes in the largest binary unit that gives at least 1."""
-    unit = max(0, (abs(amount).bit_length() - 1) // 10)
-    return f"{amount / 1024**unit:.4g}{BINARY[unit]}"
+    return f"{amount(resource, used)}/{amount(resource, offered)}"

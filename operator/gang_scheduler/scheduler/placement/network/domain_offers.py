@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from gang_scheduler.model.network import topology_scope
-from gang_scheduler.model.nodes import IntArray
+from gang_scheduler.model.nodes import BoolArray, IntArray
 from gang_scheduler.model.plan import Misfit, Offers
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.placement import interdependent
@@ -53,19 +53,36 @@ def explain(
                 area,
                 trial,
             )
-    rejections = diagnosis.diagnose(shortest.pod_class, trial, profile)
+    cut_off = trial.effort.cut_off
+    together = offered.sum(axis=0)
+    # Each class was counted as if it were alone: together fewer may fit.
+    at_most = see_each_other or len(by_class) > 1
+    if at_most and not cut_off:
+        together = together.clip(max=needs - 1)
+    best = _best_first(area, together)
+    near = _nodes_of(area, int(best[0]), trial) if len(best) else None
+    rejections, shortage = diagnosis.diagnose(shortest.pod_class, trial, profile, near)
     elsewhere = int((offer_slots(shortest.pod_class, trial, profile) > 0).sum())
     if elsewhere:
         rejections = (*rejections, (ELSEWHERE, elsewhere))
-    together = offered.sum(axis=0)
     return Misfit(
         nodes=len(trial.nodes),
         fits=int(together.max(initial=0)),
         needs=needs,
         rejections=rejections,
-        offers=_offers(by_class, area, together),
-        cut_off=trial.effort.cut_off,
+        offers=_offers(by_class, area, together, best),
+        cut_off=cut_off,
+        shortage=shortage,
+        at_most=at_most,
     )
+
+
+def _nodes_of(area: Area, place: int, trial: Trial) -> BoolArray:
+    """Return the nodes of one domain where members must gather."""
+    inside = area.inside(area.must, place)
+    found: BoolArray = np.zeros(len(trial.nodes), dtype=np.bool_)
+    found[area.tree.rows[inside.open]] = True
+    return found
 
 
 def _fill(class_members: ClassMembers, slots: IntArray, area: Area, trial: Trial) -> None:
@@ -73,7 +90,16 @@ def _fill(class_members: ClassMembers, slots: IntArray, area: Area, trial: Trial
     trial.assume(Share(class_members.pod_class, area.tree.rows[places], slots[places]))
 
 
-def _offers(by_class: Sequence[ClassMembers], area: Area, together: IntArray) -> Offers | None:
+def _best_first(area: Area, together: IntArray) -> IntArray:
+    """Return the open domains where members must gather, those with most room first."""
+    open_to_it = np.flatnonzero(np.add.reduceat(area.open, area.tree.levels[area.must].starts))
+    best: IntArray = open_to_it[np.argsort(-together[open_to_it], kind="stable")]
+    return best
+
+
+def _offers(
+    by_class: Sequence[ClassMembers], area: Area, together: IntArray, best: IntArray
+) -> Offers | None:
     """Return what the domains offer; None if members may be in any domain and are not sliced."""
     tree = area.tree
     layers = [level.layer for level in tree.levels]
@@ -84,8 +110,6 @@ def _offers(by_class: Sequence[ClassMembers], area: Area, together: IntArray) ->
     }
     if not area.must and not multiples:
         return None
-    open_to_it = np.flatnonzero(np.add.reduceat(area.open, tree.levels[area.must].starts))
-    best = open_to_it[np.argsort(-together[open_to_it], kind="stable")]
     shown = best[:MOST_DOMAINS].tolist()
     return Offers(
         best=tuple((tree.domain(area.must, place), int(together[place])) for place in shown),

@@ -76,6 +76,8 @@ def test_a_gang_that_no_domain_holds_waits_with_what_they_offer() -> None:
     plan = plan_for(nodes, must(SPINE), bound=bound, pods=4, cpu=16)
 
     assert message(plan).startswith(
+        "3 of 4 members fit now; the best SpineLayer has room for 3 of 4: s1 3, s2 3; short of 16 "
+        "cpu on one node of s1. It would fit the empty cluster. "
         "no candidate topology nodes can accommodate job, desiredOfferSlot: 4, topology "
         "topologyNode SpineLayer/s1: 3;topology topologyNode SpineLayer/s2: 3, "
         "0/8 nodes are available: 8 Insufficient cpu."

@@ -102,7 +102,8 @@ def test_the_other_gangs_of_a_refused_group_say_whose_fault_it_is() -> None:
         assert "Unschedulable" == each.reason
     (blamed,) = [name for name, each in refused.items() if each.misfit]
     (other,) = {"a", "b"} - {blamed}
-    beginning = 'GangGroup "default/a" gets rejected due to member Pod "default/'
+    beginning = f"Gang default/{blamed}, which starts with it, does not fit. "
+    beginning += 'GangGroup "default/a" gets rejected due to member Pod "default/'
     assert describe(refused[other]).startswith(beginning + blamed)
 
 
