@@ -186,7 +186,8 @@ def _assumed(gang: Gang, misfit: Misfit) -> str:
             f"This is once {misfit.fits} of the {misfit.needs} members that gang {gang.key} needs "
             "at once have a place."
         )
+    most = "most" if misfit.at_most else "best"
     return (
-        f"This is once members have every place in every domain: at best {misfit.fits} of the "
+        f"This is once members have every place in every domain: at {most} {misfit.fits} of the "
         f"{misfit.needs} that gang {gang.key} needs at once."
     )

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from gang_scheduler.model.network import topology_scope
-from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.model.nodes import IntArray
 from gang_scheduler.model.plan import Misfit, Offers
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.placement import interdependent
@@ -43,25 +43,24 @@ def explain(
     # The class of which the smallest fraction has room.
     room = offered.max(axis=1, initial=0) / [len(class_members) for class_members in by_class]
     shortest = by_class[int(np.argmin(room))]
+    together = offered.sum(axis=0)
+    best = _best_first(area, together)
+    nearest = area.inside(area.must, int(best[0])) if len(best) else area
+    next_one = shortest
     if see_each_other:
         seats.assume_one_by_one(by_class, area, at_least=0)
     else:
-        for class_members in by_class:
-            _fill(
-                class_members,
-                seats.slots(class_members, area).clip(max=len(class_members)),
-                area,
-                trial,
-            )
+        next_one = _fill(by_class, area, nearest, seats) or shortest
     cut_off = trial.effort.cut_off
-    together = offered.sum(axis=0)
     # Each class was counted as if it were alone: together fewer may fit.
-    at_most = see_each_other or len(by_class) > 1
+    at_most = see_each_other or len(by_class) > 1 or int(together.max(initial=0)) >= needs
     if at_most and not cut_off:
         together = together.clip(max=needs - 1)
-    best = _best_first(area, together)
-    near = _nodes_of(area, int(best[0]), trial) if len(best) else None
+    near = np.zeros(len(trial.nodes), dtype=np.bool_)
+    near[area.tree.rows[nearest.open]] = True
     rejections, shortage = diagnosis.diagnose(shortest.pod_class, trial, profile, near)
+    if next_one is not shortest:
+        shortage = diagnosis.diagnose(next_one.pod_class, trial, profile, near).shortage
     elsewhere = int((offer_slots(shortest.pod_class, trial, profile) > 0).sum())
     if elsewhere:
         rejections = (*rejections, (ELSEWHERE, elsewhere))
@@ -77,17 +76,23 @@ def explain(
     )
 
 
-def _nodes_of(area: Area, place: int, trial: Trial) -> BoolArray:
-    """Return the nodes of one domain where members must gather."""
-    inside = area.inside(area.must, place)
-    found: BoolArray = np.zeros(len(trial.nodes), dtype=np.bool_)
-    found[area.tree.rows[inside.open]] = True
-    return found
+def _fill(
+    by_class: Sequence[ClassMembers], area: Area, nearest: Area, seats: ClassSeating
+) -> ClassMembers | None:
+    """Take every place of the area, class by class.
 
-
-def _fill(class_members: ClassMembers, slots: IntArray, area: Area, trial: Trial) -> None:
-    places = np.flatnonzero(slots)
-    trial.assume(Share(class_members.pod_class, area.tree.rows[places], slots[places]))
+    Return the first class that has too few places left in the part of it that is nearest; None if
+    all have enough.
+    """
+    lacking = None
+    for class_members in by_class:
+        slots = seats.slots(class_members, area).clip(max=len(class_members))
+        places = np.flatnonzero(slots)
+        share = Share(class_members.pod_class, area.tree.rows[places], slots[places])
+        seats.trial.assume(share)
+        if lacking is None and int(slots[nearest.open].sum()) < len(class_members):
+            lacking = class_members
+    return lacking
 
 
 def _best_first(area: Area, together: IntArray) -> IntArray:
