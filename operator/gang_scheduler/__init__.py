@@ -18,7 +18,8 @@ One way of data, and the folders are its steps:
 | api             | what users write and read: our CRDs, annotations, kinds and conditions      |
 | loop            | wait, snapshot, decide, apply, report                                       |
 | outcome_handler | takes in what came of bindings and evictions                                |
-| app             | builds the parts and owns the one task group                                |
+| app             | owns the parts, and the one task group that they run in                     |
+| parts           | builds the parts and joins them                                             |
 | settings        | every setting, from flags, environment and chart                            |
 | telemetry       | metrics and log                                                             |
 | internal_errors | errors of ours, confined to the gang, pod or object that met them           |
@@ -31,9 +32,9 @@ One way of data, and the folders are its steps:
 
 Layers (import-linter enforces them; a module imports only from further right):
 
-    cli > app, simulation > beside, loop, probes > outcome_handler, policy > report > apply, watch
-        > state > decode, client > internal_errors > gc_tuning, telemetry > settings > wire
-        > scheduler, api > model
+    cli > app, simulation > parts > beside, loop, probes > outcome_handler, policy > report
+        > apply, watch > state > decode, client > internal_errors > gc_tuning, telemetry
+        > settings > wire > scheduler, api > model
 """
 
 __version__ = "0.1.0"
