@@ -136,7 +136,7 @@ def test_the_room_belongs_to_the_preemptor_until_it_is_deleted(namespace: Namesp
 
 
 @pytest.mark.usefixtures("network")
-def test_who_must_not_preempt_waits_and_says_so(namespace: Namespace) -> None:
+def test_a_gang_that_must_not_preempt_waits_and_says_so(namespace: Namespace) -> None:
     meek = high("a", 4, cpu=CPUS, priorityClassName=preemption.NEVER)
     namespace.create(*networks.asking(meek, SpineLayer="MustGather"))
 

@@ -42,7 +42,7 @@ def test_a_pod_that_fits_nowhere_says_so_before_kube_schedulers_words(namespace:
     assert [condition["message"]] == until(lambda: namespace.notes("huge", "FailedScheduling"))
 
 
-def test_a_pod_that_fits_nowhere_holds_nobody_up(namespace: Namespace) -> None:
+def test_a_pod_that_fits_nowhere_holds_no_pod_up(namespace: Namespace) -> None:
     namespace.create(pod("huge", cpu=1000))
     namespace.create(pod("small"))
 

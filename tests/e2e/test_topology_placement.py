@@ -112,7 +112,7 @@ def test_a_gang_waits_for_a_layer_that_is_called_otherwise_until_it_is_there(
     assert "BlockLayer/s1/b1" == namespace.status("a")["domain"]
 
 
-def test_a_layer_that_is_only_preferred_holds_up_nobody_if_it_is_unknown(
+def test_a_layer_that_is_only_preferred_holds_up_no_pod_if_it_is_unknown(
     network: Network, namespace: Namespace
 ) -> None:
     preferences = {"RackLayer": "PreferGather", "SpineLayer": "PreferGather"}

@@ -78,7 +78,7 @@ async def test_warnings_of_one_kind_are_one_event() -> None:
     assert expected == await Desk().told(plan)
 
 
-async def test_a_gang_that_nobody_describes_is_warned_on_its_first_pod() -> None:
+async def test_a_gang_that_no_object_describes_is_warned_on_its_first_pod() -> None:
     bound = builders.gang("b", pods=0, bound_members=[builders.pod("b-0", node="n1")])
     plan = Plan(warned=(Warned(bound, unknown("x")),))
 
@@ -159,14 +159,14 @@ async def test_a_preemptor_is_told_how_many_go_and_where() -> None:
     assert [("Normal", "Preempting", "a", note)] == await Desk().told(plan, plan)
 
 
-async def test_a_preemptor_without_victims_waits_for_those_who_leave() -> None:
+async def test_a_preemptor_without_victims_waits_for_pods_that_leave() -> None:
     note = "Waiting for pods that are terminating to make room"
     found = await Desk().told(Plan(preemptions=(preemption(),)))
 
     assert [("Normal", "WaitingForRoom", "a", note)] == found
 
 
-async def test_who_only_gives_room_back_preempts_nobody() -> None:
+async def test_a_gang_that_only_gives_room_back_preempts_no_pod() -> None:
     given_back = Preemption((builders.gang("a"),), (), displaced=(builders.pod("b-0"),))
 
     assert [] == await Desk().told(Plan(preemptions=(given_back,)))
@@ -183,7 +183,7 @@ async def test_waiting_for_victims_is_no_failure() -> None:
     assert [] == await Desk().told(plan)
 
 
-async def test_each_gang_of_the_victims_is_told_once_who_took_them() -> None:
+async def test_each_gang_of_the_victims_is_told_once_which_gang_took_them() -> None:
     desk = Desk()
     desk.gang_events.preempted(preemption(*bound_pods(2, gang="g", owner="default/job")))
 
@@ -191,7 +191,7 @@ async def test_each_gang_of_the_victims_is_told_once_who_took_them() -> None:
     assert [("Normal", "Preempted", "g-0", note)] == await desk.told()
 
 
-async def test_a_victim_that_nobody_creates_again_is_told_so() -> None:
+async def test_a_victim_that_no_controller_creates_again_is_told_so() -> None:
     desk = Desk()
     (victim,) = bound_pods(1)
     key = victim.pod.gang

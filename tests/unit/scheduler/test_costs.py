@@ -95,7 +95,7 @@ def test_gangs_that_are_all_different_cost_in_proportion() -> None:
     at_most(1.05 * 4 * few.total(), many)
 
 
-def test_equal_gangs_that_can_evict_nobody_cost_one_search() -> None:
+def test_equal_gangs_that_can_evict_no_pod_cost_one_search() -> None:
     guards = [bound_pod(f"t{i}", f"n{i}", cpu=8, evictable=i == 0) for i in range(10)]
     nodes = [node(f"n{i}", cpu=8) for i in range(10)]
     waiting = gangs(100, pod_class(), priority=5)

@@ -154,7 +154,7 @@ def test_pods_of_two_controllers_are_two_podsets() -> None:
     assert owner(**controlled("a")) == owner(**controlled("a"))
 
 
-def test_who_does_not_control_a_pod_makes_no_podset() -> None:
+def test_an_owner_that_does_not_control_a_pod_makes_no_podset() -> None:
     assert owner() == owner(**controlled("a", controller=False))
 
 

@@ -204,7 +204,7 @@ def test_a_snapshot_is_not_changed() -> None:
     assert before == shot.free.tolist()
 
 
-def test_no_nodes_are_room_for_nobody() -> None:
+def test_no_nodes_are_room_for_no_pod() -> None:
     (refused,) = decide([], gang("a", pods=2)).refused
 
     assert Misfit(0, 0, 2, ()) == refused.misfit

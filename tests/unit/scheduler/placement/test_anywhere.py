@@ -119,7 +119,7 @@ def test_classes_are_placed_alike_whatever_their_order(*, reverse: bool) -> None
     assert expected == kinds
 
 
-def test_no_node_is_room_for_nobody() -> None:
+def test_no_node_is_room_for_no_pod() -> None:
     assert Misfit(0, 0, 1, ()) == misfit([], members(1))
 
 

@@ -92,7 +92,7 @@ def test_a_snapshot_looks_at_no_node_and_no_pod_one_by_one(scale: dict[str, int]
     at_most(1.02 * small.total(), large)
 
 
-def test_of_whom_the_same_is_to_be_said_no_status_is_computed() -> None:
+def test_of_gangs_that_say_the_same_no_status_is_computed() -> None:
     cluster = waiting()
     plan = cluster.decide(cluster.snapshot())
 
