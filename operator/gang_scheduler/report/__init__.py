@@ -18,7 +18,6 @@
 | messages         | the text of a refusal ("0/12 nodes are available: ..."), of  |
 |                  | preemptions, and of what domains offer                       |
 | room_texts       | its first sentences: what is short, and whether it ever fits |
-| amounts          | amounts of resources                                         |
 | cause_texts      | a line for each cause that is not about room: input that is  |
 |                  | missing or invalid, claims that are not bound, ...           |
 | backpressure     | lets bindings go first                                       |

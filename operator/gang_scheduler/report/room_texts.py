@@ -9,8 +9,7 @@ from typing import Final
 
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import IfEmpty, Misfit, Obstacle, Offers, Refused, Shortage
-from gang_scheduler.model.resources import PODS
-from gang_scheduler.report.amounts import amount
+from gang_scheduler.model.resources import PODS, quantity
 
 DOMAINS_NAMED: Final = 3
 
@@ -162,4 +161,4 @@ def _amounts(short: Shortage) -> str:
 def _amount(resource: str, number: int) -> str:
     if resource == PODS:
         return f"room for {number} more {'pod' if number == 1 else 'pods'}"
-    return f"{amount(resource, number)} {resource}"
+    return f"{quantity(resource, number)} {resource}"

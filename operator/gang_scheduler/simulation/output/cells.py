@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from rich.table import Table
 
-from gang_scheduler.report.amounts import amount
+from gang_scheduler.model.resources import quantity
 
 
 def table(names: Iterable[str], numbers: Iterable[str]) -> Table:
@@ -29,4 +29,4 @@ def heading(resource: str) -> str:
 
 def use(resource: str, used: int, offered: int) -> str:
     """Return how much is used of how much."""
-    return f"{amount(resource, used)}/{amount(resource, offered)}"
+    return f"{quantity(resource, used)}/{quantity(resource, offered)}"

@@ -33,13 +33,7 @@ def explain(
     see_each_other = interdependent.are(
         [class_members.pod_class for class_members in by_class], trial, profile
     )
-    rolled = seats.rolled_at_best if see_each_other else seats.rolled
-    offered = np.array(
-        [
-            rolled(class_members, area)[area.must].whole.clip(max=len(class_members))
-            for class_members in by_class
-        ]
-    )
+    offered = _offered(by_class, area, seats, tied=see_each_other)
     # The class of which the smallest fraction has room.
     room = offered.max(axis=1, initial=0) / [len(class_members) for class_members in by_class]
     shortest = by_class[int(np.argmin(room))]
@@ -58,21 +52,33 @@ def explain(
         together = together.clip(max=needs - 1)
     near = np.zeros(len(trial.nodes), dtype=np.bool_)
     near[area.tree.rows[nearest.open]] = True
-    rejections, shortage = diagnosis.diagnose(shortest.pod_class, trial, profile, near)
+    found = diagnosis.diagnose(shortest.pod_class, trial, profile, near)
+    shortage = found.shortage
     if next_one is not shortest:
         shortage = diagnosis.diagnose(next_one.pod_class, trial, profile, near).shortage
     elsewhere = int((offer_slots(shortest.pod_class, trial, profile) > 0).sum())
-    if elsewhere:
-        rejections = (*rejections, (ELSEWHERE, elsewhere))
     return Misfit(
         nodes=len(trial.nodes),
         fits=int(together.max(initial=0)),
         needs=needs,
-        rejections=rejections,
+        rejections=found.rejections + (((ELSEWHERE, elsewhere),) if elsewhere else ()),
         offers=_offers(by_class, area, together, best),
         cut_off=cut_off,
         shortage=shortage,
         at_most=at_most,
+    )
+
+
+def _offered(
+    by_class: Sequence[ClassMembers], area: Area, seats: ClassSeating, *, tied: bool
+) -> IntArray:
+    """Return how many of each class every domain could take, classes by domains."""
+    rolled = seats.rolled_at_best if tied else seats.rolled
+    return np.array(
+        [
+            rolled(class_members, area)[area.must].whole.clip(max=len(class_members))
+            for class_members in by_class
+        ]
     )
 
 
