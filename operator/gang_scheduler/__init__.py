@@ -20,7 +20,8 @@ One way of data, and the folders are its steps:
 | queue_reports   | hands the figures of queues to statuses and metrics, now and then           |
 | queue_figures   | the figures of queues, with the gangs that wait in them                     |
 | outcome_handler | takes in what came of bindings and evictions                                |
-| app             | builds the parts and owns the one task group                                |
+| app             | owns the parts, and the one task group that they run in                     |
+| parts           | builds the parts and joins them                                             |
 | settings        | every setting, from flags, environment and chart                            |
 | telemetry       | metrics and log                                                             |
 | internal_errors | errors of ours, confined to the gang, pod or object that met them           |
@@ -33,7 +34,7 @@ One way of data, and the folders are its steps:
 
 Layers (import-linter enforces them; a module imports only from further right):
 
-    cli > app, simulation > beside, loop, probes, queue_reports
+    cli > app, simulation > parts > beside, loop, probes, queue_reports
         > outcome_handler, policy, queue_figures > report > apply, watch > state
         > decode, client > internal_errors > gc_tuning, telemetry > settings > wire
         > scheduler, api > model

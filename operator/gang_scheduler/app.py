@@ -1,4 +1,4 @@
-"""The composition root: builds the parts, joins them, and owns the one task group."""
+"""The composition root: has the parts built, and owns the one task group that they run in."""
 
 import asyncio
 import gc
@@ -6,57 +6,26 @@ import os
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from functools import partial
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, Protocol
+from typing import Any
 
 import anyio
 import structlog
 import uvloop
 
-from gang_scheduler import __version__, gc_tuning, internal_errors, policy, telemetry
-from gang_scheduler.apply.binder import Binder
-from gang_scheduler.apply.evictor import Evictor
-from gang_scheduler.apply.lost_nominations import LostNominations
-from gang_scheduler.apply.outcomes import Outcomes
-from gang_scheduler.apply.partial_gangs import PartialGangs
-from gang_scheduler.apply.stuck_victims import StuckVictims
-from gang_scheduler.apply.volume_binder import VolumeBinder
+from gang_scheduler import __version__, gc_tuning, internal_errors, parts, telemetry
 from gang_scheduler.beside import Beside
 from gang_scheduler.client import connection, leader_election
 from gang_scheduler.client.connection import Connection
 from gang_scheduler.client.kubernetes import KubernetesApi
 from gang_scheduler.client.leader_election import LeaderElector
-from gang_scheduler.decode.event_handlers import EventHandlers
-from gang_scheduler.decode.left_out import LeftOutObjects
-from gang_scheduler.loop import Loop
-from gang_scheduler.model.queues import Product
-from gang_scheduler.outcome_handler import OutcomeHandler
 from gang_scheduler.probes import Probes
-from gang_scheduler.queue_reports import QueueReports
-from gang_scheduler.report.backpressure import Backpressure
-from gang_scheduler.report.events import Events
-from gang_scheduler.report.gang_events import GangEvents
-from gang_scheduler.report.left_out_events import LeftOutEvents
-from gang_scheduler.report.missing_members import MissingMembers
-from gang_scheduler.report.queues.queue_metrics import QueueMetrics
-from gang_scheduler.report.queues.queue_notes import QueueNotes
-from gang_scheduler.report.queues.queue_places import QueuePlaces
-from gang_scheduler.report.queues.queue_writer import QueueWriter
-from gang_scheduler.report.status_writer import StatusWriter
-from gang_scheduler.report.topology_writer import TopologyWriter
-from gang_scheduler.report.usage_sweep import UsageSweep
-from gang_scheduler.settings import OnPartialGang, PodSource, Settings
+from gang_scheduler.settings import Settings
 from gang_scheduler.state import kinds
-from gang_scheduler.state.changes import Changes
-from gang_scheduler.watch.quota_controllers import QuotaControllers
-from gang_scheduler.watch.reflector import Reflector
-from gang_scheduler.watch.relist import Relist
-from gang_scheduler.watch.source import Source
-from gang_scheduler.watch.sweep import Sweep
 
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 SPARE_CONNECTIONS = 32
@@ -109,15 +78,8 @@ async def _entered(
             await beside.run(partial(context.__aexit__, None, None, None))
 
 
-class Runs(Protocol):
-    """A part of the operator."""
-
-    async def run(self) -> None:
-        """Work until cancelled."""
-
-
 class App:
-    """The parts of the operator, joined."""
+    """Keeps the parts of the operator, and runs them."""
 
     def __init__(
         self,
@@ -132,112 +94,12 @@ class App:
         self._stop = asyncio.Event()
         self._deciding = anyio.CancelScope()
         self._complete = False
-        api = KubernetesApi(open_connection)
-        self._elector = LeaderElector(
-            KubernetesApi(for_lease),
-            _namespace(settings),
-            settings.lease_name,
-            _identity(),
-            lease_seconds=leader_election.LEASE_SECONDS,
-            renew_deadline=leader_election.RENEW_DEADLINE_SECONDS,
-            retry_seconds=leader_election.RETRY_SECONDS,
-            request_seconds=leader_election.REQUEST_SECONDS,
-            clock=time.monotonic,
-        )
-        changes = Changes()
-        self._cache = policy.cache(settings, changes)
-        naming = policy.naming(settings)
-        lost_nominations = LostNominations(self._cache, naming)
-        outcomes = Outcomes()
-        volume_binder = VolumeBinder(
-            api,
-            self._cache,
-            settings.bind_concurrency,
-            outcomes=outcomes,
-            changes=changes,
-            hold_seconds=settings.claim_timeout_seconds,
+        self._elector = _elector(settings, for_lease)
+        self._parts = parts.build(
+            settings,
+            open_connection,
             may_write=self._may_write,
-        )
-        self._binder = Binder(
-            *(api, self._cache, settings.bind_concurrency),
-            volume_binder=volume_binder,
-            outcomes=outcomes,
-            may_write=self._may_write,
-        )
-        self._evictor = Evictor(
-            api,
-            self._cache,
-            settings.bind_concurrency,
-            naming=naming,
-            outcomes=outcomes,
-            use_eviction_api=settings.use_eviction_api,
-            may_write=self._may_write,
-        )
-        self._stuck_victims = StuckVictims(self._cache, settings.victim_timeout_seconds, outcomes)
-        backpressure = Backpressure(self._binder.is_busy)
-        self._events = Events(api, backpressure, self._may_write)
-        gang_events = GangEvents(self._cache, self._events, naming)
-        self._decision_log = gang_events.decision_log
-        self._partial_gangs = None
-        if settings.on_partial_gang is OnPartialGang.RELEASE:
-            self._partial_gangs = PartialGangs(api, self._cache, self._may_write)
-        left_out = LeftOutObjects()
-        self._left_out_events = LeftOutEvents(left_out, self._events)
-        self._source = self._source_of(
-            open_connection, api, EventHandlers(kinds.sinks(self._cache), left_out)
-        )
-        metrics = QueueMetrics(self._cache, settings.metrics_queues)
-        self._outcomes = OutcomeHandler(
-            *(self._cache, outcomes, gang_events, metrics),
-            partial_gangs=self._partial_gangs,
-            lost_nominations=lost_nominations,
-            naming=naming,
-        )
-        profile, places = policy.profile(settings), QueuePlaces()
-        self._loop = Loop(
-            *(self._cache, self._binder, self._evictor, gang_events, self._outcomes),
-            partial_gangs=self._partial_gangs,
-            lost_nominations=lost_nominations,
-            profile=profile,
-            changes=changes,
-            batch_seconds=settings.batch_milliseconds / 1000,
-            fresh=self._source.fresh,
-        )
-        self._queue_notes = QueueNotes(self._cache.queues.declared, self._events)
-        self._quota_controllers = QuotaControllers(
-            *(api, self._cache),
-            namespaces={
-                Product.KUEUE: settings.kueue_namespace,
-                Product.VOLCANO: settings.volcano_namespace,
-            },
-            tell=self._queue_notes.decided_elsewhere,
-        )
-        self._status = StatusWriter(
-            api,
-            self._cache,
-            interval_seconds=settings.status_interval_milliseconds / 1000,
-            concurrency=settings.status_concurrency,
-            may_write=self._may_write,
-            lost_nominations=lost_nominations,
-            backpressure=backpressure,
-            missing_members=MissingMembers(self._cache, self._events),
-            places=places,
-        )
-        self._queues = QueueWriter(
-            *(api, self._cache.queues.declared),
-            gpu_resources=self._cache.queues.rules.gpu_resources,
-            may_write=self._may_write,
-        )
-        self._queue_reports = QueueReports(
-            *(self._cache, profile.queues),
-            writer=self._queues,
-            metrics=metrics,
-            places=places,
-            changes=changes,
-        )
-        self._usage_sweep = UsageSweep(self._cache)
-        self._topologies = TopologyWriter(
-            *(api, self._cache, self._events), changes=changes, may_write=self._may_write
+            after_start=self._catch_signals,
         )
 
     async def run(self) -> None:
@@ -251,9 +113,9 @@ class App:
             group.start_soon(self._stop_when_asked, group.cancel_scope)
             group.start_soon(self._beat)
             # 1. See the cluster. 2. Lead. 3. Only then decide and write.
-            group.start_soon(self._left_out_events.run)
-            group.start_soon(self._source.run)
-            await self._source.complete()
+            group.start_soon(self._parts.left_out_events.run)
+            group.start_soon(self._parts.source.run)
+            await self._parts.source.complete()
             self._complete = True
             # Keep the cache out of the collector's sight, too.
             gc.freeze()
@@ -263,55 +125,28 @@ class App:
                 await self._beside.run(self._elector.acquired.wait)
                 await self._beside.run(self._elector.late_writes)
                 # What a predecessor wrote last may not have been told of yet.
-                await self._source.catch_up()
-            await self._quota_controllers.look()
+                await self._parts.source.catch_up()
+            await self._parts.quota_controllers.look()
             telemetry.LEADER.set(1)
-            log.info("scheduling", nodes=len(self._cache.node_usage.table()))
-            for part in self._writers():
+            log.info("scheduling", nodes=len(self._parts.cache.node_usage.table()))
+            for part in self._parts.writers:
                 group.start_soon(part.run)
             with self._deciding:
-                await self._loop.run()
-
-    def _source_of(
-        self, open_connection: Connection, api: KubernetesApi, event_handlers: EventHandlers
-    ) -> Source:
-        """Return what feeds the cache."""
-        settings = self._settings
-        if settings.source is PodSource.REFLECTOR:
-            return Reflector(open_connection, event_handlers)
-        # Here, since nothing else needs Kopf.
-        from gang_scheduler.watch.kopf_source import KopfSource  # noqa: PLC0415
-
-        return KopfSource(
-            open_connection,
-            event_handlers,
-            Sweep(api, event_handlers, settings.sweep_seconds),
-            Relist(open_connection, event_handlers),
-            after_start=self._catch_signals,
-        )
-
-    def _writers(self) -> Iterator[Runs]:
-        """Yield all that works beside the loop and writes."""
-        yield from (self._outcomes, self._binder, self._evictor, self._stuck_victims)
-        yield from (self._status, self._topologies, self._events, self._decision_log)
-        yield from (self._queue_reports, self._queues, self._usage_sweep)
-        yield from (self._quota_controllers, self._queue_notes)
-        if self._partial_gangs is not None:
-            yield self._partial_gangs
+                await self._parts.loop.run()
 
     async def _stop_when_asked(self, everything: anyio.CancelScope) -> None:
         """Decide nothing more, finish the bindings and evictions that are begun, and end."""
         await self._stop.wait()
         log.info("stopping")
         self._deciding.cancel()
-        self._binder.close()
+        self._parts.binder.close()
         # What may still be on its way must have arrived before another replica leads.
         self._elector.releases = False
         with anyio.move_on_after(DRAIN_SECONDS):
-            await self._binder.drain()
-            await self._evictor.drain()
+            await self._parts.binder.drain()
+            await self._parts.evictor.drain()
             self._elector.releases = True
-        self._outcomes.take_in()
+        self._parts.outcomes.take_in()
         everything.cancel()
 
     def _catch_signals(self) -> None:
@@ -335,6 +170,20 @@ class App:
     def _not_ready(self) -> str:
         # A replica that waits for the Lease is ready to take over: ready.
         return internal_errors.problem() if self._complete else "the first lists are not complete"
+
+
+def _elector(settings: Settings, for_lease: Connection) -> LeaderElector:
+    return LeaderElector(
+        KubernetesApi(for_lease),
+        _namespace(settings),
+        settings.lease_name,
+        _identity(),
+        lease_seconds=leader_election.LEASE_SECONDS,
+        renew_deadline=leader_election.RENEW_DEADLINE_SECONDS,
+        retry_seconds=leader_election.RETRY_SECONDS,
+        request_seconds=leader_election.REQUEST_SECONDS,
+        clock=time.monotonic,
+    )
 
 
 def _namespace(settings: Settings) -> str:

@@ -299,6 +299,12 @@ class Settings(Policy, BaseSettings):
     status_concurrency: int = Field(
         default=8, ge=1, le=256, description="Status and Event writes in flight at once."
     )
+    pod_events: bool = Field(
+        default=True,
+        description=(
+            "Write Events on the members of gangs, too: why they wait, and where they were bound."
+        ),
+    )
     source: PodSource = Field(
         default=PodSource.KOPF,
         description=(

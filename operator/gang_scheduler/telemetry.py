@@ -97,7 +97,7 @@ _own = logging.getLogger("gang_scheduler")
 
 
 def is_debugging() -> bool:
-    """Tell whether lines of level debug are written: what costs much to say is said only then."""
+    """Return whether lines of level debug are written: what costs much to say is said only then."""
     return _own.isEnabledFor(logging.DEBUG)
 
 

@@ -49,7 +49,7 @@ def test_plan(case: Case) -> None:
         reasons = {reason for reason, _ in outcome.refused.values()}
         assert {"Unschedulable"} == reasons
         first = beginning(expected["message"])
-        assert {first} == {message[: len(first)] for _, message in outcome.refused.values()}
+        assert all(first in message for _, message in outcome.refused.values())
 
 
 @pytest.mark.parametrize("case", [*trees.cases("preempt").values()], ids=lambda case: case["id"])
@@ -64,7 +64,7 @@ def test_preempt(case: Case) -> None:
     assert ({}, {}) == (outcome.bound, outcome.refused)
 
 
-def test_why_somebody_must_go() -> None:
+def test_why_a_pod_must_go() -> None:
     case = trees.cases("preempt")["preempt-doc-must-spine"]
     expected = case["expect"]["planMessageBefore"]
 
@@ -72,7 +72,7 @@ def test_why_somebody_must_go() -> None:
 
     assert not outcome.victims
     first = beginning(expected)
-    assert {first} == {message[: len(first)] for _, message in outcome.refused.values()}
+    assert all(first in message for _, message in outcome.refused.values())
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_why_somebody_must_go() -> None:
     [case for case in trees.cases("preempt-gate").values() if case["id"] not in INTERNAL],
     ids=lambda case: case["id"],
 )
-def test_who_waits_for_those_who_leave_already_evicts_nobody(case: Case) -> None:
+def test_a_gang_that_waits_for_pods_that_leave_already_evicts_no_pod(case: Case) -> None:
     outcome = simulated.decide(job_manifests.manifests(case))
 
     assert not outcome.victims

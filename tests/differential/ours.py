@@ -86,11 +86,11 @@ class Ours:
         return None if pod is None else self._opinion(pod)
 
     def _opinion(self, pod: Pod) -> Opinion:
-        reasons = diagnosis.diagnose(pod.pod_class, Trial(self._if_ready), PROFILE)
+        found = diagnosis.diagnose(pod.pod_class, Trial(self._if_ready), PROFILE)
         return Opinion(
             passed=_passed(pod, self._snapshot),
             like_theirs=_passed(pod, self._if_ready),
-            reasons=Counter(dict(reasons)),
+            reasons=Counter(dict(found.rejections)),
             unsupported=pod.pod_class.unsupported,
         )
 

@@ -81,7 +81,7 @@ def test_a_claim_that_takes_any_volume_chooses_last() -> None:
 
 
 @pytest.mark.parametrize(("pod", "expected"), [("b", "their filter fails"), ("a", None)])
-def test_a_claim_that_is_not_its_pods_holds_up_nobody_else(pod: str, expected: str | None) -> None:
+def test_a_claim_that_is_not_its_pods_holds_up_no_other_pod(pod: str, expected: str | None) -> None:
     words = f"PVC default/{pod}-v was not created for pod default/{pod} (pod is not owner)"
     found = difference("c", ours="c", wholly=f'running "NodeVolumeLimits" filter plugin: {words}')
 

@@ -26,6 +26,7 @@ SECONDS = {
     "test_preemption_crash.py": 75,
     "test_restart.py": 75,
     "test_sources.py": 45,
+    "test_missing_members.py": 55,
     "test_volumes.py": 45,
     "test_chart.py": 45,
     "test_control_plane.py": 35,

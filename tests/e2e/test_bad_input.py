@@ -117,7 +117,7 @@ def test_a_pod_that_asks_for_an_impossible_amount_waits_and_others_go_on(
     namespace.create(pod("impossible", cpu="9E"), pod("good"))
 
     until(lambda: namespace.node_of("good"))
-    (note,) = until(lambda: namespace.notes("impossible", "FailedScheduling"))
+    (note,) = until(lambda: namespace.notes("impossible", "InvalidGang"))
     assert "spec.containers[0].resources.requests.cpu" in note
     assert '"9E"' in note
     assert namespace.node_of("impossible") is None

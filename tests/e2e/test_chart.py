@@ -225,6 +225,8 @@ def test_the_role_is_enough_for_a_gang_with_status_and_events(
         eventually("Scheduling", lambda: namespace.phase("huge"))
         eventually("Unschedulable", lambda: namespace.condition_of_pod("huge-0").get("reason"))
         until(lambda: namespace.notes("huge", "FailedScheduling"))
+        until(lambda: namespace.notes("huge-1", "FailedScheduling"))
+        until(lambda: namespace.notes("a-1", "Scheduled"))
         assert 0 < len(requests(plane, offset))
         assert [] == [each for each in requests(plane, offset) if each[0] in {401, 403}]
         assert [] == operator_health.tracebacks(scheduler)

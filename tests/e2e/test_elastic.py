@@ -28,7 +28,7 @@ def test_the_quorum_runs_and_the_surplus_follows_when_room_is_freed(namespace: N
     eventually((5, 5), lambda: counts(namespace, "a"))
 
 
-def test_less_than_the_quorum_binds_nobody(namespace: Namespace) -> None:
+def test_less_than_the_quorum_binds_no_pod(namespace: Namespace) -> None:
     namespace.own_nodes(2, cpu=1)
     with namespace.watch() as watcher:
         namespace.create(*gang("a", 5, min_member=3, on=namespace.here))

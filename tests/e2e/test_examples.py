@@ -145,7 +145,7 @@ def test_an_example_that_declares_nothing_is_refused(tmp_path: Path, missing: st
         "[bound]\na = 1\n[domain]\na = ['rack-1']",
     ],
 )
-def test_an_expectation_that_nobody_reads_is_refused(tmp_path: Path, expected: str) -> None:
+def test_an_expectation_that_no_test_reads_is_refused(tmp_path: Path, expected: str) -> None:
     (tmp_path / "README.md").write_text("# An example\n")
     (tmp_path / examples.EXPECTED).write_text(expected)
 

@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 TAINT = {"key": "example.com/reserved", "value": "team-a", "effect": "NoSchedule"}
 
 
-def test_a_taint_keeps_out_who_does_not_tolerate_it(namespace: Namespace) -> None:
+def test_a_taint_keeps_out_pods_that_do_not_tolerate_it(namespace: Namespace) -> None:
     (node,) = namespace.own_nodes(1, taints=[TAINT])
     toleration = {"key": TAINT["key"], "operator": "Equal", "value": "team-a"}
     namespace.create(pod("welcome", on=namespace.here, tolerations=[toleration]))
@@ -62,7 +62,7 @@ def test_a_host_port_is_given_once_a_node(namespace: Namespace) -> None:
     eventually(freed, lambda: namespace.node_of("third"))
 
 
-def test_a_cordoned_node_takes_nobody_until_it_is_uncordoned(namespace: Namespace) -> None:
+def test_a_cordoned_node_takes_no_pod_until_it_is_uncordoned(namespace: Namespace) -> None:
     (node,) = namespace.own_nodes(1)
     namespace.cluster.kubectl("cordon", node)
     namespace.create(*gang("a", 2, on=namespace.here))
@@ -73,7 +73,7 @@ def test_a_cordoned_node_takes_nobody_until_it_is_uncordoned(namespace: Namespac
     eventually({"a-0": node, "a-1": node}, lambda: namespace.bound("a"))
 
 
-def test_a_node_that_is_not_ready_takes_nobody_until_it_is(namespace: Namespace) -> None:
+def test_a_node_that_is_not_ready_takes_no_pod_until_it_is(namespace: Namespace) -> None:
     # KWOK would make the node ready again.
     (node,) = namespace.own_nodes(1, kubelets=False)
     namespace.change_node(node, set_ready("False"), "status")
@@ -106,7 +106,7 @@ def test_a_new_node_takes_the_gang_that_waited_for_it(namespace: Namespace) -> N
     eventually({"a-0": node, "a-1": node}, lambda: namespace.bound("a"))
 
 
-def test_a_deleted_node_takes_nobody(namespace: Namespace) -> None:
+def test_a_deleted_node_takes_no_pod(namespace: Namespace) -> None:
     gone, there = namespace.own_nodes(2)
     namespace.cluster.request("DELETE", f"/api/v1/nodes/{gone}")
     namespace.create(*gang("a", 2, cpu=16, on=namespace.here))

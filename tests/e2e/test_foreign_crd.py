@@ -116,7 +116,7 @@ def test_a_wrong_spec_waits_with_the_field_named_and_others_go_on(
 
 
 @pytest.mark.parametrize("status", WRONG_STATUSES, ids=str)
-def test_a_wrong_status_harms_nobody(
+def test_a_wrong_status_harms_no_gang(
     scheduler: controlplane.Scheduler, namespace: Namespace, status: Any
 ) -> None:
     with operator_health.is_unharmed(scheduler):

@@ -136,7 +136,7 @@ def test_the_room_belongs_to_the_preemptor_until_it_is_deleted(namespace: Namesp
 
 
 @pytest.mark.usefixtures("network")
-def test_who_must_not_preempt_waits_and_says_so(namespace: Namespace) -> None:
+def test_a_gang_that_must_not_preempt_waits_and_says_so(namespace: Namespace) -> None:
     meek = high("a", 4, cpu=CPUS, priorityClassName=preemption.NEVER)
     namespace.create(*networks.asking(meek, SpineLayer="MustGather"))
 
@@ -159,7 +159,8 @@ def test_a_victim_that_hangs_is_reported(
         namespace.create(*high("a", 1, cpu=CPUS))
         eventually({"stuck"}, lambda: preemption.evicted(namespace))
 
-        note = until(lambda: [n for n in namespace.notes("a", "Preempting") if "should" in n])[0]
+        note = until(lambda: namespace.notes("a", "WaitingForRoom"))[0]
+        assert "should be gone" in note
         assert f"{namespace.name}/stuck on node-0" in note
         assert {} == namespace.bound("a-")
         namespace.change_pod("stuck", lambda pod: pod["metadata"].update(finalizers=None))

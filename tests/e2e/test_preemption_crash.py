@@ -102,7 +102,7 @@ def test_killed_while_victims_leave(start: Start, namespace: Namespace) -> None:
     assert EVERYONE - VICTIMS == len(namespace.bound("low-"))
 
 
-def test_who_was_marked_is_let_off_when_there_is_room_after_all(
+def test_a_pod_that_was_marked_is_let_off_when_there_is_room_after_all(
     start: Start, proxy: FaultProxy, namespace: Namespace
 ) -> None:
     nodes = fill(namespace)
@@ -120,7 +120,7 @@ def test_who_was_marked_is_let_off_when_there_is_room_after_all(
     assert {} == preemption.nominated(namespace)
 
 
-def test_who_was_marked_is_let_off_when_the_preemptor_is_deleted(
+def test_a_pod_that_was_marked_is_let_off_when_the_preemptor_is_deleted(
     start: Start, proxy: FaultProxy, namespace: Namespace
 ) -> None:
     fill(namespace)

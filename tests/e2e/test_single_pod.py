@@ -27,17 +27,22 @@ def test_the_binding_carries_the_plan(namespace: Namespace) -> None:
     assert "1" == annotations["py-gang-scheduler.io/plan-size"]
 
 
-def test_a_pod_that_fits_nowhere_says_so_in_kube_schedulers_words(namespace: Namespace) -> None:
+def test_a_pod_that_fits_nowhere_says_so_before_kube_schedulers_words(namespace: Namespace) -> None:
     namespace.create(pod("huge", cpu=1000))
 
     eventually("Unschedulable", lambda: namespace.condition_of_pod("huge").get("reason"))
     condition = namespace.condition_of_pod("huge")
     assert "False" == condition["status"]
-    assert "0/16 nodes are available: 16 Insufficient cpu." == condition["message"]
+    first, _, then = condition["message"].partition(" on one node. ")
+    assert first.startswith("Short of ")
+    assert (
+        "It would not fit even the empty cluster: ask for less, or add nodes. "
+        "0/16 nodes are available: 16 Insufficient cpu."
+    ) == then
     assert [condition["message"]] == until(lambda: namespace.notes("huge", "FailedScheduling"))
 
 
-def test_a_pod_that_fits_nowhere_holds_nobody_up(namespace: Namespace) -> None:
+def test_a_pod_that_fits_nowhere_holds_no_pod_up(namespace: Namespace) -> None:
     namespace.create(pod("huge", cpu=1000))
     namespace.create(pod("small"))
 

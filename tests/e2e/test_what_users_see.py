@@ -78,16 +78,19 @@ def test_conditions_say_of_which_generation_they_are(namespace: Namespace) -> No
     eventually("True", lambda: namespace.condition_of_gang("a", "Scheduled")["status"])
 
 
-def test_an_unschedulable_member_says_so_in_kube_schedulers_words(namespace: Namespace) -> None:
+def test_an_unschedulable_member_says_what_is_short(
+    namespace: Namespace,
+) -> None:
     namespace.create(*gang("a", 2, cpu=1000))
 
     eventually("Unschedulable", lambda: namespace.condition_of_pod("a-1").get("reason"))
     condition = namespace.condition_of_pod("a-1")
     assert "False" == condition["status"]
     assert (
-        "0/16 nodes are available: 16 Insufficient cpu. "
-        f"Gang {namespace.name}/a needs room for 2 members at once."
-    ) == condition["message"]
+        "It would not fit even the empty cluster: ask for less, or add nodes. "
+        "0/16 nodes are available: 16 Insufficient cpu."
+    ) == condition["message"].partition(" on one node. ")[2]
+    assert condition["message"].startswith("0 of 2 members fit now; the next one is short of ")
 
 
 def test_members_hear_only_once_that_others_are_missing_and_after_5_seconds(
@@ -160,6 +163,29 @@ def test_kubectl_describe_shows_the_events_of_a_gang(namespace: Namespace) -> No
     eventually("Running", lambda: namespace.phase("a"))
 
 
+def test_kubectl_describe_pod_shows_why_it_waits_and_then_where_it_went(
+    namespace: Namespace,
+) -> None:
+    namespace.own_nodes(2, cpu=1)
+    namespace.create(*gang("a", 3, on=namespace.here))
+    (why,) = until(lambda: namespace.notes("a-1", "FailedScheduling"))
+
+    assert namespace.condition_of_pod("a-1")["message"] == why
+    created = namespace.get("pods", "a-1")["metadata"]["creationTimestamp"]
+    (told,) = namespace.events("a-1")
+    waited = datetime.fromisoformat(told["eventTime"]) - datetime.fromisoformat(created)
+    assert timedelta(seconds=5) <= waited
+    eventually([why], lambda: namespace.notes("a-2", "FailedScheduling"))
+
+    namespace.own_nodes(1, cpu=1)
+    eventually("Running", lambda: namespace.phase("a"))
+    (where,) = until(lambda: namespace.notes("a-1", "Scheduled"))
+    words = f"Successfully assigned {namespace.name}/a-1 to {namespace.node_of('a-1')}"
+    assert f"{words} with 2 other members of gang {namespace.name}/a" == where
+    shown = namespace.kubectl("describe", "pod", "a-1")
+    assert all(f"py-gang-scheduler  {each}" in shown for each in (why, where))
+
+
 def test_the_owner_of_the_pods_is_named(namespace: Namespace) -> None:
     job = {
         "apiVersion": "batch/v1",
@@ -205,8 +231,8 @@ def test_a_gang_of_twenty_costs_few_status_writes(
     namespace.create(*gang("a", 20))
     eventually(20, lambda: namespace.status("a").get("running"))
 
-    # One for each half second in which something changed, and one Event.
-    assert scheduler.metric("pgs_writes_total") - before <= 10
+    # One for each half second in which something changed, and an Event of the gang and each pod.
+    assert scheduler.metric("pgs_writes_total") - before <= 10 + 20
 
 
 def test_every_cycle_that_decides_writes_one_log_line(

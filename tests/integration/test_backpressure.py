@@ -21,7 +21,7 @@ async def seconds_waited(backpressure: Backpressure, since: float = 0.0) -> floa
     return clock() - began
 
 
-async def test_nobody_waits_while_nothing_is_bound() -> None:
+async def test_no_write_waits_while_nothing_is_bound() -> None:
     assert 0 == await seconds_waited(Backpressure())
 
 
@@ -34,7 +34,7 @@ async def test_the_wait_ends_with_the_last_binding_that_waits() -> None:
     assert waited == pytest.approx(1, abs=LOOK_SECONDS)
 
 
-async def test_however_much_is_bound_nobody_waits_for_long() -> None:
+async def test_however_much_is_bound_no_write_waits_for_long() -> None:
     waited = await seconds_waited(Backpressure(lambda: True))
 
     assert waited == pytest.approx(LONGEST_SECONDS, abs=LOOK_SECONDS)

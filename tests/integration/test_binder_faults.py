@@ -123,7 +123,7 @@ async def test_a_pod_that_is_bound_where_we_want_it_counts_as_bound(victim: str)
 
 
 @victims
-async def test_a_pod_that_somebody_else_bound_is_counted_where_it_is(victim: str) -> None:
+async def test_a_pod_that_another_scheduler_bound_is_counted_where_it_is(victim: str) -> None:
     async with BinderHarness() as harness:
         harness.node("elsewhere", 9, unschedulable=True)
         outcomes = await bound_under(
@@ -136,7 +136,7 @@ async def test_a_pod_that_somebody_else_bound_is_counted_where_it_is(victim: str
 
 
 @victims
-async def test_a_pod_that_somebody_else_bound_uses_its_room_before_the_watch_tells(
+async def test_a_pod_that_another_scheduler_bound_uses_its_room_before_the_watch_tells(
     victim: str,
 ) -> None:
     echo_seconds = [0.05]

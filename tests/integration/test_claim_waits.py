@@ -70,7 +70,7 @@ async def test_gangs_of_a_group_fail_together_and_say_why() -> None:
         harness.assert_the_cache_is_right()
 
 
-async def test_who_comes_late_is_not_bound_before_the_quorum() -> None:
+async def test_a_pod_that_comes_late_is_not_bound_before_the_quorum() -> None:
     async with VolumeHarness(nodes=3) as harness:
         harness.makes = {"a_1": 20}
         harness.gang_with_claims("a", 2)
@@ -108,7 +108,7 @@ async def test_a_quorum_does_not_wait_for_the_claims_of_others() -> None:
         harness.assert_the_cache_is_right()
 
 
-async def test_nobody_starts_before_a_quorum_whose_claims_come_late() -> None:
+async def test_no_pod_starts_before_a_quorum_whose_claims_come_late() -> None:
     async with VolumeHarness(nodes=3) as harness:
         harness.makes = {"a_0": 20}
         harness.gang_with_claims("a", 3)

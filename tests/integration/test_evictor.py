@@ -51,7 +51,7 @@ async def test_all_are_nominated_then_marked_then_evicted_then_bound() -> None:
         assert_the_right_ones_went(made)
 
 
-async def test_a_mark_says_for_whom_room_is_made() -> None:
+async def test_a_mark_names_the_gang_that_room_is_made_for() -> None:
     made = workloads(held=True)
     async with SchedulerProcess(made) as process:
         await process.until(lambda: made.pods()["low-0"].deleting)
@@ -171,7 +171,7 @@ async def test_a_pod_that_was_created_again_meanwhile_is_left_alone(method: str)
 
 
 @pytest.mark.parametrize("method", ["nominate", "patch_pod_condition"])
-async def test_before_all_is_marked_nobody_goes(method: str) -> None:
+async def test_before_all_is_marked_no_pod_goes(method: str) -> None:
     made = workloads()
     async with SchedulerProcess(made) as process:
         refused = [Fault(ApiError(403, "forbidden"))] * 50
@@ -183,7 +183,7 @@ async def test_before_all_is_marked_nobody_goes(method: str) -> None:
         assert ([], {}) == (made.marked(), made.nominated())
 
 
-async def test_a_preemptor_that_is_deleted_meanwhile_takes_nobody_along() -> None:
+async def test_a_preemptor_that_is_deleted_meanwhile_takes_no_pod_along() -> None:
     made = workloads()
     async with SchedulerProcess(made) as process:
 
@@ -203,7 +203,7 @@ async def test_a_preemptor_that_is_deleted_meanwhile_takes_nobody_along() -> Non
         assert ([], {}) == (made.marked(), made.nominated())
 
 
-async def test_who_finds_room_elsewhere_evicts_nobody() -> None:
+async def test_a_gang_that_finds_room_elsewhere_evicts_no_pod() -> None:
     made = workloads()
     async with SchedulerProcess(made) as process:
 
@@ -232,7 +232,7 @@ async def test_who_finds_room_elsewhere_evicts_nobody() -> None:
         assert ["n1"] * VICTIMS == made.nodes("low")
 
 
-async def test_who_does_not_lead_any_more_writes_nothing() -> None:
+async def test_a_replica_that_does_not_lead_any_more_writes_nothing() -> None:
     made, leads = workloads(), True
     async with SchedulerProcess(made, may_write=lambda: leads) as process:
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import JOB_SETS
+from gang_scheduler.api.kinds import JOB_SETS, PODS
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.client.fake.faults import Fault
+from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.left_out import LeftOut, LeftOutObjects
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.bound_pods import BoundPod
@@ -24,6 +25,7 @@ from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About
 from gang_scheduler.report.left_out_events import LeftOutEvents
+from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, Rules
@@ -77,7 +79,7 @@ async def test_warnings_of_one_kind_are_one_event() -> None:
     assert expected == await Desk().told(plan)
 
 
-async def test_a_gang_that_nobody_describes_is_warned_on_its_first_pod() -> None:
+async def test_a_gang_that_no_object_describes_is_warned_on_its_first_pod() -> None:
     bound = builders.gang("b", pods=0, bound_members=[builders.pod("b-0", node="n1")])
     plan = Plan(warned=(Warned(bound, unknown("x")),))
 
@@ -200,14 +202,14 @@ async def test_a_preemptor_is_told_how_many_go_and_where() -> None:
     assert [("Normal", "Preempting", "a", note)] == await Desk().told(plan, plan)
 
 
-async def test_a_preemptor_without_victims_waits_for_those_who_leave() -> None:
+async def test_a_preemptor_without_victims_waits_for_pods_that_leave() -> None:
     note = "Waiting for pods that are terminating to make room"
     found = await Desk().told(Plan(preemptions=(preemption(),)))
 
-    assert [("Normal", "Preempting", "a", note)] == found
+    assert [("Normal", "WaitingForRoom", "a", note)] == found
 
 
-async def test_who_only_gives_room_back_preempts_nobody() -> None:
+async def test_a_gang_that_only_gives_room_back_preempts_no_pod() -> None:
     given_back = Preemption((builders.gang("a"),), (), displaced=(builders.pod("b-0"),))
 
     assert [] == await Desk().told(Plan(preemptions=(given_back,)))
@@ -224,7 +226,7 @@ async def test_waiting_for_victims_is_no_failure() -> None:
     assert [] == await Desk().told(plan)
 
 
-async def test_each_gang_of_the_victims_is_told_once_who_took_them() -> None:
+async def test_each_gang_of_the_victims_is_told_once_which_gang_took_them() -> None:
     desk = Desk()
     desk.gang_events.preempted(preemption(*bound_pods(2, gang="g", owner="default/job")))
 
@@ -232,7 +234,7 @@ async def test_each_gang_of_the_victims_is_told_once_who_took_them() -> None:
     assert [("Normal", "Preempted", "g-0", note)] == await desk.told()
 
 
-async def test_a_victim_that_nobody_creates_again_is_told_so() -> None:
+async def test_a_victim_that_no_controller_creates_again_is_told_so() -> None:
     desk = Desk()
     (victim,) = bound_pods(1)
     key = victim.pod.gang
@@ -279,6 +281,19 @@ async def test_an_event_that_is_refused_is_not() -> None:
     assert [] == await desk.told(plan)
 
 
+@pytest.mark.parametrize(("note", "ending"), [("x" * 1025, "x ..."), ("y" * 1024, "yy")])
+async def test_a_note_has_no_more_bytes_than_kubernetes_takes(note: str, ending: str) -> None:
+    desk = Desk()
+    about = About("v1", "Pod", "default", "a-0", "uid-a-0")
+    desk.events.record(about, "Scheduled", note)
+    desk.events.record(about, "Preempted", "\u00e9" * 600)
+
+    (*_, short), (*_, wide) = await desk.told()
+
+    assert (1024, True) == (len(short), short.endswith(ending))
+    assert "\u00e9" * 510 + " ..." == wide
+
+
 async def test_of_too_many_events_the_oldest_are_dropped() -> None:
     desk = Desk()
     for number in range(QUEUE_LENGTH + 1):
@@ -292,12 +307,16 @@ async def test_of_too_many_events_the_oldest_are_dropped() -> None:
     ]
 
 
+def left_out_events(desk: Desk, left_out: LeftOutObjects) -> LeftOutEvents:
+    return LeftOutEvents(left_out, desk.events, desk.cache.schedulers)
+
+
 async def test_an_object_that_has_a_name_is_told_what_is_wrong_whatever_else_it_is() -> None:
     desk = Desk()
     why = InvalidField("metadata.labels", 5, "must be an object")
 
     left_out = LeftOutObjects()
-    telling = asyncio.create_task(LeftOutEvents(left_out, desk.events).run())
+    telling = asyncio.create_task(left_out_events(desk, left_out).run())
 
     named = {"metadata": {"name": "a", "namespace": 3, "uid": ["u"]}}
     for obj in (named, {}, {"metadata": None}, {"metadata": "a"}, {"metadata": {"name": 5}}):
@@ -307,6 +326,31 @@ async def test_an_object_that_has_a_name_is_told_what_is_wrong_whatever_else_it_
 
     note = "left out: metadata.labels must be an object, not 5"
     assert [("Warning", "FailedScheduling", "a", note)] == await desk.told()
+
+
+@pytest.mark.parametrize(
+    ("spec", "events"),
+    [
+        ({"schedulerName": builders.SCHEDULER}, 0),
+        ({"schedulerName": "another"}, 1),
+        ({"schedulerName": builders.SCHEDULER, "schedulingGates": [{"name": "x"}]}, 1),
+        ({"schedulerName": builders.SCHEDULER, "nodeName": "n"}, 1),
+    ],
+    ids=["waits", "of another scheduler", "gated", "on a node"],
+)
+async def test_a_pod_that_waits_with_what_is_wrong_is_told_by_the_verdict_alone(
+    spec: dict[str, Any], events: int
+) -> None:
+    desk, left_out = Desk(), LeftOutObjects()
+    pods = EventHandlers(kinds.sinks(desk.cache), left_out).of(PODS)
+    metadata = {"name": "x", "namespace": "ns", "uid": "u", "resourceVersion": "1"}
+    wrong = {"metadata": metadata, "spec": {**spec, "containers": 3}}
+    pods.take({"type": "ADDED", "object": wrong})
+
+    for each in left_out.take_all():
+        left_out_events(desk, left_out).tell(each)
+
+    assert events == len(await desk.told())
 
 
 # Jobs.
@@ -334,6 +378,31 @@ async def test_a_job_that_one_eviction_ends_is_told_what_to_write_and_only_once(
     assert 1 == len(await desk.told(of_job("x")))
 
 
+def placed(name: str) -> Plan:
+    """Return that a gang has a place which has a pod of a Job."""
+    pod = builders.pod(f"{name}-0", gang="a", job=name)
+    return Plan(placed=(Placed(builders.gang("a", members=[pod]), (Bind(pod, "n1"),)),))
+
+
+async def test_a_job_that_comes_after_its_pods_were_placed_is_told() -> None:
+    desk = Desk()
+    before = await desk.told(placed("x"), Plan())
+    desk.cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
+
+    found = await desk.told(Plan(), Plan())
+
+    assert ([], [("UnprotectedJob", "x")]) == (before, [each[1:3] for each in found])
+
+
+async def test_a_job_that_was_protected_when_its_pods_were_placed_is_not_told_later() -> None:
+    desk = Desk()
+    cache_feeding.upsert_gang_specs(desk.cache, "batch", "uid-x", [])
+    await desk.told(placed("x"), Plan())
+    desk.cache.evictable_pods.upsert_job("uid-x", JobFailures(8, 6))
+
+    assert [] == await desk.told(Plan())
+
+
 async def test_a_job_set_is_told_for_all_of_its_jobs() -> None:
     desk = Desk()
     for name in "xy":
@@ -345,6 +414,23 @@ async def test_a_job_set_is_told_for_all_of_its_jobs() -> None:
     found = await desk.told(of_job("x", key=key), of_job("y", key=key))
 
     assert [("UnprotectedJob", "set")] == [(reason, name) for _, reason, name, _ in found]
+
+
+async def test_each_gang_of_a_job_set_has_events_of_its_own() -> None:
+    desk = Desk()
+    names = ("set/driver", "set/workers")
+    keys = [GangKey(gang_sources.JOB_SET.name, builders.NAMESPACE, name) for name in names]
+    specs = [replace(builders.gang_spec("a"), key=key, gvr=JOB_SETS) for key in keys]
+    cache_feeding.upsert_gang_specs(desk.cache, JOB_SETS.group, specs[0].uid, specs)
+    gangs = [replace(builders.gang("a"), key=key) for key in keys]
+
+    for gang in gangs:
+        desk.gang_events.waits_for_volumes(gang, InvalidInput(f"of {gang.key}"))
+    # One of them again.
+    desk.gang_events.waits_for_volumes(gangs[0], InvalidInput(f"still of {gangs[0].key}"))
+
+    expected = [("set", f"of {key}") for key in keys]
+    assert expected == [(name, note) for _, _, name, note in await desk.told()]
 
 
 @pytest.mark.parametrize("rules", [Rules(preemption=False), Rules(unprotected_jobs=False)])

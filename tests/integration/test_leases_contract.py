@@ -53,7 +53,7 @@ async def test_a_lease_is_replaced_at_its_version_only(server: Server) -> None:
     assert second == await server.api.get_lease(server.namespace, "scheduler")
 
 
-async def test_a_lease_can_be_held_by_nobody(server: Server) -> None:
+async def test_a_lease_can_be_held_by_no_replica(server: Server) -> None:
     first = await server.api.put_lease(server.namespace, "scheduler", lease(server, "a"))
     spec = {**first["spec"], "holderIdentity": "", "leaseDurationSeconds": 1}
 

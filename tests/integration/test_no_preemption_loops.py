@@ -92,7 +92,7 @@ async def test_the_highest_runs_through_and_every_other_job_goes_once() -> None:
         assert ([], {}) == (made.marked(), made.nominated())
 
 
-async def test_those_that_come_at_once_evict_nobody() -> None:
+async def test_gangs_that_come_at_once_evict_no_pod() -> None:
     made = FakeWorkloads("n1")
     Controllers(made)
     for name, priority in PRIORITIES.items():

@@ -68,7 +68,7 @@ def budget(made: FakeWorkloads, allowed: int) -> None:
     made.cluster.put(POD_DISRUPTION_BUDGETS, body)
 
 
-async def test_a_budget_voids_the_plan_before_anybody_goes() -> None:
+async def test_a_budget_voids_the_plan_before_any_pod_goes() -> None:
     made = workloads()
     budget(made, allowed=0)
     async with SchedulerProcess(made, use_eviction_api=True) as process:
@@ -171,7 +171,7 @@ async def test_room_that_another_scheduler_takes_is_lost_and_made_elsewhere() ->
         assert 2 * VICTIMS == sum(method == "delete_pod" for method, _ in process.writes())
 
 
-async def test_who_takes_victims_over_takes_their_marks_back_if_it_fails() -> None:
+async def test_a_preemption_that_takes_victims_over_takes_their_marks_back_if_it_fails() -> None:
     made = workloads()
     async with SchedulerProcess(made) as process:
         (first,) = await preemptions(process, "patch_pod_condition", "low-3")

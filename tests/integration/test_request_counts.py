@@ -7,6 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from gang_scheduler.api.kinds import POD_GROUPS, PODS
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.missing_members import MissingMembers
+from gang_scheduler.report.pod_events import BURST, PER_SECOND
 from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.settings import Settings
@@ -31,9 +33,12 @@ PODS_A_SECOND = 300
 
 @asynccontextmanager
 async def operator(
-    workloads: FakeWorkloads, backpressure: Backpressure = NO_BACKPRESSURE
+    workloads: FakeWorkloads,
+    backpressure: Backpressure = NO_BACKPRESSURE,
+    *,
+    pod_events: bool = False,
 ) -> AsyncIterator[SchedulerProcess]:
-    """Run all of the operator that writes."""
+    """Run all of the operator that writes; with what it says of pods only if asked for."""
     loop = asyncio.get_running_loop()
     async with SchedulerProcess(workloads, backpressure=backpressure) as process:
         statuses = StatusWriter(
@@ -44,9 +49,12 @@ async def operator(
             backpressure=backpressure,
             missing_members=MissingMembers(process.cache, process.events),
             places=QueuePlaces(),
+            pod_events=process.pod_events,
             clock=lambda: BEGAN_AT + loop.time(),
         )
-        tasks = [asyncio.create_task(each()) for each in (statuses.run, process.events.run)]
+        runs = [statuses.run, process.events.run]
+        runs += [process.pod_events.run] if pod_events else []
+        tasks = [asyncio.create_task(each()) for each in runs]
         yield process
         for task in tasks:
             task.cancel()
@@ -78,6 +86,22 @@ async def start(workloads: FakeWorkloads) -> None:
         await asyncio.sleep(1 / PODS_A_SECOND)
 
 
+def events_of_pods(workloads: FakeWorkloads) -> list[tuple[str, str]]:
+    """Return pod and note of the Events that say why pods wait."""
+    found = workloads.cluster.all(EVENTS)
+    return [
+        (each["regarding"]["name"], each["note"])
+        for each in found
+        if each["regarding"]["kind"] == "Pod" and each["reason"] == "FailedScheduling"
+    ]
+
+
+def conditions(workloads: FakeWorkloads) -> list[dict[str, Any]]:
+    """Return the conditions of all pods that say that they wait."""
+    found = (each["status"]["conditions"] for each in workloads.cluster.all(PODS))
+    return [each for both in found for each in both if each["type"] == "PodScheduled"]
+
+
 async def test_a_gang_that_is_there_at_the_start_costs_so_many_requests_a_pod() -> None:
     workloads = FakeWorkloads(*nodes(SIZE))
     workloads.gang("a", SIZE, priority=0)
@@ -102,6 +126,41 @@ async def test_gangs_that_come_pod_by_pod_cost_so_many_requests_a_pod() -> None:
 
     assert 5 * SIZE == found["bind"]
     assert found.total() <= MOST_A_POD * 5 * SIZE, found
+
+
+async def test_events_on_pods_cost_a_request_a_pod_and_come_no_faster_than_their_rate() -> None:
+    workloads = FakeWorkloads(*nodes(10 * SIZE))
+    for number in range(10):
+        workloads.gang(f"g{number}", SIZE, priority=0)
+
+    async with operator(workloads, pod_events=True) as process:
+        await asyncio.sleep(1)
+        soon = requests(process)
+        await asyncio.sleep(30)
+        found = requests(process)
+
+    assert soon["create_event"] <= BURST + 2 * PER_SECOND
+    assert 10 * SIZE == found["bind"]
+    assert 10 * SIZE + 10 == found["create_event"]
+
+
+async def test_members_that_wait_are_told_once_why() -> None:
+    workloads = FakeWorkloads(*nodes(SIZE))
+    workloads.gang("a", SIZE + 1, priority=0)
+
+    async with operator(workloads, pod_events=True) as process:
+        await asyncio.sleep(4)
+        before = events_of_pods(workloads)
+        await asyncio.sleep(10)
+        told = events_of_pods(workloads)
+        await asyncio.sleep(600)
+
+    assert [] == before
+    assert {f"a-{number}" for number in range(SIZE + 1)} == {name for name, _ in told}
+    assert {condition["message"] for condition in conditions(workloads)} == {n for _, n in told}
+    assert SIZE + 1 == len(told)
+    assert told == events_of_pods(workloads)
+    assert 0 == requests(process)["patch_event_series"]
 
 
 async def test_gangs_that_start_cost_a_status_each() -> None:

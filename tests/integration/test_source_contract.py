@@ -214,7 +214,7 @@ async def test_an_api_server_that_forgot_the_version_is_listed_anew(watched: Giv
         await found.until(lambda: found.pods() == {"old": "", "new": ""})
 
 
-async def test_what_a_stalled_watch_does_not_tell_is_known_to_who_catches_up(
+async def test_what_a_stalled_watch_does_not_tell_is_known_after_catching_up(
     watched: Given,
 ) -> None:
     found, source = watched

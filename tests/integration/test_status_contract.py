@@ -180,3 +180,17 @@ async def test_an_event_is_created_once(server: Server) -> None:
 
     assert Kind.CONFLICT is refused.value.kind
     assert "3 members were bound" == (await server.get(EVENTS, "train.1"))["note"]
+
+
+async def test_an_event_is_raised_while_it_is_there(server: Server) -> None:
+    await server.api.create_event(server.namespace, event(server))
+    seen_at = "2026-01-02T04:04:05.000006Z"
+
+    await server.api.patch_event_series(server.namespace, "train.1", 2, seen_at)
+    await server.api.patch_event_series(server.namespace, "train.1", 3, seen_at)
+    with pytest.raises(ApiError) as refused:
+        await server.api.patch_event_series(server.namespace, "train.2", 2, seen_at)
+
+    found = await server.get(EVENTS, "train.1")
+    assert {"count": 3, "lastObservedTime": seen_at} == found["series"]
+    assert Kind.GONE is refused.value.kind

@@ -312,7 +312,7 @@ async def test_another_reason_in_a_message_is_written_at_once() -> None:
 
     await harness.look()
 
-    assert harness.said().startswith("0/1 nodes are available: 1 node(s) were unschedulable.")
+    assert "0/1 nodes are available: 1 node(s) were unschedulable." in harness.said()
 
 
 async def test_a_timeout_is_written_though_the_reason_is_the_same() -> None:

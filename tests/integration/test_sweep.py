@@ -80,7 +80,7 @@ async def test_the_first_lists_ask_for_no_sweep() -> None:
     assert {"a", "b"} == watch.pods()
 
 
-async def test_who_was_deleted_before_a_second_list_during_the_start_is_swept() -> None:
+async def test_a_pod_that_was_deleted_before_a_second_list_during_the_start_is_swept() -> None:
     watch = Watch()
     await watch.start(
         watch.list,

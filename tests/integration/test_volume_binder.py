@@ -219,7 +219,7 @@ async def test_a_volume_that_was_made_elsewhere_ends_it_at_once() -> None:
         assert "bind" not in methods(harness)
 
 
-async def test_who_leads_no_more_waits_and_writes_no_more() -> None:
+async def test_a_replica_that_leads_no_more_waits_and_writes_no_more() -> None:
     leads = [True]
     async with VolumeHarness(may_write=lambda: leads[0]) as harness:
         await held(harness, a_1=5)
@@ -232,7 +232,7 @@ async def test_who_leads_no_more_waits_and_writes_no_more() -> None:
         assert before == methods(harness)
 
 
-async def test_who_stops_binds_nobody_whose_claims_come_later() -> None:
+async def test_a_binder_that_stops_binds_no_pod_whose_claims_come_later() -> None:
     async with VolumeHarness() as harness:
         await held(harness, a_1=5)
 

@@ -38,7 +38,7 @@ def test_no_node_is_over_committed(kind: Kind, seed: int) -> None:
 
 
 @given(seed=SEEDS)
-def test_who_only_prefers_to_gather_waits_for_room_alone(seed: int) -> None:
+def test_a_gang_that_only_prefers_to_gather_waits_for_room_alone(seed: int) -> None:
     case = alike(dice_of(seed))
     torn = replace(case, network=with_holes(dice_of(seed), case.network))
     anywhere = replace(case, network=replace(case.network, layers=())).instance()

@@ -240,7 +240,7 @@ def waiting() -> GangQueue:
     evictable_pods = EvictablePods()
     evictable_pods.upsert(VICTIM, None)
     evictable_pods.decided([VICTIM.uid])
-    queue = GangQueue([SCHEDULER], 600, evictable_pods)
+    queue = GangQueue([SCHEDULER], 600, evictable_pods, tuple)
     queue.upsert_job("job-1", JobPods(at_once=3, left=2))
     for key in KEYS:
         names = tuple(each for each in NAMES[:2] if each != key.called and key in KEYS[:2])

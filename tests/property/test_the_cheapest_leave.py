@@ -28,7 +28,7 @@ def test_no_cheaper_victims_exist_and_some_are_found_if_there_are_any(
 
 @EVERY_KIND
 @given(seed=SEEDS)
-def test_nobody_outranks_is_protected_or_is_left_in_a_broken_gang(kind: Kind, seed: int) -> None:
+def test_no_victim_outranks_is_protected_or_is_left_in_a_broken_gang(kind: Kind, seed: int) -> None:
     case = kind(dice_of(seed))
 
     if case.made is not None:

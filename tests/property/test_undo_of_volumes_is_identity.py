@@ -104,7 +104,7 @@ def test_undo_restores_volumes(
 
 
 @given(disks(), st.lists(st.tuples(storages, st.integers(1, 3)), max_size=4))
-def test_every_volume_is_promised_once_and_to_whom_it_suits(
+def test_every_volume_is_promised_once_and_to_a_claim_that_it_suits(
     found: Volumes, wanted: list[tuple[Storage, int]]
 ) -> None:
     gangs = [

@@ -1,6 +1,6 @@
 """Gangs of the PodGroup `a`, for the tests of membership and of when a gang is due."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.gangs import Gang
@@ -17,9 +17,12 @@ NOW = 1000
 
 
 def empty_queue(
-    timeout_seconds: int = 600, evictable_pods: EvictablePods | None = None
+    timeout_seconds: int = 600,
+    evictable_pods: EvictablePods | None = None,
+    layers: Callable[[], Collection[str]] = tuple,
 ) -> GangQueue:
-    return GangQueue([SCHEDULER], timeout_seconds, evictable_pods or EvictablePods())
+    evictable_pods = evictable_pods or EvictablePods()
+    return GangQueue([SCHEDULER], timeout_seconds, evictable_pods, layers)
 
 
 def gang_info(key: GangKey, members: Iterable[Pod], specs: Iterable[GangSpec] = ()) -> GangInfo:

@@ -10,6 +10,7 @@ from gang_scheduler.apply.evictor import Evictor
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.outcomes import Outcomes
 from gang_scheduler.apply.volume_binder import VolumeBinder
+from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.port import Api
 from gang_scheduler.loop import Loop, always_fresh
 from gang_scheduler.outcome_handler import OutcomeHandler
@@ -17,6 +18,7 @@ from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.events import Events
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.missing_members import MissingMembers
+from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
@@ -52,7 +54,8 @@ class Parts:
         )
         self.lost_nominations = LostNominations(cache, naming)
         self.events = Events(api, backpressure)
-        self.gang_events = GangEvents(cache, self.events, naming)
+        self.pod_events = PodEvents(api, cache, backpressure, may_write=may_write, clock=clock)
+        self.gang_events = GangEvents(cache, self.events, self.pod_events, naming)
         self.binder = Binder(
             *(api, cache, CONCURRENCY),
             volume_binder=volume_binder,
@@ -92,8 +95,15 @@ class Parts:
 
 
 def gang_events(cache: Cache, events: Events) -> GangEvents:
-    """Return reports that name gangs of all namespaces."""
-    return GangEvents(cache, events, Naming())
+    """Return reports that name gangs of all namespaces, with no Events on pods."""
+    return GangEvents(cache, events, pod_events(FakeApi(), cache, enabled=False), Naming())
+
+
+def pod_events(
+    api: Api, cache: Cache, clock: Callable[[], float] = time.time, *, enabled: bool = True
+) -> PodEvents:
+    """Return Events on pods that wait for no bindings."""
+    return PodEvents(api, cache, NO_BACKPRESSURE, enabled=enabled, clock=clock)
 
 
 def events(api: Api, clock: Callable[[], float] = time.time) -> Events:
@@ -102,7 +112,12 @@ def events(api: Api, clock: Callable[[], float] = time.time) -> Events:
 
 
 def status_writer(
-    api: Api, cache: Cache, *, clock: Callable[[], float], concurrency: int = 2
+    api: Api,
+    cache: Cache,
+    *,
+    clock: Callable[[], float],
+    concurrency: int = 2,
+    told_pods: PodEvents | None = None,
 ) -> StatusWriter:
     """Return a writer of statuses by itself, of gangs that never lose room."""
     return StatusWriter(
@@ -113,5 +128,6 @@ def status_writer(
         backpressure=NO_BACKPRESSURE,
         missing_members=MissingMembers(cache, events(api, clock)),
         places=QueuePlaces(),
+        pod_events=told_pods or pod_events(api, cache, clock, enabled=False),
         clock=clock,
     )

@@ -116,6 +116,7 @@ class SchedulerProcess:
         )
         self.lost_nominations = self._parts.lost_nominations
         self.events = self._parts.events
+        self.pod_events = self._parts.pod_events
         self.gang_events = self._parts.gang_events
         self.evictor = self._parts.evictor
         self._watch = DelayedWatch(

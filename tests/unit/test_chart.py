@@ -97,6 +97,7 @@ def test_the_scheduler_may_bind_pods_and_report() -> None:
         ("delete", "pods"),
         ("patch", "podgroups/status"),
         ("create", "events"),
+        ("patch", "events"),
     }
 
     assert needed <= granted("clusterrole.yaml")

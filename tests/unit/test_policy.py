@@ -15,7 +15,7 @@ DECIDE_NOTHING = {
     # What becomes of members that are bound already, and when it is written.
     *("on_partial_gang", "claim_timeout_seconds"),
     *("bind_concurrency", "batch_milliseconds"),
-    *("status_interval_milliseconds", "status_concurrency"),
+    *("status_interval_milliseconds", "status_concurrency", "pod_events"),
     # How the cluster is seen and spoken to.
     *("source", "sweep_seconds", "http_client", "http_host", "http_port", "kubeconfig"),
     *("leader_elect", "lease_name", "lease_namespace", "kueue_namespace", "volcano_namespace"),

@@ -16,6 +16,7 @@ from gang_scheduler.api.meta import ApiModel, CustomResource
 
 Kind = TypeVar("Kind", bound=CustomResource)
 T = TypeVar("T")
+U = TypeVar("U")
 
 LONGEST_SHOWN_VALUE: Final = 100
 MOST_FAULTS: Final = 8
@@ -79,7 +80,7 @@ class Faults:
     def __init__(self) -> None:
         self._found: list[InvalidField] = []
 
-    def read(self, reader: Callable[[], T], default: T) -> T:
+    def read(self, reader: Callable[[], T], default: U) -> T | U:
         """Return what the reader returns, or the default, and note why it raised InvalidField."""
         try:
             return reader()
@@ -90,6 +91,10 @@ class Faults:
     def add(self, error: InvalidField) -> None:
         """Note a fault, or each of several."""
         self._found += error.faults if isinstance(error, InvalidFields) else (error,)
+
+    def __bool__(self) -> bool:
+        """Return whether anything is wrong."""
+        return bool(self._found)
 
     def check(self) -> None:
         """Raise InvalidField if anything is wrong."""

@@ -87,7 +87,7 @@ async def _of_file(kubeconfig: str) -> Configuration:
 
 
 def _exists(kubeconfig: str) -> bool:
-    """Tell whether one of the named files is there."""
+    """Return whether one of the named files is there."""
     return any(map(os.path.exists, kubeconfig.split(os.pathsep)))
 
 

@@ -84,7 +84,7 @@ class LeaderElector:
         self._written: Body | None = None
 
     def is_leader(self) -> bool:
-        """Tell whether this process may write. Ask before every write: it ends by itself."""
+        """Return whether this process may write. Ask before every write: it ends by itself."""
         return self._clock() < self._renewal_sent_at + self._renew_deadline
 
     async def late_writes(self) -> None:
@@ -132,7 +132,7 @@ class LeaderElector:
             await self._attempt()
 
     async def _attempt(self) -> bool:
-        """Take or renew the Lease if it is free or ours; tell whether that succeeded."""
+        """Take or renew the Lease if it is free or ours; return whether that succeeded."""
         try:
             return await self._renewed() or await self._taken()
         except (ApiError, TimeoutError) as error:
@@ -140,7 +140,7 @@ class LeaderElector:
             return False
 
     async def _renewed(self) -> bool:
-        """Renew the Lease as we wrote it last, without a look; tell whether it was still that."""
+        """Renew the Lease as we wrote it last, without a look; return whether it was still that."""
         lease, self._written = self._written, None
         if lease is None or not self.is_leader():
             return False
@@ -154,7 +154,7 @@ class LeaderElector:
         return True
 
     async def _taken(self) -> bool:
-        """Read the Lease, and take or renew it if no other holds it; tell whether so."""
+        """Read the Lease, and take or renew it if no other holds it; return whether so."""
         lease = await self._read()
         if self._is_unanswered:
             self._is_unanswered, self._answered_again_at = False, self._clock()
@@ -180,7 +180,7 @@ class LeaderElector:
             self._is_unanswered = True
 
     def _is_taken(self, lease: Body | None) -> bool:
-        """Tell whether another holder has shown a sign of life within its time.
+        """Return whether another holder has shown a sign of life within its time.
 
         A Lease that was deleted under its holder stays taken for as long.
         """

@@ -49,6 +49,12 @@ class Api(Protocol):
     async def create_event(self, namespace: str, event: Body) -> None:
         """Create an Event of events.k8s.io/v1."""
 
+    async def patch_event_series(self, namespace: str, name: str, count: int, seen_at: str) -> None:
+        """Say that an Event was seen so many times, 2 or more, and when the last time was.
+
+        Kubernetes keeps it for another hour then. GONE once it is kept no longer.
+        """
+
     async def uids(self, resource: GVR) -> Mapping[str, PodRef]:
         """List all objects of a kind by uid. GONE if the kind is not served."""
 

@@ -16,7 +16,7 @@
 | queues            | queues, and what objects say of the one that they are charged to      |
 | network           | network topologies, and what gangs request of them                    |
 | queues            | queues of three products, flavors, and the objects around them        |
-| job_failures      | Jobs that have failed, and what evictions mean for the others         |
+| jobs              | Jobs and JobSets                                                      |
 | nodes             | nodes                                                                 |
 | namespaces        | namespaces                                                            |
 | budgets           | PodDisruptionBudgets                                                  |

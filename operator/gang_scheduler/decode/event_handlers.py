@@ -132,7 +132,7 @@ class KindHandler(Generic[T]):
         self._count(metadata.uid)
 
     def _is_lesser(self, obj: Object) -> bool:
-        """Tell whether an object comes in another version than the best one seen so far."""
+        """Return whether an object comes in another version than the best one seen so far."""
         version = str(obj.get("apiVersion", "")).rpartition("/")[2]
         versions = [gvr.version for gvr in self.versions]
         rank = versions.index(version) if version in versions else 0
@@ -149,15 +149,16 @@ class KindHandler(Generic[T]):
 
     def _leave_out(self, obj: Object, found: Identity, why: InvalidField) -> None:
         telemetry.OBJECTS_BROKEN.labels(self._kind).inc()
+        holds = None
         if found.uid:
             self._broken.add(found.uid)
-            self._keep_what_holds(obj, found.uid, why)
-        self._left_out.put(LeftOut(self._kind, obj, why))
+            holds = self._keep_what_holds(obj, found.uid, why)
+        self._left_out.put(LeftOut(self._kind, obj, why, holds))
 
-    def _keep_what_holds(self, obj: Object, uid: str, why: InvalidField) -> None:
+    def _keep_what_holds(self, obj: Object, uid: str, why: InvalidField) -> T | None:
         rule = self._reader.if_unreadable
         if rule is Unreadable.KEEP:
-            return
+            return None
         holds = None
         if not isinstance(rule, Unreadable):
             holds = rule(obj, why, self._sink.known(uid))
@@ -165,6 +166,7 @@ class KindHandler(Generic[T]):
             self._sink.delete(uid)
         else:
             self._sink.upsert(holds)
+        return holds
 
     def _count(self, uid: str) -> None:
         telemetry.OBJECTS_SEEN.labels(self._kind).inc()

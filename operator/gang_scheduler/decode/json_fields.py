@@ -7,7 +7,7 @@ from typing import Final
 
 import msgspec
 
-from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.api.parsing import Faults, InvalidField
 
 GREATEST: Final = 2**31 - 1
 """The greatest whole number in the fields of Kubernetes that count pods."""
@@ -26,14 +26,13 @@ class JsonField:
     path: str
     value: object
 
-    def fields(self, *known: str) -> Mapping[str, "JsonField"]:
-        """Return the known fields of an object, absent ones included; others are an error."""
+    def fields(self, *known: str, faults: Faults) -> Mapping[str, "JsonField"]:
+        """Return the known fields of an object, absent ones included; others are faults."""
         if not isinstance(self.value, dict):
             raise self.wrong("must be an object")
-        strange = next((name for name in self.value if name not in known), None)
-        if strange is not None:
-            names = " and ".join(known)
-            raise InvalidField(self.path, strange, f"must have no fields but {names}")
+        names = " and ".join(known)
+        for strange in (name for name in self.value if name not in known):
+            faults.add(InvalidField(self.path, strange, f"must have no fields but {names}"))
         return {name: JsonField(f"{self.path}.{name}", self.value.get(name)) for name in known}
 
     def items(self, most: int) -> Sequence["JsonField"]:

@@ -1,4 +1,7 @@
-"""Keys of labels and annotations that nothing reads: a misspelt key must not be ignored."""
+"""Keys of labels and annotations that nothing reads, misspelt ones and those of other products.
+
+They are written for a purpose, and must not be ignored.
+"""
 
 import difflib
 from collections.abc import Collection, Iterator
@@ -36,6 +39,19 @@ ANNOTATIONS: Final = frozenset(
 )
 OF_NAMESPACES: Final = frozenset({annotations.DEFAULT_QUEUE})
 """Annotations that are read of Namespaces alone."""
+POD_GROUP_PREFIX: Final = "pod-group.scheduling.sigs.k8s.io/"
+"""Prefix of labels that name a gang without a PodGroup. Other keys with it are not read."""
+POD_GROUP_LABELS: Final = frozenset(
+    {annotations.GANG_NAME_LABEL, annotations.GANG_MIN_AVAILABLE_LABEL}
+)
+FOREIGN: Final = {
+    "scheduling.k8s.io/group-name": "Volcano",
+    "scheduling.volcano.sh/group-name": "Volcano",
+    "pod-group-name": "KAI-Scheduler",
+}
+"""What other products call the PodGroup of a pod, and which products these are."""
+# Koordinator reads this as an annotation, and others as a label.
+_READ_INSTEAD: Final = {f"{POD_GROUP_PREFIX}match-policy": annotations.GANG_MATCH_POLICY}
 
 
 def unknown_labels(present: Collection[str]) -> Iterator[InvalidField]:
@@ -52,9 +68,36 @@ def unknown_annotations(present: Collection[str]) -> Iterator[InvalidField]:
             yield _unknown(field(key), key, "a label", LABELS)
 
 
+def not_read(labels: Collection[str], present: Collection[str]) -> Iterator[InvalidField]:
+    """Yield the labels and annotations beside those that name a gang without a PodGroup."""
+    for key in sorted(labels):
+        if key.startswith(POD_GROUP_PREFIX) and key not in POD_GROUP_LABELS:
+            yield _not_read(label_field(key), key)
+    for key in sorted(present):
+        if key.startswith(POD_GROUP_PREFIX):
+            yield _not_read(field(key), key)
+
+
+def foreign(labels: Collection[str], present: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Yield the fields by which other products name a gang, each with its product."""
+    for key, product in FOREIGN.items():
+        if key in present:
+            yield field(key), product
+        if key in labels:
+            yield label_field(key), product
+
+
 def label_field(key: str) -> str:
     """Return the field of a label, as in errors."""
     return f"metadata.labels[{key}]"
+
+
+def _not_read(where: str, key: str) -> InvalidField:
+    other = _READ_INSTEAD.get(key)
+    hint = f": write the annotation {other}" if other else ""
+    if key in POD_GROUP_LABELS:
+        hint = ": write it as a label"
+    return InvalidField(where, None, f"is not read{hint}")
 
 
 def _unknown(where: str, key: str, other: str, others: Collection[str]) -> InvalidField:

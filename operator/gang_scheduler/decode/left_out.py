@@ -12,11 +12,15 @@ from gang_scheduler.decode.reader import Object
 
 
 class LeftOut(NamedTuple):
-    """An object that was left out, its kind as in manifests, and what is wrong with it."""
+    """An object that was left out, its kind as in manifests, and what is wrong with it.
+
+    `holds` is the noun of what still counts of it; None: nothing, or what was known of it.
+    """
 
     kind: str
     obj: Object
     why: InvalidField
+    holds: object = None
 
 
 class LeftOutObjects:

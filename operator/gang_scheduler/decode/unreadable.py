@@ -105,7 +105,7 @@ def native_pod_group(obj: Object, why: InvalidField, _: GangObject | None) -> Ga
 def job(obj: Object, why: InvalidField, _: GangObject | None) -> GangObject:
     """Return what a Job says that cannot be read, if it is a gang: that this waits, and why.
 
-    How many pods it can have is not said, so that what was known of it stays.
+    How many pods it can have is not said, and what it asks for in vain.
     """
     return _described(obj, why, gang_sources.JOB, JOBS)
 
@@ -119,7 +119,8 @@ def _described(obj: Object, why: InvalidField, source: GangSource, gvr: GVR) -> 
     found = identity(obj)
     key = GangKey(source.name, found.namespace, found.name)
     problem = Problem(Reason.INVALID_SPEC, InvalidInput(str(why)))
-    return GangObject(found.uid, (GangSpec(key=key, uid=found.uid, gvr=gvr, problem=problem),))
+    spec = GangSpec(key=key, uid=found.uid, gvr=gvr, problem=problem)
+    return GangObject(found.uid, (spec,), readable=False)
 
 
 def _object(value: object) -> Object:

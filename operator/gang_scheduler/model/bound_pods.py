@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 
@@ -47,3 +48,16 @@ class BoundPods:
     surplus: Mapping[GangKey, int] = field(default_factory=dict)
     allowed: Mapping[str, int] = field(default_factory=dict)
     leaving: tuple[BoundPod, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PinnedPods:
+    """The pods that come back to the same node whatever is evicted, each a class and a node's name.
+
+    Pods of DaemonSets, and mirror pods. The same object for as long as none comes or goes.
+    """
+
+    pods: tuple[tuple[PodClass, str], ...] = ()
+
+
+NONE_PINNED: Final = PinnedPods()

@@ -40,13 +40,47 @@ class Placed:
     borrows: bool = False
 
 
+class Obstacle(enum.Enum):
+    """What keeps a pod from a node: the rule of one filter."""
+
+    UNSCHEDULABLE = enum.auto()
+    NOT_READY = enum.auto()
+    TAINTS = enum.auto()
+    NODE_AFFINITY = enum.auto()
+    VOLUMES = enum.auto()
+    FEATURES = enum.auto()
+    HOST_PORTS = enum.auto()
+    RESOURCES = enum.auto()
+    ATTACHMENTS = enum.auto()
+    TOPOLOGY_SPREAD = enum.auto()
+    POD_AFFINITY = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Shortage:
+    """What the next member is short of, once the others that fit have a place.
+
+    `nodes` is how many nodes the obstacle keeps the member from. If there are nodes that lack
+    nothing but resources, the obstacle is RESOURCES, and `lacking` is what the nearest of them
+    lacks: with so much more there, one more member would fit. Else the obstacle is the one that
+    keeps the member from most nodes. `out` is how many nodes are cordoned or not ready.
+    """
+
+    obstacle: Obstacle
+    nodes: int
+    lacking: tuple[tuple[str, int], ...] = ()
+    out: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Misfit:
     """Why members found no place.
 
     `rejections` are (reason in kube-scheduler's words, number of nodes), most nodes first.
-    `fits` of `needs` members found room before the next one did not. `cut_off`: the search ended
-    early, so there may be a place that was not found.
+    `fits` of `needs` members found room before the next one did not; `at_most`: it is a bound, and
+    fewer may fit. `shortage` is what the next member is short of; None if every node has room for
+    it, or there is no node. `cut_off`: the search ended early, so there may be a place that was not
+    found.
     """
 
     nodes: int
@@ -55,6 +89,18 @@ class Misfit:
     rejections: tuple[tuple[str, int], ...]
     offers: "Offers | None" = None
     cut_off: bool = False
+    shortage: Shortage | None = None
+    at_most: bool = False
+
+
+class IfEmpty(enum.Enum):
+    """Whether a group would fit the empty cluster: `scheduler.empty_cluster` says what that is."""
+
+    FITS = enum.auto()
+    TOO_LARGE = enum.auto()
+    """It waits for ever, unless the nodes change or it asks for something else."""
+    NOT_SEARCHED = enum.auto()
+    """The search was cut off, or other gangs had used up what a cycle searches."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +163,8 @@ class PreemptionOutcome:
 class Refused:
     """A gang that stays pending, wholly or (`left_over`) with members beyond its quorum.
 
-    `misfit` is why its members found no place, `cause` what else keeps it waiting.
+    `misfit` is why its members found no place, and `if_empty` whether the group would in the empty
+    cluster; None where that says nothing. `cause` is what else keeps the gang waiting.
     `preemption` is the outcome of its preemption; None if none was attempted. `with_group` is why
     the gang waits if not it but another gang of its group does not fit.
     """
@@ -130,6 +177,7 @@ class Refused:
     left_over: bool = False
     preemption: PreemptionOutcome | None = None
     with_group: "GroupRejection | None" = None
+    if_empty: IfEmpty | None = None
 
 
 @dataclass(frozen=True, slots=True)

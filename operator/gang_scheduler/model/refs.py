@@ -32,6 +32,14 @@ class VolumeRef(NamedTuple):
     uid: str
 
 
+class WorkloadRef(NamedTuple):
+    """A Job or JobSet by kind and name: the pods of a JobSet tell no uid of it."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
 class JobPods(NamedTuple):
     """How many pods a Job can have at once: at its start, and with the completions left."""
 

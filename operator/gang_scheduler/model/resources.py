@@ -83,6 +83,17 @@ def _suffixed(amount: int, base: int, suffixes: Sequence[str]) -> str:
     return f"{amount}{suffixes[place]}" if amount else "0"
 
 
+def quantity(resource: str, amount: int) -> str:
+    """Return an amount for people, given in the unit of its resource; bytes have four digits."""
+    if resource == CPU:
+        return f"{amount / 1000:.12g}"
+    if resource != MEMORY:
+        return str(amount)
+    # The largest binary unit that gives at least 1.
+    unit = max(0, (abs(amount).bit_length() - 1) // 10)
+    return f"{amount / 1024**unit:.4g}{('', *_BINARY)[unit]}"
+
+
 def add(left: Amounts, right: Amounts) -> dict[str, int]:
     """Return the sum, resource by resource."""
     if not (left and right):

@@ -4,7 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from gang_scheduler.model.bound_pods import BoundPods
+from gang_scheduler.model.bound_pods import NONE_PINNED, BoundPods, PinnedPods
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.nodes import IntArray, NodeTable
@@ -33,9 +33,10 @@ class Snapshot:
     the selectors and terms that concern them. `volumes` are all volumes, if a group uses any.
     `held` is what pods of each priority use in the whole cluster, along the resource axis.
     `tree_specs` are in the order in which a layer is looked up. `bound_pods` are the pods on the
-    nodes, if a group may evict some of them. `nominated` are all pods that room is reserved for.
-    `groups` are the groups that are due for a try. `queues` are None where there are no queues:
-    then nothing is limited, and the order is that of the profile.
+    nodes, if a group may evict some of them, and `pinned` those of them that are always there.
+    `nominated` are all pods that room is reserved for. `groups` are the groups that are due for a
+    try. `queues` are None where there are no queues: then nothing is limited, and the order is that
+    of the profile.
     """
 
     taken_at: int
@@ -47,6 +48,7 @@ class Snapshot:
     held: Mapping[int, IntArray] = field(default_factory=dict)
     tree_specs: tuple[TreeSpec, ...] = ()
     bound_pods: BoundPods | None = None
+    pinned: PinnedPods = NONE_PINNED
     nominated: tuple[Nominated, ...] = ()
     groups: tuple[GangGroup, ...] = ()
     queues: QueueState | None = None

@@ -4,18 +4,22 @@
 |------------------|--------------------------------------------------------------|
 | status_writer    | the status of PodGroups, and PodScheduled of pods, coalesced |
 | pod_group_status | the status of a PodGroup                                     |
-| gang_events      | the Events of gangs and their pods                           |
+| gang_events      | the Events of gangs                                          |
+| pod_events       | the Events of members: why they wait, where they were bound  |
 | decision_log     | a log line for each gang that is bound, preempts, or waits   |
 | unprotected_jobs | the Events of Jobs that evictions end                        |
+| misplaced_events | the Events of workloads that ask for a gang in vain           |
 | missing_members  | the Events of gangs whose members may never come             |
 | left_out_events  | the Events of objects that cannot be read                    |
 | events           | Events, at a bounded rate                                    |
+| token_bucket     | the rate: so many a second, and a burst                      |
 | topology_writer  | writes the status of ClusterNetworkTopologies                |
 | topology_status  | the status of a ClusterNetworkTopology                       |
 | queues           | queues: the status of our objects, and metrics               |
 | usage_sweep      | compares what queues are charged with a sum made anew        |
 | messages         | the text of a refusal ("0/12 nodes are available: ..."), of  |
 |                  | preemptions, and of what domains offer                       |
+| room_texts       | its first sentences: what is short, and whether it ever fits |
 | cause_texts      | a line for each cause that is not about room: input that is  |
 |                  | missing or invalid, claims that are not bound, ...           |
 | backpressure     | lets bindings go first                                       |

@@ -1,6 +1,7 @@
 """Events for users: aggregated by gang, rate-limited, never in the way of scheduling."""
 
 import asyncio
+import functools
 import os
 import secrets
 import socket
@@ -12,12 +13,17 @@ from typing import Any, NamedTuple
 
 from gang_scheduler import telemetry
 from gang_scheduler.client.errors import ApiError, Kind
-from gang_scheduler.client.port import Api
+from gang_scheduler.client.port import Api, Body
 from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.backpressure import Backpressure
+from gang_scheduler.report.token_bucket import TokenBucket
 
 CONTROLLER = "py-gang-scheduler"
 LONGEST_NOTE = 1024
+"""In bytes."""
+CUT = " ..."
+"""How kube-scheduler ends a note that is too long."""
 REPEAT_SECONDS = 300
 REWORD_SECONDS = 30
 QUEUE_LENGTH = 1000
@@ -27,13 +33,26 @@ BURST = 100.0
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """The object that an Event is about."""
+    """The object that an Event is about, and the gang if the Event is that of a gang.
+
+    Several gangs may be described by one JobSet or one Job: each has a limit of its own.
+    """
 
     api_version: str
     kind: str
     namespace: str
     name: str
     uid: str
+    gang: GangKey | None = None
+
+
+class _Kind(NamedTuple):
+    """Events that are alike: one replaces the other."""
+
+    uid: str
+    gang: GangKey | None
+    reason: str
+    warning: bool
 
 
 class _Queued(NamedTuple):
@@ -55,10 +74,10 @@ class _Said(NamedTuple):
 class Events:
     """Takes Events at once and sends them as fast as the rate allows.
 
-    The same Event about the same object is not repeated for REPEAT_SECONDS, and an Event of the
-    same reason with another note not for REWORD_SECONDS. When the queue is full, the oldest Event
-    is dropped, so that none comes late by more than 25 seconds: conditions have the state, Events
-    only its history.
+    The same Event about the same object and gang is not repeated for REPEAT_SECONDS, and an Event
+    of the same reason with another note not for REWORD_SECONDS. When the queue is full, the oldest
+    Event is dropped, so that none comes late by more than 25 seconds: conditions have the state,
+    Events only its history.
     """
 
     def __init__(
@@ -73,63 +92,45 @@ class Events:
         self._clock = clock
         self._backpressure = backpressure
         self._queue: asyncio.Queue[_Queued] = asyncio.Queue(QUEUE_LENGTH)
-        self._last: dict[tuple[str, str, bool], _Said] = {}
+        self._last: dict[_Kind, _Said] = {}
         self._pruned_at = clock()
-        self._instance = f"{CONTROLLER}-{os.environ.get('HOSTNAME') or socket.gethostname()}"
 
     def is_quiet(self, about: About, reason: str, *, warning: bool = False) -> bool:
         """Return whether an Event of this kind is not due yet. Cheap: call before finding words."""
-        said = self._last.get((about.uid, reason, warning))
+        said = self._last.get(_Kind(about.uid, about.gang, reason, warning))
         return said is not None and self._clock() - said.asked_at < REWORD_SECONDS
 
     def record(self, about: About, reason: str, note: str, *, warning: bool = False) -> None:
         """Queue an Event, unless it was just said."""
         now = self._clock()
-        note = note[:LONGEST_NOTE]
-        kind = (about.uid, reason, warning)
+        note = cut(note)
+        kind = _Kind(about.uid, about.gang, reason, warning)
         if self._said_lately(kind, note, now):
             return
         namespace = about.namespace or "default"
         if self._queue.full():
             self._queue.get_nowait()
             telemetry.WRITES.labels("event", "dropped").inc()
-        event = self._event(about, reason, note, now, warning=warning)
+        event = event_of(about, reason, note, now, warning=warning)
         self._queue.put_nowait(_Queued(asyncio.get_running_loop().time(), namespace, event))
         self._last[kind] = _Said(note, now, now)
 
     async def run(self) -> None:
         """Send until cancelled, at PER_SECOND on average and BURST at once."""
-        loop = asyncio.get_running_loop()
-        allowance, at = BURST, loop.time()
+        bucket = TokenBucket(PER_SECOND, BURST)
         while True:
             queued = await self._queue.get()
             await self._backpressure.wait(queued.since)
-            allowance, at = min(BURST, allowance + (loop.time() - at) * PER_SECOND), loop.time()
-            if allowance < 1:
-                await asyncio.sleep((1 - allowance) / PER_SECOND)
-            allowance -= 1
+            await bucket.take()
             if self._may_write():
                 with confined("write", "an Event"):
                     await self._send(queued)
 
     async def _send(self, queued: _Queued) -> None:
-        """Send an Event, and once more if there was no answer: the connection may be stale.
+        error = await create(self._api, queued.namespace, queued.event)
+        telemetry.WRITES.labels("event", error.value if error else "written").inc()
 
-        No more often, since that would delay other Events. The API server refuses a second Event of
-        the same name.
-        """
-        for last in (False, True):
-            try:
-                await self._api.create_event(queued.namespace, queued.event)
-            except ApiError as error:
-                if error.kind is Kind.UNKNOWN and not last:
-                    continue
-                telemetry.WRITES.labels("event", error.kind.value).inc()
-            else:
-                telemetry.WRITES.labels("event", "written").inc()
-            return
-
-    def _said_lately(self, kind: tuple[str, str, bool], note: str, now: float) -> bool:
+    def _said_lately(self, kind: _Kind, note: str, now: float) -> bool:
         if now - self._pruned_at > REPEAT_SECONDS:
             self._pruned_at = now
             self._last = {k: v for k, v in self._last.items() if now - v.at < REPEAT_SECONDS}
@@ -139,29 +140,63 @@ class Events:
         self._last[kind] = said._replace(asked_at=now)
         return now - said.at < (REPEAT_SECONDS if note == said.note else REWORD_SECONDS)
 
-    def _event(
-        self, about: About, reason: str, note: str, now: float, *, warning: bool
-    ) -> dict[str, Any]:
-        moment = datetime.fromtimestamp(now, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-        return {
-            "apiVersion": "events.k8s.io/v1",
-            "kind": "Event",
-            "metadata": {
-                "name": f"{about.name[:230]}.{secrets.token_hex(8)}",
-                "namespace": about.namespace or "default",
-            },
-            "eventTime": moment,
-            "reportingController": CONTROLLER,
-            "reportingInstance": self._instance[:128],
-            "action": "Scheduling",
-            "reason": reason,
-            "note": note,
-            "type": "Warning" if warning else "Normal",
-            "regarding": {
-                "apiVersion": about.api_version,
-                "kind": about.kind,
-                "namespace": about.namespace,
-                "name": about.name,
-                "uid": about.uid,
-            },
-        }
+
+async def create(api: Api, namespace: str, event: Body) -> Kind | None:
+    """Create an Event; return the kind of the error if there was one.
+
+    Once more if there was no answer, since the connection may be stale; no more often, since that
+    would delay other Events. The API server refuses a second Event of the same name.
+    """
+    for last in (False, True):
+        try:
+            await api.create_event(namespace, event)
+        except ApiError as error:
+            if error.kind is not Kind.UNKNOWN or last:
+                return error.kind
+        else:
+            break
+    return None
+
+
+def event_of(about: About, reason: str, note: str, now: float, *, warning: bool) -> dict[str, Any]:
+    """Return an Event of this moment (`now`, in seconds since the epoch), by a name of its own."""
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {
+            "name": f"{about.name[:230]}.{secrets.token_hex(8)}",
+            "namespace": about.namespace or "default",
+        },
+        "eventTime": micro_time(now),
+        "reportingController": CONTROLLER,
+        "reportingInstance": _instance(),
+        "action": "Scheduling",
+        "reason": reason,
+        "note": note,
+        "type": "Warning" if warning else "Normal",
+        "regarding": {
+            "apiVersion": about.api_version,
+            "kind": about.kind,
+            "namespace": about.namespace,
+            "name": about.name,
+            "uid": about.uid,
+        },
+    }
+
+
+def micro_time(moment: float) -> str:
+    """Return a moment as Kubernetes writes it in Events."""
+    return datetime.fromtimestamp(moment, UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def cut(note: str) -> str:
+    """Return a note with its end left out if it has more bytes than Kubernetes takes."""
+    if len(note.encode()) <= LONGEST_NOTE:
+        return note
+    kept = note.encode()[: LONGEST_NOTE - len(CUT)]
+    return kept.decode(errors="ignore") + CUT
+
+
+@functools.cache
+def _instance() -> str:
+    return f"{CONTROLLER}-{os.environ.get('HOSTNAME') or socket.gethostname()}"[:128]

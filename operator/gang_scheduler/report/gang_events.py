@@ -4,6 +4,7 @@ import asyncio
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from gang_scheduler import telemetry
 from gang_scheduler.apply.disruption_target import Naming
@@ -21,6 +22,8 @@ from gang_scheduler.report.cause_texts import text_if_any, text_of
 from gang_scheduler.report.decision_log import DecisionLog
 from gang_scheduler.report.events import About, Events
 from gang_scheduler.report.messages import by_reason, describe
+from gang_scheduler.report.misplaced_events import MisplacedRequestEvents
+from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.unprotected_jobs import UnprotectedJobs
 from gang_scheduler.state.cache import Cache
 
@@ -37,18 +40,23 @@ NAMED = {
     Reason.QUOTA_EXCEEDED: "QuotaExceeded",
 }
 """The Events of gangs that can never start as they are."""
+WAITING_FOR_ROOM = "WaitingForRoom"
+"""The reason of Events about pods that terminate: `Preempting` says that pods are evicted."""
 NAMES_SHOWN = 10
 
 
 class GangEvents:
     """What users can read of decisions, beside the statuses."""
 
-    def __init__(self, cache: Cache, events: Events, naming: Naming) -> None:
+    def __init__(self, cache: Cache, events: Events, pod_events: PodEvents, naming: Naming) -> None:
         self._cache = cache
         self._events = events
+        self._pod_events = pod_events
         self._naming = naming
         self.decision_log = DecisionLog(cache.gang_queue.infos)
-        self._unprotected_jobs = UnprotectedJobs(cache.evictable_pods, events, self._object)
+        self._unprotected_jobs = UnprotectedJobs(cache, events, self._object)
+        requests = cache.gang_queue.misplaced_requests.by_uid
+        self._misplaced_requests = MisplacedRequestEvents(requests, cache.schedulers, events)
 
     def planned(self, plan: Plan, now: int) -> None:
         """Report why gangs wait, which ones wait too long, and warnings. `now` is in seconds."""
@@ -63,6 +71,7 @@ class GangEvents:
         with confined("report", "warnings"):
             self._warned(plan)
             self._unprotected_jobs.planned(plan)
+            self._misplaced_requests.tell()
         for preemption in plan.preemptions:
             if preemption.nominations:
                 with confined("report", str(preemption.gangs[0].key)):
@@ -97,7 +106,7 @@ class GangEvents:
             by = self._naming.preemptor(preemption, key.namespace)
             orphans = sum(not pod.owner for pod in pods)
             note = f"Preempted by {by}{_who(key, pods)}{_for_good(orphans, len(pods))}"
-            self._events.record(self._object(key, pods[0]), "Preempted", note, warning=orphans > 0)
+            self._events.record(self._of_gang(key, pods[0]), "Preempted", note, warning=orphans > 0)
 
     def withdrawn(self, preemption: Preemption, why: Cause) -> None:
         """Report that room could not be made."""
@@ -113,13 +122,14 @@ class GangEvents:
         if member is not None:
             name = self._naming.pod(victim, key.namespace)
             note = f"pod {name} on {victim.node} should be gone and still holds its room"
-            self._events.record(self._object(key, member), "Preempting", note, warning=True)
+            self._events.record(self._of_gang(key, member), WAITING_FOR_ROOM, note, warning=True)
 
     def bound(self, binding: GangBinding) -> None:
         """Report that a gang was bound, or why not all of its members were."""
         counts = Counter(outcome.value for outcome in binding.outcomes.values())
         for outcome, number in counts.items():
             telemetry.BINDINGS.labels(outcome).inc(number)
+        self._pod_events.bound(binding)
         about = self._about(binding.gang)
         if not binding.failed:
             telemetry.GANGS_BOUND.inc()
@@ -163,13 +173,18 @@ class GangEvents:
         for gang in preemption.gangs:
             pods = [each.pod for each in preemption.victims]
             names = (self._naming.pod(pod, gang.key.namespace) for pod in pods)
+            reason = "Preempting"
             note = f"Evicting {_pods(len(pods))} to make room{where}: {_few(names, len(pods))}"
             if not pods:
+                reason = WAITING_FOR_ROOM
                 note = f"Waiting for pods that are terminating to make room{where}"
-            self._events.record(self._about(gang), "Preempting", note)
+            self._events.record(self._about(gang), reason, note)
 
     def _about(self, gang: Gang) -> About:
-        return self._object(gang.key, (*gang.pending, *gang.bound_members)[0])
+        return self._of_gang(gang.key, (*gang.pending, *gang.bound_members)[0])
+
+    def _of_gang(self, key: GangKey, pod: Pod) -> About:
+        return replace(self._object(key, pod), gang=key)
 
     def _object(self, key: GangKey, pod: Pod) -> About:
         """Return the object that describes the gang, or this pod if there is none."""

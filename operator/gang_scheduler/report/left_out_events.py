@@ -1,21 +1,31 @@
 """Tells people which objects were left out because they cannot be read, and why."""
 
+from collections.abc import Collection
+
 import structlog
 
 from gang_scheduler.decode import unreadable
 from gang_scheduler.decode.left_out import LeftOut, LeftOutObjects
 from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.pods import Pod
 from gang_scheduler.report.events import About, Events
 
 log = structlog.get_logger()
 
 
 class LeftOutEvents:
-    """An Event on each object, and a warning in the log."""
+    """An Event on each object, and a warning in the log.
 
-    def __init__(self, left_out: LeftOutObjects, events: Events) -> None:
+    A pod of ours that waits with what is wrong has its condition, and its gang an Event: these say
+    more, and are enough. `schedulers` are our own names.
+    """
+
+    def __init__(
+        self, left_out: LeftOutObjects, events: Events, schedulers: Collection[str]
+    ) -> None:
         self._left_out = left_out
         self._events = events
+        self._schedulers = schedulers
 
     async def run(self) -> None:
         """Tell of every object at once, until cancelled."""
@@ -26,11 +36,18 @@ class LeftOutEvents:
 
     def tell(self, left_out: LeftOut) -> None:
         """Tell of an object; of one without a name in the log alone."""
-        kind, obj, why = left_out
+        kind, obj, why, holds = left_out
         found = unreadable.identity(obj)
         names = {"namespace": found.namespace, "name": found.name}
         log.warning("object_left_out", kind=kind, **names, why=str(why))
-        if not found.name:
-            return  # There is nothing that an Event could be about.
-        about = About(str(obj.get("apiVersion", "v1")), kind, **names, uid=found.uid)
+        if not found.name or self._waits_with_problem(holds):
+            return  # There is nothing that an Event could be about, or another one says it.
+        version = str(obj.get("apiVersion", "v1"))
+        about = About(version, kind, found.namespace, found.name, found.uid)
         self._events.record(about, "FailedScheduling", f"left out: {why}", warning=True)
+
+    def _waits_with_problem(self, holds: object) -> bool:
+        """Return whether what holds of an object is a pod that the scheduler gives a verdict on."""
+        if not isinstance(holds, Pod) or holds.scheduler not in self._schedulers:
+            return False
+        return holds.problem is not None and holds.living and not holds.node

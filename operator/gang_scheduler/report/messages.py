@@ -1,6 +1,7 @@
 """The words for verdicts: what people read in conditions, Events and the output of `simulate`.
 
-Words of kube-scheduler about nodes, and of Koordinator about domains. Nothing decides on them.
+Plain words first, then those of kube-scheduler about nodes, and of Koordinator about domains.
+Nothing decides on them.
 """
 
 from collections import Counter, defaultdict
@@ -17,6 +18,7 @@ from gang_scheduler.model.plan import (
     Refused,
 )
 from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.report import room_texts
 from gang_scheduler.report.cause_texts import text_if_any, text_of
 
 CUT_OFF = "The search for a place was cut off; it is made again."
@@ -27,9 +29,9 @@ NOT_ALL_SEEN = "The search was cut off: there may be cheaper ones."
 
 
 def describe(refused: Refused) -> str:
-    """Return the message for people: what the gang is short of, in words that they may know.
+    """Return the message for people: what the gang is short of, and whether it can ever fit.
 
-    Those of kube-scheduler about nodes, and those of Koordinator about domains.
+    Then the words that some may know: kube-scheduler's about nodes, Koordinator's about domains.
     """
     cut_off = refused.misfit is not None and refused.misfit.cut_off
     rejection = refused.with_group
@@ -44,16 +46,16 @@ def _shortage(refused: Refused) -> str:
     misfit = refused.misfit
     if misfit is None:
         return text_if_any(refused.cause)
-    if refused.left_over:
-        return _joined(_nodes(misfit), f"The quorum has a place; {_members(refused, misfit)}")
-    if refused.gang.was_whole:
-        started = f"Gang {refused.gang.key} has started"
-        return _joined(_nodes(misfit), f"{started}; {_members(refused, misfit)}")
-    if misfit.offers is not None:
-        return _no_domain(misfit, misfit.offers)
-    if misfit.needs == 1 and len(refused.pods) == 1:
-        return _nodes(misfit)
-    return _joined(_nodes(misfit), _shortfall(refused.gang, misfit))
+    if refused.left_over or refused.gang.was_whole:
+        gang = f"Gang {refused.gang.key} has started"
+        placed = "The quorum has a place" if refused.left_over else gang
+        return _joined(f"{placed}; {_members(refused, misfit)}", _nodes(misfit))
+    return _joined(
+        room_texts.shortage(refused, misfit),
+        room_texts.if_empty(refused, misfit),
+        _nodes(misfit) if misfit.offers is None else _no_domain(misfit, misfit.offers),
+        _assumed(refused.gang, misfit),
+    )
 
 
 def by_reason(problems: Iterable[Problem]) -> dict[Reason, str]:
@@ -106,6 +108,7 @@ def blocked(block: PreemptionBlock) -> str:
 def _of_group(rejection: GroupRejection) -> str:
     """Return what the other gangs of a group are told when one of them does not fit."""
     return (
+        f"Gang {rejection.refused.gang.key}, which starts with it, does not fit. "
         f'GangGroup "{rejection.group}" gets rejected due to member Pod "{rejection.pod}" is '
         f'unschedulable with reason "{describe(rejection.refused)}"'
     )
@@ -152,7 +155,9 @@ def _no_domain(misfit: Misfit, offers: Offers) -> str:
 def _members(refused: Refused, misfit: Misfit) -> str:
     number = len(refused.pods)
     members = "1 more member" if number == 1 else f"each of {number} more members"
-    return f"{members} waits for room{_where(misfit.offers) if misfit.offers else ''}."
+    lacking = room_texts.lacking(misfit)
+    where = _where(misfit.offers) if misfit.offers else ""
+    return f"{members} waits for room{where}{f': {lacking}' if lacking else ''}."
 
 
 def _where(offers: Offers) -> str:
@@ -172,10 +177,17 @@ def _multiples(offers: Offers) -> str:
     return ", ".join(f"{layer}={number}" for layer, number in offers.multiples)
 
 
-def _shortfall(gang: Gang, misfit: Misfit) -> str:
-    if misfit.fits == 0:
-        return f"Gang {gang.key} needs room for {misfit.needs} members at once."
+def _assumed(gang: Gang, misfit: Misfit) -> str:
+    """Return what was assumed on the nodes before they were counted; "" for nothing."""
+    if not misfit.rejections or not misfit.fits:
+        return ""
+    if misfit.offers is None:
+        return (
+            f"This is once {misfit.fits} of the {misfit.needs} members that gang {gang.key} needs "
+            "at once have a place."
+        )
+    most = "most" if misfit.at_most else "best"
     return (
-        f"This is once {misfit.fits} of the {misfit.needs} members that gang {gang.key} needs at "
-        "once have a place."
+        f"This is once members have every place in every domain: at {most} {misfit.fits} of the "
+        f"{misfit.needs} that gang {gang.key} needs at once."
     )

@@ -85,7 +85,7 @@ def _lacks_members(info: GangInfo) -> bool:
 
 
 def _is_of_others(status: Mapping[str, Any]) -> bool:
-    """Tell whether another scheduler keeps this status: it says more than that no member exists."""
+    """Return whether another scheduler keeps this status: it says more than "no member"."""
     if "phase" in status:
         return status["phase"] != Phase.PENDING or bool(status.get("members"))
     return bool(status.get("conditions"))
@@ -111,6 +111,7 @@ def _about(info: GangInfo, spec: GangSpec) -> About:
     if spec.gvr is not None:
         version = f"{spec.gvr.group}/{spec.gvr.version}"
         kind = gang_sources.BY_NAME[info.key.source].object_kind
-        return About(version, kind, info.key.namespace, info.key.name, spec.uid)
+        owner = info.key.name.partition("/")[0]  # A JobSet's gang is called after its job, too.
+        return About(version, kind, info.key.namespace, owner, spec.uid, info.key)
     pod = min(info.observed.living, key=lambda each: each.name)
     return About("v1", "Pod", pod.namespace, pod.name, pod.uid)

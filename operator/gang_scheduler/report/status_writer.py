@@ -34,6 +34,7 @@ from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.messages import describe
 from gang_scheduler.report.missing_members import MissingMembers
+from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.state.cache import Cache
@@ -90,6 +91,7 @@ class StatusWriter:
         backpressure: Backpressure,
         missing_members: MissingMembers,
         places: QueuePlaces,
+        pod_events: PodEvents,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -98,6 +100,7 @@ class StatusWriter:
         self._backpressure = backpressure
         self._missing_members = missing_members
         self._places = places
+        self._pod_events = pod_events
         self._lost_nominations = lost_nominations
         self._interval = interval_seconds
         self._concurrency = concurrency
@@ -242,10 +245,11 @@ class StatusWriter:
         if refusal is None:
             return
         loud = refusal.reason is Reason.UNSCHEDULABLE
+        message = describe(refusal) if loud else _without_counts(refusal)
+        self._tell_events(info.key, refusal, message, told.since, now)
         if not loud and now - told.since < QUIET_SECONDS:
             self._look_again(info.key, told.since + QUIET_SECONDS)
             return
-        message = describe(refusal) if loud else _without_counts(refusal)
         yield from self._told_to_pods(info.key, refusal, message, now)
 
     def _untold_writes(self, info: GangInfo, told: _Told, now: int) -> Iterator[Write]:
@@ -255,10 +259,19 @@ class StatusWriter:
             told.untold_since = None
             return
         told.untold_since = now if told.untold_since is None else told.untold_since
+        self._tell_events(info.key, refusal, describe(refusal), told.untold_since, now)
         if now - told.untold_since < QUIET_SECONDS:
             self._look_again(info.key, told.untold_since + QUIET_SECONDS)
             return
         yield from self._told_to_pods(info.key, refusal, describe(refusal), now)
+
+    def _tell_events(
+        self, key: GangKey, refusal: Refused, message: str, since: int, now: int
+    ) -> None:
+        pods = self._waiting(refusal)
+        again = self._pod_events.wait(pods, refusal.reason, message, since=since, now=now)
+        if again is not None:
+            self._look_again(key, again)
 
     def _told_to_pods(
         self, key: GangKey, refusal: Refused, message: str, now: int

@@ -1,32 +1,98 @@
-"""What kept members from nodes, counted by reason."""
+"""What kept members from nodes, counted by reason, and what the next one is short of."""
 
 from collections import Counter
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from gang_scheduler.model.nodes import BoolArray
+from gang_scheduler.model.plan import Obstacle, Shortage
 from gang_scheduler.model.pods import PodClass
-from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.policies import NodeFilter, Profile, RoomFilter
 from gang_scheduler.scheduler.trial import Trial
 
+OUT: Final = (Obstacle.UNSCHEDULABLE, Obstacle.NOT_READY)
 
-def diagnose(pod_class: PodClass, trial: Trial, profile: Profile) -> tuple[tuple[str, int], ...]:
-    """Return (reason, nodes) for one more pod of this class, most nodes first.
 
-    The first filter that rejects a node gives its reason, as in kube-scheduler. Called once a
-    gang that does not fit.
+class Diagnosis(NamedTuple):
+    """What keeps one more pod from the nodes.
+
+    `rejections` are (reason, nodes), most nodes first; `shortage` is None if no node rejects it.
     """
-    counts: Counter[str] = Counter()
-    left = np.ones(len(trial.nodes), dtype=np.bool_)
+
+    rejections: tuple[tuple[str, int], ...]
+    shortage: Shortage | None
+
+
+def diagnose(
+    pod_class: PodClass, trial: Trial, profile: Profile, near: BoolArray | None = None
+) -> Diagnosis:
+    """Return what keeps one more pod of this class from the nodes. Called once a misfit.
+
+    The first filter that rejects a node gives its reason, as in kube-scheduler. What it is short of
+    is looked for on the nodes of `near`, None for all.
+    """
+    found = _Counts(len(trial.nodes))
     for each in profile.node_filters:
-        rejected = left & ~each.passes(pod_class, trial.nodes)
+        full = ~each.passes(pod_class, trial.nodes)
+        rejected = found.reject(each, full)
         if rejected.any():
-            counts += each.reasons(pod_class, trial.nodes, rejected)
-            left &= ~rejected
+            found.reasons += each.reasons(pod_class, trial.nodes, rejected)
     for room in (*profile.room_filters, *profile.coupled_filters):
         if not room.concerns(pod_class, trial):
             continue
-        rejected = left & (room.slots(pod_class, trial) == 0)
+        rejected = found.reject(room, room.slots(pod_class, trial) == 0)
         if rejected.any():
-            counts += room.reasons(pod_class, trial, rejected)
-            left &= ~rejected
-    return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+            found.reasons += room.reasons(pod_class, trial, rejected)
+    rejections = sorted(found.reasons.items(), key=lambda item: (-item[1], item[0]))
+    nearest = found.lacks_room if near is None else found.lacks_room & near
+    return Diagnosis(tuple(rejections), _shortage(pod_class, trial, found, nearest))
+
+
+class _Counts:
+    """The nodes that no filter has rejected so far, and why the others were rejected.
+
+    `lacks_room` are those that the filter of resources rejects, and no other one.
+    """
+
+    def __init__(self, nodes: int) -> None:
+        self.reasons: Counter[str] = Counter()
+        self.nodes: Counter[Obstacle] = Counter()
+        self.left: BoolArray = np.ones(nodes, dtype=np.bool_)
+        self.lacks_room: BoolArray = np.zeros(nodes, dtype=np.bool_)
+
+    def reject(self, policy: NodeFilter | RoomFilter, full: BoolArray) -> BoolArray:
+        """Note the nodes that a filter is against; return those that no other one was before."""
+        rejected = self.left & full
+        self.left &= ~full
+        self.lacks_room &= ~full
+        if policy.obstacle is Obstacle.RESOURCES:
+            self.lacks_room = rejected
+        number = int(rejected.sum())
+        if number:
+            self.nodes[policy.obstacle] += number
+        return rejected
+
+
+def _shortage(
+    pod_class: PodClass, trial: Trial, found: _Counts, nearest: BoolArray
+) -> Shortage | None:
+    out = sum(found.nodes[each] for each in OUT)
+    if nearest.any():
+        nodes = found.nodes[Obstacle.RESOURCES]
+        return Shortage(Obstacle.RESOURCES, nodes, _lacking(pod_class, trial, nearest), out)
+    # Of several obstacles the first filter's comes first: a counter keeps the order.
+    for obstacle, nodes in found.nodes.most_common(1):
+        return Shortage(obstacle, nodes, out=out)
+    return None
+
+
+def _lacking(pod_class: PodClass, trial: Trial, nearest: BoolArray) -> tuple[tuple[str, int], ...]:
+    """Return what the node lacks that lacks the fewest resources, and the least part of them."""
+    asked = [(name, amount) for name, amount in pod_class.requests if amount > 0]
+    amounts = np.array([[amount] for _, amount in asked])
+    free = np.array([trial.free_of(name)[nearest] for name, _ in asked])
+    missing = (amounts - free).clip(min=0)
+    best = np.lexsort(((missing / amounts).max(axis=0), np.count_nonzero(missing, axis=0)))[0]
+    short = zip(asked, missing[:, best].tolist(), strict=True)
+    return tuple((name, lacking) for (name, _), lacking in short if lacking)

@@ -28,11 +28,12 @@ MIX: Final = 2_654_435_761
 class Effort:
     """The looks of one cycle. A search is for a place or for victims of one gang.
 
-    `taken_at`, in seconds, chooses the gang whose turn it is.
+    `taken_at`, in seconds, chooses the gang whose turn it is. `spent` is how many looks count as
+    spent at the start: the more, the fewer each search has.
     """
 
-    def __init__(self, gangs: Sequence[GangKey] = (), taken_at: int = 0) -> None:
-        self.spent = 0
+    def __init__(self, gangs: Sequence[GangKey] = (), taken_at: int = 0, spent: int = 0) -> None:
+        self.spent = spent
         self._limit = MOST_OF_ALL
         self._turn = gangs[(taken_at * MIX >> 16) % len(gangs)] if gangs else None
         self._left: dict[Hashable, int] = {}
@@ -87,6 +88,11 @@ class Effort:
     def cut_off(self) -> bool:
         """Whether the search in hand was cut off."""
         return self._search in self._cut_off
+
+    @property
+    def ever_cut_off(self) -> bool:
+        """Whether any search was cut off."""
+        return bool(self._cut_off)
 
 
 def looks(nodes: int, classes: int = 1) -> int:

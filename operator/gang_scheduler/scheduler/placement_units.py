@@ -145,6 +145,22 @@ class PlacementUnit:
         first = Counter(pod.pod_class for pod in self.members if pod.uid in self.required)
         return frozenset(self.classes.items()), frozenset(first.items()), asked
 
+    @functools.cached_property
+    def likeness(self) -> Hashable:
+        """Units with equal likeness, but for the names of gangs, pods and nodes, are the same."""
+        counted = len(self.members), self.quorum, self.at_least, self.step, self.singly
+        if len(self.classes) == len(self.gangs) == len(self.parts) == 1:
+            return self.shape, counted
+        number = {gang.key: each for each, gang in enumerate(self.gangs)}
+        members = (
+            tuple(
+                (number[self.gang_of[pod.uid]], pod.pod_class, pod.uid in self.required)
+                for pod in part.members
+            )
+            for part in self.parts
+        )
+        return self.shape, counted, *members
+
     def only(self, uids: Collection[str]) -> "PlacementUnit":
         """Return the unit without the other waiting members."""
         if all(pod.uid in uids for pod in self.members):

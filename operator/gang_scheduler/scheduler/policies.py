@@ -7,6 +7,7 @@ from typing import Any, Final, Protocol
 
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
+from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.queues import Aging
 from gang_scheduler.scheduler.label_domains import Caps
@@ -15,6 +16,10 @@ from gang_scheduler.scheduler.trial import Share, Trial
 
 class NodeFilter(Protocol):
     """Depends on the node and the class alone: computed once a class while nodes do not change."""
+
+    @property
+    def obstacle(self) -> Obstacle:
+        """What the filter is to the pods that it rejects."""
 
     def passes(self, ask: PodClass, nodes: NodeTable) -> BoolArray:
         """Return the nodes that the filter allows."""
@@ -25,6 +30,10 @@ class NodeFilter(Protocol):
 
 class RoomFilter(Protocol):
     """Depends on what else is on the node: computed on every trial, for the classes it concerns."""
+
+    @property
+    def obstacle(self) -> Obstacle:
+        """What the filter is to the pods that it rejects."""
 
     def concerns(self, ask: PodClass, trial: Trial) -> bool:
         """Return whether pods of the class can be rejected at all. Cheap."""

@@ -24,6 +24,7 @@ from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import admission
+from gang_scheduler.scheduler.empty_cluster import EmptyCluster
 from gang_scheduler.scheduler.known_misfits import KnownMisfits
 from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, release
 from gang_scheduler.scheduler.placement_units import PlacementUnit
@@ -58,6 +59,7 @@ class Steps:
         self.evaluator = PreemptionEvaluator(snapshot, self.trial, profile)
         self.hopeless: dict[Hashable, PreemptionOutcome] = {}
         self.known_misfits = KnownMisfits()
+        self.empty_cluster = EmptyCluster(snapshot, profile)
 
     def each(self, groups: Iterable[GangGroup]) -> Iterator[GangGroup]:
         """Yield groups; an error before the next one is about the group yielded last."""
@@ -311,7 +313,8 @@ class Steps:
     def refuse(self, group: GangGroup, unit: PlacementUnit, misfit: Misfit) -> None:
         """Note which unit of the group does not fit and why."""
         blamed = unit.gangs[0]
-        why = Refused(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit)
+        if_empty = self.empty_cluster.would_fit(group, self.units[group.gangs[0].key])
+        why = Refused(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit, if_empty=if_empty)
         rejection = _rejection(group, why, misfit) if len(group.waiting) > 1 else None
         for gang in group.waiting:
             others = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, with_group=rejection)

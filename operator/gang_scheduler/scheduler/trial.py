@@ -84,6 +84,14 @@ class Trial:
         other._journal = []  # noqa: SLF001 - one of its own class.
         return other
 
+    def free_of(self, resource: str) -> IntArray:
+        """Return what is free of a resource, a row a node; nothing of one that no node offers."""
+        column = self.nodes.axis.get(resource)
+        if column is None:
+            return np.zeros(len(self.nodes), dtype=np.int64)
+        free: IntArray = self.free[:, column]
+        return free
+
     def assume(self, share: Share) -> None:
         """Assume that pods are on nodes."""
         self._apply(share, 1)

@@ -57,11 +57,12 @@ class Cache:
         self.schedulers = frozenset(schedulers)
         self.node_usage = NodeUsage()
         self.evictable_pods = EvictablePods(rules)
+        self.topologies = Topologies(changes.topologies)
         self.selector_matches = SelectorMatches()
         self.queues = DeclaredQueues(queue_rules)
         self.kueue_objects = KueueObjects()
         self.gang_queue = GangQueue(
-            *(self.schedulers, timeout_seconds, self.evictable_pods),
+            *(self.schedulers, timeout_seconds, self.evictable_pods, self.topologies.layers),
             QueueNames(
                 KnownQueues.of(self.queues, self.kueue_objects),
                 self.selector_matches.namespaces,
@@ -69,7 +70,6 @@ class Cache:
             ),
         )
         self.queue_usage = QueueUsageStore(self.gang_queue, self.node_usage.labels_of, charge_rules)
-        self.topologies = Topologies(changes.topologies)
         self.foreign_members = ForeignMembers()
         self.volumes = VolumeCache(self.node_usage.table, changes.waits_for_claims)
         self._nominator = Nominator()
@@ -159,6 +159,7 @@ class Cache:
             bound_pods=self.evictable_pods.bound_pods_for(
                 groups, self.gang_queue.infos, self.pods, now, self.gang_queue.ranked()
             ),
+            pinned=self.node_usage.pinned(),
             nominated=nominated,
             groups=groups,
             # Once more: which gangs are one group is known only now.

@@ -9,9 +9,10 @@ from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 from gang_scheduler.api import kinds
 from gang_scheduler.api.kinds import GVR
-from gang_scheduler.decode import budgets, job_failures, namespaces, nodes, unreadable, volumes
+from gang_scheduler.decode import budgets, namespaces, nodes, unreadable, volumes
 from gang_scheduler.decode.gangs import gang_objects
 from gang_scheduler.decode.gangs.gang_objects import GangObject
+from gang_scheduler.decode.jobs import job_objects
 from gang_scheduler.decode.network import kueue_topologies, topologies
 from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.decode.pods import pod
@@ -160,7 +161,7 @@ KINDS: Final = (
         Reader(
             kind="Job",
             versions=(kinds.JOBS,),
-            read=job_failures.job,
+            read=job_objects.job,
             if_unreadable=unreadable.job,
         ),
         lambda cache: JobStore(cache.gang_queue, cache.evictable_pods, kinds.JOBS.group),
@@ -169,7 +170,7 @@ KINDS: Final = (
         Reader(
             kind="JobSet",
             versions=(kinds.JOB_SETS,),
-            read=gang_objects.job_set,
+            read=job_objects.job_set,
             if_unreadable=KEEP,
         )
     ),

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gang_scheduler.model.bound_pods import NONE_PINNED, PinnedPods
 from gang_scheduler.model.nodes import IntArray, Node, NodeTable
 from gang_scheduler.model.pod_affinity import AffinityCounts
 from gang_scheduler.model.pods import HostPort, Pod, PodClass
@@ -37,6 +38,8 @@ class NodeUsage:
         self._ports: dict[str, Counter[HostPort]] = {}
         self._counts = SelectorCounts()
         self._stale = False
+        self._pinned: dict[str, tuple[PodClass, str]] = {}
+        self._pinned_pods: PinnedPods | None = NONE_PINNED
 
     def upsert_node(self, node: Node) -> bool:
         """Add or replace a node; return whether anything that matters changed."""
@@ -68,10 +71,11 @@ class NodeUsage:
 
     def add(self, pod: Pod, node: str) -> None:
         """Count a pod on a node, or replace it there."""
-        self.remove(pod.uid, node)
+        self._uncount(pod.uid, node)
         use = _Use(pod.pod_class, pod.priority)
         self._pods.setdefault(node, {})[pod.uid] = use
         self._count(node, use, 1)
+        self._pin(pod.uid, (pod.pod_class, node) if pod.pinned else None)
 
     def reclassify(self, pod: Pod, node: str) -> None:
         """Note which selectors select a pod now; its requests are the same as before."""
@@ -80,15 +84,13 @@ class NodeUsage:
         self._counts.meant_anew(node, before.pod_class, after.pod_class)
         self._number(before, -1)
         self._number(after, 1)
+        if pod.uid in self._pinned:
+            self._pin(pod.uid, (pod.pod_class, node))
 
     def remove(self, uid: str, node: str) -> None:
         """Stop counting a pod on a node."""
-        pods = self._pods.get(node, {})
-        use = pods.pop(uid, None)
-        if use is not None:
-            self._count(node, use, -1)
-        if not pods:
-            self._pods.pop(node, None)
+        self._uncount(uid, node)
+        self._pin(uid, None)
 
     def table(self) -> NodeTable:
         """Return the nodes as columns; the same object while no node changes."""
@@ -111,6 +113,12 @@ class NodeUsage:
         """Return the pods on each node, counted by what pods of these classes ask of others."""
         return self._counts.of(pod_classes, self.table().rows)
 
+    def pinned(self) -> PinnedPods:
+        """Return the pods that come back to the same node; the same object while none changes."""
+        if self._pinned_pods is None:
+            self._pinned_pods = PinnedPods(tuple(self._pinned.values()))
+        return self._pinned_pods
+
     def held(self) -> dict[int, IntArray]:
         """Return what pods of each priority use on all nodes.
 
@@ -125,6 +133,24 @@ class NodeUsage:
             vector = number * table.vector(use.pod_class.requests)
             held[use.priority] = held.get(use.priority, 0) + vector
         return held
+
+    def _pin(self, uid: str, pinned: tuple[PodClass, str] | None) -> None:
+        """Note where a pinned pod is, None for a pod that is not pinned, or gone."""
+        if self._pinned.get(uid) == pinned:
+            return
+        self._pinned_pods = None
+        if pinned is None:
+            del self._pinned[uid]
+        else:
+            self._pinned[uid] = pinned
+
+    def _uncount(self, uid: str, node: str) -> None:
+        pods = self._pods.get(node, {})
+        use = pods.pop(uid, None)
+        if use is not None:
+            self._count(node, use, -1)
+        if not pods:
+            self._pods.pop(node, None)
 
     def _count(self, node: str, use: _Use, sign: int) -> None:
         self._number(use, sign)

@@ -100,10 +100,10 @@ class GangStore:
         self._api_group = api_group
 
     def upsert(self, described: GangObject) -> Change:
-        """Take in what an object says of gangs, and of a Job how many pods it can have."""
+        """Take in what an object says of gangs."""
         self._gang_queue.upsert_gang_specs(self._api_group, described.uid, described.gang_specs)
-        if described.tells_pods:
-            self._gang_queue.upsert_job(described.uid, described.pods, described.misplaced)
+        if described.readable:
+            self._gang_queue.upsert_misplaced(described.uid, described.misplaced)
         if described.workload:
             self._gang_queue.upsert_workload(
                 described.uid, described.workload, described.queue_request
@@ -113,7 +113,7 @@ class GangStore:
     def delete(self, uid: str) -> Change:
         """Forget what an object said."""
         self._gang_queue.delete_gang_specs(self._api_group, uid)
-        self._gang_queue.upsert_job(uid, None)
+        self._gang_queue.upsert_misplaced(uid, None)
         self._gang_queue.delete_workload(uid)
         return Change.GANGS_TOUCHED
 
@@ -135,14 +135,16 @@ class JobStore(GangStore):
     def upsert(self, described: GangObject) -> Change:
         """Take in what a Job says of its gang and its pods, and what evictions mean for it."""
         change = super().upsert(described)
-        if not described.tells_pods:
+        if not described.readable:
             return change
+        self._jobs.upsert_job(described.uid, described.pods)
         self._jobs.job_failed(described.uid, described.failed_gang)
         freed = self._evictable_pods.upsert_job(described.uid, described.failures)
         return Change.ROOM_FREED if freed else change
 
     def delete(self, uid: str) -> Change:
         """Forget a Job."""
+        self._jobs.upsert_job(uid, None)
         self._jobs.job_gone(uid)
         freed = self._evictable_pods.upsert_job(uid, None)
         change = super().delete(uid)

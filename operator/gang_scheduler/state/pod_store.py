@@ -193,7 +193,7 @@ class PodStore:
         return pod if pod_class is pod.pod_class else replace(pod, pod_class=pod_class)
 
     def _house(self, uid: str, after: _Entry | None) -> bool:
-        """Keep account of pods on nodes, and of kept room; tell whether some is free now."""
+        """Keep account of pods on nodes, and of kept room; return whether some is free now."""
         if after is not None and after.node:
             self._evictable_pods.upsert(after.pod, after.gang)
         else:
@@ -202,7 +202,7 @@ class PodStore:
         return self._nominator.note(uid, pod, gang)
 
     def _count(self, uid: str, before: _Entry | None, after: _Entry | None) -> bool:
-        """Move the pod's usage; tell whether room is free now, or will be."""
+        """Move the pod's usage; return whether room is free now, or will be."""
         freed = False
         if before and before.node and (after is None or after.node != before.node):
             self._node_usage.remove(uid, before.node)
@@ -216,14 +216,14 @@ class PodStore:
         return freed or (self._evictable_pods.rules.preemption and _begins_to_leave(before, after))
 
     def _helps(self, before: _Entry | None, after: _Entry | None) -> bool:
-        """Tell whether a pod has found a node that gangs wait for: such gangs are tried again."""
+        """Return whether a pod has found a node that gangs wait for: such gangs are tried again."""
         if not after or not after.node or (before is not None and before.node == after.node):
             return False
         selected_by = after.pod.pod_class.selected_by
         return bool(selected_by) and self._selector_matches.came(selected_by)
 
     def _join(self, uid: str, before: _Entry | None, after: _Entry | None) -> bool:
-        """Move the pod between gangs; tell whether it has or had one."""
+        """Move the pod between gangs; return whether it has or had one."""
         left = before is not None and before.gang is not None
         if before and before.gang and (after is None or after.gang != before.gang):
             self._gang_queue.delete_member(before.gang, uid)

@@ -13,7 +13,7 @@ from gang_scheduler.model.network import topology, topology_scope
 from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.network.topology import Domain, Topology
 from gang_scheduler.model.network.topology_request import TopologyRequest
-from gang_scheduler.model.network.topology_scope import TopologyScope
+from gang_scheduler.model.network.topology_scope import NODES_ALONE, TopologyScope
 from gang_scheduler.model.nodes import ABSENT, NodeTable
 
 
@@ -26,6 +26,7 @@ class Topologies:
         # The last valid tree spec of each object, by uid: it outlives an invalid spec.
         self._valid: dict[str, TreeSpec] = {}
         self._tree_specs: tuple[TreeSpec, ...] = ()
+        self._layers = _layers(())
 
     def uids(self, api_group: str) -> Collection[str]:
         """Return the uids of all objects of an API group."""
@@ -56,6 +57,10 @@ class Topologies:
     def tree_specs(self) -> tuple[TreeSpec, ...]:
         """Return the specs of the trees in force, in the order in which a layer is looked up."""
         return self._tree_specs
+
+    def layers(self) -> frozenset[str]:
+        """Return the names of the layers of all trees in force."""
+        return self._layers
 
     def tree_spec_of(self, uid: str) -> TreeSpec | None:
         """Return the last valid tree spec of an object."""
@@ -97,6 +102,7 @@ class Topologies:
             key=lambda each: each.order,
         )
         self._tree_specs = tuple(self._valid[each.uid] for each in used)
+        self._layers = _layers(self._tree_specs)
         return self._tree_specs != before
 
     def _forget_earlier_lives(self, declared: DeclaredTopology) -> None:
@@ -109,3 +115,9 @@ class Topologies:
     def _forget(self, uid: str) -> None:
         self.declared.pop(uid, None)
         self._valid.pop(uid, None)
+
+
+def _layers(tree_specs: Iterable[TreeSpec]) -> frozenset[str]:
+    """Return the names of all layers; without any tree, of the nodes alone."""
+    used = tuple(tree_specs) or (NODES_ALONE,)
+    return frozenset(layer.name for each in used for layer in each.layers)

@@ -107,7 +107,7 @@ class ListWatch:
         self._turn.cancel()
 
     async def list_once(self) -> bool:
-        """Take all objects in, in the best version that is served; tell whether one is."""
+        """Take all objects in, in the best version that is served; return whether one is."""
         self._must_list = False
         for gvr in self._versions:
             try:

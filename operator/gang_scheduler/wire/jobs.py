@@ -5,7 +5,7 @@ from msgspec import field
 from gang_scheduler.wire.conditions import Condition
 from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.pods import PodTemplate
-from gang_scheduler.wire.structs import Count, Wire
+from gang_scheduler.wire.structs import Count, Int32, Wire
 
 
 class PodConditionPattern(Wire, frozen=True):
@@ -15,10 +15,18 @@ class PodConditionPattern(Wire, frozen=True):
     status: str = "True"
 
 
+class ExitCodes(Wire, frozen=True):
+    """`spec.podFailurePolicy.rules[].onExitCodes`, as for all containers."""
+
+    operator: str = ""
+    values: list[Int32] = field(default_factory=list)
+
+
 class PodFailureRule(Wire, frozen=True):
     """`spec.podFailurePolicy.rules[]`."""
 
     action: str = ""
+    on_exit_codes: ExitCodes | None = None
     on_pod_conditions: list[PodConditionPattern] = field(default_factory=list)
 
 
@@ -87,8 +95,15 @@ class JobSetSpec(Wire, frozen=True):
     startup_policy: StartupPolicy = StartupPolicy()
 
 
+class JobSetStatus(Wire, frozen=True):
+    """`status` of a JobSet."""
+
+    conditions: list[Condition] = field(default_factory=list)
+
+
 class JobSet(Wire, frozen=True):
     """A JobSet."""
 
     metadata: Metadata
     spec: JobSetSpec = JobSetSpec()
+    status: JobSetStatus = JobSetStatus()

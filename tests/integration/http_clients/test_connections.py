@@ -45,7 +45,7 @@ async def test_the_freshest_connection_is_used_again(server: RawServer, client: 
     assert 1 == len(set(server.lines[1:]))
 
 
-async def test_who_comes_when_all_connections_are_in_use_waits_in_line(
+async def test_a_request_that_comes_when_all_connections_are_in_use_waits_in_line(
     server: RawServer, client: HttpClient
 ) -> None:
     asked = [client.ask("GET", f"/{number}", {}, None, 10) for number in range(20)]
@@ -145,7 +145,7 @@ async def test_reading_is_not_tried_again_where_an_answer_began(
     assert 2 == len(server.seen)
 
 
-async def test_a_late_answer_goes_to_nobody(server: RawServer, client: HttpClient) -> None:
+async def test_a_late_answer_goes_to_no_request(server: RawServer, client: HttpClient) -> None:
     server.plays.append(HANGS)
     hanging = asyncio.create_task(ask(client))
     await until(lambda: len(server.seen) == 1)
@@ -173,7 +173,9 @@ async def test_to_wait_in_line_is_part_of_the_time(server: RawServer, client: Ht
 
 
 @pytest.mark.parametrize("steps", [0, 1, 2, 3, 5, 8, 13, 21])
-async def test_who_is_cancelled_leaves_room_for_the_next(client: HttpClient, steps: int) -> None:
+async def test_a_request_that_is_cancelled_leaves_room_for_the_next(
+    client: HttpClient, steps: int
+) -> None:
     asked = [asyncio.create_task(ask(client)) for _ in range(6)]
     for _ in range(steps):
         await asyncio.sleep(0)
@@ -249,7 +251,7 @@ async def test_a_request_is_sent_as_it_is_and_a_name_in_its_path_stays_one(
 
 
 @pytest.mark.parametrize("own_tls", ["https"], indirect=True)
-async def test_a_server_that_nobody_vouches_for_is_not_asked(
+async def test_a_server_that_no_authority_vouches_for_is_not_asked(
     server: RawServer, opens: Opens
 ) -> None:
     client = opens(server.url, ssl.create_default_context(), {}, limit=1)

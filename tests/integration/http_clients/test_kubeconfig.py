@@ -111,7 +111,7 @@ async def test_a_server_that_proves_another_name_is_not_asked(
 
 
 @each_client
-async def test_the_certificate_of_the_kubeconfig_says_who_asks(
+async def test_the_certificate_of_the_kubeconfig_says_which_user_asks(
     certificate: Path, ask: Asker
 ) -> None:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(certificate))

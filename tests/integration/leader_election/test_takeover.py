@@ -53,7 +53,7 @@ async def test_a_clock_that_is_hours_off_changes_nothing(hours: int) -> None:
         await b.stops()
 
 
-async def test_a_lease_deleted_under_its_holder_goes_to_nobody_else() -> None:
+async def test_a_lease_deleted_under_its_holder_goes_to_no_other() -> None:
     cluster = FakeCluster()
     async with replicas(cluster, "a", "b") as (a, b):
         await until(a.elector.is_leader)

@@ -34,6 +34,7 @@ class Process:
             backpressure=NO_BACKPRESSURE,
             missing_members=MissingMembers(self.cache, parts.events),
             places=QueuePlaces(),
+            pod_events=parts.pod_events,
             clock=clock,
         )
         self._watch = DelayedWatch(cluster, self.cache)
@@ -41,6 +42,7 @@ class Process:
             self._watch.run,
             *parts.that_run,
             status.run,
+            parts.pod_events.run,
         )
         self.tasks: list[asyncio.Task[Any]] = []
 

@@ -55,14 +55,14 @@ def test_a_pod_that_hangs_is_told_of_once() -> None:
     assert [("default/a", "low")] == vigil.told
 
 
-def test_only_who_is_waited_for_matters() -> None:
+def test_only_victims_that_are_waited_for_matter() -> None:
     staying = builders.pod("staying", node="n1", phase="Running")
     vigil = Vigil(leaving("other", "n2"), staying)
 
     assert [("default/a", "low")] == vigil.look(GONE_BY + TIMEOUT)
 
 
-def test_nobody_is_looked_at_while_nobody_waits() -> None:
+def test_no_pod_is_looked_at_while_no_gang_waits() -> None:
     vigil = Vigil()
     vigil.cache.delete_pod("uid-a-0")
 

@@ -59,7 +59,7 @@ def test_a_name_in_a_path_stays_one(path: str, expected: str) -> None:
         ("http://us@proxy:3128", Proxy("proxy", 3128, "Basic dXM6")),
     ],
 )
-def test_the_url_of_a_proxy_says_where_and_who_asks(url: str, expected: Proxy) -> None:
+def test_the_url_of_a_proxy_says_where_and_which_user_asks(url: str, expected: Proxy) -> None:
     assert expected == Proxy.of(url)
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode import json_fields
 from gang_scheduler.decode.json_fields import JsonField
 
@@ -16,11 +16,11 @@ def error_of(text: str) -> str:
 def test_a_value_is_read_with_the_way_to_it() -> None:
     (entry,) = json_fields.read("here", ' [ {"name": "\\u00e9\\ud83d\\ude00"} ] ').items(1)
 
-    assert {"name": JsonField("here[0].name", "é😀")} == entry.fields("name")
+    assert {"name": JsonField("here[0].name", "é😀")} == entry.fields("name", faults=Faults())
 
 
 def test_null_and_nothing_are_absent() -> None:
-    found = json_fields.read("here", '{"name": null}').fields("name", "size")
+    found = json_fields.read("here", '{"name": null}').fields("name", "size", faults=Faults())
 
     assert [None, None] == [each.value for each in found.values()]
     assert "here.size is required" == str(found["size"].wrong("must be more"))
@@ -69,8 +69,11 @@ def test_a_field_that_is_there_twice_is_refused(text: str) -> None:
     ],
 )
 def test_what_is_no_such_object_is_refused(value: object, problem: str) -> None:
+    faults = Faults()
+    faults.read(lambda: JsonField("here", value).fields("size", "name", faults=faults), None)
+
     with pytest.raises(InvalidField) as caught:
-        JsonField("here", value).fields("size", "name")
+        faults.check()
 
     assert problem == str(caught.value)
 

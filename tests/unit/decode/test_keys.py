@@ -36,3 +36,28 @@ def test_keys_of_others_are_not_looked_at() -> None:
     others = ["app", "scheduling.koordinator.sh/mod", "batch.kubernetes.io/job-name", "gang"]
 
     assert [] == [*keys.unknown_labels(others), *keys.unknown_annotations(others)]
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("match-policy", f": write the annotation {THEIRS}match-policy"),
+        ("name", ": write it as a label"),
+        ("mod", ""),
+    ],
+)
+def test_keys_beside_those_that_name_a_gang_are_not_read(name: str, hint: str) -> None:
+    key = keys.POD_GROUP_PREFIX + name
+
+    (found,) = keys.not_read([annotations.GANG_NAME_LABEL], [key])
+
+    assert f"metadata.annotations[{key}] is not read{hint}" == str(found)
+
+
+def test_fields_of_other_products_are_told_with_the_product() -> None:
+    key = "pod-group-name"
+
+    found = [*keys.foreign([key], [key])]
+
+    expected = [f"metadata.{where}[{key}]" for where in ("annotations", "labels")]
+    assert [(where, "KAI-Scheduler") for where in expected] == found

@@ -33,7 +33,7 @@ def test_a_namespace_that_cannot_be_read_is_refused_by_field() -> None:
     assert ("metadata.labels[tier]", 1) == (caught.value.field, caught.value.value)
 
 
-def test_a_namespace_that_nobody_has_shown_has_its_name() -> None:
+def test_a_namespace_that_no_event_has_shown_has_its_name() -> None:
     assert OWN == Namespaces().labels_of("team")
 
 

@@ -79,7 +79,7 @@ def test_the_old_annotation_of_a_class_comes_first() -> None:
     assert "old" == volume_decode.claim(claim_body("d", "new", metadata=notes)).need.storage_class
 
 
-def test_a_volume_says_what_it_offers_and_to_whom() -> None:
+def test_a_volume_says_what_it_offers_and_to_which_claims() -> None:
     body = volume_body(
         *("disk", "fast"),
         nodes=["n1"],

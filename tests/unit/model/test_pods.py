@@ -22,7 +22,9 @@ ANY = "0.0.0.0"  # noqa: S104 - Kubernetes' word for "all addresses".
         (HostPort(80, "TCP", "10.0.0.1"), HostPort(80, "UDP", ANY), False),
     ],
 )
-def test_ports_conflict_whoever_is_asked(one: HostPort, other: HostPort, *, conflict: bool) -> None:
+def test_ports_conflict_whichever_is_asked(
+    one: HostPort, other: HostPort, *, conflict: bool
+) -> None:
     assert (conflict, conflict) == (one.conflicts(other), other.conflicts(one))
 
 

@@ -127,3 +127,18 @@ def test_the_total_adds_all() -> None:
 def test_an_amount_is_written_as_kubernetes_does(resource: str, amount: int, text: str) -> None:
     assert text == quantity_of(resource, amount)
     assert amount == amount_of(resource, text)
+
+
+@pytest.mark.parametrize(
+    ("resource", "amount", "text"),
+    [
+        ("cpu", 1500, "1.5"),
+        ("cpu", 8000, "8"),
+        ("memory", 3 * 2**29, "1.5Gi"),
+        ("memory", 1023, "1023"),
+        ("memory", 0, "0"),
+        ("nvidia.com/gpu", 8, "8"),
+    ],
+)
+def test_amounts_are_written_for_people(resource: str, amount: int, text: str) -> None:
+    assert text == resources.quantity(resource, amount)

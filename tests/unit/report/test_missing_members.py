@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import NATIVE_POD_GROUPS, POD_GROUPS
+from gang_scheduler.api.kinds import JOB_SETS, NATIVE_POD_GROUPS, POD_GROUPS
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
@@ -76,6 +76,16 @@ async def test_pods_of_another_scheduler_are_named_with_its_name_and_ours() -> N
     assert ("Warning", ["PodGroup", "a"]) == (kind, about)
     assert "(2 with schedulerName default-scheduler)" in note
     assert note.endswith(f"members need {builders.SCHEDULER}")
+
+
+async def test_of_the_gang_of_a_job_set_the_job_set_is_told() -> None:
+    key = GangKey(gang_sources.JOB_SET.name, builders.NAMESPACE, "set/workers")
+    desk = Desk(replace(foreign("a-0"), gang=key), key=key)
+    desk.say(replace(builders.gang_spec("a", 3), key=key, gvr=JOB_SETS))
+
+    ((_, *about, _),) = await desk.told()
+
+    assert ["JobSet", "set"] == about
 
 
 async def test_it_is_told_once_and_not_before_it_lasts() -> None:

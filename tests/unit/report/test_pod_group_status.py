@@ -197,7 +197,7 @@ def preempting() -> GangInfo:
     return info
 
 
-def test_a_gang_that_room_is_made_for_says_by_whom_and_where() -> None:
+def test_a_gang_that_room_is_made_for_says_in_which_domain() -> None:
     expected = ("True", "WaitingForVictims", "2 pods make room in SpineLayer/s1")
     assert {"Preempting": expected} == of_preemption(preempting(), View({}, now=7))
 
@@ -229,7 +229,7 @@ def test_what_was_said_before_a_restart_stands_until_the_gang_is_tried() -> None
     assert {"Preempting": ("True", "it", "was so")} == found
 
 
-def test_a_victim_says_who_took_its_members() -> None:
+def test_a_victim_says_which_gang_took_its_members() -> None:
     info = record_of(builders.pod("a-0"))
     info.preempted.begin("default/high")
 

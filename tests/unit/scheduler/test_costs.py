@@ -62,9 +62,12 @@ def test_nodes_are_never_looked_at_one_by_one() -> None:
 
 
 def test_a_thousand_equal_gangs_in_a_full_cluster_cost_one_trial() -> None:
-    calls = cost(full(1_000))
+    waiting = full(1_000)
 
-    assert 1 == calls[TRIAL]
+    first, second = (cost(waiting)[TRIAL] for _ in range(2))
+
+    # And one in the empty cluster, which is not made again while the nodes are the same.
+    assert (2, 1) == (first, second)
 
 
 def test_equal_groups_of_gangs_in_a_full_cluster_cost_the_trials_of_one() -> None:
@@ -80,7 +83,7 @@ def test_gangs_that_have_waited_cost_so_much_each() -> None:
     waited = full(1_000)
     cost(waited)
 
-    at_most(78 * 1_000, cost(waited))
+    at_most(80 * 1_000, cost(waited))
 
 
 def test_gangs_that_are_all_different_cost_in_proportion() -> None:
@@ -92,7 +95,7 @@ def test_gangs_that_are_all_different_cost_in_proportion() -> None:
     at_most(1.05 * 4 * few.total(), many)
 
 
-def test_equal_gangs_that_can_evict_nobody_cost_one_search() -> None:
+def test_equal_gangs_that_can_evict_no_pod_cost_one_search() -> None:
     guards = [bound_pod(f"t{i}", f"n{i}", cpu=8, evictable=i == 0) for i in range(10)]
     nodes = [node(f"n{i}", cpu=8) for i in range(10)]
     waiting = gangs(100, pod_class(), priority=5)

@@ -1,9 +1,16 @@
-"""How many nodes reject a pod, by the reason of the first filter that does."""
+"""How many nodes reject a pod, by the reason of the first filter that does, and what is short."""
 
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gang_scheduler.model.nodes import Node
+from gang_scheduler.model.plan import Obstacle, Shortage
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.scheduler.trial import Trial
-from support.builders import node, pod, snapshot
+from support.builders import GPU, node, pod, snapshot
 
 BINPACK = PROFILES["binpack"]
 
@@ -24,7 +31,7 @@ def test_the_first_filter_to_reject_a_node_gives_the_reason() -> None:
         "node(s) had untolerated taint {a: b}": 1,
         "Insufficient cpu": 1,
     }
-    assert expected == dict(found)
+    assert expected == dict(found.rejections)
 
 
 def test_a_node_with_room_has_no_reason() -> None:
@@ -32,4 +39,60 @@ def test_a_node_with_room_has_no_reason() -> None:
 
     found = diagnosis.diagnose(pod("a-0", cpu=2).pod_class, Trial(snapshot(nodes)), BINPACK)
 
-    assert (("Insufficient cpu", 1),) == found
+    assert (("Insufficient cpu", 1),) == found.rejections
+
+
+def shortage(nodes: list[Node], near: list[bool] | None = None, **asks: Any) -> Shortage | None:
+    """Return what a pod is short of."""
+    where = None if near is None else np.array(near, dtype=np.bool_)
+    trial = Trial(snapshot(nodes))
+    return diagnosis.diagnose(pod("a-0", **asks).pod_class, trial, BINPACK, where).shortage
+
+
+def test_what_is_short_is_what_the_nearest_node_lacks() -> None:
+    nodes = [node("n1", cpu=1, gpu=1), node("n2", cpu=4, gpu=3), node("n3", cpu=4, gpu=5)]
+
+    # The first lacks two resources, and of the others the last lacks less.
+    assert Shortage(Obstacle.RESOURCES, 3, ((GPU, 3),)) == shortage(nodes, cpu=4, gpu=8)
+
+
+def test_only_nodes_that_are_asked_about_are_near() -> None:
+    nodes = [node("n1", cpu=1), node("n2", cpu=3)]
+
+    expected = Shortage(Obstacle.RESOURCES, 2, (("cpu", 3000),))
+    assert expected == shortage(nodes, near=[True, False], cpu=4)
+
+
+def test_room_comes_before_rules_that_more_nodes_break() -> None:
+    tainted = [node(f"t{i}", taints=["a=b:NoSchedule"]) for i in range(3)]
+    nodes = [*tainted, node("n1", cpu=1)]
+
+    assert Shortage(Obstacle.RESOURCES, 1, (("cpu", 1000),)) == shortage(nodes, cpu=2)
+
+
+def test_nodes_that_are_cordoned_or_not_ready_are_counted() -> None:
+    nodes = [node("n1", unschedulable=True), node("n2", ready=False), node("n3", cpu=1)]
+
+    found = shortage(nodes, cpu=2)
+
+    assert found is not None
+    assert 2 == found.out
+
+
+@pytest.mark.parametrize("amount", [1, 8])
+def test_a_resource_that_no_node_offers_is_short_by_all_of_it(amount: int) -> None:
+    assert Shortage(Obstacle.RESOURCES, 1, ((GPU, amount),)) == shortage([node("n1")], gpu=amount)
+
+
+def test_of_several_rules_that_break_the_one_of_most_nodes_is_named() -> None:
+    nodes = [
+        node("n1", ready=False),
+        node("n2", taints=["a=b:NoSchedule"]),
+        node("n3", taints=["c=d:NoSchedule"]),
+    ]
+
+    assert Shortage(Obstacle.TAINTS, 2, out=1) == shortage(nodes)
+
+
+def test_where_there_is_room_nothing_is_short() -> None:
+    assert shortage([node("n1")]) is None

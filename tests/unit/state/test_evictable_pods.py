@@ -177,7 +177,7 @@ def test_the_surplus_is_what_a_gang_can_lose_and_still_have_its_quorum() -> None
 
 
 @pytest.mark.parametrize("spec", [gang_spec("a", 2), gang_spec("a", 9), gang_spec("b")])
-def test_a_gang_has_no_surplus_at_its_quorum_under_it_or_when_nobody_describes_it(
+def test_a_gang_has_no_surplus_at_its_quorum_under_it_or_when_no_object_describes_it(
     spec: GangSpec,
 ) -> None:
     cache = new_cache(DEFAULT_RULES, running("a-0", gang="a"), running("a-1", gang="a"))
@@ -222,7 +222,7 @@ def test_a_bound_pod_knows_the_budgets_that_cover_it() -> None:
         (running("p"), Rules(preemption=False)),
     ],
 )
-def test_nobody_looks_at_the_bound_pods_where_none_may_go(low: Pod, rules: Rules) -> None:
+def test_no_gang_looks_at_the_bound_pods_where_none_may_go(low: Pod, rules: Rules) -> None:
     cache = new_cache(rules, low, pod("high", priority=5))
 
     assert cache.snapshot(NOW).bound_pods is None
@@ -260,7 +260,7 @@ def test_a_gang_short_of_room_is_tried_again_when_a_budget_allows_more(
     assert changes.cycle.is_set()
 
 
-def test_who_is_gone_stays_gone_however_often_that_is_told() -> None:
+def test_a_pod_that_is_gone_stays_gone_however_often_that_is_told() -> None:
     cache = new_cache(DEFAULT_RULES, pod("x", node="n1"))
     before = evictable(cache)
 
@@ -270,7 +270,7 @@ def test_who_is_gone_stays_gone_however_often_that_is_told() -> None:
     assert (["x"], []) == (before, evictable(cache))
 
 
-def test_who_came_and_went_between_two_looks_is_not_remembered() -> None:
+def test_a_pod_that_came_and_went_between_two_looks_is_not_remembered() -> None:
     cache = new_cache()
     for number in range(3):
         cache.upsert_pod(pod(f"x-{number}", node="n1"))

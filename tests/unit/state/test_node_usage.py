@@ -208,3 +208,30 @@ def test_usage_equals_a_recount_after_random_changes(seed: int, looks: float) ->
 
             assert oracle.free() == free(usage)
             assert ports == usage.host_ports()
+
+
+def test_pinned_pods_are_the_same_object_while_none_comes_or_goes() -> None:
+    usage = NodeUsage()
+    daemon = replace(pod("daemon", cpu=1), pinned=True)
+    usage.add(daemon, "n1")
+    usage.add(pod("other", cpu=2), "n1")
+    before = usage.pinned()
+
+    usage.add(daemon, "n1")
+    usage.remove("uid-other", "n1")
+
+    assert ((daemon.pod_class, "n1"),) == before.pods
+    assert before is usage.pinned()
+
+
+def test_pinned_pods_that_change_or_go_are_noticed() -> None:
+    usage = NodeUsage()
+    daemon = replace(pod("daemon", cpu=1), pinned=True)
+    usage.add(daemon, "n1")
+    larger = replace(daemon, pod_class=pod_class(cpu=2))
+
+    usage.reclassify(larger, "n1")
+    reclassified = usage.pinned().pods
+    usage.remove(daemon.uid, "n1")
+
+    assert (((larger.pod_class, "n1"),), ()) == (reclassified, usage.pinned().pods)

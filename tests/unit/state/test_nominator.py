@@ -51,7 +51,7 @@ def test_they_are_in_order_of_their_gangs_and_ranks() -> None:
     assert ["a-9", "a-10", "b-0"] == [name for name, _ in found]
 
 
-def test_who_has_a_node_ended_or_is_another_schedulers_is_not_among_them() -> None:
+def test_a_pod_that_has_a_node_ended_or_is_another_schedulers_is_not_among_them() -> None:
     others = [
         pod("bound", node="n1"),
         pod("leaving", deleting=True),

@@ -87,7 +87,7 @@ def test_what_a_list_has_not_is_gone_at_once() -> None:
     assert ["b", "d"] == harness.names()
 
 
-def test_a_list_that_breaks_off_deletes_nobody_and_the_next_one_is_exact() -> None:
+def test_a_list_that_breaks_off_deletes_no_object_and_the_next_one_is_exact() -> None:
     harness = Harness()
     harness.relist(*pods("a", "b"))
 

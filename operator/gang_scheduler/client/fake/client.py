@@ -144,6 +144,13 @@ class FakeApi:
             self._require_new(EVENTS, namespace, name)
             self.cluster.put(EVENTS, {**event, "metadata": {**metadata, "namespace": namespace}})
 
+    async def patch_event_series(self, namespace: str, name: str, count: int, seen_at: str) -> None:
+        """Say that an Event was seen so many times, 2 or more, and when the last time was."""
+        series = {"count": count, "lastObservedTime": seen_at}
+        async with self._call("patch_event_series", namespace, name, {"series": series}):
+            with self.cluster.changing(EVENTS, namespace, name) as found:
+                found["series"] = series
+
     async def uids(self, gvr: GVR) -> Mapping[str, PodRef]:
         """List all objects of a kind by uid. GONE if the kind is not served."""
         async with self._call("uids", arguments={"resource": gvr}):

@@ -1,36 +1,50 @@
-"""Objects that describe gangs: PodGroups, Jobs and JobSets."""
+"""Objects that describe gangs, and PodGroups among them. `decode.jobs` has the others."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
-from gang_scheduler.decode.gangs import gang_specs, workloads
+from gang_scheduler.decode.gangs import gang_specs
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.model.problems import Problem
-from gang_scheduler.model.refs import GangKey, JobFailures, JobPods, QueueRequest
+from gang_scheduler.model.refs import GangKey, JobFailures, JobPods, QueueRequest, WorkloadRef
 
 Body = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class MisplacedRequest:
+    """What a workload asks for in the wrong place: `problem` is that of its pods in no gang.
+
+    `schedulers` are the schedulers of these pods; none if the workload has ended, or is a part of a
+    larger one.
+    """
+
+    workload: WorkloadRef
+    problem: Problem
+    schedulers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class GangObject:
     """An object that describes gangs: none, one, or several that are a group.
 
-    Of a Job, if `tells_pods`: `pods` is how many it can have, `misplaced` what keeps those of its
-    pods waiting that are in no gang, `failures` what evictions mean for it, and `failed_gang` the
-    gang of its pods if it has failed. `workload` is how the pods of a Job or JobSet name it: by its
-    uid, or by namespace/name; `queue_request` is what it says of their queue.
+    `misplaced` is what a workload asks for in the wrong place, `queue_request` what it says of the
+    queue of its pods, and `workload` how these name it: by its uid, or by namespace/name. Of a Job,
+    `pods` is how many it can have, `failures` what evictions mean for it, and `failed_gang` the
+    gang of its pods if it has failed. If it is not `readable`, all of these stay as they were
+    known.
     """
 
     uid: str
     gang_specs: tuple[GangSpec, ...] = ()
+    misplaced: MisplacedRequest | None = None
     pods: JobPods | None = None
-    misplaced: Problem | None = None
-    tells_pods: bool = False
     failures: JobFailures | None = None
     failed_gang: GangKey | None = None
     workload: str = ""
     queue_request: QueueRequest | None = None
+    readable: bool = True
 
 
 def pod_group(body: Body) -> GangObject:
@@ -41,25 +55,6 @@ def pod_group(body: Body) -> GangObject:
 def native_pod_group(body: Body) -> GangObject:
     """Return a PodGroup of scheduling.k8s.io, in any served version."""
     return _described(body, gang_specs.native_pod_group(body))
-
-
-def job(body: Body) -> GangObject:
-    """Return a Job. Raises InvalidField for what is no Job."""
-    specs, pods = workloads.job(body), workloads.pods_of(body)
-    uid = body["metadata"]["uid"]
-    return GangObject(
-        *(uid, specs, pods, workloads.misplaced(body)),
-        tells_pods=True,
-        workload=uid,
-        queue_request=workloads.queue_request(body),
-    )
-
-
-def job_set(body: Body) -> GangObject:
-    """Return a JobSet. Raises InvalidField for what is no JobSet."""
-    found = _described(body, *workloads.job_set(body))
-    called = str(gang_specs.key_of(body, ""))
-    return replace(found, workload=called, queue_request=workloads.queue_request(body))
 
 
 def _described(body: Body, *specs: GangSpec) -> GangObject:

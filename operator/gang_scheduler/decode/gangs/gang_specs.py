@@ -20,12 +20,13 @@ from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey, QueueRequest
-from gang_scheduler.wire.metadata import MetadataOnly
+from gang_scheduler.wire.metadata import Metadata, MetadataOnly
 from gang_scheduler.wire.pod_groups import DisruptionMode, NativePodGroup, NativePodGroupSpec
 
 DEFAULTS = GangOptions()
 UNREAD = PodGroup(spec=PodGroupSpec(min_member=1))
 """Stands for a PodGroup that cannot be read until all of its faults are found."""
+NATIVE_UNREAD = NativePodGroup(metadata=Metadata())
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,9 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
             faults.add(misplaced)
         options = faults.read(lambda: gang_annotations.read(present), DEFAULTS)
         topology_request = faults.read(lambda: gang_requests.network_topology_spec(present), None)
+        not_read = tuple(keys.not_read(metadata.labels, present))
+        for each in not_read if faults else ():
+            faults.add(each)
         faults.check()
         minimum = amounts({**(parsed.spec.min_resources or {})}, "spec.minResources")
     except InvalidField as error:
@@ -92,6 +96,7 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
             options=options,
             topology_request=topology_request,
             queue_request=naming.request_of(metadata.labels, present),
+            problem=_not_read(not_read),
             was_scheduled=_is_true(seen.status, "Scheduled"),
             scheduled_at=_since(seen.status, "Scheduled"),
             quorum_since=_start_time(seen.status),
@@ -102,15 +107,22 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
 def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
     """Return the gang spec of a PodGroup of scheduling.k8s.io, in any served version."""
     seen = _seen(body, gang_sources.NATIVE.name)
+    faults = Faults()
     try:
-        spec = fields.read(body, NativePodGroup).spec
-        min_count = _min_count(spec)
         metadata = fields.read(body, MetadataOnly).metadata
-        min_runtime = gang_annotations.min_runtime(metadata.annotations)
-        topology_request = native_constraints.native_constraint(spec.scheduling_constraints)
+        spec = faults.read(lambda: fields.read(body, NativePodGroup), NATIVE_UNREAD).spec
+        min_count = faults.read(lambda: _min_count(spec), 1)
+        min_runtime = faults.read(lambda: gang_annotations.min_runtime(metadata.annotations), 0)
+        constraints = spec.scheduling_constraints
+        topology_request = faults.read(
+            lambda: native_constraints.native_constraint(constraints), None
+        )
+        unsupported = tuple(_not_yet(body, spec))
+        for where in unsupported if faults else ():
+            faults.add(InvalidField(where, None, "is not supported"))
+        faults.check()
     except InvalidField as error:
         return replace(seen, problem=_invalid(error))
-    unsupported = next(_not_yet(body.get("spec") or {}, spec), None)
     return replace(
         seen,
         min_member=min_count,
@@ -120,7 +132,7 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
         topology_request=topology_request,
         disrupted_whole=_disrupts_all(spec.disruption_mode),
         queue_request=naming.request_of(metadata.labels, metadata.annotations),
-        problem=_unsupported(unsupported) if unsupported else None,
+        problem=_unsupported(unsupported),
         was_scheduled=_is_true(seen.status, "PodGroupInitiallyScheduled"),
         scheduled_at=_since(seen.status, "PodGroupInitiallyScheduled"),
     )
@@ -214,7 +226,10 @@ def _disrupts_all(mode: DisruptionMode | str) -> bool:
 
 def _not_yet(body: Mapping[str, Any], spec: NativePodGroupSpec) -> Iterator[str]:
     """Yield the fields of a native PodGroup that must not be ignored and are not supported yet."""
-    yield from native_constraints.unknown_constraints(body.get("schedulingConstraints") or {})
+    if spec is NATIVE_UNREAD.spec:
+        return
+    constraints = (body.get("spec") or {}).get("schedulingConstraints") or {}
+    yield from native_constraints.unknown_constraints(constraints)
     if spec.resource_claims:
         yield "spec.resourceClaims"
     if spec.parent_composite_pod_group_name:
@@ -280,5 +295,10 @@ def _invalid(error: InvalidField) -> Problem:
     return Problem(Reason.INVALID_SPEC, InvalidInput(str(error)))
 
 
-def _unsupported(where: str) -> Problem:
-    return Problem(Reason.UNSUPPORTED_FEATURE, FieldsUnsupported((where,)))
+def _not_read(found: tuple[InvalidField, ...]) -> Problem | None:
+    text = "; ".join(map(str, found))
+    return Problem(Reason.UNSUPPORTED_FEATURE, InvalidInput(text)) if found else None
+
+
+def _unsupported(found: tuple[str, ...]) -> Problem | None:
+    return Problem(Reason.UNSUPPORTED_FEATURE, FieldsUnsupported(found)) if found else None

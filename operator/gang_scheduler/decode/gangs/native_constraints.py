@@ -1,23 +1,32 @@
 """The topology constraint of a native PodGroup."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, Final
 
+from gang_scheduler.api.parsing import Faults
 from gang_scheduler.decode.fields import label_layer
-from gang_scheduler.model.network.topology_request import TopologyRequest
+from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.wire.pod_groups import SchedulingConstraints
 
 NATIVE_FIELD: Final = "spec.schedulingConstraints"
+NO_LAYER: Final = LayerRef("", by_label=True)
+"""Stands for a layer that cannot be read."""
 
 
 def native_constraint(constraints: SchedulingConstraints) -> TopologyRequest | None:
     """Return the request of a native PodGroup's constraint: members must gather in all its layers.
 
-    Raises InvalidField for a key that no node label can have.
+    Raises InvalidField for all keys that no node label can have.
     """
     keys = [each.key for each in constraints.topology]
     paths = [f"{NATIVE_FIELD}.topology[{i}].key" for i in range(len(keys))]
-    must = dict.fromkeys(map(label_layer, paths, keys))
+    faults = Faults()
+    must = {
+        faults.read(partial(label_layer, path, key), NO_LAYER): None
+        for path, key in zip(paths, keys, strict=True)
+    }
+    faults.check()
     return TopologyRequest(must=tuple(must), where=paths[0]) if must else None
 
 

@@ -3,30 +3,24 @@
 A workload is a gang if its pod template asks for it: by our label, or by a topology request.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import JOB_SETS, JOBS
-from gang_scheduler.decode import fields, keys
+from gang_scheduler.decode import fields
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec, with_topology_request
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import gang_sources
-from gang_scheduler.model.causes import InvalidInput
-from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobPods, QueueRequest
 from gang_scheduler.wire.jobs import Job, JobSet, JobSetSpec, JobSpec, ReplicatedJob
-from gang_scheduler.wire.metadata import Metadata, MetadataOnly
+from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.pods import PodTemplate
 
 
-def job(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
-    """Return the gang of a Job, if it is one. Raises InvalidField for an invalid Job.
+def job(source: Job) -> tuple[GangSpec, ...]:
+    """Return the gang of a Job, if it is one. Raises InvalidField for an invalid time.
 
     The Job of a JobSet is a part of its replicatedJob's gang, and no gang by itself.
     """
-    source = fields.read(body, Job)
     if not _is_gang(source.spec.template) or _is_part(source.spec.template):
         return ()
     left = _completions(source.spec) - source.status.succeeded
@@ -37,17 +31,16 @@ def job(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
         created_at=fields.timestamp(source.metadata.creation_timestamp),
         min_member=max(1, min(source.spec.parallelism, left)),
         finished=left <= 0,
-        queue_request=_queue_request(source.metadata),
+        queue_request=queue_request(source.metadata),
     )
     return (with_topology_request(spec, source.spec.template.metadata.annotations),)
 
 
-def job_set(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
+def job_set(source: JobSet) -> tuple[GangSpec, ...]:
     """Return a gang for each replicatedJob that asks for it, in one group if all start together.
 
-    Raises InvalidField for an invalid JobSet.
+    Raises InvalidField for an invalid time.
     """
-    source = fields.read(body, JobSet)
     jobs = [
         each
         for each in source.spec.replicated_jobs
@@ -59,40 +52,12 @@ def job_set(body: Mapping[str, Any]) -> tuple[GangSpec, ...]:
     return tuple(_replicated(source, each, options) for each in jobs)
 
 
-def pods_of(body: Mapping[str, Any]) -> JobPods | None:
-    """Return how many pods a Job can have; None for a Job that is a part of a larger workload.
-
-    Raises InvalidField for an invalid Job.
-    """
-    source = fields.read(body, Job)
+def pods_of(source: Job) -> JobPods | None:
+    """Return how many pods a Job can have; None for a Job that is a part of a larger workload."""
     if any(each.controller for each in source.metadata.owner_references):
         return None
     left = _completions(source.spec) - source.status.succeeded
     return JobPods(_at_once(source.spec), max(0, min(source.spec.parallelism, left)))
-
-
-def queue_request(body: Mapping[str, Any]) -> QueueRequest | None:
-    """Return what a Job or JobSet says of the queue of its pods, beside what these say.
-
-    Raises InvalidField for metadata that cannot be read.
-    """
-    return _queue_request(fields.read(body, MetadataOnly).metadata)
-
-
-def misplaced(body: Mapping[str, Any]) -> Problem | None:
-    """Return the problem of a Job that asks for a gang where its pods do not get it from.
-
-    Raises InvalidField for an invalid Job.
-    """
-    source = fields.read(body, Job)
-    metadata, key = source.metadata, annotations.JOB_GANG_LABEL
-    places = ((metadata.labels, keys.label_field(key)), (metadata.annotations, fields.field(key)))
-    wrong = [where for present, where in places if present.get(key, "false") != "false"]
-    if not wrong or _is_gang(source.spec.template):
-        return None
-    name = f"{metadata.namespace}/{metadata.name}"
-    text = f"Job {name}: {wrong[0]} belongs in spec.template.metadata.labels"
-    return Problem(Reason.INVALID_SPEC, InvalidInput(text))
 
 
 def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> GangSpec:
@@ -105,7 +70,7 @@ def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> Ga
         min_member=max(1, each.replicas * _at_once(job)),
         completions=each.replicas * _completions(job),
         options=options,
-        queue_request=_queue_request(source.metadata),
+        queue_request=queue_request(source.metadata),
     )
     return with_topology_request(spec, job.template.metadata.annotations)
 
@@ -121,7 +86,8 @@ def _starts_in_order(spec: JobSetSpec) -> bool:
     return in_order or any(each.depends_on for each in spec.replicated_jobs)
 
 
-def _queue_request(metadata: Metadata) -> QueueRequest | None:
+def queue_request(metadata: Metadata) -> QueueRequest | None:
+    """Return what a Job or JobSet says of the queue of its pods, beside what these say."""
     return naming.request_of(metadata.labels, metadata.annotations)
 
 

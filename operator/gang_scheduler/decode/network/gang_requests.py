@@ -1,11 +1,12 @@
 """The topology request of a whole gang, in the annotation that PodGroups and pods may have."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final, NamedTuple
 
 from gang_scheduler.api import annotations
-from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode import json_fields
 from gang_scheduler.decode.fields import field
 from gang_scheduler.decode.json_fields import JsonField
@@ -30,10 +31,13 @@ class _Rule(NamedTuple):
     multiple: int
 
 
+NO_RULE: Final = _Rule("", "", 1)
+
+
 def network_topology_spec(present: Mapping[str, str]) -> TopologyRequest | None:
     """Return the request of the annotation; None if it is absent or empty.
 
-    Raises InvalidField that names the field and the value.
+    Raises InvalidField for all that is wrong with it.
     """
     text = present.get(annotations.NETWORK_TOPOLOGY_SPEC)
     return None if text is None else _spec(text)
@@ -55,11 +59,11 @@ def _of_pod(text: str) -> GangRequest:
 
 @functools.lru_cache(maxsize=1024)
 def _spec(text: str) -> TopologyRequest | None:
-    listed = json_fields.read(SPEC_FIELD, text).fields("gatherStrategy")["gatherStrategy"]
-    entries = listed.items(MOST_LAYERS) if listed.value is not None else ()
-    seen: set[str] = set()
+    faults = Faults()
+    found = faults.read(lambda: _rules(json_fields.read(SPEC_FIELD, text), faults), ())
+    faults.check()
     # The order of the list has no meaning: requests that differ only in order are equal.
-    rules = sorted(_rule(each, seen) for each in entries)
+    rules = sorted(found)
     if not rules:
         return None
     return TopologyRequest(
@@ -74,13 +78,34 @@ def _spec(text: str) -> TopologyRequest | None:
     )
 
 
-def _rule(entry: JsonField, seen: set[str]) -> _Rule:
+def _rules(spec: JsonField, faults: Faults) -> Sequence[_Rule]:
+    """Return the entries, without what is wrong with them. Raises InvalidField without any."""
+    listed = spec.fields("gatherStrategy", faults=faults)["gatherStrategy"]
+    entries = listed.items(MOST_LAYERS) if listed.value is not None else ()
+    seen: set[str] = set()
+    return [faults.read(partial(_rule, each, seen, faults), NO_RULE) for each in entries]
+
+
+def _rule(entry: JsonField, seen: set[str], faults: Faults) -> _Rule:
     """Return an entry, and add its layer to `seen`."""
-    layer, strategy, multiple = entry.fields("layer", "strategy", "podCountMultiple").values()
-    if layer.text() in seen:
+    known = entry.fields("layer", "strategy", "podCountMultiple", faults=faults)
+    layer, strategy, multiple = known.values()
+    return _Rule(
+        faults.read(lambda: _layer(layer, seen), ""),
+        faults.read(lambda: _strategy(strategy), ""),
+        faults.read(lambda: 1 if multiple.value is None else multiple.whole_number(), 1),
+    )
+
+
+def _layer(layer: JsonField, seen: set[str]) -> str:
+    name = layer.text()
+    if name in seen:
         raise layer.wrong("must be listed once")
-    seen.add(layer.text())
+    seen.add(name)
+    return name
+
+
+def _strategy(strategy: JsonField) -> str:
     if strategy.text() not in (MUST, PREFER):
         raise strategy.wrong(f"must be {MUST} or {PREFER}")
-    count = 1 if multiple.value is None else multiple.whole_number()
-    return _Rule(layer.text(), strategy.text(), count)
+    return strategy.text()

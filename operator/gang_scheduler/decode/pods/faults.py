@@ -21,13 +21,8 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.wire.metadata import Metadata
 
 _PAIRS: Final = (annotations.GANG_MIN_AVAILABLE_LABEL, annotations.GANG_MIN_AVAILABLE)
-# What other products call the PodGroup of a pod, and which products these are.
-_FOREIGN: Final = {
-    "scheduling.k8s.io/group-name": "Volcano",
-    "scheduling.volcano.sh/group-name": "Volcano",
-    "pod-group-name": "KAI-Scheduler",
-}
-_TELLING: Final = (*keys.PREFIXES, *_PAIRS, *_FOREIGN)
+_TELLING: Final = (*keys.PREFIXES, keys.POD_GROUP_PREFIX, *_PAIRS, *keys.FOREIGN)
+_FINE_LABELS: Final = keys.LABELS | {annotations.GANG_NAME_LABEL}
 _FINE: Final = keys.ANNOTATIONS - {annotations.GANG_MIN_AVAILABLE}
 _NO: Final = frozenset({"false"})
 _YES_OR_NO: Final = frozenset({"true", "false"})
@@ -75,7 +70,7 @@ def _tells(metadata: Metadata, *, is_alone: bool) -> bool:
         return True
     labels = [key for key in metadata.labels if key.startswith(_TELLING)]
     present = [key for key in metadata.annotations if key.startswith(_TELLING)]
-    return not (keys.LABELS.issuperset(labels) and _FINE.issuperset(present))
+    return not (_FINE_LABELS.issuperset(labels) and _FINE.issuperset(present))
 
 
 def _problem(metadata: Metadata, found: list[_Fault]) -> Problem:
@@ -85,11 +80,13 @@ def _problem(metadata: Metadata, found: list[_Fault]) -> Problem:
 
 
 def _misspelt(metadata: Metadata) -> Iterator[_Fault]:
-    """Yield keys that are unknown, and values that are neither yes nor no."""
+    """Yield keys that are unknown or not read, and values that are neither yes nor no."""
     for unknown in keys.unknown_labels(metadata.labels):
         yield _Fault(str(unknown))
     for unknown in keys.unknown_annotations(metadata.annotations):
         yield _Fault(str(unknown))
+    for unread in keys.not_read(metadata.labels, metadata.annotations):
+        yield _Fault(str(unread), Reason.UNSUPPORTED_FEATURE)
     asked = metadata.labels.get(annotations.JOB_GANG_LABEL, "false")
     if asked not in _YES_OR_NO:
         where = label_field(annotations.JOB_GANG_LABEL)
@@ -118,15 +115,9 @@ def _in_vain(metadata: Metadata) -> Iterator[_Fault]:
     if annotations.GANG_MIN_AVAILABLE_LABEL in metadata.labels:
         needed = label_field(annotations.GANG_NAME_LABEL)
         yield _Fault(f"{needed} is required beside {annotations.GANG_MIN_AVAILABLE_LABEL}")
-    for key, product in _FOREIGN.items():
-        written = (
-            (metadata.annotations, field(key)),
-            (metadata.labels, label_field(key)),
-        )
-        for present, where in written:
-            if key in present:
-                text = f"{where} is for {product}, and makes no gang here: {_INSTEAD}"
-                yield _Fault(text, Reason.UNSUPPORTED_FEATURE)
+    for where, product in keys.foreign(metadata.labels, metadata.annotations):
+        text = f"{where} is for {product}, and makes no gang here: {_INSTEAD}"
+        yield _Fault(text, Reason.UNSUPPORTED_FEATURE)
 
 
 def _kind(metadata: Metadata) -> str:

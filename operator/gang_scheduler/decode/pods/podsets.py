@@ -2,11 +2,12 @@
 
 import functools
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
-from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.api.parsing import Faults, InvalidField
 from gang_scheduler.decode import fields, json_fields
 from gang_scheduler.decode.fields import field, label_layer
 from gang_scheduler.decode.json_fields import JsonField
@@ -55,26 +56,30 @@ def _owner(metadata: Metadata) -> str:
 
 @functools.lru_cache(maxsize=1024)
 def _podset(own: Text, owner: str) -> PodSet | None:
-    present = dict(own)
+    present, faults = dict(own), Faults()
+    podset = PodSet(
+        _topology_request(present, faults), faults.read(lambda: _group(present), ""), owner
+    )
     try:
-        podset = PodSet(_topology_request(present), _group(present), owner)
+        faults.check()
     except InvalidField as error:
         return PodSet(owner=owner, problem=str(error))
     return podset if annotations.ask_for_topology(present) else None
 
 
-def _topology_request(present: Mapping[str, str]) -> TopologyRequest:
+def _topology_request(present: Mapping[str, str], faults: Faults) -> TopologyRequest:
     chosen = [key for key in _GATHERING if key in present]
     for key in chosen[1:]:
-        raise _beside(present, key, chosen[0])
-    _check_unconstrained(present)
-    prefer = _layer(present, annotations.PODSET_PREFERRED)
+        faults.add(_beside(present, key, chosen[0]))
+    faults.read(lambda: _check_unconstrained(present), None)
+    must = faults.read(lambda: _layer(present, annotations.PODSET_REQUIRED), ())
+    prefer = faults.read(lambda: _layer(present, annotations.PODSET_PREFERRED), ())
     return TopologyRequest(
-        must=_layer(present, annotations.PODSET_REQUIRED),
+        must=must,
         prefer=prefer,
         upward=bool(prefer),
-        slices=_slices(present),
-        where=next(field(key) for key in _TELLING if key in present),
+        slices=_slices(present, faults),
+        where=next((field(key) for key in _TELLING if key in present), ""),
     )
 
 
@@ -90,43 +95,59 @@ def _check_unconstrained(present: Mapping[str, str]) -> None:
         raise InvalidField(where, text, "must be true or false")
 
 
-def _slices(present: Mapping[str, str]) -> tuple[Slices, ...]:
+def _slices(present: Mapping[str, str], faults: Faults) -> tuple[Slices, ...]:
+    one = (annotations.PODSET_SLICE_LAYER, annotations.PODSET_SLICE_SIZE)
     if annotations.PODSET_SLICE_LAYERS in present:
-        for key in (annotations.PODSET_SLICE_LAYER, annotations.PODSET_SLICE_SIZE):
+        for key in one:
             if key in present:
-                raise _beside(present, key, annotations.PODSET_SLICE_LAYERS)
-        return _listed(present[annotations.PODSET_SLICE_LAYERS])
-    layer = _layer(present, annotations.PODSET_SLICE_LAYER)
-    size = fields.whole_number(present, annotations.PODSET_SLICE_SIZE, None)
-    if layer and size is None:
-        raise _without(annotations.PODSET_SLICE_SIZE, annotations.PODSET_SLICE_LAYER)
-    if size is not None and not layer:
-        raise _without(annotations.PODSET_SLICE_LAYER, annotations.PODSET_SLICE_SIZE)
+                faults.add(_beside(present, key, annotations.PODSET_SLICE_LAYERS))
+        text = present[annotations.PODSET_SLICE_LAYERS]
+        return faults.read(lambda: _listed(text, faults), ())
+    for key, other in (one, one[::-1]):
+        if key in present and other not in present:
+            faults.add(_without(other, key))
+    layer = faults.read(lambda: _layer(present, one[0]), ())
+    size = faults.read(lambda: fields.whole_number(present, one[1], None), None)
     return tuple(Slices(each, size) for each in layer if size is not None)
 
 
-def _listed(text: str) -> tuple[Slices, ...]:
-    """Return the slices of several layers, from coarse to fine."""
+def _listed(text: str, faults: Faults) -> tuple[Slices, ...]:
+    """Return the slices of several layers, from coarse to fine, without what is wrong with them.
+
+    Raises InvalidField for what is no list of slices.
+    """
     where = field(annotations.PODSET_SLICE_LAYERS)
     entries = json_fields.read(where, text).items(MOST_SLICE_LAYERS)
     if not entries:
         raise InvalidField(where, [], "must have at least one entry")
     slices: list[Slices] = []
     for entry in entries:
-        slices.append(_slice(entry, slices))
+        read = faults.read(partial(_slice, entry, slices, faults), None)
+        slices += () if read is None else (read,)
     return tuple(slices)
 
 
-def _slice(entry: JsonField, above: Sequence[Slices]) -> Slices:
-    topology, size = entry.fields("topology", "size").values()
-    layer, count = label_layer(topology.path, topology.text()), size.whole_number()
+def _slice(entry: JsonField, above: Sequence[Slices], faults: Faults) -> Slices | None:
+    topology, size = entry.fields("topology", "size", faults=faults).values()
+    layer = faults.read(lambda: _slice_layer(topology, above), None)
+    count = faults.read(lambda: _slice_size(size, above), None)
+    return None if layer is None or count is None else Slices(layer, count)
+
+
+def _slice_layer(topology: JsonField, above: Sequence[Slices]) -> LayerRef:
+    layer = label_layer(topology.path, topology.text())
     if any(layer == each.layer for each in above):
         raise topology.wrong("must be listed once")
+    return layer
+
+
+def _slice_size(size: JsonField, above: Sequence[Slices]) -> int:
+    count = size.whole_number()
     if count < 1:
         raise size.wrong("must be at least 1")
     if above and above[-1].size % count:
         raise size.wrong(f"must divide the size above it, which is {above[-1].size}")
-    return Slices(layer, count)
+    return count
 
 
 def _group(present: Mapping[str, str]) -> str:

@@ -10,7 +10,10 @@ import numpy as np
 
 from gang_scheduler.model.node_terms import terms
 from gang_scheduler.model.nodes import BoolArray, NodeTable
+from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
+
+obstacle = Obstacle.VOLUMES
 
 
 def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:

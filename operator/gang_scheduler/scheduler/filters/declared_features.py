@@ -8,7 +8,10 @@ from collections import Counter
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, NodeTable
+from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
+
+obstacle = Obstacle.FEATURES
 
 
 def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:

@@ -9,8 +9,11 @@ from collections.abc import Collection
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, IntArray
+from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import HostPort, PodClass
 from gang_scheduler.scheduler.trial import Trial
+
+obstacle = Obstacle.HOST_PORTS
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:

@@ -9,7 +9,10 @@ import numpy as np
 
 from gang_scheduler.model.node_terms import any_term
 from gang_scheduler.model.nodes import BoolArray, NodeTable
+from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
+
+obstacle = Obstacle.NODE_AFFINITY
 
 
 def passes(pod_class: PodClass, nodes: NodeTable) -> BoolArray:

@@ -9,8 +9,11 @@ from collections import Counter
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, NodeTable, Taint
+from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.filters import taints
+
+obstacle = Obstacle.NOT_READY
 
 NOT_READY = Taint("node.kubernetes.io/not-ready", "", "NoSchedule")
 

@@ -9,9 +9,12 @@ from collections import Counter
 import numpy as np
 
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray
+from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.resources import PODS
 from gang_scheduler.scheduler.trial import Trial
+
+obstacle = Obstacle.RESOURCES
 
 
 def concerns(_pod_class: PodClass, _trial: Trial) -> bool:
@@ -24,7 +27,7 @@ def slots(pod_class: PodClass, trial: Trial) -> IntArray:
     room = np.full(len(trial.nodes), UNLIMITED, dtype=np.int64)
     for name, amount in pod_class.requests:
         if amount > 0:
-            np.minimum(room, _free(name, trial) // amount, out=room)
+            np.minimum(room, trial.free_of(name) // amount, out=room)
     return np.maximum(room, 0, out=room)
 
 
@@ -32,15 +35,7 @@ def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[s
     """Count the nodes a missing resource; a node that lacks two counts for both."""
     counts: Counter[str] = Counter()
     for name, amount in pod_class.requests:
-        lacking = int((_free(name, trial)[rejected] < amount).sum()) if amount > 0 else 0
+        lacking = int((trial.free_of(name)[rejected] < amount).sum()) if amount > 0 else 0
         if lacking:
             counts["Too many pods" if name == PODS else f"Insufficient {name}"] = lacking
     return counts
-
-
-def _free(name: str, trial: Trial) -> IntArray:
-    column = trial.nodes.axis.get(name)
-    if column is None:
-        return np.zeros(len(trial.nodes), dtype=np.int64)
-    free: IntArray = trial.free[:, column]
-    return free

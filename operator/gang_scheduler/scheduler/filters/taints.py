@@ -12,7 +12,10 @@ from collections.abc import Callable, Iterable, Mapping
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, NodeTable, Taint
+from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass, Toleration
+
+obstacle = Obstacle.TAINTS
 
 HARD = frozenset({"NoSchedule", "NoExecute"})
 _INTEGER = re.compile(r"0|-?[1-9][0-9]*")

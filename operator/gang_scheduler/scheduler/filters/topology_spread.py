@@ -11,12 +11,15 @@ from collections import Counter
 import numpy as np
 
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray, NodeTable
+from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pod_affinity import Spread
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler import label_domains
 from gang_scheduler.scheduler.filters import node_affinity, taints
 from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Trial
+
+obstacle = Obstacle.TOPOLOGY_SPREAD
 
 NO_LABEL = "node(s) didn't match pod topology spread constraints (missing required label)"
 SKEWED = "node(s) didn't match pod topology spread constraints"

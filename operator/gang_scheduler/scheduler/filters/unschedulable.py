@@ -8,8 +8,11 @@ from collections import Counter
 import numpy as np
 
 from gang_scheduler.model.nodes import BoolArray, NodeTable, Taint
+from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.scheduler.filters import taints
+
+obstacle = Obstacle.UNSCHEDULABLE
 
 CORDON = Taint("node.kubernetes.io/unschedulable", "", "NoSchedule")
 

@@ -10,9 +10,12 @@ from collections import Counter
 import numpy as np
 
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray
+from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.volumes import PRIVATE
 from gang_scheduler.scheduler.trial import Trial
+
+obstacle = Obstacle.ATTACHMENTS
 
 
 def concerns(pod_class: PodClass, _trial: Trial) -> bool:

@@ -9,10 +9,13 @@ from collections import Counter
 import numpy as np
 
 from gang_scheduler.model.nodes import UNLIMITED, BoolArray, IntArray
+from gang_scheduler.model.plan import Obstacle
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.volumes import Storage
 from gang_scheduler.scheduler.label_domains import Caps
 from gang_scheduler.scheduler.trial import Trial
+
+obstacle = Obstacle.VOLUMES
 
 DISK = "node(s) had no available disk"
 SOLE = (

@@ -44,7 +44,7 @@ def place(
         if placed >= at_least:
             attempt.commit()
             return Placement(_binds(members, shares, trial), tuple(shares))
-        rejections = diagnosis.diagnose(unplaced[0], trial, profile)
+        found = diagnosis.diagnose(unplaced[0], trial, profile)
     for some in (members[:at_least], members) if at_least < len(members) else (members,):
         arranged = _arranged(some, at_least, trial, profile)
         if arranged is not None:
@@ -53,8 +53,9 @@ def place(
         nodes=len(trial.nodes),
         fits=placed,
         needs=at_least,
-        rejections=rejections,
+        rejections=found.rejections,
         cut_off=trial.effort.cut_off,
+        shortage=found.shortage,
     )
 
 

@@ -4,9 +4,7 @@ from collections.abc import Iterable
 
 from rich.table import Table
 
-from gang_scheduler.model import resources
-
-BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+from gang_scheduler.model.resources import quantity
 
 
 def table(names: Iterable[str], numbers: Iterable[str]) -> Table:
@@ -31,19 +29,4 @@ def heading(resource: str) -> str:
 
 def use(resource: str, used: int, offered: int) -> str:
     """Return how much is used of how much."""
-    return f"{amount(resource, used)}/{amount(resource, offered)}"
-
-
-def amount(resource: str, number: int) -> str:
-    """Return how much of a resource there is, in few digits."""
-    if resource == resources.CPU:
-        return f"{number / 1000:.12g}"
-    if resource == resources.MEMORY:
-        return _bytes(number)
-    return str(number)
-
-
-def _bytes(amount: int) -> str:
-    """Return bytes in the largest binary unit that gives at least 1."""
-    unit = max(0, (abs(amount).bit_length() - 1) // 10)
-    return f"{amount / 1024**unit:.4g}{BINARY[unit]}"
+    return f"{quantity(resource, used)}/{quantity(resource, offered)}"

@@ -16,7 +16,7 @@ from gang_scheduler.model.queues import (
     QueueRef,
 )
 from gang_scheduler.model.refs import GangKey
-from gang_scheduler.model.resources import quantity_of
+from gang_scheduler.model.resources import quantity, quantity_of
 from gang_scheduler.report.queues import queue_status
 from gang_scheduler.simulation.output import cells
 
@@ -115,7 +115,7 @@ def _add_lines(table: Table, indent: str, figures: QueueFigures) -> None:
     counts = (_share(figures.share), str(figures.running), str(len(figures.pending)))
     amounts = {of: each for of, each in figures.amounts.items() if any(each)}
     for of, each in amounts.items():
-        numbers = (cells.amount(of.resource, number) for number in each)
+        numbers = (quantity(of.resource, number) for number in each)
         table.add_row(name, Text(_resource(of)), *numbers, *counts)
         name, counts = Text(), ("", "", "")
     if not amounts:

@@ -87,7 +87,7 @@ class Retries:
         return due
 
     def has_failed_binds(self, key: GangKey) -> bool:
-        """Tell whether the last binding of a gang has failed."""
+        """Return whether the last binding of a gang has failed."""
         retry = self._gangs.get(key)
         return retry is not None and retry.failed_binds > 0
 

@@ -1,13 +1,14 @@
 """Which gangs there are with which members, and which gangs are worth a try."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
+from gang_scheduler.decode.gangs.gang_objects import MisplacedRequest
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import Refused, Warned
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Problem, Reason
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey, JobPods, QueueRequest
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
@@ -15,6 +16,7 @@ from gang_scheduler.state.gangs.failed_jobs import FailedJobs
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping
 from gang_scheduler.state.gangs.job_sizes import JobSizes
+from gang_scheduler.state.gangs.misplaced_requests import MisplacedRequests
 from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
 from gang_scheduler.state.gangs.queueing_hints import HELPED_BY_NODES, QueueingHints
 from gang_scheduler.state.queues.gang_queues import GangQueues
@@ -38,6 +40,7 @@ class GangQueue:
         schedulers: Iterable[str],
         timeout_seconds: int,
         evictable_pods: EvictablePods,
+        layers: Callable[[], Collection[str]],
         queue_names: QueueNames | None = None,
     ) -> None:
         self.schedulers = frozenset(schedulers)
@@ -51,6 +54,7 @@ class GangQueue:
         self._to_try: set[GangKey] = set()
         self._apart: set[GangKey] = set()
         self._job_sizes = JobSizes()
+        self.misplaced_requests = MisplacedRequests()
         self._failed_jobs = FailedJobs()
         self._retries = Retries()
         self.queues = GangQueues(self.infos, queue_names or QueueNames())
@@ -59,8 +63,10 @@ class GangQueue:
             self.infos,
             self.schedulers,
             job_sizes=self._job_sizes,
+            misplaced_requests=self.misplaced_requests,
             preemption_eligibility=PreemptionEligibility(evictable_pods),
             retries=self._retries,
+            layers=layers,
             changed=self.changed,
             queues=self.queues,
         )
@@ -82,6 +88,7 @@ class GangQueue:
         if info.observed.may_rank_apart:
             self._apart.add(key)
         self._job_sizes.upsert_member(key, pod)
+        self.misplaced_requests.upsert_member(key, pod)
         if pod.job_uid:
             self.queues.workloads.upsert_member(key, pod)
             self._failed_jobs.upsert_member(key, pod)
@@ -100,7 +107,9 @@ class GangQueue:
     def delete_member(self, key: GangKey, uid: str) -> None:
         """Forget a member whose object is gone."""
         info = self.infos.get(key)
-        if info is not None and info.observed.delete_member(uid):
+        pod = info.observed.delete_member(uid) if info is not None else None
+        if pod is not None:
+            self.misplaced_requests.delete_member(key, pod)
             self._touched(key)
 
     def upsert_gang_specs(self, api_group: str, uid: str, declared: Iterable[GangSpec]) -> None:
@@ -122,12 +131,18 @@ class GangQueue:
         """Return the objects of an API group that describe gangs, by uid."""
         return self._objects.get(api_group, {})
 
-    def upsert_job(self, uid: str, pods: JobPods | None, misplaced: Problem | None = None) -> None:
-        """Note how many pods a Job can have, and what keeps them waiting; None forgets it."""
-        for key in self._job_sizes.upsert(uid, pods, misplaced) & self.infos.keys():
+    def upsert_job(self, uid: str, pods: JobPods | None) -> None:
+        """Note how many pods a Job can have; None forgets it."""
+        for key in self._job_sizes.upsert(uid, pods) & self.infos.keys():
             info = self.infos[key]
             info.relinked()
             info.attempt.spare(self._job_sizes.spared(info))
+            self._to_try.add(key)
+
+    def upsert_misplaced(self, uid: str, request: MisplacedRequest | None) -> None:
+        """Note what a workload asks for in the wrong place; None: nothing, or it is gone."""
+        for key in self.misplaced_requests.upsert(uid, request) & self.infos.keys():
+            self.infos[key].relinked()
             self._to_try.add(key)
 
     def upsert_workload(self, uid: str, workload: str, request: QueueRequest | None) -> None:
@@ -153,6 +168,7 @@ class GangQueue:
     def topologies_changed(self) -> None:
         """Try again all gangs that other trees may help; others may be in another domain now."""
         self._queueing_hints.topologies_changed()
+        self._to_try |= self._grouping.take_expecting_layers() & self.infos.keys()
         self.changed.update(self.infos)
 
     def queues_changed(self) -> None:

@@ -54,7 +54,7 @@ class GroupGraph:
         return tuple(sorted(found)), _problem(first) if first is not None else None
 
     def is_alone(self, key: GangKey) -> bool:
-        """Tell whether a gang names no other one, and no other one names it."""
+        """Return whether a gang names no other one, and no other one names it."""
         return key not in self._names and key.called not in self._named_by
 
     def concerned(self, name: GangName) -> set[GangKey]:

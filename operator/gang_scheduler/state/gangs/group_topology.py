@@ -33,7 +33,7 @@ def common(
 
 
 def shared(gangs: Iterable[Gang]) -> bool:
-    """Tell whether any waiting member shares its domain with those of other gangs."""
+    """Return whether any waiting member shares its domain with those of other gangs."""
     podsets = (pod.podset for gang in gangs for pod in gang.pending)
     return any(podset.group for podset in podsets if podset is not None)
 

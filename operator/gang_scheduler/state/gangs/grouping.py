@@ -1,7 +1,7 @@
 """Groups of gangs as the scheduler sees them, made of what is known of each gang."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -18,24 +18,31 @@ from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.group_graph import GroupGraph
 from gang_scheduler.state.gangs.group_memo import GroupMemo
 from gang_scheduler.state.gangs.job_sizes import JobSizes
+from gang_scheduler.state.gangs.misplaced_requests import MisplacedRequests
 from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
 from gang_scheduler.state.queues.gang_queues import GangQueues
 
 TOTAL_SECONDS = 2
 """How long a complete quorum waits for the expected rest, so that all are placed together."""
+LAYER_SECONDS = 2
+"""How long the tree of a layer is waited for that is only preferred.
+
+A ClusterNetworkTopology may be created together with the gang, and just after it.
+"""
 PATIENCE_SECONDS = 10
 """How long more Jobs of a gang are waited for before it is called impossible."""
 
 
 class Patience(NamedTuple):
-    """How long pods are waited for that may still come, in seconds."""
+    """How long pods and trees are waited for that may still come, in seconds."""
 
     total_seconds: int = TOTAL_SECONDS
     jobs_seconds: int = PATIENCE_SECONDS
+    layer_seconds: int = LAYER_SECONDS
 
 
-NOTHING_COMES = Patience(0, 0)
-"""All pods are there that there will ever be."""
+NOTHING_COMES = Patience(0, 0, 0)
+"""All pods and trees are there that there will ever be."""
 
 
 class _Formed(NamedTuple):
@@ -53,7 +60,8 @@ class Grouping:
     """Makes groups out of infos. A group that would be the same as the last time is kept.
 
     Gangs of which something else is to be said by that are noted in `changed`, and those that are
-    to be tried at a certain moment in `retries`. `patience` may be changed before the first use.
+    to be tried at a certain moment in `retries`. `layers` are the names of the topology layers that
+    there are. `patience` may be changed before the first use.
     """
 
     def __init__(
@@ -62,16 +70,21 @@ class Grouping:
         schedulers: frozenset[str],
         *,
         job_sizes: JobSizes,
+        misplaced_requests: MisplacedRequests,
         preemption_eligibility: PreemptionEligibility,
         retries: Retries,
+        layers: Callable[[], Collection[str]],
         changed: set[GangKey],
         queues: GangQueues,
     ) -> None:
         self._infos = infos
         self._schedulers = schedulers
         self._job_sizes = job_sizes
+        self._misplaced_requests = misplaced_requests
         self._preemption_eligibility = preemption_eligibility
         self._retries = retries
+        self._layers = layers
+        self._expecting_layers: set[GangKey] = set()
         self._changed = changed
         self._queues = queues
         self.patience = Patience()
@@ -93,12 +106,18 @@ class Grouping:
     def forget(self, key: GangKey) -> set[GangKey]:
         """Note that a gang is going; return the gangs that this concerns."""
         self._asked.pop(key, None)
+        self._expecting_layers.discard(key)
         self._memo.release([key])
         return self._say(key, ())
 
     def not_kept(self, keys: Iterable[GangKey]) -> set[GangKey]:
         """Return those of the gangs that have changed, or of which no group is kept."""
         return self._memo.not_kept(keys)
+
+    def take_expecting_layers(self) -> set[GangKey]:
+        """Return the gangs that were held for a layer since the last call."""
+        found, self._expecting_layers = self._expecting_layers, set()
+        return found
 
     def release(self, keys: Iterable[GangKey]) -> None:
         """Keep the groups of these gangs no longer; they are made anew when they are due."""
@@ -136,6 +155,8 @@ class Grouping:
             return None  # Another gang of the group, that has ended well, is due, too.
         seen.update(formed.starting)
         if self._is_held(formed) or self._expects_more(formed.starting, now):
+            return None
+        if self._expects_layers(formed.starting, now):
             return None
         return self._as_group(formed, now)
 
@@ -175,17 +196,17 @@ class Grouping:
                 self._retries.at(mate, now)
 
     def _is_held(self, formed: _Formed) -> bool:
-        """Tell whether a quorum has room and waits for its claims: till then no member joins it."""
+        """Return whether a quorum has room and waits for claims: till then no member joins it."""
         infos = (self._infos[key] for key in formed.starting)
         return any(info.volume_waits.of_quorum and not info.attempt.was_whole for info in infos)
 
     def _is_done(self, info: GangInfo) -> bool:
-        """Tell whether a group has no more to expect of a gang: it runs, or it has ended well."""
+        """Return whether a group has no more to expect of a gang: it runs, or it has ended well."""
         attempt = info.attempt
         return attempt.was_whole or (not info.observed.living and attempt.succeeded_wholly())
 
     def _expects_more(self, keys: Sequence[GangKey], now: int) -> bool:
-        """Tell whether a quorum waits a moment for the rest of its expected members."""
+        """Return whether a quorum waits a moment for the rest of its expected members."""
         for info in (self._infos[key] for key in keys):
             spec, attempt = info.observed.spec, info.attempt
             total = spec.options.total if spec else None
@@ -197,6 +218,24 @@ class Grouping:
                     self._retries.at(mate, until)
                 return True
         return False
+
+    def _expects_layers(self, keys: Sequence[GangKey], now: int) -> bool:
+        """Return whether a quorum waits a moment for a layer that it prefers and no tree has."""
+        infos = [self._infos[key] for key in keys]
+        since = max((info.attempt.quorum_since or 0 for info in infos), default=0)
+        until = since + self.patience.layer_seconds
+        if now >= until or any(info.attempt.was_whole for info in infos):
+            return False
+        if not any(self._prefers_unknown(info.observed.topology_request) for info in infos):
+            return False
+        self._expecting_layers.update(keys)
+        for key in keys:
+            self._retries.at(key, until)
+        return True
+
+    def _prefers_unknown(self, request: TopologyRequest | None) -> bool:
+        prefer = request.prefer if request is not None else ()
+        return any(not each.by_label and each.name not in self._layers() for each in prefer)
 
     def _say(self, key: GangKey, names: tuple[GangName, ...]) -> set[GangKey]:
         """Note which gangs a gang names; return those that name it, or that it named until now."""
@@ -259,7 +298,7 @@ class Grouping:
         )
 
     def _lasts(self, gang: Gang) -> bool:
-        """Tell whether only a change of the gang itself can make it another one."""
+        """Return whether only a change of the gang itself can make it another one."""
         is_complete = len(gang.pending) + gang.bound >= gang.min_member
         may_change = self._preemption_eligibility.may_change(gang, self._infos[gang.key])
         return bool(gang.pending) and is_complete and not may_change
@@ -276,9 +315,9 @@ class Grouping:
     def _checked(self, gang: Gang, now: int) -> Gang:
         """Tell a gang that can never be complete, because its Jobs make fewer pods at once.
 
-        And a pod whose Job asks for a gang where the pod does not get it from.
+        And a pod whose Job or JobSet asks for a gang where the pod does not get it from.
         """
-        misplaced = self._job_sizes.misplaced(gang)
+        misplaced = self._misplaced_requests.problem(gang)
         if gang.problem is None and misplaced is not None:
             return replace(gang, problem=misplaced)
         if gang.problem is not None or len(gang.pending) + gang.bound >= gang.min_member:

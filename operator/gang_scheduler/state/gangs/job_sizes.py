@@ -16,7 +16,6 @@ class JobSizes:
 
     def __init__(self) -> None:
         self._pods: dict[str, JobPods] = {}
-        self._misplaced: dict[str, Problem] = {}
         self._gangs: dict[str, set[GangKey]] = {}
 
     def upsert_member(self, key: GangKey, pod: Pod) -> None:
@@ -24,24 +23,15 @@ class JobSizes:
         if pod.job_uid:
             self._gangs.setdefault(pod.job_uid, set()).add(key)
 
-    def upsert(self, uid: str, pods: JobPods | None, misplaced: Problem | None) -> set[GangKey]:
-        """Note what a Job says; None forgets it. Return the gangs concerned."""
-        before = self._pods.pop(uid, None), self._misplaced.pop(uid, None)
+    def upsert(self, uid: str, pods: JobPods | None) -> set[GangKey]:
+        """Note how many pods a Job can have; None forgets it. Return the gangs concerned."""
+        before = self._pods.pop(uid, None)
         if pods is not None:
             self._pods[uid] = pods
-        if misplaced is not None:
-            self._misplaced[uid] = misplaced
         gangs = self._gangs.get(uid, set())
-        if pods is None and misplaced is None:
+        if pods is None:
             self._gangs.pop(uid, None)
-        return gangs if before != (pods, misplaced) else set()
-
-    def misplaced(self, gang: Gang) -> Problem | None:
-        """Return why a pod waits whose Job asks for a gang in the wrong place."""
-        if not self._misplaced or gang.key.source != gang_sources.SINGLE.name:
-            return None
-        problems = (self._misplaced.get(pod.job_uid) for pod in gang.pending)
-        return next((each for each in problems if each is not None), None)
+        return gangs if before != pods else set()
 
     def spared(self, info: GangInfo) -> int:
         """Return how many members Jobs will not run any more, because so many have succeeded."""

@@ -111,7 +111,7 @@ def progress_of(living: Sequence[Pod]) -> Progress | None:
 
 
 def is_left_behind(waiting: Iterable[Pod], started: Iterable[Sequence[Pod]]) -> bool:
-    """Tell whether a gang was to start with others of its group, of which these have started.
+    """Return whether a gang was to start with others of its group, of which these have started.
 
     `waiting` are its members, `started` the living members of each gang that has started.
     """
@@ -125,7 +125,7 @@ def is_left_behind(waiting: Iterable[Pod], started: Iterable[Sequence[Pod]]) -> 
 
 
 def _is_unfinished(mark: Mark, bound: Sequence[Pod], living: Iterable[Pod]) -> bool:
-    """Tell whether members of a plan wait: more than it left out were there before it began."""
+    """Return whether members of a plan wait: more than it left out were there before it began."""
     if mark.plan and len(bound) >= mark.size:
         return False
     began = began_at(bound)

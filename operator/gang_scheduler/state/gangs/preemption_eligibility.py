@@ -36,13 +36,13 @@ class PreemptionEligibility:
         return PreemptionBlock(BlockCause.TOO_MANY_ROUNDS, rounds=MOST_ROUNDS)
 
     def may_change(self, gang: Gang, info: GangInfo) -> bool:
-        """Tell whether the answer may be another one later, although the gang is the same."""
+        """Return whether the answer may be another one later, although the gang is the same."""
         if info.preemptor.under_way is not None or info.preemptor.rounds:
             return True
         return any(pod.nominated for pod in gang.pending)
 
     def _is_under_way(self, gang: Gang, info: GangInfo, now: int) -> bool:
-        """Tell whether pods leave that are evicted for the gang, or where it is nominated."""
+        """Return whether pods leave that are evicted for the gang, or where it is nominated."""
         leaving, started = self._evictable_pods.leaving, info.preemptor.under_way
         if started is not None and any(leaving.is_awaited(uid, now) for uid in started.victims):
             return True

@@ -8,7 +8,7 @@ from gang_scheduler.api.kinds import POD_GROUPS, SCHED_PLUGINS_POD_GROUPS
 from gang_scheduler.decode.gangs import gang_specs
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
-from gang_scheduler.model.causes import InvalidInput
+from gang_scheduler.model.causes import FieldsUnsupported, InvalidInput
 from gang_scheduler.model.network.topology_request import LayerRef, TopologyRequest
 from gang_scheduler.model.problems import Problem, Reason
 from support.api_objects import pod_group_body
@@ -160,3 +160,41 @@ def test_a_pod_group_can_ask_for_a_minimum_run_time(api_version: str) -> None:
     )
 
     assert 90 == read(body).options.min_runtime_seconds
+
+
+def test_all_that_is_wrong_with_a_native_pod_group_is_said_at_once() -> None:
+    body = pod_group_body(
+        api_version="scheduling.k8s.io/v1",
+        metadata={"annotations": {"py-gang-scheduler.io/min-runtime": "soon"}},
+    )
+    policy = {"gang": {"minCount": 0}}
+    body["spec"] = {
+        "schedulingPolicy": policy,
+        "schedulingConstraints": {"topology": [{"key": "a b"}]},
+        "resourceClaims": [{}],
+    }
+
+    problem = gang_specs.native_pod_group(body).problem
+
+    assert problem is not None
+    assert isinstance(problem.cause, InvalidInput)
+    expected = [
+        "spec.schedulingPolicy.gang.minCount",
+        "metadata.annotations[py-gang-scheduler.io/min-runtime]",
+        "spec.schedulingConstraints.topology[0].key",
+        "spec.resourceClaims",
+    ]
+    assert expected == [each.split(" ")[0] for each in problem.cause.text.split("; ")]
+
+
+def test_all_fields_of_a_native_pod_group_that_cannot_be_honoured_are_named() -> None:
+    body = pod_group_body(api_version="scheduling.k8s.io/v1")
+    body["spec"] = {
+        "resourceClaims": [{}],
+        "schedulingConstraints": {"topology": [{"key": "rack", "mode": "x"}]},
+    }
+
+    problem = gang_specs.native_pod_group(body).problem
+
+    where = ("spec.schedulingConstraints.topology[0].mode", "spec.resourceClaims")
+    assert Problem(Reason.UNSUPPORTED_FEATURE, FieldsUnsupported(where)) == problem

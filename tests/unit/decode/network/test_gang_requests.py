@@ -176,6 +176,17 @@ def test_what_is_wrong_with_a_rule_is_named(entry: Any, path: str, problem: str)
     assert expected == error_of({"gatherStrategy": [rule(), entry]})
 
 
+def test_all_that_is_wrong_with_the_rules_is_said_at_once() -> None:
+    rules = [rule("", "x", podCountMultiple="8"), rule(), rule(Rack=1), 3]
+
+    found = error_of({"gatherStrategy": rules, "gather": 1}).split("; ")
+
+    paths = ["", *(f".gatherStrategy[0].{name}" for name in ("layer", "strategy"))]
+    wrong = ("[0].podCountMultiple", "[2]", "[2].layer", "[3]")
+    paths += [f".gatherStrategy{each}" for each in wrong]
+    assert [f"{FIELD}{path}" for path in paths] == [each.split(" must ")[0] for each in found]
+
+
 def test_a_field_that_is_there_twice_is_named() -> None:
     twice = '{"gatherStrategy": [{"layer": "A", "strategy": "MustGather", "layer": "B"}]}'
 
@@ -204,6 +215,15 @@ def test_all_keys_of_a_native_constraint_must_hold() -> None:
     keys = ("example.com/rack", "example.com/row")
     assert TopologyRequest(must=tuple(LayerRef(key, by_label=True) for key in keys)) == found
     assert f"{NATIVE}.topology[0].key" == found.where
+
+
+def test_all_keys_that_no_node_label_can_have_are_said_at_once() -> None:
+    with pytest.raises(InvalidField) as caught:
+        native("a b", "example.com/rack", "/rack")
+
+    assert [f"{NATIVE}.topology[{i}].key" for i in (0, 2)] == [
+        each.split(" must ")[0] for each in str(caught.value).split("; ")
+    ]
 
 
 def test_no_native_constraint_asks_for_nothing() -> None:

@@ -110,7 +110,7 @@ def test_namespaces_are_those_that_are_named_or_asked_for_or_the_own(
     assert Clause((IS_APP,), frozenset(names), of_namespaces) == clause_of(term(**fields))
 
 
-def test_no_selector_means_nobody_and_an_empty_one_everybody() -> None:
+def test_no_selector_means_no_pod_and_an_empty_one_every_pod() -> None:
     none, empty = clause_of(term(None, matchLabelKeys=["app"])), clause_of(term({}))
 
     assert (NOBODY, Clause((), OWN)) == (none, empty)
@@ -174,7 +174,7 @@ def test_a_spread_constraint_is_read() -> None:
     assert Spread(ZONE, 3, selector, 2, False, True, False) == found  # noqa: FBT003 - its fields in order.
 
 
-def test_a_spread_without_a_selector_counts_nobody_and_an_empty_one_is_kept() -> None:
+def test_a_spread_without_a_selector_counts_no_pod_and_an_empty_one_is_kept() -> None:
     none, empty = spread_of(constraint(None)), spread_of(constraint({}))
 
     expected = PodSelector((NOBODY,), staying=True), PodSelector((Clause((), OWN),), staying=True)

@@ -31,7 +31,7 @@ def test_a_pod_alone_and_a_pod_group_of_its_name_are_two_gangs() -> None:
     assert alone.gang != member.gang
 
 
-def test_who_must_be_described_by_which_kind_of_object() -> None:
+def test_which_gangs_must_be_described_by_which_kind_of_object() -> None:
     assert {
         "scheduling.k8s.io": "PodGroup",
         "PodGroup": "PodGroup",

@@ -275,7 +275,7 @@ def test_what_preemption_depends_on_is_read() -> None:
     assert (1767323045, 1767323075) == (found.started_at, found.gone_by)
 
 
-def test_nobody_who_has_a_node_is_nominated_and_by_default_anybody_preempts() -> None:
+def test_no_pod_on_a_node_is_nominated_and_by_default_every_pod_preempts() -> None:
     found = pod.pod(pod_body(nodeName="n1", status={"nominatedNodeName": "n1"}))
 
     assert ("", True, False) == (found.nominated, found.preempts, found.marked)

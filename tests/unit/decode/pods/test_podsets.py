@@ -154,7 +154,7 @@ def test_pods_of_two_controllers_are_two_podsets() -> None:
     assert owner(**controlled("a")) == owner(**controlled("a"))
 
 
-def test_who_does_not_control_a_pod_makes_no_podset() -> None:
+def test_an_owner_that_does_not_control_a_pod_makes_no_podset() -> None:
     assert owner() == owner(**controlled("a", controller=False))
 
 
@@ -323,3 +323,32 @@ def test_what_is_known_is_supported() -> None:
     present = {**{PREFIX + key: "x" for key in keys}, **spec}
 
     assert () == pod_decode.pod(pod_body(metadata={"annotations": present})).pod_class.unsupported
+
+
+def test_all_that_is_wrong_is_said_at_once() -> None:
+    given = {
+        "required-topology": "a b",
+        "preferred-topology": RACK,
+        "unconstrained-topology": "maybe",
+        "group-name": "",
+        "slice-size": "x",
+    }
+
+    names = [
+        *("preferred-topology", "unconstrained-topology", "unconstrained-topology"),
+        *("required-topology", "slice-required-topology", "slice-size", "group-name"),
+    ]
+    assert [field(name) for name in names] == [each.split(" ")[0] for each in found(given)]
+
+
+def test_all_that_is_wrong_with_slices_is_said_at_once() -> None:
+    given = {**listed(entry("", 0), entry(RACK, 4, more=1), entry(RACK, 3)), "slice-size": "2"}
+
+    paths = [field("slice-size")]
+    paths += [f"{field(SLICES)}{each}" for each in ("[0].topology", "[0].size", "[1]")]
+    paths += [f"{field(SLICES)}[2].{each}" for each in ("topology", "size")]
+    assert paths == [each.split(" ")[0] for each in found(given)]
+
+
+def found(given: dict[str, str]) -> list[str]:
+    return problem_of(given).split("; ")

@@ -65,7 +65,7 @@ def test_ranks_are_numbers_and_the_own_index_comes_before_a_controllers() -> Non
     assert ["z", "y", "w", "x"] == in_order(*members)
 
 
-def test_who_has_no_index_comes_after_who_has_one_by_name() -> None:
+def test_pods_without_an_index_come_after_those_with_one_by_name() -> None:
     assert ["z", "a-9", "a-10"] == in_order(pod("a-10"), indexed("z", 5), pod("a-9"))
 
 
@@ -99,7 +99,7 @@ def test_groups_of_a_leader_worker_set_stay_together() -> None:
     assert ["00", "01", "10", "11"] == in_order(*members)
 
 
-def test_replicas_of_kubeflow_are_by_type_and_who_leads_is_first() -> None:
+def test_replicas_of_kubeflow_are_by_type_and_the_leader_is_first() -> None:
     members = [
         labelled(name, labels={f"{KUBEFLOW}type": kind, f"{KUBEFLOW}index": index})
         for name, kind, index in (

@@ -117,7 +117,7 @@ def test_pod_level_requests_may_be_smaller_too() -> None:
     assert 2000 == cpu(of("4"), resources={"requests": {"cpu": "2"}})
 
 
-def test_pod_level_limits_count_where_nobody_requests() -> None:
+def test_pod_level_limits_count_where_no_container_requests() -> None:
     assert 4000 == cpu(container(), resources={"limits": {"cpu": "4"}})
 
 

@@ -3,6 +3,7 @@
 import pytest
 
 from gang_scheduler.decode.gangs import gang_objects
+from gang_scheduler.decode.jobs import job_objects
 from gang_scheduler.decode.pods import pod
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.refs import ChargedTo, QueueName, QueueNameKind, QueueRequest
@@ -99,7 +100,7 @@ def test_a_pod_group_and_a_job_say_what_pods_say() -> None:
     template = {"metadata": {"labels": {"py-gang-scheduler.io/gang": "true"}}, "spec": {}}
     group = gang_objects.pod_group({"metadata": metadata, "spec": {"minMember": 1}})
     native = gang_objects.native_pod_group({"metadata": metadata, "spec": {}})
-    job = gang_objects.job({"metadata": metadata, "spec": {"template": template}})
+    job = job_objects.job({"metadata": metadata, "spec": {"template": template}})
 
     said = [each.gang_specs[0].queue_request for each in (group, native, job)]
     assert [QueueRequest((QUEUE,))] * 3 == said

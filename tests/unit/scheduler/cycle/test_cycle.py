@@ -3,7 +3,7 @@
 from gang_scheduler.model.causes import GangMissing, InvalidInput
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.plan import Misfit, Plan
+from gang_scheduler.model.plan import Misfit, Obstacle, Plan, Shortage
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.report import messages
 from gang_scheduler.scheduler.cycle import schedule
@@ -18,6 +18,12 @@ def decide(nodes: list[Node], *gangs: Gang | GangGroup) -> Plan:
 
 def four_gpus(number: int = 1) -> list[Node]:
     return [node(f"n{i}", gpu=4) for i in range(number)]
+
+
+def short_of_gpus(fits: int, needs: int, lacking: int = 1) -> Misfit:
+    """Return why members that ask for GPUs do not fit on one node."""
+    short = Shortage(Obstacle.RESOURCES, 1, ((GPU, lacking),))
+    return Misfit(1, fits, needs, ((f"Insufficient {GPU}", 1),), shortage=short)
 
 
 def test_nothing_to_do_is_an_empty_plan() -> None:
@@ -78,7 +84,7 @@ def test_surplus_without_room_is_left_over() -> None:
     (refused,) = plan.refused
     assert (True, Reason.UNSCHEDULABLE) == (refused.left_over, refused.reason)
     assert ["elastic-4", "elastic-5"] == [each.name for each in refused.pods]
-    assert Misfit(1, 0, 1, ((f"Insufficient {GPU}", 1),)) == refused.misfit
+    assert short_of_gpus(0, 1) == refused.misfit
 
 
 def test_a_gang_is_packed_as_a_whole_when_its_surplus_fits_too() -> None:
@@ -110,7 +116,7 @@ def test_a_partly_bound_gang_is_not_placed_without_the_rest_of_its_quorum() -> N
 
     (refused,) = decide(four_gpus(), partly).refused
 
-    assert Misfit(1, 2, 3, ((f"Insufficient {GPU}", 1),)) == refused.misfit
+    assert short_of_gpus(2, 3, lacking=2) == refused.misfit
 
 
 def test_members_of_a_satisfied_gang_are_placed_one_by_one() -> None:
@@ -164,7 +170,7 @@ def test_a_gang_like_one_that_did_not_fit_gets_its_reason() -> None:
 
     plan = decide(four_gpus(), first, second)
 
-    assert [Misfit(1, 4, 5, ((f"Insufficient {GPU}", 1),))] * 2 == [r.misfit for r in plan.refused]
+    assert [short_of_gpus(4, 5)] * 2 == [r.misfit for r in plan.refused]
 
 
 def test_a_smaller_gang_like_one_that_did_not_fit_is_tried() -> None:
@@ -198,7 +204,7 @@ def test_a_snapshot_is_not_changed() -> None:
     assert before == shot.free.tolist()
 
 
-def test_no_nodes_are_room_for_nobody() -> None:
+def test_no_nodes_are_room_for_no_pod() -> None:
     (refused,) = decide([], gang("a", pods=2)).refused
 
     assert Misfit(0, 0, 2, ()) == refused.misfit
@@ -226,8 +232,9 @@ def test_the_others_of_a_refused_group_are_told_which_pod_did_not_fit() -> None:
     plan = decide(four_gpus(), group(gang("a", pods=2, gpu=1), gang("b", pods=3, gpu=1)))
 
     first, second = sorted(plan.refused, key=lambda each: each.gang.key)
-    assert Misfit(1, 2, 3, ((f"Insufficient {GPU}", 1),)) == second.misfit
+    assert short_of_gpus(2, 3) == second.misfit
     expected = (
+        "Gang default/b, which starts with it, does not fit. "
         'GangGroup "default/a" gets rejected due to member Pod "default/b-2" is unschedulable with '
         f'reason "{messages.describe(second)}"'
     )

@@ -76,7 +76,7 @@ def test_tainted_nodes_count_unless_taints_are_honoured() -> None:
     )
 
 
-def test_an_empty_selector_counts_nobody_but_the_pod() -> None:
+def test_an_empty_selector_counts_no_pod_but_the_pod() -> None:
     spread = replace(spread_over().spread[0], selector=everybody())
 
     assert [True, True, True, True, False] == open_to(

@@ -33,7 +33,7 @@ def volumes_in(plan: Plan) -> dict[str, tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("asked", [pod_class(), pod_class(storage=Storage(sole=("default/data",)))])
-def test_nobody_else_is_concerned(asked: PodClass) -> None:
+def test_no_other_pod_is_concerned(asked: PodClass) -> None:
     assert not volume_binding.concerns(asked, trial(volumes()))
 
 
@@ -172,7 +172,9 @@ def test_classes_of_members_compete_for_the_same_volumes() -> None:
 
 
 @pytest.mark.parametrize(("size", "nodes"), [(8, {"n1"}), (9, set())])
-def test_who_shares_a_claim_goes_where_its_volume_is_made(size: int, nodes: set[str]) -> None:
+def test_a_pod_that_shares_a_claim_goes_where_its_volume_is_made(
+    size: int, nodes: set[str]
+) -> None:
     shared = needing(need(LATE, claim="default/data"))
     there = snapshot(
         hosts(*NAMES), [gang("a", pods=size, storage=shared)], volumes=volumes(made=ANYWHERE)
@@ -211,7 +213,7 @@ def test_nodes_are_coupled_that_reach_one_volume(found: Volumes, coupled: bool) 
     assert coupled == volume_binding.coupled(pod_class(storage=needing(need())), trial(found))
 
 
-def test_a_volume_that_is_promised_couples_nobody_any_more() -> None:
+def test_a_volume_that_is_promised_couples_no_pod_any_more() -> None:
     asked = pod_class(storage=needing(need()))
     there = trial(volumes(disk("a")))
 

@@ -93,7 +93,7 @@ def test_members_of_one_gang_count_each_others_volumes() -> None:
     assert {"a-0": "n1", "a-1": "n1", "a-2": "n2", "a-3": "n2"} == nodes_of(plan)
 
 
-def test_who_leaves_takes_the_volume_along() -> None:
+def test_a_pod_that_leaves_takes_the_volume_along() -> None:
     there = trial(uses=[at("n1", "x"), at("n1")])
     before = slots(ONE, there)
 

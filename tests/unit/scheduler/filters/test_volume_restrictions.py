@@ -49,7 +49,7 @@ def test_a_claim_for_one_pod_is_for_no_other_wherever_that_is() -> None:
         (Disk(("rbd m1 p i", "rbd m2 p i")), Disk(("rbd m2 p i", "rbd m3 p i")), [0, 1]),
     ],
 )
-def test_a_disk_that_somebody_writes_is_for_one_pod_a_node(
+def test_a_disk_that_a_pod_writes_is_for_one_pod_a_node(
     own: Disk, used: Disk, expected: list[int]
 ) -> None:
     found = volumes(uses=[DiskUse("n1", used), DiskUse("gone", own)])
@@ -78,7 +78,7 @@ def test_only_claims_couple_nodes() -> None:
     assert not volume_restrictions.coupled(pod_class(storage=Storage(disks=(WRITTEN,))), trial)
 
 
-def test_who_leaves_leaves_the_claim() -> None:
+def test_a_pod_that_leaves_leaves_the_claim() -> None:
     trial = Trial(snapshot(hosts("n1"), volumes=volumes(uses=[SoleUse("default/data")])))
 
     trial.release(Share(pod_class(storage=SOLE), np.array([0]), np.array([1])))

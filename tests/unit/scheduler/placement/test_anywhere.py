@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.plan import Misfit
+from gang_scheduler.model.plan import Misfit, Obstacle, Shortage
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, place, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
@@ -60,7 +60,9 @@ def test_what_does_not_wholly_fit_changes_nothing() -> None:
 
     outcome = place(members(5), 5, trial, BINPACK)
 
-    assert Misfit(1, fits=4, needs=5, rejections=(("Insufficient cpu", 1),)) == outcome
+    short = Shortage(Obstacle.RESOURCES, 1, (("cpu", 1000),))
+    expected = Misfit(1, fits=4, needs=5, rejections=(("Insufficient cpu", 1),), shortage=short)
+    assert expected == outcome
     assert before == trial.free.tolist()
 
 
@@ -93,7 +95,9 @@ def test_one_class_without_room_fails_all() -> None:
     nodes = [node("n1", cpu=8)]
     pods = [*members(3), pod("worker", gpu=1)]
 
-    assert Misfit(1, 3, 4, ((f"Insufficient {GPU}", 1),)) == misfit(nodes, pods)
+    short = Shortage(Obstacle.RESOURCES, 1, ((GPU, 1),))
+    expected = Misfit(1, 3, 4, ((f"Insufficient {GPU}", 1),), shortage=short)
+    assert expected == misfit(nodes, pods)
 
 
 def test_a_class_too_small_for_the_rest_says_so() -> None:
@@ -115,7 +119,7 @@ def test_classes_are_placed_alike_whatever_their_order(*, reverse: bool) -> None
     assert expected == kinds
 
 
-def test_no_node_is_room_for_nobody() -> None:
+def test_no_node_is_room_for_no_pod() -> None:
     assert Misfit(0, 0, 1, ()) == misfit([], members(1))
 
 

@@ -94,7 +94,7 @@ def test_workers_follow_a_master_to_where_all_have_room() -> None:
     assert [7] == list(found.values())
 
 
-def test_whom_an_affinity_waits_for_may_be_placed_in_the_same_cycle() -> None:
+def test_a_pod_that_an_affinity_waits_for_may_be_placed_in_the_same_cycle() -> None:
     first = gang("w", members=members(2, beside("db"), "web"), created_at=1)
     second = gang("d", members=members(1, None, "db"), created_at=2)
 
@@ -104,7 +104,7 @@ def test_whom_an_affinity_waits_for_may_be_placed_in_the_same_cycle() -> None:
     assert 1 == len(zones(plan))
 
 
-def test_a_preference_is_followed_where_there_is_room_and_holds_nobody_up() -> None:
+def test_a_preference_is_followed_where_there_is_room_and_holds_no_pod_up() -> None:
     assert {"a": 1, "b": 1, "c": 1} == zones(planned(members(3, rather(-10, "a"))))
     assert 6 == sum(zones(planned(members(6, rather(-10, "a")))).values())
 
@@ -197,7 +197,7 @@ def test_slices_stay_whole_where_their_members_look_at_others() -> None:
     assert [2, 2] == list(workers.values())
 
 
-def test_pods_that_room_is_kept_for_draw_nobody_near_and_keep_others_away() -> None:
+def test_pods_that_room_is_kept_for_draw_no_pod_near_and_keep_others_away() -> None:
     coming = asking(pod("x-0", node="", nominated="a1", priority=5), None, "x")
     kept = gang("kept", members=[coming], priority=5, created_at=1)
     near = gang("near", members=members(1, beside("x"), "near"), created_at=2)

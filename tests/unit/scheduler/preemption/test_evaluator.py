@@ -52,7 +52,7 @@ def words(plan: Plan) -> dict[str, str]:
 # Words.
 
 
-def test_who_makes_room_waits_for_victims() -> None:
+def test_a_gang_that_makes_room_waits_for_victims() -> None:
     plan = decide([node("n1", cpu=4)], bound_pods(low("x", "n1")), high())
 
     assert ({"x"}, {"a-0": "n1"}, {}) == (victims_of(plan), nominations_of(plan), nodes_of(plan))
@@ -60,19 +60,19 @@ def test_who_makes_room_waits_for_victims() -> None:
     assert {"a": "1 pod is evicted to make room."} == words(plan)
 
 
-def test_without_anybody_below_nothing_is_said() -> None:
+def test_without_any_pod_below_nothing_is_said() -> None:
     plan = decide([node("n1", cpu=4)], bound_pods(low("x", "n1", priority=10)), high())
 
     assert ({"a": "Unschedulable"}, {"a": ""}) == (reasons(plan), words(plan))
 
 
-def test_where_nobody_looks_for_victims_nobody_goes() -> None:
+def test_where_no_gang_looks_for_victims_no_pod_goes() -> None:
     plan = decide([node("n1", cpu=4)], None, high(pods=2))
 
     assert ({"a": "Unschedulable"}, {"a": ""}) == (reasons(plan), words(plan))
 
 
-def test_where_all_would_be_too_few_nobody_goes() -> None:
+def test_where_all_would_be_too_few_no_pod_goes() -> None:
     plan = decide([node("n1", cpu=4)], bound_pods(low("x", "n1")), high(pods=2))
 
     assert set() == victims_of(plan)
@@ -90,7 +90,7 @@ def test_a_refusal_says_what_the_domains_would_offer_at_best() -> None:
     assert "BlockLayer/block-2: 1" in said
 
 
-def test_the_other_gangs_of_a_group_say_who_tried() -> None:
+def test_the_other_gangs_of_a_group_say_which_gang_tried() -> None:
     one, other = high("a"), high("b")
 
     said = words(decide([node("n1", cpu=4)], bound_pods(low("x", "n1")), group(one, other)))
@@ -127,7 +127,7 @@ def test_the_like_of_a_gang_that_may_not_evict_is_tried_all_the_same() -> None:
     assert {"a": "Unschedulable", "b": "WaitingForVictims"} == reasons(plan)
 
 
-def test_the_surplus_of_a_running_gang_makes_nobody_go() -> None:
+def test_the_surplus_of_a_running_gang_makes_no_pod_go() -> None:
     running = gang("a", pods=2, min_member=2, bound=2, cpu=4, priority=10)
 
     plan = decide([node("n1", cpu=4)], bound_pods(low("x", "n1")), running)
@@ -147,7 +147,7 @@ def test_the_missing_member_of_a_running_gang_makes_room() -> None:
 # Those that leave already.
 
 
-def test_who_terminates_makes_room() -> None:
+def test_a_pod_that_terminates_makes_room() -> None:
     leaving = low("leaving", "n2", deleting=True)
 
     plan = decide(
@@ -158,7 +158,7 @@ def test_who_terminates_makes_room() -> None:
     assert ({"a": "WaitingForVictims"}, {"a": messages.UNDER_WAY}) == (reasons(plan), words(plan))
 
 
-def test_who_terminates_makes_room_whatever_its_priority() -> None:
+def test_a_pod_that_terminates_makes_room_whatever_its_priority() -> None:
     leaving = low("leaving", "n1", priority=99, deleting=True, evictable=False)
 
     plan = decide([node("n1", cpu=4)], bound_pods(leaving), high())
@@ -218,7 +218,7 @@ def test_the_second_uses_what_the_victims_of_the_first_leave_over() -> None:
     assert ({"x"}, {"a-0": "n1", "b-0": "n1"}) == (victims_of(plan), nominations_of(plan))
 
 
-def test_the_second_waits_for_the_victims_of_the_first_and_evicts_nobody_for_it() -> None:
+def test_the_second_waits_for_the_victims_of_the_first_and_evicts_no_pod_for_it() -> None:
     held = bound_pods(low("x", "n1", cpu=8), low("y", "n2", priority=5))
 
     plan = decide([node("n1"), node("n2", cpu=4)], held, high("a"), high("b", priority=9))

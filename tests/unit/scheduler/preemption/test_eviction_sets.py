@@ -71,7 +71,7 @@ def _eviction_sets(
     return EvictionSets(potential, slots, Pool(highest=9), potential.on_nodes(everywhere))
 
 
-def test_what_is_there_already_takes_nobody() -> None:
+def test_what_is_there_already_takes_no_pod() -> None:
     eviction_sets = _eviction_sets(bound_pod("x", "n1", cpu=4), cpu=4)
 
     assert eviction_sets.choose(1)
@@ -94,7 +94,7 @@ def test_only_so_many_of_an_elastic_gang_go_as_it_takes() -> None:
     assert 2 == len(eviction_sets.victims)
 
 
-def test_who_frees_nothing_is_not_taken() -> None:
+def test_a_pod_that_frees_nothing_is_not_taken() -> None:
     eviction_sets = _eviction_sets(bound_pod("x", "n1", cpu=4), bound_pod("y", "n2", cpu=4), cpu=5)
 
     assert not eviction_sets.choose(1)

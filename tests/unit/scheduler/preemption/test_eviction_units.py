@@ -27,7 +27,7 @@ def test_a_loss_sums_up_its_bound_pods() -> None:
     assert [("b", "c")] == [each.budgets for each in unit.overlapping]
 
 
-def test_who_is_marked_counts_for_nothing_but_his_room() -> None:
+def test_a_pod_that_is_marked_counts_for_nothing_but_its_room() -> None:
     marked = bound_pod("x", "n1", marked=True, started_at=1, budgets=["b"], unprotected=True)
     unit = EvictionUnit([marked], now=100)
 

@@ -139,7 +139,7 @@ def test_places_enough_are_not_enough_where_more_than_room_counts() -> None:
     assert {"x-1", "x-2"} == held.victims()
 
 
-def test_who_is_needed_stays_though_all_would_not_fit_without() -> None:
+def test_a_pod_that_is_needed_stays_though_all_would_not_fit_without() -> None:
     held = (bound_pod("a", "n1", cpu=4), bound_pod("needed", "n1", cpu=4))
 
     found = Nodes(held, cpu=4, needed=["needed"], fits=lambda gone: "needed" not in gone)
@@ -147,7 +147,7 @@ def test_who_is_needed_stays_though_all_would_not_fit_without() -> None:
     assert {"a"} == found.victims()
 
 
-def test_who_is_needed_goes_where_that_is_cheapest() -> None:
+def test_a_pod_that_is_needed_goes_where_that_is_cheapest() -> None:
     held = (bound_pod("a", "n1", cpu=4, priority=5), bound_pod("needed", "n1", cpu=4))
 
     assert {"needed"} == Nodes(held, cpu=4, needed=["needed"]).victims()

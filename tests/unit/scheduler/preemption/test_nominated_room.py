@@ -235,7 +235,7 @@ def test_the_loser_plans_again_in_the_same_cycle() -> None:
     assert (["a-0"], {"a-0": "n2"}) == (displaced(plan), nominations_of(plan))
 
 
-def test_a_plan_that_is_too_large_displaces_nobody() -> None:
+def test_a_plan_that_is_too_large_displaces_no_pod() -> None:
     crowd = [bound_pod(f"x-{i}", "n1", cpu=1, priority=1) for i in range(8)]
     nodes = [node("n1", cpu=8), node("n2", cpu=4)]
     wide, small = one("top", priority=20, cpu=8), one("next", priority=19)

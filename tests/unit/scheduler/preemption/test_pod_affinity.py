@@ -74,7 +74,7 @@ def test_ports_of_the_host_are_freed() -> None:
     assert 2 == len(victims(planned(wanting, holders)))
 
 
-def test_whom_an_affinity_wants_stay() -> None:
+def test_pods_that_an_affinity_wants_stay() -> None:
     full = [low(f"x-{j}", "n0", "x") for j in range(7)] + [low("db", "n0", "db")]
 
     found = victims(planned(members(2, beside("db", "host")), full))

@@ -46,7 +46,7 @@ def test_a_pool_has_those_up_to_a_price_and_within_budgets() -> None:
     assert ["low", "dear"] == of(found, Pool(highest=9, outside_budgets=True))
 
 
-def test_who_is_on_no_node_that_exists_is_in_no_pool() -> None:
+def test_a_pod_that_is_on_no_node_that_exists_is_in_no_pool() -> None:
     found = roster(LOW, bound_pod("lost", "gone"))
 
     assert ["low"] == of(found, ALL)
@@ -72,7 +72,7 @@ def test_the_room_of_a_class_is_one_share() -> None:
     )
 
 
-def test_who_has_left_is_in_no_pool_and_on_no_node() -> None:
+def test_a_pod_that_has_left_is_in_no_pool_and_on_no_node() -> None:
     found = roster(LOW, *PAIR)
     found.on_row(0, ALL)
     found.leave(PAIR)
@@ -80,7 +80,7 @@ def test_who_has_left_is_in_no_pool_and_on_no_node() -> None:
     assert ["low"] == of(found, ALL) == names(found.on_row(0, ALL))
 
 
-def test_who_may_go_no_more_without_those_that_left_is_in_no_pool_either() -> None:
+def test_a_pod_that_may_go_no_more_without_those_that_left_is_in_no_pool_either() -> None:
     high = bound_pod("pair-2", "n1", gang="pair", priority=10)
     found = roster(LOW, *PAIR, high, surplus={"pair": 1})
     found.leave(PAIR[:1])
@@ -104,7 +104,7 @@ def test_what_was_weighed_does_not_hold_where_there_is_other_room() -> None:
     assert {} == found.weighed("what?", FREE + 1)
 
 
-def test_what_was_weighed_does_not_hold_where_somebody_has_left() -> None:
+def test_what_was_weighed_does_not_hold_where_a_pod_has_left() -> None:
     found = roster(LOW, GUARDED)
     found.weighed("what?", FREE).update({0: weighed(0), 1: weighed(1)})
     found.leave([LOW])

@@ -63,7 +63,7 @@ def test_the_manuals_second_example() -> None:
     assert ["SpineLayer/spine-1"] == [str(made.domain) for made in plan.preemptions]
 
 
-def test_nobody_goes_where_another_domain_has_room() -> None:
+def test_no_pod_goes_where_another_domain_has_room() -> None:
     plan = decide(*twelve(0, 1, 3), four(must(SPINE)))
 
     assert (set(), 4) == (victims_of(plan), len(nodes_of(plan)))
@@ -115,7 +115,7 @@ def test_only_lower_priorities_go() -> None:
     assert {"lower"} == victims_of(decide(nodes, held, high(cpu=8)))
 
 
-def test_who_is_protected_stays() -> None:
+def test_a_pod_that_is_protected_stays() -> None:
     plan = decide([node("n1")], bound_pods(low("kept", "n1", evictable=False)), high(cpu=8))
 
     assert set() == victims_of(plan)
@@ -217,13 +217,13 @@ def test_of_two_domains_the_one_without_an_unprotected_job() -> None:
     assert victim not in {"x-0", "x-1", "x-2"}
 
 
-def test_who_need_not_go_is_put_back() -> None:
+def test_a_pod_that_need_not_go_is_put_back() -> None:
     held = bound_pods(*(low(f"p-{i}", "n1", cpu=i, priority=i) for i in (1, 2, 5)))
 
     assert {"p-1", "p-5"} == victims_of(decide([node("n1")], held, high(cpu=6)))
 
 
-def test_surplus_makes_nobody_go() -> None:
+def test_surplus_makes_no_pod_go() -> None:
     members = [pod(f"a-{i}", gang="a", cpu=4, priority=10) for i in range(3)]
     elastic = gang("a", members=members, min_member=2, priority=10)
     nodes = [node("n1"), node("n2", cpu=4)]
@@ -246,7 +246,7 @@ def test_only_the_quorum_is_nominated() -> None:
     assert (2, ["a-0", "a-1"]) == (len(victims_of(plan)), list(nominations_of(plan)))
 
 
-def test_who_is_marked_costs_nothing() -> None:
+def test_a_pod_that_is_marked_costs_nothing() -> None:
     held = bound_pods(low("cheap", "n1", priority=1), low("marked", "n2", priority=9, marked=True))
 
     assert {"marked"} == victims_of(decide([node("n1", cpu=4), node("n2", cpu=4)], held, high()))

@@ -48,7 +48,7 @@ def test_victims_open_slots() -> None:
     assert 0 == found.total
 
 
-def test_who_has_gone_has_gone() -> None:
+def test_a_pod_that_has_gone_has_gone() -> None:
     found = slots()
     found.evict(those(X))
 
@@ -56,7 +56,7 @@ def test_who_has_gone_has_gone() -> None:
     assert (2, 0) == (found.total, found.total_with(those(X)))
 
 
-def test_who_comes_back_is_there_again() -> None:
+def test_a_pod_that_comes_back_is_there_again() -> None:
     found = slots()
     found.evict(those(X, Y))
     found.restore(those(X))
@@ -92,7 +92,7 @@ def test_a_slot_is_cleared_with_enough_of_it() -> None:
     assert not slots(cpu=5).clears(0, used_by_x(found))
 
 
-def test_who_is_on_an_unknown_node_frees_nothing() -> None:
+def test_a_pod_that_is_on_an_unknown_node_frees_nothing() -> None:
     found = slots()
     found.evict(those(bound_pod("z", "gone", cpu=4)))
 

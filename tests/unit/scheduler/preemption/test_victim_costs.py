@@ -35,7 +35,7 @@ def tolls(
 # Evictable pods.
 
 
-def test_who_outranks_leaves_or_is_protected_may_not_go() -> None:
+def test_a_pod_that_outranks_leaves_or_is_protected_may_not_go() -> None:
     found = tolls(
         bound_pod("high", "n1", priority=10),
         bound_pod("leaving", "n1", deleting=True),
@@ -66,7 +66,7 @@ def test_one_victim_takes_its_gang_along() -> None:
     assert victims(whole) == tolls(*whole).with_gangs(victims(whole[:1]))
 
 
-def test_surplus_takes_nobody_along() -> None:
+def test_surplus_takes_no_pod_along() -> None:
     whole = of_gang("g", 3)
 
     assert victims(whole[:1]) == tolls(*whole, surplus={"g": 1}).with_gangs(victims(whole[:1]))
@@ -78,7 +78,7 @@ def test_beyond_the_surplus_all_go() -> None:
     assert victims(whole) == tolls(*whole, surplus={"g": 1}).with_gangs(victims(whole[:2]))
 
 
-def test_nobody_goes_whose_gang_may_not() -> None:
+def test_no_pod_goes_whose_gang_may_not() -> None:
     whole = [*of_gang("g", 2), bound_pod("g-2", "n1", gang="g", evictable=False)]
 
     assert tolls(*whole).with_gangs(victims(whole[:1])) is None
@@ -87,7 +87,7 @@ def test_nobody_goes_whose_gang_may_not() -> None:
 # What it costs.
 
 
-def test_nobody_costs_nothing() -> None:
+def test_no_victims_cost_nothing() -> None:
     assert Cost() == tolls().cost({})
 
 
@@ -144,14 +144,14 @@ def test_one_victim_more_makes_no_set_cheaper() -> None:
         assert costs == sorted(costs)
 
 
-def test_who_is_marked_costs_nothing() -> None:
+def test_a_pod_that_is_marked_costs_nothing() -> None:
     marked = bound_pod("x", "n1", priority=5, marked=True, budgets=["b"], started_at=1)
     found = tolls(marked)
 
     assert (Cost(), NOBODY) == (found.cost(victims([marked])), found.priority(marked))
 
 
-def test_who_has_not_started_loses_no_work() -> None:
+def test_a_pod_that_has_not_started_loses_no_work() -> None:
     late = [bound_pod("x", "n1", started_at=0), bound_pod("y", "n1", started_at=NOW + 5)]
 
     assert 0 == tolls(*late).cost(victims(late)).lost_work
@@ -214,7 +214,7 @@ def test_the_most_valuable_are_spared_first() -> None:
     assert ["covered", "dear", "pair-0", "old", "young", "marked"] == order
 
 
-def test_who_is_spared_takes_his_gang_along() -> None:
+def test_a_pod_that_is_spared_takes_its_gang_along() -> None:
     those = [bound_pod("x", "n1"), *of_gang("g", 2)]
 
     assert [["g-0", "g-1"], ["x"]] == apart(tolls(*those), those)
@@ -229,7 +229,7 @@ def test_surplus_is_spared_one_by_one() -> None:
 # Victims that have left.
 
 
-def test_who_has_left_leaves_less_surplus() -> None:
+def test_a_pod_that_has_left_leaves_less_surplus() -> None:
     whole = of_gang("g", 3)
     found = tolls(*whole, surplus={"g": 1})
     found.leave(whole[:1])
@@ -246,7 +246,7 @@ def test_beyond_the_surplus_the_rest_of_a_gang_that_is_protected_stays() -> None
     assert not found.may_go(whole[1])
 
 
-def test_who_has_left_has_used_up_what_a_budget_allows() -> None:
+def test_a_pod_that_has_left_has_used_up_what_a_budget_allows() -> None:
     covered = [bound_pod(f"x-{i}", "n1", budgets=["b"]) for i in range(2)]
     found = tolls(*covered, allowed={"b": 1})
     before = found.cost_of(covered[1])
@@ -255,7 +255,7 @@ def test_who_has_left_has_used_up_what_a_budget_allows() -> None:
     assert (0, 1) == (before.over_budget, found.cost_of(covered[1]).over_budget)
 
 
-def test_the_price_of_a_gang_is_that_of_those_who_are_left() -> None:
+def test_the_price_of_a_gang_is_that_of_the_members_that_are_left() -> None:
     whole = [bound_pod("g-0", "n1", gang="g", priority=5), *of_gang("g", 3, priority=1)[1:]]
     found = tolls(*whole, surplus={"g": 1})
     found.leave(whole[:1])

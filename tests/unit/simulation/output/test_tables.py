@@ -105,7 +105,7 @@ def test_only_a_terminal_gets_colour() -> None:
     assert (False, True) == tuple("\x1b[" in rendered(terminal=each) for each in (False, True))
 
 
-def test_a_page_has_the_tree_with_what_it_offers_who_waits() -> None:
+def test_a_page_has_the_tree_with_what_it_offers_the_gangs_that_wait() -> None:
     page = rendered(SPINES, terminal=False)
 
     assert EXPECTED_TREE in page

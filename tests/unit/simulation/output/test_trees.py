@@ -149,7 +149,7 @@ def test_offers_of_another_tree_are_not_drawn() -> None:
     assert "default/a" not in found
 
 
-def test_a_tree_without_nodes_says_who_is_outside() -> None:
+def test_a_tree_without_nodes_says_which_pods_are_outside() -> None:
     nodes = nodes_of({f"n{i}": {} for i in range(12)})
 
     expected = (

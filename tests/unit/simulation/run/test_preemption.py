@@ -94,7 +94,7 @@ def test_a_victim_without_a_gang_says_so() -> None:
 
 
 @pytest.mark.parametrize("priority", [0, 9])
-def test_who_is_leaving_already_is_no_victim(priority: int) -> None:
+def test_a_pod_that_is_leaving_already_is_no_victim(priority: int) -> None:
     leaving = "deletionTimestamp: 2026-01-01T00:00:00Z"
     text = (
         nodes("n1")
@@ -131,7 +131,7 @@ default/high-1   n1     default/high
 """
 
 
-def test_people_see_who_goes_and_who_comes() -> None:
+def test_people_see_which_pods_go_and_which_come() -> None:
     outcome = simulate(objects.load(documents.parse("f", FULL), "ours"), OPTIONS)
 
     page = tables.render(report.document(outcome), outcome, terminal=False)

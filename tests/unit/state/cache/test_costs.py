@@ -92,14 +92,14 @@ def test_a_snapshot_looks_at_no_node_and_no_pod_one_by_one(scale: dict[str, int]
     at_most(1.02 * small.total(), large)
 
 
-def test_of_whom_the_same_is_to_be_said_no_status_is_computed() -> None:
+def test_of_gangs_that_say_the_same_no_status_is_computed() -> None:
     cluster = waiting()
     plan = cluster.decide(cluster.snapshot())
 
     calls = calls_of(lambda: asyncio.run(cluster.tell(plan)))
 
     assert (GANGS, 0) == (len(plan.refused), calls[STATUS])
-    at_most(50 * GANGS, calls)
+    at_most(52 * GANGS, calls)
 
 
 @pytest.mark.parametrize("terminating", [0, 3])

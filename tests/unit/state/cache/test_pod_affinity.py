@@ -113,7 +113,7 @@ def test_members_that_are_alike_stay_so() -> None:
     assert 1 == len({id(each.pod_class) for each in members(cache.snapshot(NOW)).values()})
 
 
-def test_nobody_else_is_tried_again_because_a_selector_appeared() -> None:
+def test_no_other_gang_is_tried_again_because_a_selector_appeared() -> None:
     cache = cache_of(waiting("w", None), gangs=("g", "h"))
     refuse(cache)
 
@@ -164,7 +164,7 @@ def test_an_assumed_bind_is_counted_and_taken_back() -> None:
 @pytest.mark.parametrize(
     ("pod_affinity", "helped"), [(beside("a"), ["g"]), (spread_over(name="a"), ["g"]), (None, [])]
 )
-def test_an_arrival_helps_those_who_wait_for_it(
+def test_an_arrival_helps_gangs_that_wait_for_it(
     pod_affinity: PodAffinity | None, helped: list[str]
 ) -> None:
     cache = cache_of(waiting("w", pod_affinity, "b"), running("c", apart_from("a"), "c"))
@@ -175,7 +175,7 @@ def test_an_arrival_helps_those_who_wait_for_it(
     assert helped == due(cache)
 
 
-def test_an_arrival_that_nobody_waits_for_helps_nobody() -> None:
+def test_an_arrival_that_no_pod_waits_for_helps_none() -> None:
     cache = cache_of(waiting("w", beside("b")), running("c", apart_from("a"), "c"))
     refuse(cache)
 
@@ -184,7 +184,7 @@ def test_an_arrival_that_nobody_waits_for_helps_nobody() -> None:
     assert [] == due(cache)
 
 
-def test_another_label_of_a_running_pod_helps_those_who_wait_for_that() -> None:
+def test_another_label_of_a_running_pod_helps_gangs_that_wait_for_that() -> None:
     cache = cache_of(waiting("w", beside("b")), running("r"))
     refuse(cache)
 
@@ -194,7 +194,7 @@ def test_another_label_of_a_running_pod_helps_those_who_wait_for_that() -> None:
     assert (["w"], {app("b"): [1, 0]}) == ([*members(shot)], present(shot))
 
 
-def test_another_label_of_a_namespace_helps_those_who_wait() -> None:
+def test_another_label_of_a_namespace_helps_gangs_that_wait() -> None:
     in_tier = Clause((), frozenset(), (requirement("tier", "In", "1"),))
     term = AffinityTerm(PodSelector((in_tier,)), "zone")
     cache = cache_of(running("r"), waiting("w", PodAffinity(anti=(term,)), "b"))

@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from gang_scheduler.decode.gangs.gang_objects import MisplacedRequest
 from gang_scheduler.model.causes import InvalidInput
 from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.model.refs import GangName, JobPods
+from gang_scheduler.model.refs import GangName, JobPods, WorkloadRef
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from support.builders import gang_key, gang_spec, pod
@@ -131,8 +132,9 @@ def test_a_pod_waits_with_the_problem_of_a_job_that_is_seen_later() -> None:
     gang_queue.upsert_member(alone.gang, alone)
     refuse(gang_queue, NOW)
     wrong = Problem(Reason.INVALID_SPEC, InvalidInput("Job default/j: the label belongs elsewhere"))
+    request = MisplacedRequest(WorkloadRef("Job", alone.namespace, "j"), wrong)
 
-    (found,) = after(gang_queue, lambda gangs: gangs.upsert_job("uid-job", None, wrong))
+    (found,) = after(gang_queue, lambda gangs: gangs.upsert_misplaced("uid-job", request))
 
     assert [wrong] == [gang.problem for gang in found.gangs]
 

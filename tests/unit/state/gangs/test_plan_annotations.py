@@ -58,7 +58,7 @@ def test_what_a_crash_left_is_bound_together() -> None:
     assert (True, False, 2) == verdict(gang)
 
 
-def test_a_gang_that_lost_members_while_nobody_looked_was_whole() -> None:
+def test_a_gang_that_lost_members_while_no_scheduler_ran_was_whole() -> None:
     gang = found_by_a_new_process(bound(0), bound(1), waits(2, AFTER))
 
     assert (False, True, 1) == verdict(gang)

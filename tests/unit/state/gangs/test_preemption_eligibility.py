@@ -192,7 +192,7 @@ def preempted_by(cache: Cache) -> str:
     return cache.gang_queue.infos[KEY].preempted.by
 
 
-def test_a_gang_remembers_who_took_its_members_until_it_is_whole_again() -> None:
+def test_a_gang_remembers_which_gang_took_its_members_until_it_is_whole_again() -> None:
     cache = new_cache(*members("a-0", "a-1", node="n1"))
     cache_feeding.upsert_gang_specs(cache, POD_GROUPS.group, "uid-a", [gang_spec("a", 2)])
     cache.snapshot(NOW)
@@ -214,7 +214,7 @@ def test_a_gang_remembers_who_took_its_members_until_it_is_whole_again() -> None
     assert KEY in cache.gang_queue.changed
 
 
-def test_nobody_is_noted_for_a_gang_that_is_gone() -> None:
+def test_no_preemptor_is_noted_for_a_gang_that_is_gone() -> None:
     cache = new_cache()
 
     cache.gang_queue.preempted(gang_key("gone"), "default/b")

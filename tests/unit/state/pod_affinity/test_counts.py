@@ -56,7 +56,7 @@ def test_only_what_is_asked_for_is_in_columns() -> None:
     assert ({}, {}) == (present(made, A_MEANS_IT), avoiding(made, WANTS_A))
 
 
-def test_only_those_who_avoid_such_a_pod_are_in_columns() -> None:
+def test_only_pods_that_avoid_such_a_pod_are_in_columns() -> None:
     made = room()
     made.add(meant("p", avoids="a"), "n1")
     made.add(meant("q", avoids="b"), "n1")
@@ -65,7 +65,7 @@ def test_only_those_who_avoid_such_a_pod_are_in_columns() -> None:
     assert {term: [1, 0, 0]} == avoiding(made, A_MEANS_IT)
 
 
-def test_nobody_is_counted_after_he_left() -> None:
+def test_no_pod_is_counted_after_it_left() -> None:
     made = room()
     made.add(meant("p", "a", avoids="a"), "n1")
     made.remove("uid-p", "n1")

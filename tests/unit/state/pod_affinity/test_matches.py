@@ -47,7 +47,7 @@ def test_a_pod_may_mean_itself() -> None:
     assert {app("a")} == meaning(book(asking(pod("p"), apart_from("a"))), "p")
 
 
-def test_those_who_were_there_before_are_to_be_enriched_anew() -> None:
+def test_pods_that_were_there_before_are_to_be_enriched_anew() -> None:
     made = book(asking(pod("p"), None), asking(pod("q"), None, "b"))
     before = made.take_stale()
 
@@ -77,7 +77,7 @@ def test_a_selector_without_carriers_means_no_newcomer() -> None:
 
 
 @pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
-def test_who_has_ended_carries_nothing_and_is_meant_by_nobody(phase: str) -> None:
+def test_a_pod_that_has_ended_carries_nothing_and_is_meant_by_no_selector(phase: str) -> None:
     c, p = carrier(apart_from("a"), "c"), asking(pod("p"), None)
     made = book(c, p, carrier(spread_over(), "d"))
     ended = [replace(each, phase=pod("x", phase=phase).phase) for each in (c, p)]
@@ -88,7 +88,7 @@ def test_who_has_ended_carries_nothing_and_is_meant_by_nobody(phase: str) -> Non
     assert (1, set()) == (len(made), meaning(made, "p"))
 
 
-def test_who_is_being_deleted_is_meant_by_those_that_do_not_mind() -> None:
+def test_a_pod_that_is_being_deleted_is_meant_by_those_that_do_not_mind() -> None:
     p = asking(pod("p"), None)
     made = book(p, carrier(spread_over(), "c"), carrier(apart_from("a"), "d"))
     before = meaning(made, "p")
@@ -107,7 +107,7 @@ def test_other_labels_mean_other_selectors() -> None:
     assert {app("b")} == meaning(made, "p")
 
 
-def test_labels_that_changed_while_nobody_asked_are_looked_at() -> None:
+def test_labels_that_changed_while_no_gang_asked_are_looked_at() -> None:
     p = asking(pod("p"), None)
     made = book(p, carrier(apart_from("a"), "c"))
     made.delete("uid-c")
@@ -137,7 +137,7 @@ def test_labels_of_namespaces_matter_to_selectors_that_ask_for_them() -> None:
     assert ([{"uid-p"}], {"uid-p"}) == (stale, made.take_stale())
 
 
-def test_labels_of_namespaces_do_not_matter_where_nobody_asks() -> None:
+def test_labels_of_namespaces_do_not_matter_where_no_pod_asks() -> None:
     made = book(pod("p", namespace="team"))
 
     assert not made.upsert_namespace(DeclaredNamespace("u", "team", {"tier": "1"}))
@@ -175,7 +175,7 @@ def test_gangs_that_others_can_help_are_known(pod_affinity: PodAffinity, *, hope
     assert set() == made.take_helped()
 
 
-def test_who_has_a_node_hopes_for_nobody_any_more() -> None:
+def test_a_pod_on_a_node_hopes_for_no_pod_any_more() -> None:
     waiting = carrier(beside("a"), "c")
     made = book(waiting, carrier(beside("a"), "d"))
 
@@ -189,7 +189,7 @@ def test_who_has_a_node_hopes_for_nobody_any_more() -> None:
     assert [{gang_key("g")}, set()] == steps
 
 
-def test_everybody_is_meant_by_an_empty_selector() -> None:
+def test_every_pod_is_meant_by_an_empty_selector() -> None:
     made = book(carrier(PodAffinity(anti=(AffinityTerm(everybody(), "zone"),)), "c"), pod("p"))
 
     assert [{everybody()}] * 2 == [meaning(made, name) for name in "cp"]

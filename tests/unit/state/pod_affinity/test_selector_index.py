@@ -45,7 +45,7 @@ def found(index: SelectorIndex, selector: PodSelector) -> set[str]:
     return {each.name for each in index.pods_for(selector)}
 
 
-def test_a_selector_is_not_looked_for_where_it_means_nobody() -> None:
+def test_a_selector_is_not_looked_for_where_it_means_no_pod() -> None:
     _, index = known()
     index.add(selecting(IN_APP))
 

@@ -39,7 +39,7 @@ def some() -> Declared:
 
 
 def gangs_in(queues: Declared, rules: NamingRules | None = None) -> GangQueue:
-    return GangQueue([SCHEDULER], 600, EvictablePods(), queues.names(rules))
+    return GangQueue([SCHEDULER], 600, EvictablePods(), tuple, queues.names(rules))
 
 
 def said(**labels: str) -> dict[str, str]:

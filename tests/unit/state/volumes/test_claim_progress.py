@@ -105,7 +105,7 @@ def test_bound_claims_need_no_step() -> None:
     assert stage(cache) is Stage.BOUND
 
 
-def test_what_is_promised_is_promised_to_nobody_else() -> None:
+def test_what_is_promised_is_promised_to_no_other_claim() -> None:
     cache = found()
     assumed(cache)
 
@@ -272,7 +272,7 @@ def test_a_claim_that_is_going_fails() -> None:
     assert Progress(Stage.FAILED, failed) == progress(cache)
 
 
-def test_a_claim_that_nobody_makes_a_volume_for_fails() -> None:
+def test_a_claim_that_no_provisioner_makes_a_volume_for_fails() -> None:
     cache = found()
     (pod,) = waiting(cache).values()
 
@@ -314,7 +314,7 @@ def test_a_volume_that_names_no_uid_is_reserved_for_the_one_it_means() -> None:
     assert (ClaimStep(DATA, "n1", VolumeRef("disk", "uid-disk")),) == assumed(cache)
 
 
-def test_who_waits_is_told_of_every_step() -> None:
+def test_a_pod_that_waits_is_told_of_every_step() -> None:
     changes = Changes()
     heard: list[str] = []
     cache = found(pod_body("q", volumes=mounting("other")), changes=changes)

@@ -58,7 +58,7 @@ def offered(*bodies: Mapping[str, Any]) -> dict[str, bool]:
     return {each.name: each.for_claim for each in known(*bodies).available.get(LOCAL, ())}
 
 
-def test_nothing_is_told_where_nobody_asks() -> None:
+def test_nothing_is_told_where_no_pod_asks() -> None:
     plain = cluster(volume_body("d", LOCAL), class_body(), pod_body("p"))
 
     assert plain.snapshot(0).volumes is NO_VOLUMES
@@ -90,7 +90,7 @@ def test_available_volumes_are_offered_smallest_first() -> None:
         (volume_body("d", LOCAL, claim="gone", phase="Available"), {}),
     ],
 )
-def test_a_volume_is_for_all_or_for_one_or_for_nobody(
+def test_a_volume_is_for_all_or_for_one_or_for_no_claim(
     body: dict[str, Any], expected: dict[str, bool]
 ) -> None:
     assert expected == offered(body)
@@ -136,7 +136,7 @@ def test_drivers_have_limits_and_places() -> None:
     assert {DRIVER: frozenset({"n1", "n2"})} == found.installed
 
 
-def test_what_pods_on_nodes_use_is_counted_whoever_scheduled_them() -> None:
+def test_what_pods_on_nodes_use_is_counted_whichever_scheduler_bound_them() -> None:
     sole = claim_body("one", volume="d", modes=["ReadWriteOncePod"])
     disk = {"name": "d", "gcePersistentDisk": {"pdName": "x"}}
     found = known(
@@ -192,7 +192,7 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_lets_those_try_again_who_wait(change: dict[str, Any]) -> None:
+def test_a_change_lets_gangs_try_again_that_wait(change: dict[str, Any]) -> None:
     changes = Changes()
     cache = Cache([SCHEDULER], changes)
     see(cache, *WANTED)
@@ -207,7 +207,7 @@ def test_a_change_lets_those_try_again_who_wait(change: dict[str, Any]) -> None:
     assert gangs_due(cache)
 
 
-def test_what_is_seen_again_wakes_nobody() -> None:
+def test_what_is_seen_again_wakes_no_gang() -> None:
     changes = Changes()
     cache = Cache([SCHEDULER], changes)
     see(cache, *WANTED, *CHANGES)
@@ -218,7 +218,7 @@ def test_what_is_seen_again_wakes_nobody() -> None:
     assert not changes.cycle.is_set()
 
 
-def test_volumes_wake_nobody_where_no_pod_uses_any() -> None:
+def test_volumes_wake_no_gang_where_no_pod_uses_any() -> None:
     changes = Changes()
     cache = Cache([SCHEDULER], changes)
 

@@ -33,47 +33,84 @@ def explain(
     see_each_other = interdependent.are(
         [class_members.pod_class for class_members in by_class], trial, profile
     )
-    rolled = seats.rolled_at_best if see_each_other else seats.rolled
-    offered = np.array(
+    offered = _offered(by_class, area, seats, tied=see_each_other)
+    # The class of which the smallest fraction has room.
+    room = offered.max(axis=1, initial=0) / [len(class_members) for class_members in by_class]
+    shortest = by_class[int(np.argmin(room))]
+    together = offered.sum(axis=0)
+    best = _best_first(area, together)
+    nearest = area.inside(area.must, int(best[0])) if len(best) else area
+    next_one = shortest
+    if see_each_other:
+        seats.assume_one_by_one(by_class, area, at_least=0)
+    else:
+        next_one = _fill(by_class, area, nearest, seats) or shortest
+    cut_off = trial.effort.cut_off
+    # Each class was counted as if it were alone: together fewer may fit.
+    at_most = see_each_other or len(by_class) > 1 or int(together.max(initial=0)) >= needs
+    if at_most and not cut_off:
+        together = together.clip(max=needs - 1)
+    near = np.zeros(len(trial.nodes), dtype=np.bool_)
+    near[area.tree.rows[nearest.open]] = True
+    found = diagnosis.diagnose(shortest.pod_class, trial, profile, near)
+    shortage = found.shortage
+    if next_one is not shortest:
+        shortage = diagnosis.diagnose(next_one.pod_class, trial, profile, near).shortage
+    elsewhere = int((offer_slots(shortest.pod_class, trial, profile) > 0).sum())
+    return Misfit(
+        nodes=len(trial.nodes),
+        fits=int(together.max(initial=0)),
+        needs=needs,
+        rejections=found.rejections + (((ELSEWHERE, elsewhere),) if elsewhere else ()),
+        offers=_offers(by_class, area, together, best),
+        cut_off=cut_off,
+        shortage=shortage,
+        at_most=at_most,
+    )
+
+
+def _offered(
+    by_class: Sequence[ClassMembers], area: Area, seats: ClassSeating, *, tied: bool
+) -> IntArray:
+    """Return how many of each class every domain could take, classes by domains."""
+    rolled = seats.rolled_at_best if tied else seats.rolled
+    return np.array(
         [
             rolled(class_members, area)[area.must].whole.clip(max=len(class_members))
             for class_members in by_class
         ]
     )
-    # The class of which the smallest fraction has room.
-    room = offered.max(axis=1, initial=0) / [len(class_members) for class_members in by_class]
-    shortest = by_class[int(np.argmin(room))]
-    if see_each_other:
-        seats.assume_one_by_one(by_class, area, at_least=0)
-    else:
-        for class_members in by_class:
-            _fill(
-                class_members,
-                seats.slots(class_members, area).clip(max=len(class_members)),
-                area,
-                trial,
-            )
-    rejections = diagnosis.diagnose(shortest.pod_class, trial, profile)
-    elsewhere = int((offer_slots(shortest.pod_class, trial, profile) > 0).sum())
-    if elsewhere:
-        rejections = (*rejections, (ELSEWHERE, elsewhere))
-    together = offered.sum(axis=0)
-    return Misfit(
-        nodes=len(trial.nodes),
-        fits=int(together.max(initial=0)),
-        needs=needs,
-        rejections=rejections,
-        offers=_offers(by_class, area, together),
-        cut_off=trial.effort.cut_off,
-    )
 
 
-def _fill(class_members: ClassMembers, slots: IntArray, area: Area, trial: Trial) -> None:
-    places = np.flatnonzero(slots)
-    trial.assume(Share(class_members.pod_class, area.tree.rows[places], slots[places]))
+def _fill(
+    by_class: Sequence[ClassMembers], area: Area, nearest: Area, seats: ClassSeating
+) -> ClassMembers | None:
+    """Take every place of the area, class by class.
+
+    Return the first class that has too few places left in the part of it that is nearest; None if
+    all have enough.
+    """
+    lacking = None
+    for class_members in by_class:
+        slots = seats.slots(class_members, area).clip(max=len(class_members))
+        places = np.flatnonzero(slots)
+        share = Share(class_members.pod_class, area.tree.rows[places], slots[places])
+        seats.trial.assume(share)
+        if lacking is None and int(slots[nearest.open].sum()) < len(class_members):
+            lacking = class_members
+    return lacking
 
 
-def _offers(by_class: Sequence[ClassMembers], area: Area, together: IntArray) -> Offers | None:
+def _best_first(area: Area, together: IntArray) -> IntArray:
+    """Return the open domains where members must gather, those with most room first."""
+    open_to_it = np.flatnonzero(np.add.reduceat(area.open, area.tree.levels[area.must].starts))
+    best: IntArray = open_to_it[np.argsort(-together[open_to_it], kind="stable")]
+    return best
+
+
+def _offers(
+    by_class: Sequence[ClassMembers], area: Area, together: IntArray, best: IntArray
+) -> Offers | None:
     """Return what the domains offer; None if members may be in any domain and are not sliced."""
     tree = area.tree
     layers = [level.layer for level in tree.levels]
@@ -84,8 +121,6 @@ def _offers(by_class: Sequence[ClassMembers], area: Area, together: IntArray) ->
     }
     if not area.must and not multiples:
         return None
-    open_to_it = np.flatnonzero(np.add.reduceat(area.open, tree.levels[area.must].starts))
-    best = open_to_it[np.argsort(-together[open_to_it], kind="stable")]
     shown = best[:MOST_DOMAINS].tolist()
     return Offers(
         best=tuple((tree.domain(area.must, place), int(together[place])) for place in shown),

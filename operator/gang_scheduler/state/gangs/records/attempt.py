@@ -67,7 +67,7 @@ class Attempt:
         return Transition(self.was_whole and not was_whole, after != before)
 
     def become_whole(self) -> bool:
-        """Note that a quorum is bound, before the watch shows it; tell whether that is news."""
+        """Note that a quorum is bound, before the watch shows it; return whether that is news."""
         was_whole = self.was_whole
         self._set_whole(is_whole=True)
         return not was_whole
@@ -111,7 +111,7 @@ class Attempt:
         return max(0, bound - self.needed)
 
     def succeeded_wholly(self) -> bool:
-        """Tell whether nothing more of the gang is to be run."""
+        """Return whether nothing more of the gang is to be run."""
         spec = self._observed.spec
         if spec is None:
             return False
@@ -120,7 +120,7 @@ class Attempt:
         return self._succeeded(spec) >= (spec.completions or spec.min_member)
 
     def is_confirmed(self) -> bool:
-        """Tell whether a quorum has nodes, and the API server shows it. Linear in members."""
+        """Return whether a quorum has nodes, and the API server shows it. Linear in members."""
         return self._confirmed(self._observed.living) >= self.needed
 
     def is_partially_bound(self) -> bool:
@@ -188,7 +188,7 @@ class Attempt:
             self._set_whole(is_whole=self.was_whole and is_of_this)
 
     def _goes_on(self, ended: Pod) -> bool:
-        """Tell whether a member has done its part of a Job that still has others to run."""
+        """Return whether a member has done its part of a Job that still has others to run."""
         if ended.phase is not PodPhase.SUCCEEDED or ended.deleting or not ended.job_uid:
             return False
         # The uid: a second Job of that name is a second run, and must be whole again.

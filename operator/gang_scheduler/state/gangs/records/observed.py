@@ -47,12 +47,12 @@ class Observed:
         self._priorities.add(pod.priority)
         self._members_changed()
 
-    def delete_member(self, uid: str) -> bool:
-        """Forget a member; tell whether it was one."""
-        was_one = self.members.pop(uid, None) is not None
-        if was_one:
+    def delete_member(self, uid: str) -> Pod | None:
+        """Forget a member; return it, if it was one."""
+        pod = self.members.pop(uid, None)
+        if pod is not None:
             self._members_changed()
-        return was_one
+        return pod
 
     def upsert_spec(self, gang_spec: GangSpec) -> GangSpec | None:
         """Add or replace what an object says of the gang; return what it said before.
@@ -67,7 +67,7 @@ class Observed:
         return before
 
     def delete_spec(self, uid: str) -> bool:
-        """Forget an object; tell whether it described the gang."""
+        """Forget an object; return whether it described the gang."""
         described = self.specs.pop(uid, None) is not None
         if described:
             self._spec_is_known = False

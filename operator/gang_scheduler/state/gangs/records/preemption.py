@@ -41,7 +41,7 @@ class Preemptor:
         self._version.changed()
 
     def end(self) -> bool:
-        """Note that none is under way; tell whether one was."""
+        """Note that none is under way; return whether one was."""
         was_under_way = self.under_way is not None
         if was_under_way:
             self.under_way = None
@@ -69,7 +69,7 @@ class Preempted:
         self.by = ""
 
     def has_recovered(self) -> bool:
-        """Tell whether the victims are gone, and no member waits in their place."""
+        """Return whether the victims are gone, and no member waits in their place."""
         living = self._observed.living
         bound = {pod.uid for pod in living if pod.node}
         is_over = not self._bound_then <= bound and not any(pod.marked for pod in living)

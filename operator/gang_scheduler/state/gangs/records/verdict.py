@@ -24,7 +24,7 @@ class Verdict:
         self.late = False
 
     def is_news(self, refusal: Refused, *, late: bool) -> bool:
-        """Tell whether a refusal says something else than this verdict, not only in numbers.
+        """Return whether a refusal says something else than this verdict, not only in numbers.
 
         `late`: the schedule timeout has ended.
         """
@@ -58,8 +58,9 @@ def _wordless(refusal: Refused) -> tuple[object, ...]:
     """Return what a refusal says, apart from counts that change with every pod elsewhere."""
     misfit, rejection = refusal.misfit, refusal.with_group
     rejections = {words for words, _ in misfit.rejections} if misfit else None
+    short = misfit.shortage.obstacle if misfit and misfit.shortage else None
     with_group = (rejection.group, rejection.pod, rejection.refused.misfit) if rejection else None
     return (
         *(refusal.reason, refusal.pods, refusal.cause, refusal.left_over, refusal.preemption),
-        *(rejections, with_group),
+        *(rejections, with_group, short, refusal.if_empty),
     )

@@ -23,7 +23,7 @@ class VolumeWaits:
         self._version.changed()
 
     def let_go(self, *, joins: bool) -> bool:
-        """Take a placement out; tell whether there was any."""
+        """Take a placement out; return whether there was any."""
         if not self.number:
             return False
         self.number -= 1

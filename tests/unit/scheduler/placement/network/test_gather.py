@@ -76,6 +76,8 @@ def test_a_gang_that_no_domain_holds_waits_with_what_they_offer() -> None:
     plan = plan_for(nodes, must(SPINE), bound=bound, pods=4, cpu=16)
 
     assert message(plan).startswith(
+        "3 of 4 members fit now; the best SpineLayer has room for 3 of 4: s1 3, s2 3; short of 16 "
+        "cpu on one node of s1. It would fit the empty cluster. "
         "no candidate topology nodes can accommodate job, desiredOfferSlot: 4, topology "
         "topologyNode SpineLayer/s1: 3;topology topologyNode SpineLayer/s2: 3, "
         "0/8 nodes are available: 8 Insufficient cpu."
@@ -108,7 +110,7 @@ def test_a_node_without_a_label_higher_up_is_not_for_gangs_that_must_gather() ->
     assert {"a": "Unschedulable"} == reasons(plan_for(nodes, must(SPINE), pods=2, cpu=8))
 
 
-def test_who_only_prefers_to_gather_never_waits_for_labels() -> None:
+def test_a_gang_that_only_prefers_to_gather_never_waits_for_labels() -> None:
     nodes = [*topology_builders.nodes({"s1/b1": (1,)}, cpu=8), node("node-9", cpu=8)]
 
     assert [1, 9] == numbers(plan_for(nodes, prefer(SPINE), pods=2, cpu=8))
@@ -301,7 +303,7 @@ def test_podsets_of_one_group_share_a_domain() -> None:
     assert ["l", "w"] == [each.gang.key.name for each in plan.placed]
 
 
-def test_a_preferred_label_that_no_node_has_holds_nobody_up() -> None:
+def test_a_preferred_label_that_no_node_has_holds_no_pod_up() -> None:
     nodes = topology_builders.nodes({"s1/b1": (1,)}, cpu=8)
     zoo = TopologyRequest(prefer=(LayerRef("zoo", by_label=True),), upward=True)
 

@@ -139,7 +139,7 @@ def test_a_pod_that_is_moved_to_another_gang_by_its_label() -> None:
     assert (set(), {"a-1"}) == (before, cluster.bound())
 
 
-def test_who_lost_a_member_to_another_gang_waits_for_members() -> None:
+def test_a_gang_that_lost_a_member_to_another_gang_waits_for_members() -> None:
     cluster = InMemoryCluster(1)
     cluster.gang("a", 2)
     cluster.gang("b", 9, pods=0)

@@ -26,7 +26,7 @@ def assigned(node: ast.AST) -> list[ast.expr]:
 
 
 def is_of_a_record(target: ast.expr) -> bool:
-    """Tell whether this is `<gang>.<record>.<field>`, or one of its entries."""
+    """Return whether this is `<gang>.<record>.<field>`, or one of its entries."""
     if isinstance(target, ast.Tuple):
         return any(map(is_of_a_record, target.elts))
     if isinstance(target, ast.Subscript):

@@ -174,7 +174,7 @@ def test_a_gang_that_asks_in_two_ways_is_invalid(own: dict[str, str]) -> None:
     assert expected == invalid(only(cluster).gangs[0].problem)
 
 
-def test_a_member_that_may_be_anywhere_contradicts_nobody() -> None:
+def test_a_member_that_may_be_anywhere_contradicts_no_other() -> None:
     cluster = InMemoryCluster()
     cluster.put(group_body("a", 1, network_topology_spec=must("Rack")))
     cluster.pod("a-0", "a", annotations=kueue(unconstrained_topology="true"))

@@ -39,7 +39,7 @@ def test_bound_members_are_given_where_any_member_asks() -> None:
     assert ["a-0"] == names(only(cluster).gangs[0].bound_members)
 
 
-def test_where_nobody_asks_nothing_is_listed() -> None:
+def test_where_no_gang_asks_nothing_is_listed() -> None:
     cluster = InMemoryCluster()
     cluster.put(group_body("a", 3))
     running(cluster, "a", "a-0")
@@ -116,7 +116,7 @@ def test_a_replacement_in_a_gang_that_runs_has_the_spec_of_its_group(a: str, b: 
     assert ["a-10"] == names(group.gangs[0].bound_members)
 
 
-def test_what_a_running_gang_asks_for_holds_against_who_comes_later() -> None:
+def test_what_a_running_gang_asks_for_holds_against_members_that_come_later() -> None:
     cluster = InMemoryCluster()
     with_a_running(cluster, must("Rack"), must("Block"))
     before = only(cluster).problem

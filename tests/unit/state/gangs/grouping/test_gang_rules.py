@@ -119,7 +119,7 @@ def test_row_total_number_the_clock_starts_with_the_quorum() -> None:
     ]
 
 
-def test_row_total_number_a_running_gang_waits_for_nobody() -> None:
+def test_row_total_number_a_running_gang_waits_for_no_pod() -> None:
     cluster = InMemoryCluster()
     cluster.gang("a", 2, total_number=4)
     cluster.cycle()
@@ -131,7 +131,7 @@ def test_row_total_number_a_running_gang_waits_for_nobody() -> None:
     assert {"a-2"} == cluster.bound()
 
 
-def test_row_total_number_holds_nobody_else() -> None:
+def test_row_total_number_holds_no_other_gang() -> None:
     cluster = InMemoryCluster()
     cluster.gang("a", 2, total_number=4)
     cluster.gang("b", 1)
@@ -267,7 +267,7 @@ def test_row_annotations_the_oldest_member_with_valid_ones_speaks() -> None:
         ({"min_available": "1", "network_topology_index": "x"}, "network-topology-index", '"x"'),
     ],
 )
-def test_bad_input_of_an_annotation_gang_has_field_and_value_and_blocks_nobody(
+def test_bad_input_of_an_annotation_gang_has_field_and_value_and_blocks_no_other_gang(
     given: dict[str, Any], field: str, value: str
 ) -> None:
     cluster = InMemoryCluster()

@@ -102,7 +102,8 @@ def test_the_other_gangs_of_a_refused_group_say_whose_fault_it_is() -> None:
         assert "Unschedulable" == each.reason
     (blamed,) = [name for name, each in refused.items() if each.misfit]
     (other,) = {"a", "b"} - {blamed}
-    beginning = 'GangGroup "default/a" gets rejected due to member Pod "default/'
+    beginning = f"Gang default/{blamed}, which starts with it, does not fit. "
+    beginning += 'GangGroup "default/a" gets rejected due to member Pod "default/'
     assert describe(refused[other]).startswith(beginning + blamed)
 
 
@@ -114,7 +115,7 @@ def test_row_groups_across_namespaces_both_sides_name_each_other() -> None:
     assert [("one/a", "two/b")] == groups(cluster)
 
 
-def test_row_groups_across_namespaces_one_side_is_invalid_and_binds_nobody_else() -> None:
+def test_row_groups_across_namespaces_one_side_is_invalid_and_binds_no_other_gang() -> None:
     cluster = InMemoryCluster(9)
     cluster.gang("a", 1, namespace="one", groups=naming("two/b"))
     cluster.gang("b", 1, namespace="two")
@@ -181,7 +182,7 @@ def test_the_gang_without_members_has_its_own_reason_and_the_others_wait_for_it(
     assert {"a-0", "b-0", "b-1"} == cluster.bound()
 
 
-def test_an_invalid_gang_holds_its_group_and_nobody_else() -> None:
+def test_an_invalid_gang_holds_its_group_and_no_other_gang() -> None:
     cluster = InMemoryCluster()
     two(cluster, b="nonsense")
     cluster.gang("c", 1)
@@ -194,7 +195,7 @@ def test_an_invalid_gang_holds_its_group_and_nobody_else() -> None:
     }
 
 
-def test_a_gang_of_a_group_that_is_deleted_is_waited_for_by_who_names_it() -> None:
+def test_a_gang_of_a_group_that_is_deleted_is_waited_for_by_the_gang_that_names_it() -> None:
     cluster = InMemoryCluster(2)
     two(cluster)
     cluster.cycle()
@@ -205,7 +206,7 @@ def test_a_gang_of_a_group_that_is_deleted_is_waited_for_by_who_names_it() -> No
     assert "WaitingForGangs" == cluster.waits("a")[0]
 
 
-def test_a_gang_of_a_group_that_is_deleted_and_named_by_nobody_is_missed_by_nobody() -> None:
+def test_a_gang_of_a_group_that_is_deleted_and_named_by_no_gang_is_missed_by_none() -> None:
     cluster = InMemoryCluster(2)
     two(cluster, a="[]", b=naming("default/a"))
     before = cluster.bound()
@@ -335,7 +336,7 @@ def stuck_with_an_incomplete_gang() -> InMemoryCluster:
     return cluster
 
 
-def test_who_is_not_named_any_more_is_tried_at_once() -> None:
+def test_a_gang_that_is_not_named_any_more_is_tried_at_once() -> None:
     cluster = stuck_with_an_incomplete_gang()
 
     cluster.put(group_body("a", 2))
@@ -343,7 +344,7 @@ def test_who_is_not_named_any_more_is_tried_at_once() -> None:
     assert {"b-0"} == cluster.bound()
 
 
-def test_who_was_named_by_a_gang_that_is_deleted_is_tried_at_once() -> None:
+def test_a_gang_that_was_named_by_a_gang_that_is_deleted_is_tried_at_once() -> None:
     cluster = stuck_with_an_incomplete_gang()
 
     cluster.gone("a-0")
@@ -352,7 +353,7 @@ def test_who_was_named_by_a_gang_that_is_deleted_is_tried_at_once() -> None:
     assert {"b-0"} == cluster.bound()
 
 
-def test_who_was_named_by_an_annotation_gang_that_is_gone_is_tried_at_once() -> None:
+def test_a_gang_that_was_named_by_an_annotation_gang_that_is_gone_is_tried_at_once() -> None:
     cluster = InMemoryCluster()
     cluster.annotated("a", 2, groups=naming("default/b"))
     cluster.gone("a-1")

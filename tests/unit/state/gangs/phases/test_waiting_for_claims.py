@@ -124,7 +124,7 @@ def test_a_gang_that_is_gone_meanwhile_is_no_trouble() -> None:
 # Members that come while a quorum is held.
 
 
-def test_who_comes_while_a_quorum_is_held_waits_with_it() -> None:
+def test_a_pod_that_comes_while_a_quorum_is_held_waits_with_it() -> None:
     cache = held()
     cache.upsert_pod(pod("a-late", gang="a"))
     waits = cache.snapshot(NOW + 1).groups
@@ -136,7 +136,7 @@ def test_who_comes_while_a_quorum_is_held_waits_with_it() -> None:
     assert ["a-late"] == [each.name for each in group.waiting[0].pending]
 
 
-def test_who_comes_before_anything_was_said_of_claims_waits_too() -> None:
+def test_a_pod_that_comes_before_anything_was_said_of_claims_waits_too() -> None:
     cache = held("")
     record(cache).verdict.note(None)
 
@@ -145,7 +145,7 @@ def test_who_comes_before_anything_was_said_of_claims_waits_too() -> None:
     assert () == cache.snapshot(NOW + 1).groups
 
 
-def test_members_that_join_a_gang_hold_back_nobody() -> None:
+def test_members_that_join_a_gang_hold_back_no_gang() -> None:
     cache = held()
     cache.gang_queue.hold(KEY, joins=True)
     cache.gang_queue.let_go(KEY)

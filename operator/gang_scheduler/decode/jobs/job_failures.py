@@ -4,30 +4,20 @@ An evicted pod counts as one that failed, unless `podFailurePolicy` ignores Disr
 failures than `backoffLimit` end the Job for good.
 """
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
-from gang_scheduler.decode import fields
-from gang_scheduler.decode.gangs import gang_objects
-from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.pods import membership
 from gang_scheduler.model.refs import GangKey, JobFailures
-from gang_scheduler.wire.jobs import Job, JobSpec, PodFailureRule
+from gang_scheduler.wire.jobs import Job, JobSpec, PodFailurePolicy, PodFailureRule
 from gang_scheduler.wire.metadata import Metadata, OwnerReference
 from gang_scheduler.wire.pods import Pod
 
 BACKOFF_LIMIT: Final = 6
 """The default of `spec.backoffLimit`, where no API server has filled it in."""
 ENDS_IT: Final = frozenset({"FailJob", "FailIndex"})
-
-
-def job(body: Mapping[str, Any]) -> GangObject:
-    """Return a Job, with what evictions mean for it. Raises InvalidField for what is no Job."""
-    source = fields.read(body, Job)
-    return replace(
-        gang_objects.job(body), failures=_failures_of(source), failed_gang=_failed_gang_of(source)
-    )
+IN: Final = "In"
+EXIT_CODES: Final = (143, 137, None)
+"""Of containers that SIGTERM ends, and SIGKILL after the grace period; None: they end otherwise."""
 
 
 def has_failed(job: Job) -> bool:
@@ -35,7 +25,7 @@ def has_failed(job: Job) -> bool:
     return any((each.type, each.status) == ("Failed", "True") for each in job.status.conditions)
 
 
-def _failures_of(source: Job) -> JobFailures:
+def failures_of(source: Job) -> JobFailures:
     """Return what evictions mean for a Job."""
     spec, status = source.spec, source.status
     completions = spec.parallelism if spec.completions is None else spec.completions
@@ -43,7 +33,7 @@ def _failures_of(source: Job) -> JobFailures:
     return JobFailures(at_once, _left(spec, status.failed))
 
 
-def _failed_gang_of(source: Job) -> GangKey | None:
+def failed_gang_of(source: Job) -> GangKey | None:
     """Return the gang of the pods of a Job that has failed; None for any other Job."""
     if not has_failed(source):
         return None
@@ -60,20 +50,31 @@ def _failed_gang_of(source: Job) -> GangKey | None:
 
 
 def _left(spec: JobSpec, failed: int) -> int | None:
-    """Return how many more pods may fail; None if those do not count that are evicted."""
-    rules = (each for each in spec.pod_failure_policy.rules if _is_for_evicted(each))
-    action = next((each.action for each in rules), "Count")
-    if action == "Ignore":
+    """Return how many more pods may fail; None if those do not count that are evicted.
+
+    How the containers of an evicted pod end is not known before: the worst counts.
+    """
+    actions = {_action(spec.pod_failure_policy, code) for code in EXIT_CODES}
+    if actions == {"Ignore"}:
         return None
-    if action in ENDS_IT or spec.backoff_limit_per_index == 0:
+    if not actions.isdisjoint(ENDS_IT) or spec.backoff_limit_per_index == 0:
         return 0
     if spec.backoff_limit is None:
         return None if spec.backoff_limit_per_index else max(0, BACKOFF_LIMIT - failed)
     return max(0, spec.backoff_limit - failed)
 
 
-def _is_for_evicted(rule: PodFailureRule) -> bool:
-    """Return whether a rule matches pods by the condition that evicted pods have."""
+def _action(policy: PodFailurePolicy, code: int | None) -> str:
+    """Return what becomes of an evicted pod with this exit code, by the first rule for it."""
+    rules = (each for each in policy.rules if _is_for_evicted(each, code))
+    return next((each.action for each in rules), "Count")
+
+
+def _is_for_evicted(rule: PodFailureRule, code: int | None) -> bool:
+    """Return whether a rule matches pods by this exit code, or by the condition of evicted pods."""
+    found = rule.on_exit_codes
+    if found is not None:
+        return code is not None and (code in found.values) == (found.operator == IN)
     return any(
         (each.type, each.status) == ("DisruptionTarget", "True") for each in rule.on_pod_conditions
     )

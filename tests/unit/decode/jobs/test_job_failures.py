@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.decode import job_failures
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.jobs import job_failures
 from gang_scheduler.model.refs import GangKey, JobFailures
+from gang_scheduler.wire.jobs import Job
 
 IGNORED = {"type": "DisruptionTarget", "status": "True"}
 PROTECTED = {"rules": [{"action": "Ignore", "onPodConditions": [IGNORED]}]}
@@ -35,9 +37,11 @@ def policy(*rules: tuple[str, str | None, str]) -> dict[str, Any]:
 
 
 def failures_of(body: dict[str, Any]) -> JobFailures:
-    found = job_failures.job(body).failures
-    assert found is not None
-    return found
+    return job_failures.failures_of(fields.read(body, Job))
+
+
+def failed_gang_of(body: dict[str, Any]) -> GangKey | None:
+    return job_failures.failed_gang_of(fields.read(body, Job))
 
 
 @pytest.mark.parametrize(
@@ -72,6 +76,35 @@ def test_the_first_rule_that_matches_decides() -> None:
     assert failures_of(job(podFailurePolicy=rules)).left is None
 
 
+def by_exit_code(action: str, operator: str, *values: int) -> dict[str, Any]:
+    return {"action": action, "onExitCodes": {"operator": operator, "values": list(values)}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "left"),
+    [
+        (by_exit_code("FailJob", "In", 143), 0),
+        (by_exit_code("FailJob", "In", 1, 137), 0),
+        (by_exit_code("FailIndex", "NotIn", 1), 0),
+        (by_exit_code("FailJob", "In", 42), None),
+        (by_exit_code("FailJob", "NotIn", 137, 143), None),
+        (by_exit_code("Count", "In", 143), 6),
+        (by_exit_code("Ignore", "NotIn", 1), None),
+    ],
+)
+def test_a_rule_for_exit_codes_of_evicted_pods_comes_before_the_rules_below_it(
+    rule: dict[str, Any], left: int | None
+) -> None:
+    assert left == failures_of(job(podFailurePolicy={"rules": [rule, *PROTECTED["rules"]]})).left
+    assert failures_of(job(podFailurePolicy={"rules": [*PROTECTED["rules"], rule]})).left is None
+
+
+def test_a_rule_that_ignores_exit_codes_protects_no_job() -> None:
+    rules = [by_exit_code("Ignore", "In", 137, 143)]
+
+    assert 6 == failures_of(job(podFailurePolicy={"rules": rules})).left
+
+
 def test_pods_that_have_succeeded_are_not_evicted() -> None:
     assert 3 == failures_of(job(status={"succeeded": 5})).at_once
     assert 0 == failures_of(job(parallelism=0)).at_once
@@ -102,9 +135,9 @@ def test_a_job_of_more_pods_than_may_fail_is_unprotected(pods: int, left: int) -
     ],
 )
 def test_a_failed_job_names_the_gang_of_its_pods(template: dict[str, Any], gang: GangKey) -> None:
-    assert gang == job_failures.job(job(template, {"conditions": FAILED})).failed_gang
+    assert gang == failed_gang_of(job(template, {"conditions": FAILED}))
 
 
 @pytest.mark.parametrize("conditions", [[], [{**FAILED[0], "status": "False"}]])
 def test_any_other_job_names_none(conditions: list[dict[str, str]]) -> None:
-    assert job_failures.job(job(status={"conditions": conditions})).failed_gang is None
+    assert failed_gang_of(job(status={"conditions": conditions})) is None

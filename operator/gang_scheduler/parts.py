@@ -1,0 +1,298 @@
+"""Builds the parts of the operator and joins them; `app` keeps and runs them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from gang_scheduler import policy
+from gang_scheduler.apply.binder import Binder
+from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.apply.evictor import Evictor
+from gang_scheduler.apply.lost_nominations import LostNominations
+from gang_scheduler.apply.outcomes import Outcomes
+from gang_scheduler.apply.partial_gangs import PartialGangs
+from gang_scheduler.apply.stuck_victims import StuckVictims
+from gang_scheduler.apply.volume_binder import VolumeBinder
+from gang_scheduler.client.connection import Connection
+from gang_scheduler.client.kubernetes import KubernetesApi
+from gang_scheduler.decode.event_handlers import EventHandlers
+from gang_scheduler.decode.left_out import LeftOutObjects
+from gang_scheduler.loop import Loop
+from gang_scheduler.model.queues import Product
+from gang_scheduler.outcome_handler import OutcomeHandler
+from gang_scheduler.queue_reports import QueueReports
+from gang_scheduler.report.backpressure import Backpressure
+from gang_scheduler.report.events import Events
+from gang_scheduler.report.gang_events import GangEvents
+from gang_scheduler.report.left_out_events import LeftOutEvents
+from gang_scheduler.report.missing_members import MissingMembers
+from gang_scheduler.report.pod_events import PodEvents
+from gang_scheduler.report.queues.queue_metrics import QueueMetrics
+from gang_scheduler.report.queues.queue_notes import QueueNotes
+from gang_scheduler.report.queues.queue_places import QueuePlaces
+from gang_scheduler.report.queues.queue_writer import QueueWriter
+from gang_scheduler.report.status_writer import StatusWriter
+from gang_scheduler.report.topology_writer import TopologyWriter
+from gang_scheduler.report.usage_sweep import UsageSweep
+from gang_scheduler.settings import OnPartialGang, PodSource, Settings
+from gang_scheduler.state import kinds
+from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.changes import Changes
+from gang_scheduler.watch.quota_controllers import QuotaControllers
+from gang_scheduler.watch.reflector import Reflector
+from gang_scheduler.watch.relist import Relist
+from gang_scheduler.watch.source import Source
+from gang_scheduler.watch.sweep import Sweep
+
+
+class Runs(Protocol):
+    """A part of the operator."""
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parts:
+    """All parts, joined; none of them runs yet. `writers` work beside the loop."""
+
+    cache: Cache
+    source: Source
+    left_out_events: LeftOutEvents
+    loop: Loop
+    binder: Binder
+    evictor: Evictor
+    outcomes: OutcomeHandler
+    quota_controllers: QuotaControllers
+    writers: tuple[Runs, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shared:
+    """What most parts share."""
+
+    settings: Settings
+    api: KubernetesApi
+    may_write: Callable[[], bool]
+    cache: Cache
+    changes: Changes
+    naming: Naming
+    outcomes: Outcomes
+    lost_nominations: LostNominations
+    partial_gangs: PartialGangs | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Reports:
+    """What tells users of decisions."""
+
+    backpressure: Backpressure
+    events: Events
+    pod_events: PodEvents
+    gang_events: GangEvents
+    queue_metrics: QueueMetrics
+    queue_notes: QueueNotes
+    queue_places: QueuePlaces
+
+
+def build(
+    settings: Settings,
+    open_connection: Connection,
+    *,
+    may_write: Callable[[], bool],
+    after_start: Callable[[], None],
+) -> Parts:
+    """Return all parts. `after_start` is called when the source has set its signal handlers."""
+    shared = _shared(settings, KubernetesApi(open_connection), may_write)
+    binder, evictor = _binder(shared), _evictor(shared)
+    reports = _reports(shared, binder)
+    left_out = LeftOutObjects()
+    source = _source(shared, open_connection, left_out, after_start)
+    outcomes = _outcome_handler(shared, reports)
+    quota_controllers = _quota_controllers(shared, reports)
+    return Parts(
+        cache=shared.cache,
+        source=source,
+        left_out_events=LeftOutEvents(left_out, reports.events, shared.cache.schedulers),
+        loop=_loop(shared, reports, (binder, evictor, outcomes), source),
+        binder=binder,
+        evictor=evictor,
+        outcomes=outcomes,
+        quota_controllers=quota_controllers,
+        writers=(
+            *(outcomes, binder, evictor, quota_controllers),
+            *_writers(shared, reports),
+            *_queue_writers(shared, reports),
+        ),
+    )
+
+
+def _shared(settings: Settings, api: KubernetesApi, may_write: Callable[[], bool]) -> _Shared:
+    changes, naming = Changes(), policy.naming(settings)
+    cache = policy.cache(settings, changes)
+    releases = settings.on_partial_gang is OnPartialGang.RELEASE
+    return _Shared(
+        settings=settings,
+        api=api,
+        may_write=may_write,
+        cache=cache,
+        changes=changes,
+        naming=naming,
+        outcomes=Outcomes(),
+        lost_nominations=LostNominations(cache, naming),
+        partial_gangs=PartialGangs(api, cache, may_write) if releases else None,
+    )
+
+
+def _binder(shared: _Shared) -> Binder:
+    volume_binder = VolumeBinder(
+        *(shared.api, shared.cache, shared.settings.bind_concurrency),
+        outcomes=shared.outcomes,
+        changes=shared.changes,
+        hold_seconds=shared.settings.claim_timeout_seconds,
+        may_write=shared.may_write,
+    )
+    return Binder(
+        *(shared.api, shared.cache, shared.settings.bind_concurrency),
+        volume_binder=volume_binder,
+        outcomes=shared.outcomes,
+        may_write=shared.may_write,
+    )
+
+
+def _evictor(shared: _Shared) -> Evictor:
+    return Evictor(
+        *(shared.api, shared.cache, shared.settings.bind_concurrency),
+        naming=shared.naming,
+        outcomes=shared.outcomes,
+        use_eviction_api=shared.settings.use_eviction_api,
+        may_write=shared.may_write,
+    )
+
+
+def _reports(shared: _Shared, binder: Binder) -> _Reports:
+    backpressure = Backpressure(binder.is_busy)
+    events = Events(shared.api, backpressure, shared.may_write)
+    pod_events = PodEvents(
+        *(shared.api, shared.cache, backpressure),
+        enabled=shared.settings.pod_events,
+        may_write=shared.may_write,
+    )
+    gang_events = GangEvents(shared.cache, events, pod_events, shared.naming)
+    return _Reports(
+        *(backpressure, events, pod_events, gang_events),
+        queue_metrics=QueueMetrics(shared.cache, shared.settings.metrics_queues),
+        queue_notes=QueueNotes(shared.cache.queues.declared, events),
+        queue_places=QueuePlaces(),
+    )
+
+
+def _source(
+    shared: _Shared,
+    open_connection: Connection,
+    left_out: LeftOutObjects,
+    after_start: Callable[[], None],
+) -> Source:
+    """Return what feeds the cache."""
+    event_handlers = EventHandlers(kinds.sinks(shared.cache), left_out)
+    if shared.settings.source is PodSource.REFLECTOR:
+        return Reflector(open_connection, event_handlers)
+    # Here, since nothing else needs Kopf.
+    from gang_scheduler.watch.kopf_source import KopfSource  # noqa: PLC0415
+
+    return KopfSource(
+        open_connection,
+        event_handlers,
+        Sweep(shared.api, event_handlers, shared.settings.sweep_seconds),
+        Relist(open_connection, event_handlers),
+        after_start=after_start,
+    )
+
+
+def _outcome_handler(shared: _Shared, reports: _Reports) -> OutcomeHandler:
+    return OutcomeHandler(
+        *(shared.cache, shared.outcomes, reports.gang_events, reports.queue_metrics),
+        partial_gangs=shared.partial_gangs,
+        lost_nominations=shared.lost_nominations,
+        naming=shared.naming,
+    )
+
+
+def _loop(
+    shared: _Shared,
+    reports: _Reports,
+    applied_by: tuple[Binder, Evictor, OutcomeHandler],
+    source: Source,
+) -> Loop:
+    binder, evictor, outcomes = applied_by
+    return Loop(
+        *(shared.cache, binder, evictor, reports.gang_events, outcomes),
+        partial_gangs=shared.partial_gangs,
+        lost_nominations=shared.lost_nominations,
+        profile=policy.profile(shared.settings),
+        changes=shared.changes,
+        batch_seconds=shared.settings.batch_milliseconds / 1000,
+        fresh=source.fresh,
+    )
+
+
+def _writers(shared: _Shared, reports: _Reports) -> Iterator[Runs]:
+    """Yield all that writes and takes no part in bindings."""
+    victim_seconds = shared.settings.victim_timeout_seconds
+    yield StuckVictims(shared.cache, victim_seconds, shared.outcomes)
+    yield _status_writer(shared, reports)
+    yield TopologyWriter(
+        *(shared.api, shared.cache, reports.events),
+        changes=shared.changes,
+        may_write=shared.may_write,
+    )
+    yield from (reports.gang_events.decision_log, reports.events, reports.pod_events)
+    if shared.partial_gangs is not None:
+        yield shared.partial_gangs
+
+
+def _status_writer(shared: _Shared, reports: _Reports) -> StatusWriter:
+    settings = shared.settings
+    return StatusWriter(
+        *(shared.api, shared.cache),
+        interval_seconds=settings.status_interval_milliseconds / 1000,
+        concurrency=settings.status_concurrency,
+        may_write=shared.may_write,
+        lost_nominations=shared.lost_nominations,
+        backpressure=reports.backpressure,
+        missing_members=MissingMembers(shared.cache, reports.events),
+        pod_events=reports.pod_events,
+        places=reports.queue_places,
+    )
+
+
+def _quota_controllers(shared: _Shared, reports: _Reports) -> QuotaControllers:
+    """Return what looks whether the controllers of other products decide quota."""
+    return QuotaControllers(
+        *(shared.api, shared.cache),
+        namespaces={
+            Product.KUEUE: shared.settings.kueue_namespace,
+            Product.VOLCANO: shared.settings.volcano_namespace,
+        },
+        tell=reports.queue_notes.decided_elsewhere,
+    )
+
+
+def _queue_writers(shared: _Shared, reports: _Reports) -> Iterator[Runs]:
+    """Yield all that tells of queues."""
+    queues = shared.cache.queues
+    writer = QueueWriter(
+        *(shared.api, queues.declared),
+        gpu_resources=queues.rules.gpu_resources,
+        may_write=shared.may_write,
+    )
+    yield writer
+    yield QueueReports(
+        *(shared.cache, policy.profile(shared.settings).queues),
+        writer=writer,
+        metrics=reports.queue_metrics,
+        places=reports.queue_places,
+        changes=shared.changes,
+    )
+    yield reports.queue_notes
+    yield UsageSweep(shared.cache)

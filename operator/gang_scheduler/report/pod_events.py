@@ -1,0 +1,285 @@
+"""Events on the members of gangs, for `kubectl describe pod`: why they wait, and where they went.
+
+A gang of ten thousand pods makes ten thousand of them, so they have a rate of their own, and come
+one by one: the oldest that says why a pod waits, and the oldest that says where one was bound, in
+turn. Pods without a gang are left out: what is said of their gang is on them already.
+"""
+
+import asyncio
+import time
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from gang_scheduler import telemetry
+from gang_scheduler.apply.gang_binding import GangBinding, Outcome
+from gang_scheduler.client.errors import ApiError, Kind
+from gang_scheduler.client.port import Api
+from gang_scheduler.internal_errors import confined
+from gang_scheduler.model import gang_sources
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.report.backpressure import Backpressure
+from gang_scheduler.report.events import About, create, cut, event_of, micro_time
+from gang_scheduler.report.token_bucket import TokenBucket
+from gang_scheduler.state.cache import Cache
+
+STANDS_SECONDS: Final = 5
+"""How long a reason must stand: one that ends sooner is no news."""
+AGAIN_SECONDS: Final = 30
+"""How soon a pod is told again of a reason that had ended meanwhile."""
+REWORD_SECONDS: Final = 300
+"""How soon other words for the same reason are worth another Event."""
+REFRESH_SECONDS: Final = 1800
+"""How often an Event is raised that holds: as in client-go, within the hour that it is kept."""
+RETRY_SECONDS: Final = 1.0
+FORGET_SECONDS: Final = 300
+PER_SECOND: Final = 50.0
+BURST: Final = 100.0
+CALM_SECONDS: Final = 1.0
+"""How long after a binding others are likely to follow."""
+PAUSE_SECONDS: Final = 0.1
+"""Before each Event while they do."""
+MOST_BOUND: Final = 10_000
+"""How many bound pods are kept in mind to be told: of more, the oldest are left out."""
+LATER: Final = (Kind.UNKNOWN, Kind.THROTTLED)
+"""Answers after which the same request is worth another try."""
+
+
+class _Waits(NamedTuple):
+    """Why a pod waits."""
+
+    reason: Reason
+    message: str
+
+
+class _Bound(NamedTuple):
+    """Where a pod was bound, with how many others, and when, in seconds since the epoch."""
+
+    uid: str
+    node: str
+    gang: GangKey
+    others: int
+    at: float
+
+
+@dataclass(slots=True)
+class _Told:
+    """The Event that tells a pod of a reason; `at` is when it was last written."""
+
+    event: str
+    note: str
+    at: float
+    count: int = 1
+
+
+class PodEvents:
+    """Takes at once what there is to say of pods, and sends it as fast as the rate allows.
+
+    The same reason again raises the count of the Event that is there. Written while `may_write()`
+    says that we are the leader, and never with `enabled` false. What is kept is an entry for each
+    waiting pod and for each reason that it was told, and MOST_BOUND pods: pods that wait no longer
+    are forgotten.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        cache: Cache,
+        backpressure: Backpressure,
+        *,
+        enabled: bool = True,
+        may_write: Callable[[], bool] = lambda: True,
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._api = api
+        self._cache = cache
+        self._backpressure = backpressure
+        self._enabled = enabled
+        self._may_write = may_write
+        self._clock = clock
+        self._waiting: OrderedDict[str, _Waits] = OrderedDict()
+        self._bound: deque[_Bound] = deque()
+        self._told: dict[tuple[str, Reason], _Told] = {}
+        # The reason that each pod waits for, and since when that was seen.
+        self._seen: dict[str, tuple[Reason, int]] = {}
+        self._forgot_at = clock()
+        self._bound_at = 0.0
+        self._is_queued = asyncio.Event()
+        self._turns = deque((self._tell_waiting, self._tell_bound))
+
+    def wait(
+        self, pods: Iterable[Pod], reason: Reason, message: str, *, since: int, now: int
+    ) -> int | None:
+        """Note why pods of a gang wait, `since` when; return when to look again, None for never.
+
+        Costs a look-up for each pod.
+        """
+        if not self._enabled:
+            return None
+        self._forget(now)
+        waits = _Waits(reason, message)
+        moments = (self._wait(pod, waits, since, now) for pod in pods if _is_member(pod))
+        return min(moments, default=None)
+
+    def bound(self, binding: GangBinding) -> None:
+        """Note where the members of a gang were bound."""
+        now = self._bound_at = self._clock()
+        if not self._enabled or binding.gang.key.source == gang_sources.SINGLE.name:
+            return
+        outcomes = binding.outcomes
+        binds = [e for e in binding.placed.binds if outcomes.get(e.pod.uid) is Outcome.BOUND]
+        for bind in binds:
+            self._bound.append(
+                _Bound(bind.pod.uid, bind.node, binding.gang.key, len(binds) - 1, now)
+            )
+        while len(self._bound) > MOST_BOUND:
+            self._bound.popleft()
+            telemetry.WRITES.labels("pod_event", "dropped").inc()
+        self._is_queued.set()
+
+    async def run(self) -> None:
+        """Send until cancelled, at PER_SECOND on average and BURST at once.
+
+        Each Event waits for bindings anew, since none of them is urgent, and while gangs are being
+        bound there is a pause before each.
+        """
+        clock, bucket = asyncio.get_running_loop().time, TokenBucket(PER_SECOND, BURST)
+        while True:
+            await self._is_queued.wait()
+            await self._backpressure.wait(clock())
+            await bucket.take()
+            if self._clock() - self._bound_at < CALM_SECONDS:
+                await asyncio.sleep(PAUSE_SECONDS)
+            if self._may_write():
+                with confined("write", "an Event of a pod"):
+                    await self._tell_next()
+
+    def _wait(self, pod: Pod, waits: _Waits, since: int, now: int) -> int:
+        """Queue why a pod waits, if that is due; return when to look again."""
+        due = self._due(pod.uid, waits, since, now)
+        if now < due:
+            before = self._waiting.get(pod.uid)
+            if before is not None and before.reason is not waits.reason:
+                del self._waiting[pod.uid]
+            return due
+        # A pod that is in the queue already keeps its place.
+        self._waiting[pod.uid] = waits
+        self._is_queued.set()
+        return now + REFRESH_SECONDS
+
+    def _due(self, uid: str, waits: _Waits, since: int, now: int) -> int:
+        # A pod may have joined a gang that waits already.
+        reason, seen_at = self._seen.get(uid, (None, 0))
+        if reason is not waits.reason:
+            self._seen[uid], seen_at = (waits.reason, now), now
+        since = max(since, seen_at)
+        told = self._told.get((uid, waits.reason))
+        if told is None:
+            return since + STANDS_SECONDS
+        pause = REFRESH_SECONDS if told.note == cut(waits.message) else REWORD_SECONDS
+        if since > told.at:
+            pause = AGAIN_SECONDS
+        return max(since + STANDS_SECONDS, int(told.at) + pause)
+
+    async def _tell_next(self) -> None:
+        """Send the oldest Event of one kind, or of the other if the first has none."""
+        self._turns.rotate()
+        for tell in self._turns:
+            if await tell():
+                return
+        self._is_queued.clear()
+
+    async def _tell_waiting(self) -> bool:
+        """Tell the pod whose turn it is why it waits; return whether there was one."""
+        while self._waiting:
+            uid, waits = self._waiting.popitem(last=False)
+            pod = self._cache.pod(uid)
+            if pod is not None and _is_waiting(pod):
+                await self._tell(pod, waits)
+                return True
+        return False
+
+    async def _tell(self, pod: Pod, waits: _Waits) -> None:
+        # What the condition says, once it says anything of this reason.
+        said = pod.unscheduled
+        note = cut(said[1] if said and said[0] == waits.reason else waits.message)
+        told = self._told.get((pod.uid, waits.reason))
+        again = told is not None and told.note == note
+        error = await self._raise(pod, told) if told and again else None
+        if not again or error is Kind.GONE:
+            event = event_of(_about(pod), "FailedScheduling", note, self._clock(), warning=True)
+            told = _Told(event["metadata"]["name"], note, self._clock())
+            error = await self._create(pod, event)
+        if error in LATER:
+            self._waiting.setdefault(pod.uid, waits)
+            self._is_queued.set()
+            await asyncio.sleep(RETRY_SECONDS)
+        elif told is not None:
+            self._told[pod.uid, waits.reason] = told
+
+    async def _raise(self, pod: Pod, told: _Told) -> Kind | None:
+        """Say once more what was told; return the kind of the error if there was one."""
+        told.at, told.count = self._clock(), told.count + 1
+        try:
+            await self._api.patch_event_series(
+                pod.namespace, told.event, told.count, micro_time(told.at)
+            )
+        except ApiError as error:
+            return _counted(error.kind)
+        return _counted(None)
+
+    async def _tell_bound(self) -> bool:
+        """Tell the next pod where it was bound; return whether there was one."""
+        while self._bound:
+            bound = self._bound.popleft()
+            pod = self._cache.pod(bound.uid)
+            if pod is not None:
+                note = _where(pod, bound)
+                event = event_of(_about(pod), "Scheduled", note, bound.at, warning=False)
+                await self._create(pod, event)
+                return True
+        return False
+
+    async def _create(self, pod: Pod, event: dict[str, object]) -> Kind | None:
+        return _counted(await create(self._api, pod.namespace, event))
+
+    def _forget(self, now: int) -> None:
+        """Forget the pods that wait no longer, now and then."""
+        if now - self._forgot_at > FORGET_SECONDS:
+            self._forgot_at = now
+            self._told = {key: told for key, told in self._told.items() if self._waits(key[0])}
+            self._seen = {uid: seen for uid, seen in self._seen.items() if self._waits(uid)}
+            for uid in [uid for uid in self._waiting if not self._waits(uid)]:
+                del self._waiting[uid]
+
+    def _waits(self, uid: str) -> bool:
+        pod = self._cache.pod(uid)
+        return pod is not None and _is_waiting(pod)
+
+
+def _is_member(pod: Pod) -> bool:
+    return pod.gang.source != gang_sources.SINGLE.name
+
+
+def _is_waiting(pod: Pod) -> bool:
+    return pod.living and not pod.node
+
+
+def _about(pod: Pod) -> About:
+    return About("v1", "Pod", pod.namespace, pod.name, pod.uid)
+
+
+def _where(pod: Pod, bound: _Bound) -> str:
+    where = f"Successfully assigned {pod.key} to {bound.node}"
+    if not bound.others:
+        return f"{where} as a member of gang {bound.gang}"
+    others = "1 other member" if bound.others == 1 else f"{bound.others} other members"
+    return f"{where} with {others} of gang {bound.gang}"
+
+
+def _counted(error: Kind | None) -> Kind | None:
+    telemetry.WRITES.labels("pod_event", error.value if error else "written").inc()
+    return error

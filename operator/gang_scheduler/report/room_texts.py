@@ -1,0 +1,164 @@
+"""What people read first of a gang that has no room: what is short, and whether it ever fits.
+
+Plain words, before those of kube-scheduler.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import Final
+
+from gang_scheduler.model.network.topology import Domain
+from gang_scheduler.model.plan import IfEmpty, Misfit, Obstacle, Offers, Refused, Shortage
+from gang_scheduler.model.resources import PODS, quantity
+
+DOMAINS_NAMED: Final = 3
+
+_OBSTACLES: Final = {
+    Obstacle.UNSCHEDULABLE: ("is cordoned", "are cordoned"),
+    Obstacle.NOT_READY: ("is not ready", "are not ready"),
+    Obstacle.TAINTS: (
+        "has a taint that the pod does not tolerate",
+        "have taints that the pod does not tolerate",
+    ),
+    Obstacle.NODE_AFFINITY: (
+        "does not match the pod's node selector or affinity",
+        "do not match the pod's node selector or affinity",
+    ),
+    Obstacle.VOLUMES: (
+        "is ruled out by the pod's volumes",
+        "are ruled out by the pod's volumes",
+    ),
+    Obstacle.FEATURES: (
+        "lacks a feature that the pod needs",
+        "lack a feature that the pod needs",
+    ),
+    Obstacle.HOST_PORTS: (
+        "has the pod's host ports in use",
+        "have the pod's host ports in use",
+    ),
+    Obstacle.RESOURCES: ("is too full for the pod", "are too full for the pod"),
+    Obstacle.ATTACHMENTS: (
+        "cannot attach the pod's volumes",
+        "cannot attach the pod's volumes",
+    ),
+    Obstacle.TOPOLOGY_SPREAD: (
+        "is ruled out by topology spread constraints",
+        "are ruled out by topology spread constraints",
+    ),
+    Obstacle.POD_AFFINITY: (
+        "is ruled out by affinity or anti-affinity between pods",
+        "are ruled out by affinity or anti-affinity between pods",
+    ),
+}
+"""What is said of one node, and of several."""
+_IF_EMPTY: Final = {
+    IfEmpty.FITS: "It would fit the empty cluster.",
+    IfEmpty.NOT_SEARCHED: "Whether it would fit the empty cluster was not searched to the end.",
+}
+_TOO_LARGE: Final = "It would not fit even the empty cluster"
+_LESS: Final = "ask for less, or add nodes."
+_OTHERS: Final = "change what it asks for, or the nodes."
+
+
+def shortage(refused: Refused, misfit: Misfit) -> str:
+    """Return what is short, and how many members fit now."""
+    parts = (
+        _counted(refused, misfit),
+        _in_domains(misfit, misfit.offers) if misfit.offers is not None else "",
+        lacking(misfit),
+    )
+    said = "; ".join(filter(None, parts))
+    return f"{said[:1].upper()}{said[1:]}." if said else ""
+
+
+def if_empty(refused: Refused, misfit: Misfit) -> str:
+    """Return whether the gang can ever fit; "" where that is not known."""
+    if refused.if_empty is None or misfit.nodes == 0:
+        return ""
+    if refused.if_empty is not IfEmpty.TOO_LARGE:
+        return _IF_EMPTY[refused.if_empty]
+    short = misfit.shortage
+    is_room = short is None or short.obstacle is Obstacle.RESOURCES
+    return f"{_TOO_LARGE}{_while_out(misfit)}: {_LESS if is_room else _OTHERS}"
+
+
+def _while_out(misfit: Misfit) -> str:
+    out = misfit.shortage.out if misfit.shortage is not None else 0
+    are = "is" if out == 1 else "are"
+    return f" while {out} of {misfit.nodes} nodes {are} cordoned or not ready" if out else ""
+
+
+def lacking(misfit: Misfit) -> str:
+    """Return what the next member is short of; "" if there is room on every node."""
+    if misfit.nodes == 0:
+        return "there are no nodes"
+    short = misfit.shortage
+    if short is None:
+        return ""
+    if short.lacking:
+        more = misfit.needs - misfit.fits > 1 and not misfit.at_most
+        be = "the next one is short" if more else "short"
+        return f"{be} of {_amounts(short)} on one node{_of_the_best(misfit.offers)}"
+    one, several = _OBSTACLES[short.obstacle]
+    then = "then " if misfit.fits else ""
+    return f"{then}{short.nodes} of {misfit.nodes} nodes {one if short.nodes == 1 else several}"
+
+
+def _counted(refused: Refused, misfit: Misfit) -> str:
+    """Return how many members fit; "" for a single pod."""
+    if misfit.needs == 1:
+        return ""
+    most = "at most " if misfit.at_most else ""
+    return f"{most}{misfit.fits} of {misfit.needs} {_members(refused, misfit)} fit now"
+
+
+def _members(refused: Refused, misfit: Misfit) -> str:
+    gang, needs = refused.gang, misfit.needs
+    if needs > len(gang.pending):
+        return "members of its group"
+    if gang.bound:
+        return "missing members"
+    return "members" if needs >= gang.quorum else "members that go together"
+
+
+def _in_domains(misfit: Misfit, offers: Offers) -> str:
+    """Return what the best of the domains offer in which members could have gathered."""
+    if not offers.best:
+        return "no domain has nodes for it"
+    layer = offers.best[0][0].layer
+    where = f"the best {layer}" if offers.best[0][0].path else "the cluster"
+    most = "at most " if misfit.at_most else ""
+    whole = " in whole slices" if offers.multiples else ""
+    room = f"{where} has room for {most}{misfit.fits} of {misfit.needs}{whole}"
+    return f"{room}: {', '.join(_rooms(offers))}" if offers.best[0][0].path else room
+
+
+def _rooms(offers: Offers) -> Iterator[str]:
+    shown = offers.best[:DOMAINS_NAMED]
+    called = Counter(domain.path[-1:] for domain, _ in shown)
+    left = len(offers.best) - len(shown) + offers.more
+    for number, (domain, room) in enumerate(shown, start=1):
+        name = _name(domain) if called[domain.path[-1:]] == 1 else "/".join(domain.path)
+        more = f" and {left} more" if left and number == len(shown) else ""
+        yield f"{name} {room}{more}"
+
+
+def _of_the_best(offers: Offers | None) -> str:
+    if offers is None or not offers.best or not offers.best[0][0].path:
+        return ""
+    return f" of {_name(offers.best[0][0])}"
+
+
+def _name(domain: Domain) -> str:
+    return domain.path[-1]
+
+
+def _amounts(short: Shortage) -> str:
+    *others, last = (_amount(*each) for each in short.lacking)
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _amount(resource: str, number: int) -> str:
+    if resource == PODS:
+        return f"room for {number} more {'pod' if number == 1 else 'pods'}"
+    return f"{quantity(resource, number)} {resource}"

@@ -1,0 +1,165 @@
+"""Whether a group would fit the empty cluster: if not, it waits for ever.
+
+The empty cluster has all nodes as they are now: what they can allocate, their labels, taints and
+cordons, and whether they are ready. It has no pods but the pinned ones, of DaemonSets and mirror
+pods, which come back to the same node. All other pods may end some day, of any
+priority and any scheduler. Claims and volumes are as they are, and no pod uses one.
+
+Only a group without any pod on a node is told: the others must go where their mates are. And a
+group is not told that it would not fit if its members ask for other pods near them, or for claims
+that are missing or have no volume yet: it may fit once those are there.
+
+Nothing here touches the trial of the cycle, or what it may search. A finding follows from the
+group, the nodes, the pinned pods and the trees alone, and is kept while these stay the same. It
+counts with the looks that it cost, whether it was kept or not: the same snapshot gives the same
+plan.
+"""
+
+import functools
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+from weakref import WeakKeyDictionary
+
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.plan import IfEmpty
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler import effort
+from gang_scheduler.scheduler.effort import Effort
+from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.quorums import Quorums
+from gang_scheduler.scheduler.trial import Trial, shares
+
+MOST_LOOKS: Final = 2_000
+"""Looks at the empty cluster of one cycle; groups that come after are not told."""
+SPENT: Final = effort.MOST_LOOKS - 800
+"""Counts as spent at the start of a search, so that it has 400 looks: 20 milliseconds."""
+MOST_KEPT: Final = 5_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Finding:
+    """What a search found, None where that says nothing; and the looks that it cost."""
+
+    verdict: IfEmpty | None
+    looks: int
+
+
+NOT_TOLD: Final = Finding(None, 0)
+
+
+class EmptyCluster:
+    """Tells the groups of one cycle whether they would fit the empty cluster."""
+
+    def __init__(self, snapshot: Snapshot, profile: Profile) -> None:
+        self._snapshot = snapshot
+        self._profile = profile
+        self._looks_left = MOST_LOOKS
+        self._counted = {NOT_TOLD}
+        basis = snapshot.pinned, snapshot.tree_specs, profile
+        self._kept = snapshot.nodes.derive(IfEmpty, _Kept).on(basis)
+        # Volumes change, and nothing says when: what depends on them is known for a cycle.
+        self._of_volumes = _Findings()
+
+    def would_fit(self, group: GangGroup, units: Sequence[PlacementUnit]) -> IfEmpty | None:
+        """Return whether the quorums of a group that waits would fit; None says nothing.
+
+        `units` are those of the group. Units that are alike are searched once, and the same units
+        looked up once: a group that waits on costs one look into a dict.
+        """
+        finding = self._kept.by_unit.get(units[0]) or self._find(group, units)
+        if finding in self._counted:
+            return finding.verdict
+        if self._looks_left <= 0:
+            return IfEmpty.NOT_SEARCHED
+        self._looks_left -= finding.looks
+        self._counted.add(finding)
+        return finding.verdict
+
+    def _find(self, group: GangGroup, units: Sequence[PlacementUnit]) -> Finding:
+        asked = [unit for unit in units if unit.quorum]
+        on_volumes = any(pod_class.storage for unit in asked for pod_class in unit.classes)
+        findings = self._of_volumes if on_volumes else self._kept
+        if _is_alone(group, asked):
+            question = _question(asked)
+            if question not in findings.by_question:
+                if self._looks_left <= 0:
+                    return Finding(IfEmpty.NOT_SEARCHED, 0)
+                findings.by_question[question] = self._search(asked)
+            found = findings.by_question[question]
+        else:
+            found = NOT_TOLD
+        if not on_volumes:
+            findings.by_unit[units[0]] = found
+        return found
+
+    def _search(self, asked: Sequence[PlacementUnit]) -> Finding:
+        trial = self._trial
+        trial.effort = Effort(spent=SPENT)
+        with trial.all_or_nothing():
+            outcome = Quorums(trial, self._profile).in_any_order(asked)
+        classes = sum(len(unit.classes) for unit in asked)
+        looks = trial.effort.spent - SPENT + effort.looks(len(trial.nodes), classes)
+        if isinstance(outcome, dict):
+            return Finding(IfEmpty.FITS, looks)
+        if trial.effort.ever_cut_off:
+            return Finding(IfEmpty.NOT_SEARCHED, looks)
+        return Finding(None if _awaits_others(asked) else IfEmpty.TOO_LARGE, looks)
+
+    @functools.cached_property
+    def _trial(self) -> Trial:
+        nodes, volumes = self._snapshot.nodes, self._snapshot.volumes
+        unused = replace(volumes, uses={}, lingering=frozenset())
+        trial = Trial(Snapshot(0, nodes, nodes.allocatable, volumes=unused))
+        pinned = self._snapshot.pinned.pods
+        for share in shares((each, nodes.rows[at]) for each, at in pinned if at in nodes.rows):
+            trial.assume(share)
+        return trial
+
+
+class _Findings:
+    """Findings by the question that they answer, and by the first unit of the group that asked."""
+
+    def __init__(self) -> None:
+        self.by_question: dict[Hashable, Finding] = {}
+        self.by_unit: WeakKeyDictionary[PlacementUnit, Finding] = WeakKeyDictionary()
+
+
+class _Kept:
+    """Findings for as long as the objects that they follow from are the same."""
+
+    def __init__(self) -> None:
+        self._basis: tuple[object, ...] = ()
+        self._findings = _Findings()
+
+    def on(self, basis: tuple[object, ...]) -> _Findings:
+        """Return the findings; none if an object of the basis is another one than before."""
+        is_other = [id(each) for each in self._basis] != [id(each) for each in basis]
+        if is_other or len(self._findings.by_question) > MOST_KEPT:
+            self._basis, self._findings = basis, _Findings()
+        return self._findings
+
+
+def _is_alone(group: GangGroup, asked: Sequence[PlacementUnit]) -> bool:
+    """Return whether no pod of the group is on a node."""
+    if group.started or any(gang.bound or gang.was_whole for gang in group.gangs):
+        return False
+    return bool(asked) and not any(unit.bound_members for unit in asked)
+
+
+def _awaits_others(asked: Sequence[PlacementUnit]) -> bool:
+    """Return whether pods, claims or volumes that are not there may make room for members."""
+    storages = (pod_class.storage for unit in asked for pod_class in unit.classes)
+    missing = any(each and (each.problem or each.needs) for each in storages)
+    return missing or any(unit.gains for unit in asked)
+
+
+def _question(asked: Sequence[PlacementUnit]) -> Hashable:
+    """Return all of the units that decides whether they fit."""
+    gangs: dict[GangKey, int] = {}
+    for unit in asked:
+        for gang in unit.gangs:
+            gangs.setdefault(gang.key, len(gangs))
+    return tuple((unit.likeness, *(gangs[gang.key] for gang in unit.gangs)) for unit in asked)

@@ -1,0 +1,70 @@
+"""Jobs and JobSets that ask for a gang where their pods do not get it from."""
+
+from typing import Any
+
+import pytest
+
+from gang_scheduler.api.annotations import JOB_GANG_LABEL, NETWORK_TOPOLOGY_SPEC, POD_GROUP_LABEL
+from gang_scheduler.decode import fields
+from gang_scheduler.decode.jobs import misplaced_requests
+from gang_scheduler.wire.jobs import Job, JobSet
+
+ASKED = {"labels": {JOB_GANG_LABEL: "true"}}
+GANG = {"metadata": ASKED}
+OF_POD_GROUP = {"metadata": {"labels": {POD_GROUP_LABEL: "g"}}}
+NATIVE = {"spec": {"schedulingGroup": {"podGroupName": "g"}}}
+
+
+def of_job(metadata: dict[str, Any], template: dict[str, Any]) -> str:
+    named = {"name": "a", "namespace": "ns", **metadata}
+    body = {"metadata": named, "spec": {"template": template}}
+    found = misplaced_requests.of_job(fields.read(body, Job))
+    return str(found.problem.cause) if found else ""
+
+
+def of_job_set(metadata: dict[str, Any], *templates: dict[str, Any]) -> str:
+    jobs = [{"template": {"spec": {"template": each}}} for each in templates]
+    body = {
+        "metadata": {"name": "a", "namespace": "ns", **metadata},
+        "spec": {"replicatedJobs": jobs},
+    }
+    found = misplaced_requests.of_job_set(fields.read(body, JobSet))
+    return str(found.problem.cause) if found else ""
+
+
+@pytest.mark.parametrize(
+    ("metadata", "where"),
+    [
+        (ASKED, "metadata.labels[py-gang-scheduler.io/gang] belongs in {}.metadata.labels"),
+        (
+            {"annotations": {JOB_GANG_LABEL: "true"}},
+            "metadata.annotations[py-gang-scheduler.io/gang] belongs in {}.metadata.labels",
+        ),
+        (
+            {"annotations": {NETWORK_TOPOLOGY_SPEC: "{}"}},
+            f"metadata.annotations[{NETWORK_TOPOLOGY_SPEC}] belongs in {{}}.metadata.annotations",
+        ),
+    ],
+)
+def test_what_is_misplaced_is_named_with_its_place(metadata: dict[str, Any], where: str) -> None:
+    assert f"Job ns/a: {where.format('spec.template')}" in of_job(metadata, {})
+    template = "spec.replicatedJobs[].template.spec.template"
+    assert f"JobSet ns/a: {where.format(template)}" in of_job_set(metadata, {}, GANG)
+
+
+def test_all_that_is_misplaced_is_said() -> None:
+    said = of_job({**ASKED, "annotations": {NETWORK_TOPOLOGY_SPEC: "{}"}}, {})
+
+    assert 2 == said.count("belongs in")
+
+
+@pytest.mark.parametrize("template", [GANG, OF_POD_GROUP, NATIVE])
+def test_pods_of_a_gang_were_asked_for_in_the_right_place(template: dict[str, Any]) -> None:
+    assert "" == of_job(ASKED, template)
+    assert "" == of_job_set(ASKED, template)
+
+
+@pytest.mark.parametrize("metadata", [{}, {"labels": {JOB_GANG_LABEL: "false"}}])
+def test_a_workload_that_asks_for_nothing_says_nothing(metadata: dict[str, Any]) -> None:
+    assert "" == of_job(metadata, {})
+    assert "" == of_job_set(metadata, {})
