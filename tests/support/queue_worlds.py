@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import Gang
@@ -34,16 +34,23 @@ def in_queue(queue: QueueRef, name: str, **asks: Any) -> Gang:
     return replace(builders.gang(name, **asks), queue=queue)
 
 
-def running(queue: QueueRef, name: str, node: str, **asks: Any) -> BoundPod:
+class Running(NamedTuple):
+    """A bound pod, a gang of one, and the queue that it is charged to."""
+
+    queue: QueueRef
+    bound: BoundPod
+
+
+def running(queue: QueueRef, name: str, node: str, **asks: Any) -> Running:
     """Return a bound pod that is charged to a queue."""
-    return replace(builders.bound_pod(name, node, **asks), queue=queue)
+    return Running(queue, builders.bound_pod(name, node, **asks))
 
 
 def world(
     queues: Sequence[Queue],
     gangs: Iterable[Gang],
     nodes: Sequence[Node],
-    runs: Sequence[BoundPod] = (),
+    runs: Sequence[Running] = (),
     *,
     flavors: Sequence[Flavor] = (),
     fairness: Mapping[Product, Fairness] | None = None,
@@ -52,20 +59,27 @@ def world(
 ) -> Snapshot:
     """Return a snapshot; each running pod is a gang of one, and charged in flavor `default`."""
     gangs = tuple(gangs)
-    made = builders.snapshot(nodes, gangs, bound_pods=builders.bound_pods(*runs), taken_at=taken_at)
+    made = builders.snapshot(
+        nodes,
+        gangs,
+        bound_pods=replace(
+            builders.bound_pods(*(each.bound for each in runs)),
+            queues={each.bound.pod.uid: each.queue for each in runs},
+        ),
+        taken_at=taken_at,
+    )
     declared = queue_set(queues, flavors, fairness, enforced)
     return replace(made, queues=QueueState(declared, usage_of(runs, gangs)))
 
 
-def usage_of(runs: Iterable[BoundPod], gangs: Iterable[Gang] = ()) -> QueueUsage:
+def usage_of(runs: Iterable[Running], gangs: Iterable[Gang] = ()) -> QueueUsage:
     """Return what bound pods are charged in flavor `default`, and what gangs ask for there."""
     charged: dict[QueueRef, dict[FlavorResource, int]] = {}
     asked: dict[QueueRef, dict[FlavorResource, int]] = {}
     groups: dict[QueueRef, int] = {}
     for each in runs:
-        if each.queue is not None:
-            _add(charged.setdefault(each.queue, {}), each.pod.pod_class.requests)
-            groups[each.queue] = groups.get(each.queue, 0) + 1
+        _add(charged.setdefault(each.queue, {}), each.bound.pod.pod_class.requests)
+        groups[each.queue] = groups.get(each.queue, 0) + 1
     for gang in gangs:
         for pod in gang.pending:
             if gang.queue is not None:

@@ -17,7 +17,7 @@ class BoundPod:
     in the queue. A pod is `evictable` if only its priority protects it: no label forbids it, no
     owner recreates the pod on the same node, the minimum run time of its gang is over, and its
     schedulerName is one of ours. An `unprotected` pod is of a Job that evictions could end for
-    good. `queue` is the leaf that the pod is charged to, None if it is charged to none.
+    good.
     """
 
     pod: Pod
@@ -26,7 +26,6 @@ class BoundPod:
     budgets: tuple[str, ...] = ()
     gangs_priority: int | None = None
     unprotected: bool = False
-    queue: QueueRef | None = None
 
     @property
     def priority(self) -> int:
@@ -41,13 +40,15 @@ class BoundPods:
     `leaving` are pods that terminate, and victims of earlier cycles: they leave in any case, so
     their room can be planned with. All other bound pods are `pods`. `surplus` is how many of `pods`
     a running gang can lose and still have its minMember; a gang that is not in it can lose none.
-    `allowed` is how many more pods of each PodDisruptionBudget may be evicted.
+    `allowed` is how many more pods of each PodDisruptionBudget may be evicted. `queues` are the
+    leaves that pods are charged to, by uid.
     """
 
     pods: tuple[BoundPod, ...] = ()
     surplus: Mapping[GangKey, int] = field(default_factory=dict)
     allowed: Mapping[str, int] = field(default_factory=dict)
     leaving: tuple[BoundPod, ...] = ()
+    queues: Mapping[str, QueueRef] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

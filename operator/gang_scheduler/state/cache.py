@@ -5,8 +5,10 @@ status reads it; all on one event loop, so nothing here needs a lock.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import TypeVar
 
+from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.network.topology_request import TopologyRequest
@@ -156,9 +158,7 @@ class Cache:
             volumes=self._volumes(groups),
             held=self.node_usage.held() if gated else {},
             tree_specs=self.topologies.tree_specs(),
-            bound_pods=self.evictable_pods.bound_pods_for(
-                groups, self.gang_queue.infos, self.pods, now, self.gang_queue.ranked()
-            ),
+            bound_pods=self._bound_pods(groups, now),
             pinned=self.node_usage.pinned(),
             nominated=nominated,
             groups=groups,
@@ -204,6 +204,16 @@ class Cache:
         elif change is Change.QUEUES_CHANGED:
             self.gang_queue.queues_changed()
         self._changes.cycle.set()
+
+    def _bound_pods(self, groups: Iterable[GangGroup], now: int) -> BoundPods | None:
+        """Return the pods on nodes with their queues, if a group may evict some of them."""
+        bound_pods = self.evictable_pods.bound_pods_for(
+            groups, self.gang_queue.infos, self.pods, now, self.gang_queue.ranked()
+        )
+        if bound_pods is None or not bound_pods.pods:
+            return bound_pods
+        queues = self.queue_usage.queues_of_pods()
+        return replace(bound_pods, queues=queues) if queues else bound_pods
 
     def _selector_matches(
         self, groups: Iterable[GangGroup], nominated: Iterable[Nominated]

@@ -80,7 +80,17 @@ class GangQueues:
     def with_queue(self, gang: Gang) -> Gang:
         """Return a gang with its queue, and with what keeps it from using it."""
         resolved = self.of(gang.key)
-        return gang if resolved is None else _in_queue(gang, resolved)
+        if resolved is None:
+            return gang
+        in_queue = _in_queue(gang, resolved)
+        return replace(in_queue, flavors=self._flavors_of(gang.key)) if gang.bound else in_queue
+
+    def _flavors_of(self, key: GangKey) -> frozenset[tuple[str, str]]:
+        """Return the flavors that members on nodes are charged in, as their bindings say."""
+        info = self._infos.get(key)
+        members = info.observed.living if info is not None else ()
+        written = (pod.charged_to for pod in members if pod.node and pod.charged_to is not None)
+        return frozenset(pair for each in written for pair in each.flavors)
 
     def group_problem(self, keys: Iterable[GangKey]) -> Problem | None:
         """Return a problem if gangs of one group are in different queues."""

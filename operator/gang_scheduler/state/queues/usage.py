@@ -151,6 +151,11 @@ class QueueUsageStore:
                 found.update(dict(entry.amounts))
         return found
 
+    def queues_of_pods(self) -> dict[str, QueueRef]:
+        """Return the queues that pods on nodes and nominated pods are charged to, by uid."""
+        entries = self._tallies.entries.items()
+        return {uid: entry.ref for uid, entry in entries if not entry.waits}
+
     def differences(self, pods: Pods) -> int:
         """Compare with a sum made anew, and go on with that; return how many figures differ.
 

@@ -21,12 +21,12 @@ from gang_scheduler.scheduler.preemption.legality import Legality
 from support.builders import bound_pod, bound_pods, gang, gang_key, node, pod, snapshot
 
 A, B = (QueueRef(QueueKind.QUEUE, name) for name in "ab")
-PODS = bound_pods(
-    replace(bound_pod("of-a", "n"), queue=A),
-    replace(bound_pod("of-b", "n"), queue=B),
-    replace(bound_pod("of-none", "n"), queue=NONE),
-    bound_pod("uncharged", "n"),
-    replace(bound_pod("pinned", "n", evictable=False), queue=A),
+PODS = replace(
+    bound_pods(
+        *(bound_pod(name, "n") for name in ("of-a", "of-b", "of-none", "uncharged")),
+        bound_pod("pinned", "n", evictable=False),
+    ),
+    queues={"uid-of-a": A, "uid-of-b": B, "uid-of-none": NONE, "uid-pinned": A},
 )
 
 
