@@ -270,3 +270,13 @@ def test_an_inactive_queue_admits_nothing() -> None:
 
     assert gangs_placed(plan) == ["y"]
     assert reasons(plan) == {"x": "QueueStopped"}
+
+
+def test_replacements_keep_the_flavors_of_their_gang() -> None:
+    queues, flavors, nodes = flavored()
+    started = in_queue(cq_ref("q"), "x", bound=1, satisfied=True)
+    gang = replace(started, flavors=frozenset({("cpu", "spot")}))
+
+    plan = decide(world(queues, [gang], nodes, flavors=flavors))
+
+    assert nodes_of(plan) == {"x-0": "n-spot"}
