@@ -101,7 +101,7 @@ def test_members_hear_only_once_that_others_are_missing_and_after_5_seconds(
     with namespace.watch() as watcher:
         told = until(lambda: namespace.condition_of_pod("a-0"))
         assert ("False", "WaitingForMembers") == (told["status"], told["reason"])
-        assert f"gang {namespace.name}/a does not have minMember members yet" == told["message"]
+        assert f"gang {namespace.name}/a: 2 of minMember 9 members exist" == told["message"]
         created = namespace.get("pods", "a-0")["metadata"]["creationTimestamp"]
         first, then = map(datetime.fromisoformat, (created, told["lastTransitionTime"]))
         assert then - first >= timedelta(seconds=5)

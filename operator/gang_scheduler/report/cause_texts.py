@@ -103,8 +103,9 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
         _text(
             causes.MinMemberAboveJobs,
             lambda it: (
-                f"minMember must be at most {it.most}, the pods that Job {', '.join(it.jobs)} can "
-                f"have at once, not {it.min_member}"
+                f"{it.present} of minMember {it.min_member} members exist; Job "
+                f"{', '.join(it.jobs)} can have {it.most} at once: other pods must come, or "
+                "minMember be lowered"
             ),
         ),
         # The group of a gang.

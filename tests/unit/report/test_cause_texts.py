@@ -32,7 +32,7 @@ SAMPLES: list[tuple[Cause, str]] = [
         'PodGroup "default/a" exists twice, in x.io and y.io: delete one',
     ),
     (
-        causes.MinMemberAboveJobs(4, 3, ("default/j", "default/k")),
+        causes.MinMemberAboveJobs(1, 4, 3, ("default/j", "default/k")),
         (
             "minMember must be at most 3, the pods that Job default/j, default/k can have at "
             "once, not 4"
