@@ -35,6 +35,8 @@ ANNOTATIONS: Final = frozenset(
         annotations.PLAN_GANG,
     }
 )
+CLOSE_ENOUGH: Final = 0.95
+"""How like a whole field must be: Kueue may have others of this prefix some day."""
 POD_GROUP_PREFIX: Final = "pod-group.scheduling.sigs.k8s.io/"
 """Prefix of labels that name a gang without a PodGroup. Other keys with it are not read."""
 POD_GROUP_LABELS: Final = frozenset(
@@ -46,6 +48,8 @@ FOREIGN: Final = {
     "pod-group-name": "KAI-Scheduler",
 }
 """What other products call the PodGroup of a pod, and which products these are."""
+_OF_POD_GROUPS: Final = frozenset({"podgroup", "podgroupname", "group", "groupname"})
+"""What the name of a PodGroup may be called, without dashes."""
 # Koordinator reads this as an annotation, and others as a label.
 _READ_INSTEAD: Final = {f"{POD_GROUP_PREFIX}match-policy": annotations.GANG_MATCH_POLICY}
 
@@ -74,6 +78,13 @@ def not_read(labels: Collection[str], present: Collection[str]) -> Iterator[Inva
             yield _not_read(field(key), key)
 
 
+def misplaced_podset(present: Collection[str]) -> Iterator[InvalidField]:
+    """Yield the annotations of a PodGroup that are read of pods alone, as Kueue defines them."""
+    for key in sorted(present):
+        if key.startswith(annotations.KUEUE_PODSET_PREFIX):
+            yield InvalidField(field(key), None, "belongs in the annotations of the pod template")
+
+
 def foreign(labels: Collection[str], present: Collection[str]) -> Iterator[tuple[str, str]]:
     """Yield the fields by which other products name a gang, each with its product."""
     for key, product in FOREIGN.items():
@@ -81,6 +92,13 @@ def foreign(labels: Collection[str], present: Collection[str]) -> Iterator[tuple
             yield field(key), product
         if key in labels:
             yield label_field(key), product
+
+
+def near_podset(where: str) -> str:
+    """Return which annotation of Kueue's was meant by an unknown one's field; "" for none."""
+    known = {field(key): key for key in annotations.PODSET_KEYS}
+    near = difflib.get_close_matches(where, sorted(known), n=1, cutoff=CLOSE_ENOUGH)
+    return known[near[0]] if near else ""
 
 
 def label_field(key: str) -> str:
@@ -93,7 +111,22 @@ def _not_read(where: str, key: str) -> InvalidField:
     hint = f": write the annotation {other}" if other else ""
     if key in POD_GROUP_LABELS:
         hint = ": write it as a label"
+    elif not hint:
+        hint = _instead(key)
     return InvalidField(where, None, f"is not read{hint}")
+
+
+def _instead(key: str) -> str:
+    """Return which key to write instead: that of a PodGroup's name for what is called like one."""
+    name = key.removeprefix(POD_GROUP_PREFIX)
+    plain = "".join(filter(str.isalnum, name.lower()))
+    if plain in _OF_POD_GROUPS:
+        return f": write the label {annotations.POD_GROUP_LABEL}"
+    names = {each.removeprefix(POD_GROUP_PREFIX): each for each in POD_GROUP_LABELS}
+    near = difflib.get_close_matches(name.lower(), sorted(names), n=1)
+    if near:
+        return f"; did you mean {names[near[0]]}?"
+    return f": {annotations.POD_GROUP_LABEL} names a PodGroup"
 
 
 def _unknown(where: str, key: str, other: str, others: Collection[str]) -> InvalidField:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from gang_scheduler.api.annotations import GANG_GROUPS, NETWORK_TOPOLOGY_SPEC, PODSET_GROUP
+from gang_scheduler.decode import keys
 from gang_scheduler.decode.fields import field
 from gang_scheduler.model import causes
 from gang_scheduler.model.causes import ClaimFault, NodeFault, SliceFault
@@ -54,7 +55,11 @@ def _quoted(names: Iterable[str], between: str) -> str:
 
 def _fields_unsupported(cause: causes.FieldsUnsupported) -> str:
     of = f"pod {cause.pod}: " if cause.pod else ""
-    return f"{of}{', '.join(cause.fields)} cannot be honoured by this scheduler yet"
+    meant = {each: keys.near_podset(each) for each in cause.fields}
+    said = [f"{each} is unknown; did you mean {near}?" for each, near in meant.items() if near]
+    others = ", ".join(each for each, near in meant.items() if not near)
+    said += [f"{others} cannot be honoured by this scheduler yet"] if others else []
+    return f"{of}{'; '.join(said)}"
 
 
 def _surplus_not_tried(cause: causes.SurplusNotTried) -> str:

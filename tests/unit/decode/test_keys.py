@@ -43,7 +43,10 @@ def test_keys_of_others_are_not_looked_at() -> None:
     [
         ("match-policy", f": write the annotation {THEIRS}match-policy"),
         ("name", ": write it as a label"),
-        ("mod", ""),
+        ("podgroup", f": write the label {annotations.POD_GROUP_LABEL}"),
+        ("pod-group-name", f": write the label {annotations.POD_GROUP_LABEL}"),
+        ("min-availabel", f"; did you mean {annotations.GANG_MIN_AVAILABLE_LABEL}?"),
+        ("mod", f": {annotations.POD_GROUP_LABEL} names a PodGroup"),
     ],
 )
 def test_keys_beside_those_that_name_a_gang_are_not_read(name: str, hint: str) -> None:

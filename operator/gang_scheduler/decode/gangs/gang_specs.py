@@ -70,8 +70,8 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
         metadata = fields.read(body, MetadataOnly).metadata
         present = metadata.annotations
         parsed = faults.read(lambda: parse_spec(PodGroup, body), UNREAD)
-        for unknown in keys.unknown_annotations(present):
-            faults.add(unknown)
+        for wrong in (*keys.unknown_annotations(present), *keys.misplaced_podset(present)):
+            faults.add(wrong)
         options = faults.read(lambda: gang_annotations.read(present), DEFAULTS)
         topology_request = faults.read(lambda: gang_requests.network_topology_spec(present), None)
         not_read = tuple(keys.not_read(metadata.labels, present))
@@ -105,6 +105,8 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
     try:
         present = fields.read(body, MetadataOnly).metadata.annotations
         spec = faults.read(lambda: fields.read(body, NativePodGroup), NATIVE_UNREAD).spec
+        for wrong in keys.misplaced_podset(present):
+            faults.add(wrong)
         min_count = faults.read(lambda: _min_count(spec), 1)
         min_runtime = faults.read(lambda: gang_annotations.min_runtime(present), 0)
         constraints = spec.scheduling_constraints
