@@ -8,6 +8,7 @@ import numpy as np
 from gang_scheduler.model.nodes import BoolArray
 from gang_scheduler.model.plan import Obstacle, Shortage
 from gang_scheduler.model.pods import PodClass
+from gang_scheduler.scheduler import oversized
 from gang_scheduler.scheduler.policies import NodeFilter, Profile, RoomFilter
 from gang_scheduler.scheduler.trial import Trial
 
@@ -46,7 +47,9 @@ def diagnose(
             found.reasons += room.reasons(pod_class, trial, rejected)
     rejections = sorted(found.reasons.items(), key=lambda item: (-item[1], item[0]))
     nearest = found.lacks_room if near is None else found.lacks_room & near
-    return Diagnosis(tuple(rejections), _shortage(pod_class, trial, found, nearest))
+    shortage = _shortage(pod_class, trial, found, nearest)
+    told = oversized.told(shortage, pod_class, trial.nodes, profile)
+    return Diagnosis(tuple(rejections), told)
 
 
 class _Counts:
