@@ -87,10 +87,10 @@ def test_an_unschedulable_member_says_what_is_short(
     condition = namespace.condition_of_pod("a-1")
     assert "False" == condition["status"]
     assert (
-        "It would not fit even the empty cluster: ask for less, or add nodes. "
+        "It would not fit even the empty cluster: ask for less, or add larger nodes. "
         "0/16 nodes are available: 16 Insufficient cpu."
-    ) == condition["message"].partition(" on one node. ")[2]
-    assert condition["message"].startswith("0 of 2 members fit now; the next one is short of ")
+    ) == condition["message"].partition(". ")[2]
+    assert condition["message"].startswith("Each member asks 1000 cpu, and the largest node has ")
 
 
 def test_members_hear_only_once_that_others_are_missing_and_after_5_seconds(
