@@ -1,5 +1,7 @@
 """What no node has is told, and only that."""
 
+from typing import Any
+
 import pytest
 
 from gang_scheduler.model.nodes import NodeTable
@@ -21,7 +23,7 @@ SHORT = Shortage(Obstacle.RESOURCES, 2, (("cpu", 1000),))
     ],
 )
 def test_a_resource_is_oversized_if_no_node_that_may_be_used_has_it(
-    asks: dict[str, int], expected: tuple[Oversized, ...]
+    asks: dict[str, Any], expected: tuple[Oversized, ...]
 ) -> None:
     nodes = NodeTable([node("n1", cpu=4), node("n2", cpu=8, unschedulable=True)])
 
