@@ -185,6 +185,8 @@ def simulate_command(
     for note in remarks.of(found, policy.scheduler_names):
         click.echo(note, err=True)
     outcome = simulate(found, Options(policy, until_settled))
+    for note in remarks.of_topologies(found, outcome):
+        click.echo(note, err=True)
     click.echo(_rendered(outcome, output), nl=False)
     if fail_on_unschedulable and (outcome.refused or found.not_expanded):
         sys.exit(1)

@@ -33,10 +33,10 @@ def test_a_pod_that_fits_nowhere_says_so_before_kube_schedulers_words(namespace:
     eventually("Unschedulable", lambda: namespace.condition_of_pod("huge").get("reason"))
     condition = namespace.condition_of_pod("huge")
     assert "False" == condition["status"]
-    first, _, then = condition["message"].partition(" on one node. ")
-    assert first.startswith("Short of ")
+    first, _, then = condition["message"].partition(". ")
+    assert first.startswith("It asks 1000 cpu, and the largest node has ")
     assert (
-        "It would not fit even the empty cluster: ask for less, or add nodes. "
+        "It would not fit even the empty cluster: ask for less, or add larger nodes. "
         "0/16 nodes are available: 16 Insufficient cpu."
     ) == then
     assert [condition["message"]] == until(lambda: namespace.notes("huge", "FailedScheduling"))

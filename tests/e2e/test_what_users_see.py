@@ -87,10 +87,10 @@ def test_an_unschedulable_member_says_what_is_short(
     condition = namespace.condition_of_pod("a-1")
     assert "False" == condition["status"]
     assert (
-        "It would not fit even the empty cluster: ask for less, or add nodes. "
+        "It would not fit even the empty cluster: ask for less, or add larger nodes. "
         "0/16 nodes are available: 16 Insufficient cpu."
-    ) == condition["message"].partition(" on one node. ")[2]
-    assert condition["message"].startswith("0 of 2 members fit now; the next one is short of ")
+    ) == condition["message"].partition(". ")[2]
+    assert condition["message"].startswith("Each member asks 1000 cpu, and the largest node has ")
 
 
 def test_members_hear_only_once_that_others_are_missing_and_after_5_seconds(
@@ -101,7 +101,7 @@ def test_members_hear_only_once_that_others_are_missing_and_after_5_seconds(
     with namespace.watch() as watcher:
         told = until(lambda: namespace.condition_of_pod("a-0"))
         assert ("False", "WaitingForMembers") == (told["status"], told["reason"])
-        assert f"gang {namespace.name}/a does not have minMember members yet" == told["message"]
+        assert f"gang {namespace.name}/a: 2 of minMember 9 members exist" == told["message"]
         created = namespace.get("pods", "a-0")["metadata"]["creationTimestamp"]
         first, then = map(datetime.fromisoformat, (created, told["lastTransitionTime"]))
         assert then - first >= timedelta(seconds=5)

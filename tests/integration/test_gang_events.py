@@ -8,6 +8,7 @@ import pytest
 
 from gang_scheduler.api.kinds import JOB_SETS, PODS
 from gang_scheduler.api.parsing import InvalidField
+from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import EVENTS
@@ -24,6 +25,7 @@ from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.model.refs import GangKey, JobFailures
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.events import QUEUE_LENGTH, REPEAT_SECONDS, REWORD_SECONDS, About
+from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.left_out_events import LeftOutEvents
 from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
@@ -69,6 +71,26 @@ async def test_a_warning_is_an_event_and_not_repeated() -> None:
 
     expected = [("Warning", "UnknownLayer", "a", 'layer "x" is unknown')]
     assert expected == await Desk().told(plan, plan, plan)
+
+
+@pytest.mark.parametrize(
+    ("source", "told"), [(gang_sources.POD_GROUP, 0), (gang_sources.SINGLE, 1)]
+)
+async def test_what_each_pod_of_a_gang_is_told_is_not_told_to_one_of_them_before(
+    source: gang_sources.GangSource, told: int
+) -> None:
+    desk = Desk()
+    pod_events = parts.pod_events(desk.api, desk.cache)
+    desk.gang_events = GangEvents(desk.cache, desk.events, pod_events, Naming())
+    pod = builders.pod("x")
+    gang = replace(builders.gang("x", members=[pod]), key=GangKey(source.name, "default", "absent"))
+    cause = InvalidInput("does not exist")
+
+    events = await desk.told(
+        Plan(refused=(Refused(gang, Reason.POD_GROUP_NOT_FOUND, (pod,), cause=cause),))
+    )
+
+    assert [("Warning", "FailedScheduling", "x", "does not exist")] * told == events
 
 
 async def test_warnings_of_one_kind_are_one_event() -> None:

@@ -48,8 +48,9 @@ class ObjectTwice(Cause):
 
 @dataclass(frozen=True, slots=True)
 class MinMemberAboveJobs(Cause):
-    """The quorum is larger than `most`, the pods that its Jobs can have at once."""
+    """The quorum is larger than `most`, the pods that the Jobs of its members can have at once."""
 
+    present: int
     min_member: int
     most: int
     jobs: tuple[str, ...]

@@ -57,6 +57,21 @@ class Obstacle(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
+class Oversized:
+    """A resource of which a member asks more than any node has that it may use, even when empty.
+
+    `largest` is the most that one of these nodes can allocate, and `anywhere` that any node can.
+    `near` is the resource that may have been meant by one that no node knows.
+    """
+
+    resource: str
+    asked: int
+    largest: int = 0
+    anywhere: int = 0
+    near: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Shortage:
     """What the next member is short of, once the others that fit have a place.
 
@@ -64,12 +79,14 @@ class Shortage:
     nothing but resources, the obstacle is RESOURCES, and `lacking` is what the nearest of them
     lacks: with so much more there, one more member would fit. Else the obstacle is the one that
     keeps the member from most nodes. `out` is how many nodes are cordoned or not ready.
+    `oversized` is what no node has, so that the member can never fit as it is.
     """
 
     obstacle: Obstacle
     nodes: int
     lacking: tuple[tuple[str, int], ...] = ()
     out: int = 0
+    oversized: tuple[Oversized, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

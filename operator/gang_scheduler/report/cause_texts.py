@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from gang_scheduler.api.annotations import GANG_GROUPS, NETWORK_TOPOLOGY_SPEC, PODSET_GROUP, QUEUE
+from gang_scheduler.decode import keys
 from gang_scheduler.decode.fields import field
 from gang_scheduler.model import causes
 from gang_scheduler.model.causes import (
@@ -95,7 +96,11 @@ def _named(name: tuple[str, str]) -> str:
 
 def _fields_unsupported(cause: causes.FieldsUnsupported) -> str:
     of = f"pod {cause.pod}: " if cause.pod else ""
-    return f"{of}{', '.join(cause.fields)} cannot be honoured by this scheduler yet"
+    meant = {each: keys.near_podset(each) for each in cause.fields}
+    said = [f"{each} is unknown; did you mean {near}?" for each, near in meant.items() if near]
+    others = ", ".join(each for each, near in meant.items() if not near)
+    said += [f"{others} cannot be honoured by this scheduler yet"] if others else []
+    return f"{of}{'; '.join(said)}"
 
 
 def _surplus_not_tried(cause: causes.SurplusNotTried) -> str:
@@ -173,8 +178,9 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
         _text(
             causes.MinMemberAboveJobs,
             lambda it: (
-                f"minMember must be at most {it.most}, the pods that Job {', '.join(it.jobs)} can "
-                f"have at once, not {it.min_member}"
+                f"{it.present} of minMember {it.min_member} members exist; Job "
+                f"{', '.join(it.jobs)} can have {it.most} at once: other pods must come, or "
+                "minMember be lowered"
             ),
         ),
         # The group of a gang.

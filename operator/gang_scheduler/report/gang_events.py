@@ -153,9 +153,15 @@ class GangEvents:
     def _refused(self, refused: Refused) -> None:
         reason = NAMED.get(refused.reason, "FailedScheduling")
         about = self._about(refused.gang)
+        if reason == "FailedScheduling" and about.kind == "Pod" and self._tells_pods(refused.gang):
+            return
         # An invalid gang is not tried again, so its problem is reported now or never.
         if refused.reason in NAMED or not self._events.is_quiet(about, reason, warning=True):
             self._events.record(about, reason, describe(refused), warning=True)
+
+    def _tells_pods(self, gang: Gang) -> bool:
+        """Return whether each pod of a gang is told why it waits: once is enough."""
+        return self._pod_events.enabled and gang.key.source != gang_sources.SINGLE.name
 
     def _warned(self, plan: Plan) -> None:
         """Report all problems of a gang for one reason in one Event."""

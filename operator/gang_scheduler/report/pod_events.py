@@ -97,7 +97,7 @@ class PodEvents:
         self._api = api
         self._cache = cache
         self._backpressure = backpressure
-        self._enabled = enabled
+        self.enabled = enabled
         self._may_write = may_write
         self._clock = clock
         self._waiting: OrderedDict[str, _Waits] = OrderedDict()
@@ -117,7 +117,7 @@ class PodEvents:
 
         Costs a look-up for each pod.
         """
-        if not self._enabled:
+        if not self.enabled:
             return None
         self._forget(now)
         waits = _Waits(reason, message)
@@ -127,7 +127,7 @@ class PodEvents:
     def bound(self, binding: GangBinding) -> None:
         """Note where the members of a gang were bound."""
         now = self._bound_at = self._clock()
-        if not self._enabled or binding.gang.key.source == gang_sources.SINGLE.name:
+        if not self.enabled or binding.gang.key.source == gang_sources.SINGLE.name:
             return
         outcomes = binding.outcomes
         binds = [e for e in binding.placed.binds if outcomes.get(e.pod.uid) is Outcome.BOUND]

@@ -219,11 +219,23 @@ def _scheduled(info: GangInfo, counts: Counts) -> Finding:
         words = describe(info.verdict.refusal)
         return Finding("Scheduled", status=False, reason=info.verdict.refusal.reason, message=words)
     if counts.members < counts.min_member:
-        words = f"{counts.members} of minMember {counts.min_member} members exist"
+        words = f"{counts.members} of minMember {counts.min_member} members exist{_evicted(info)}"
         return Finding("Scheduled", status=False, reason=Reason.WAITING_FOR_MEMBERS, message=words)
     return Finding(
         "Scheduled", status=False, reason="Scheduling", message="members are being bound"
     )
+
+
+def _evicted(info: GangInfo) -> str:
+    """Return what became of members that were evicted, and whether others come; "" of none."""
+    if not info.preempted.by:
+        return ""
+    by, creator = info.preempted.by, info.preempted.creator
+    again = "no controller creates them again"
+    if creator:
+        backoff = " after its backoff" if creator == "Job" else ""
+        again = f"its {creator} creates pods again{backoff}"
+    return f": evicted for {by}; {again}"
 
 
 def _owners(info: GangInfo) -> str:

@@ -8,7 +8,15 @@ from collections.abc import Iterator
 from typing import Final
 
 from gang_scheduler.model.network.topology import Domain
-from gang_scheduler.model.plan import IfEmpty, Misfit, Obstacle, Offers, Refused, Shortage
+from gang_scheduler.model.plan import (
+    IfEmpty,
+    Misfit,
+    Obstacle,
+    Offers,
+    Oversized,
+    Refused,
+    Shortage,
+)
 from gang_scheduler.model.resources import PODS, quantity
 
 DOMAINS_NAMED: Final = 3
@@ -57,11 +65,17 @@ _IF_EMPTY: Final = {
 }
 _TOO_LARGE: Final = "It would not fit even the empty cluster"
 _LESS: Final = "ask for less, or add nodes."
+_LARGER: Final = "ask for less, or add larger nodes."
+_ANOTHER: Final = "ask for another resource, or add nodes that have it."
 _OTHERS: Final = "change what it asks for, or the nodes."
 
 
 def shortage(refused: Refused, misfit: Misfit) -> str:
-    """Return what is short, and how many members fit now."""
+    """Return what is short, and how many members fit now; first what no node has."""
+    if misfit.shortage is not None and misfit.shortage.oversized:
+        alike = len({pod.pod_class for pod in refused.gang.pending}) == 1
+        said = lacking(misfit, "each member" if alike else "a member")
+        return f"{said[:1].upper()}{said[1:]}."
     parts = (
         _counted(refused, misfit),
         _in_domains(misfit, misfit.offers) if misfit.offers is not None else "",
@@ -78,8 +92,13 @@ def if_empty(refused: Refused, misfit: Misfit) -> str:
     if refused.if_empty is not IfEmpty.TOO_LARGE:
         return _IF_EMPTY[refused.if_empty]
     short = misfit.shortage
-    is_room = short is None or short.obstacle is Obstacle.RESOURCES
-    return f"{_TOO_LARGE}{_while_out(misfit)}: {_LESS if is_room else _OTHERS}"
+    return f"{_TOO_LARGE}{_while_out(misfit)}: {_way_out(short)}"
+
+
+def _way_out(short: Shortage | None) -> str:
+    if short is not None and short.oversized:
+        return _LARGER if all(each.largest for each in short.oversized) else _ANOTHER
+    return _LESS if short is None or short.obstacle is Obstacle.RESOURCES else _OTHERS
 
 
 def _while_out(misfit: Misfit) -> str:
@@ -88,16 +107,20 @@ def _while_out(misfit: Misfit) -> str:
     return f" while {out} of {misfit.nodes} nodes {are} cordoned or not ready" if out else ""
 
 
-def lacking(misfit: Misfit) -> str:
+def lacking(misfit: Misfit, member: str = "a member") -> str:
     """Return what the next member is short of; "" if there is room on every node."""
     if misfit.nodes == 0:
         return "there are no nodes"
     short = misfit.shortage
     if short is None:
         return ""
+    if short.oversized:
+        asks = "it asks" if misfit.needs == 1 else f"{member} asks"
+        return f"{asks} {'; '.join(map(_too_large, short.oversized))}"
     if short.lacking:
         more = misfit.needs - misfit.fits > 1 and not misfit.at_most
-        be = "the next one is short" if more else "short"
+        which = "next" if misfit.fits else "first"
+        be = f"the {which} one is short" if more else "short"
         return f"{be} of {_amounts(short)} on one node{_of_the_best(misfit.offers)}"
     one, several = _OBSTACLES[short.obstacle]
     then = "then " if misfit.fits else ""
@@ -151,6 +174,17 @@ def _of_the_best(offers: Offers | None) -> str:
 
 def _name(domain: Domain) -> str:
     return domain.path[-1]
+
+
+def _too_large(each: Oversized) -> str:
+    asked = quantity(each.resource, each.asked)
+    if not each.anywhere:
+        meant = f" (did you mean {each.near}?)" if each.near else ""
+        return f"{asked} {each.resource}, and no node has {each.resource}{meant}"
+    if not each.largest:
+        return f"{asked} {each.resource}, and none of the nodes it may use has {each.resource}"
+    which = "the largest node" if each.largest == each.anywhere else "the largest it may use"
+    return f"{asked} {each.resource}, and {which} has {quantity(each.resource, each.largest)}"
 
 
 def _amounts(short: Shortage) -> str:

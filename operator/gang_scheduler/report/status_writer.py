@@ -245,7 +245,7 @@ class StatusWriter:
         if refusal is None:
             return
         loud = refusal.reason is Reason.UNSCHEDULABLE
-        message = describe(refusal) if loud else _without_counts(refusal)
+        message = describe(refusal) if loud else _of_others(refusal)
         self._tell_events(info.key, refusal, message, told.since, now)
         if not loud and now - told.since < QUIET_SECONDS:
             self._look_again(info.key, told.since + QUIET_SECONDS)
@@ -330,9 +330,9 @@ def _undated(status: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in {**status, "conditions": plain}.items() if v is not None}
 
 
-def _without_counts(refusal: Refused) -> str:
+def _of_others(refusal: Refused) -> str:
     if refusal.reason is Reason.WAITING_FOR_MEMBERS:
-        return f"gang {refusal.gang.key} does not have minMember members yet"
+        return f"gang {refusal.gang.key}: {describe(refusal)}"
     if refusal.reason is Reason.WAITING_FOR_GANGS:
         return f"gang {refusal.gang.key} waits for the other gangs of its group"
     return describe(refusal)

@@ -22,6 +22,7 @@
 | label_domains   | sums over the nodes with the same value of a label                   |
 | known_misfits   | what did not fit before in this cycle                                |
 | effort          | how much is searched in one cycle                                    |
+| oversized       | what a pod asks that no node has, however empty it is                |
 | diagnosis       | what kept members from nodes, and what the next one is short of      |
 | empty_cluster   | whether a group that waits would fit the nodes without pods          |
 """

@@ -27,6 +27,8 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler import effort
 from gang_scheduler.scheduler.effort import Effort
+from gang_scheduler.scheduler.placement import interdependent
+from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
 from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quorums import Quorums
@@ -36,18 +38,23 @@ MOST_LOOKS: Final = 2_000
 """Looks at the empty cluster of one cycle; groups that come after are not told."""
 SPENT: Final = effort.MOST_LOOKS - 800
 """Counts as spent at the start of a search, so that it has 400 looks: 20 milliseconds."""
-MOST_KEPT: Final = 5_000
+MOST_KEPT: Final = 20_000
+"""Findings that are kept, also those that no cycle had looks left for."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Finding:
-    """What a search found, None where that says nothing; and the looks that it cost."""
+    """What a search found, None where that says nothing; and the looks that it cost.
 
-    verdict: IfEmpty | None
-    looks: int
+    `searched` is false as long as no cycle had looks left for it.
+    """
+
+    verdict: IfEmpty | None = None
+    looks: int = 0
+    searched: bool = False
 
 
-NOT_TOLD: Final = Finding(None, 0)
+NOT_TOLD: Final = Finding(searched=True)
 
 
 class EmptyCluster:
@@ -69,44 +76,52 @@ class EmptyCluster:
         `units` are those of the group. Units that are alike are searched once, and the same units
         looked up once: a group that waits on costs one look into a dict.
         """
-        finding = self._kept.by_unit.get(units[0]) or self._find(group, units)
+        finding = self._kept.by_unit.get(units[0]) or self._finding(group, units)
         if finding in self._counted:
             return finding.verdict
         if self._looks_left <= 0:
             return IfEmpty.NOT_SEARCHED
+        if not finding.searched:
+            self._search(_asked(units), finding)
         self._looks_left -= finding.looks
         self._counted.add(finding)
         return finding.verdict
 
-    def _find(self, group: GangGroup, units: Sequence[PlacementUnit]) -> Finding:
-        asked = [unit for unit in units if unit.quorum]
+    def _finding(self, group: GangGroup, units: Sequence[PlacementUnit]) -> Finding:
+        asked = _asked(units)
         on_volumes = any(pod_class.storage for unit in asked for pod_class in unit.classes)
         findings = self._of_volumes if on_volumes else self._kept
+        found = NOT_TOLD
         if _is_alone(group, asked):
-            question = _question(asked)
-            if question not in findings.by_question:
-                if self._looks_left <= 0:
-                    return Finding(IfEmpty.NOT_SEARCHED, 0)
-                findings.by_question[question] = self._search(asked)
-            found = findings.by_question[question]
-        else:
-            found = NOT_TOLD
+            found = findings.by_question.setdefault(_question(asked), Finding())
         if not on_volumes:
             findings.by_unit[units[0]] = found
         return found
 
-    def _search(self, asked: Sequence[PlacementUnit]) -> Finding:
+    def _search(self, asked: Sequence[PlacementUnit], finding: Finding) -> None:
         trial = self._trial
         trial.effort = Effort(spent=SPENT)
-        with trial.all_or_nothing():
-            outcome = Quorums(trial, self._profile).in_any_order(asked)
+        if self._fit(asked):
+            finding.verdict = IfEmpty.FITS
+        elif trial.effort.ever_cut_off:
+            finding.verdict = IfEmpty.NOT_SEARCHED
+        elif not _awaits_others(asked):
+            finding.verdict = IfEmpty.TOO_LARGE
         classes = sum(len(unit.classes) for unit in asked)
-        looks = trial.effort.spent - SPENT + effort.looks(len(trial.nodes), classes)
-        if isinstance(outcome, dict):
-            return Finding(IfEmpty.FITS, looks)
-        if trial.effort.ever_cut_off:
-            return Finding(IfEmpty.NOT_SEARCHED, looks)
-        return Finding(None if _awaits_others(asked) else IfEmpty.TOO_LARGE, looks)
+        finding.looks = trial.effort.spent - SPENT + effort.looks(len(trial.nodes), classes)
+        finding.searched = True
+
+    def _fit(self, asked: Sequence[PlacementUnit]) -> bool:
+        """Return whether the quorums fit together, or as far as the search went."""
+        trial, profile, unit = self._trial, self._profile, asked[0]
+        is_plain = len(asked) == len(unit.classes) == 1 and unit.scope is None
+        if is_plain and not interdependent.are(unit.classes, trial, profile):
+            # It does not matter where each of them goes.
+            (pod_class,) = unit.classes
+            slots = offer_slots(pod_class, trial, profile)
+            return int(slots.clip(max=unit.at_least).sum()) >= unit.at_least
+        with trial.all_or_nothing():
+            return isinstance(Quorums(trial, profile).in_any_order(asked), dict)
 
     @functools.cached_property
     def _trial(self) -> Trial:
@@ -140,6 +155,11 @@ class _Kept:
         if is_other or len(self._findings.by_question) > MOST_KEPT:
             self._basis, self._findings = basis, _Findings()
         return self._findings
+
+
+def _asked(units: Sequence[PlacementUnit]) -> tuple[PlacementUnit, ...]:
+    """Return the units that have members of a quorum."""
+    return tuple(unit for unit in units if unit.quorum)
 
 
 def _is_alone(group: GangGroup, asked: Sequence[PlacementUnit]) -> bool:

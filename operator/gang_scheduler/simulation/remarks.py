@@ -1,10 +1,14 @@
 """What is to be known of the input beside the decisions: lines for stderr."""
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 
+from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.simulation.objects import DEFAULT_SCHEDULER, Objects
+from gang_scheduler.simulation.run import Outcome
 
 
 def of(found: Objects, schedulers: Collection[str]) -> Iterator[str]:
@@ -24,6 +28,31 @@ def of(found: Objects, schedulers: Collection[str]) -> Iterator[str]:
         yield "the input has no pods"
     elif not any(each.scheduler in schedulers for each in pods):
         yield f"none of the {_pods(len(pods))} in the input has schedulerName {_names(schedulers)}"
+    else:
+        yield from _of_others(pods, schedulers)
+
+
+def of_topologies(found: Objects, outcome: Outcome) -> Iterator[str]:
+    """Yield that layers are unknown as the input has no topology, if they are."""
+    if any(isinstance(each.noun, DeclaredTopology) for each in found.loaded):
+        return
+    verdicts = [info.verdict for info in outcome.cache.gang_queue.infos.values()]
+    reasons = {problem.reason for each in verdicts for problem in each.warnings or ()}
+    reasons.update(each.refusal.reason for each in verdicts if each.refusal is not None)
+    if Reason.UNKNOWN_LAYER in reasons:
+        yield (
+            "the input has no ClusterNetworkTopology, and no Topology of Kueue: the layers that "
+            "gangs ask for are unknown (a dump has them only if they were asked for by kind)"
+        )
+
+
+def _of_others(pods: Iterable[Pod], schedulers: Collection[str]) -> Iterator[str]:
+    """Yield how many pods wait for other schedulers, which do not run here."""
+    waiting = [each for each in pods if each.living and not each.node]
+    others = Counter(each.scheduler for each in waiting if each.scheduler not in schedulers)
+    for scheduler, number in sorted(others.items()):
+        has = "has" if number == 1 else "have"
+        yield f"{_pods(number)} without a node {has} schedulerName {scheduler}: not scheduled here"
 
 
 def _pods(number: int) -> str:

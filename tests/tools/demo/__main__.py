@@ -45,7 +45,7 @@ def _up(asked: argparse.Namespace) -> None:
     running = background.up(arguments, program="tools.demo")
     if running.arguments != arguments:
         told = " ".join(running.arguments)
-        raise errors.ControlPlaneError(f"it has other options, {told}: end it first")
+        sys.exit(f"a cluster with other nodes or options is running ({told}): `make down` first")
     kubectl = shutil.which("kubectl")
     builds.say_on_stderr("\nIt runs until `make down`. To use it:\n")
     if kubectl is None:

@@ -32,6 +32,50 @@ def test_an_unknown_annotation_is_named_with_the_nearest_key(key: str, hint: str
     assert f"metadata.annotations[{key}] is unknown{hint}" == str(found)
 
 
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("pod-group.scheduling.sig.k8s.io", annotations.POD_GROUP_LABEL),
+        ("podgroup.scheduling.sigs.k8s.io", annotations.POD_GROUP_LABEL),
+        ("pod-group.scheduling.k8s.io", annotations.POD_GROUP_LABEL),
+        ("scheduling.x-k8s.io/podgroup", annotations.POD_GROUP_LABEL_SCHED_PLUGINS),
+        ("py-gang-scheduler/gang", annotations.JOB_GANG_LABEL),
+        ("gang.scheduling.koordinator/name", annotations.GANG_NAME),
+        ("kueue.x-k8s.io/pod-set-required-topology", annotations.PODSET_REQUIRED),
+    ],
+)
+def test_a_key_that_is_misspelt_at_one_place_is_refused(key: str, meant: str) -> None:
+    (label,), (annotation,) = keys.unknown_labels([key]), keys.unknown_annotations([key])
+
+    assert f"metadata.labels[{key}] is unknown; did you mean {meant}?" == str(label)
+    assert f"metadata.annotations[{key}] is unknown; did you mean {meant}?" == str(annotation)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("kueue.x-k8s.io/pod-group-name", "kueue.x-k8s.io/pod-group-total-count"),
+        *("kueue.x-k8s.io/podset", "kueue.x-k8s.io/tas", "kueue.x-k8s.io/queue-name"),
+        *("quota.scheduling.koordinator.sh/name", "scheduling.koordinator.sh/reservation"),
+        *("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name", "pod-group-name"),
+        *("jobset.sigs.k8s.io/jobset-name", "batch.kubernetes.io/job-name", "runai/queue"),
+        *("scheduling.k8s.io/pod-group", "scheduling.k8s.io/workload-name"),
+        *("app.kubernetes.io/name", "scheduling.x-k8s.io/pod-group", "pod-template-hash"),
+    ],
+)
+def test_keys_of_other_products_are_no_misspellings(key: str) -> None:
+    assert "" == keys.meant_by(key)
+
+
+def test_a_key_is_compared_with_others_once_however_many_pods_have_it() -> None:
+    keys.meant_by.cache_clear()
+
+    for _ in range(100):
+        keys.meant_by("app.kubernetes.io/name")
+
+    assert 1 == keys.meant_by.cache_info().misses
+
+
 def test_keys_of_others_are_not_looked_at() -> None:
     others = ["app", "scheduling.koordinator.sh/mod", "batch.kubernetes.io/job-name", "gang"]
 
@@ -43,7 +87,10 @@ def test_keys_of_others_are_not_looked_at() -> None:
     [
         ("match-policy", f": write the annotation {THEIRS}match-policy"),
         ("name", ": write it as a label"),
-        ("mod", ""),
+        ("podgroup", f": write the label {annotations.POD_GROUP_LABEL}"),
+        ("pod-group-name", f": write the label {annotations.POD_GROUP_LABEL}"),
+        ("min-availabel", f"; did you mean {annotations.GANG_MIN_AVAILABLE_LABEL}?"),
+        ("mod", f": {annotations.POD_GROUP_LABEL} names a PodGroup"),
     ],
 )
 def test_keys_beside_those_that_name_a_gang_are_not_read(name: str, hint: str) -> None:

@@ -21,6 +21,7 @@ A, B = gang_key("a"), gang_key("b")
 GROUPS = "metadata.annotations[gang.scheduling.koordinator.sh/groups]"
 SPEC = "metadata.annotations[gang.scheduling.koordinator.sh/network-topology-spec]"
 PODSET_GROUP = "metadata.annotations[kueue.x-k8s.io/podset-group-name]"
+REQUIRED = "metadata.annotations[kueue.x-k8s.io/podset-required-topology]"
 DATA = UnboundClaim("default/data", "fast")
 SPINES = tuple(Domain("Spine", (name,)) for name in ("s1", "s2"))
 
@@ -34,16 +35,24 @@ SAMPLES: list[tuple[Cause, str]] = [
         causes.FieldsUnsupported(("spec.a",)),
         "spec.a cannot be honoured by this scheduler yet",
     ),
+    (
+        causes.FieldsUnsupported((REQUIRED.replace("topology", "topologie"), "spec.a")),
+        (
+            "metadata.annotations[kueue.x-k8s.io/podset-required-topologie] is unknown; did you "
+            "mean kueue.x-k8s.io/podset-required-topology?; spec.a cannot be honoured by this "
+            "scheduler yet"
+        ),
+    ),
     (causes.ObjectMissing("PodGroup", A), 'PodGroup "default/a" does not exist'),
     (
         causes.ObjectTwice(A, ("x.io", "y.io")),
         'PodGroup "default/a" exists twice, in x.io and y.io: delete one',
     ),
     (
-        causes.MinMemberAboveJobs(4, 3, ("default/j", "default/k")),
+        causes.MinMemberAboveJobs(1, 4, 3, ("default/j", "default/k")),
         (
-            "minMember must be at most 3, the pods that Job default/j, default/k can have at "
-            "once, not 4"
+            "1 of minMember 4 members exist; Job default/j, default/k can have 3 at once: other "
+            "pods must come, or minMember be lowered"
         ),
     ),
     (

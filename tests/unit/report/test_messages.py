@@ -28,8 +28,8 @@ def test_a_pod_without_gang_gets_kube_schedulers_message_after_plain_words() -> 
     nodes = [node(f"n{i}", cpu=1) for i in range(3)]
 
     expected = (
-        "Short of 1 cpu on one node. It would not fit even the empty cluster: ask for less, or add "
-        "nodes. 0/3 nodes are available: 3 Insufficient cpu."
+        "It asks 2 cpu, and the largest node has 1. It would not fit even the empty cluster: ask "
+        "for less, or add larger nodes. 0/3 nodes are available: 3 Insufficient cpu."
     )
     assert expected == message(nodes, gang("a", cpu=2))
 
@@ -102,7 +102,7 @@ def test_taken_ports_have_their_words() -> None:
 def test_a_node_that_lacks_two_resources_is_counted_twice() -> None:
     found = message([node("n1", cpu=1)], gang("a", cpu=2, gpu=1))
 
-    assert found.startswith(f"Short of 1 cpu and 1 {GPU} on one node. ")
+    assert found.startswith(f"It asks 2 cpu, and the largest node has 1; 1 {GPU}, ")
     assert found.endswith(f" 0/1 nodes are available: 1 Insufficient cpu, 1 Insufficient {GPU}.")
 
 

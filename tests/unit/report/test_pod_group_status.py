@@ -8,7 +8,7 @@ import pytest
 from gang_scheduler.model.causes import NodeFault, NominationLost, UnknownLayers
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Placed, Plan, Refused, Warned
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.model.refs import ChargedTo
@@ -236,6 +236,29 @@ def test_a_victim_says_which_gang_took_its_members() -> None:
     words = "members were evicted to make room for default/high"
     expected = ("True", "PreemptionByScheduler", words)
     assert expected == of_preemption(info, View({}, now=7))["Preempted"]
+
+
+@pytest.mark.parametrize(
+    ("job", "phase", "again"),
+    [
+        ("x", "Pending", "its Job creates pods again after its backoff"),
+        ("", "Failed", "no controller creates them again"),
+    ],
+)
+def test_a_victim_has_failed_only_if_no_job_creates_its_members_again(
+    job: str, phase: str, again: str
+) -> None:
+    pod = builders.pod("a-0", gang="a", node="n", job=job)
+    cache = cache_of(pod)
+    cache.gang_queue.preempted(KEY, "p1/p1")
+    cache.upsert_pod(replace(pod, phase=PodPhase.FAILED))
+
+    found = written(cache.gang_queue.infos[KEY], View({}, now=7))
+
+    assert phase == found["phase"]
+    (scheduled,) = (each for each in found["conditions"] if each["type"] == "Scheduled")
+    words = f"0 of minMember 1 members exist: evicted for p1/p1; {again}"
+    assert ("WaitingForMembers", words) == (scheduled["reason"], scheduled["message"])
 
 
 def test_a_native_victim_says_so_in_the_condition_of_kubernetes() -> None:

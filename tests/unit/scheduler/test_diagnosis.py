@@ -1,5 +1,6 @@
 """How many nodes reject a pod, by the reason of the first filter that does, and what is short."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,8 @@ def shortage(nodes: list[Node], near: list[bool] | None = None, **asks: Any) -> 
     """Return what a pod is short of."""
     where = None if near is None else np.array(near, dtype=np.bool_)
     trial = Trial(snapshot(nodes))
-    return diagnosis.diagnose(pod("a-0", **asks).pod_class, trial, BINPACK, where).shortage
+    found = diagnosis.diagnose(pod("a-0", **asks).pod_class, trial, BINPACK, where).shortage
+    return replace(found, oversized=()) if found else None
 
 
 def test_what_is_short_is_what_the_nearest_node_lacks() -> None:

@@ -2,10 +2,26 @@
 
 import pytest
 
+from gang_scheduler.settings import Policy
 from gang_scheduler.simulation import documents, objects, remarks
+from gang_scheduler.simulation.run import Options, simulate
 
 NODE = "{kind: Node, apiVersion: v1, metadata: {name: n}}"
 POD = "{kind: Pod, apiVersion: v1, metadata: {name: a}, spec: {schedulerName: ours}}"
+ASKS = """
+{kind: PodGroup, apiVersion: scheduling.sigs.k8s.io/v1alpha1, spec: {minMember: 1},
+ metadata: {name: g, annotations: {gang.scheduling.koordinator.sh/network-topology-spec:
+  '{"gatherStrategy": [{"layer": "Rack", "strategy": "HOW"}]}'}}}
+"""
+TREE = """
+{kind: ClusterNetworkTopology, apiVersion: scheduling.koordinator.sh/v1alpha1,
+ metadata: {name: default}, spec: {networkTopologySpec: [
+  {topologyLayer: Spine, labelKey: [spine]},
+  {topologyLayer: NodeTopologyLayer, parentTopologyLayer: Spine}]}}
+"""
+MEMBER = """
+{kind: Pod, apiVersion: v1, metadata: {name: a, labels: {pod-group.scheduling.sigs.k8s.io: g}}}
+"""
 ASSUMED = (
     "1 pod without spec.schedulerName: taken as ours, mine; on a cluster they are "
     "default-scheduler's (--no-assume-scheduler-name)"
@@ -24,9 +40,26 @@ ASSUMED = (
             ["none of the 1 pod in the input has schedulerName mine or ours"],
         ),
         ([NODE, POD.replace("schedulerName: ours", "")], [ASSUMED]),
+        (
+            [NODE, POD, POD.replace("ours", "other").replace("a}", "b}")],
+            ["1 pod without a node has schedulerName other: not scheduled here"],
+        ),
     ],
 )
 def test_what_is_assumed_and_missing_is_said(texts: list[str], expected: list[str]) -> None:
     found = objects.load(documents.parse("f", "\n---\n".join(texts)), "mine")
 
     assert expected == [*remarks.of(found, ("mine", "ours"))]
+
+
+@pytest.mark.parametrize(("strategy", "topology"), [("MustGather", ""), ("PreferGather", TREE)])
+def test_layers_are_said_to_be_unknown_for_want_of_a_topology(strategy: str, topology: str) -> None:
+    text = "\n---\n".join(filter(None, (NODE, topology, ASKS.replace("HOW", strategy), MEMBER)))
+    found = objects.load(documents.parse("f", text), "ours")
+
+    outcome = simulate(found, Options(Policy(scheduler_names=("ours",))))
+
+    said = [*remarks.of_topologies(found, outcome)]
+
+    assert bool(topology) == (not said)
+    assert all("the input has no ClusterNetworkTopology" in each for each in said)

@@ -73,8 +73,8 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
         metadata = fields.read(body, MetadataOnly).metadata
         present = metadata.annotations
         parsed = faults.read(lambda: parse_spec(PodGroup, body), UNREAD)
-        for unknown in keys.unknown_annotations(present):
-            faults.add(unknown)
+        for wrong in (*keys.unknown_annotations(present), *keys.misplaced_podset(present)):
+            faults.add(wrong)
         if misplaced := naming.misplaced(metadata.labels, present):
             faults.add(misplaced)
         options = faults.read(lambda: gang_annotations.read(present), DEFAULTS)
@@ -111,6 +111,8 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
     try:
         metadata = fields.read(body, MetadataOnly).metadata
         spec = faults.read(lambda: fields.read(body, NativePodGroup), NATIVE_UNREAD).spec
+        for wrong in keys.misplaced_podset(present):
+            faults.add(wrong)
         min_count = faults.read(lambda: _min_count(spec), 1)
         min_runtime = faults.read(lambda: gang_annotations.min_runtime(metadata.annotations), 0)
         constraints = spec.scheduling_constraints

@@ -33,7 +33,7 @@ def of_job(source: jobs.Job) -> MisplacedRequest | None:
     workload = WorkloadRef(gang_sources.JOB.object_kind, metadata.namespace, metadata.name)
     is_part = any(each.kind == JOB_SET for each in metadata.owner_references)
     templates = () if is_part or _has_ended(status.conditions) else (source.spec.template,)
-    return _request(workload, _misplaced(metadata, OF_JOB), templates)
+    return _request(workload, _misplaced(metadata, OF_JOB, [source.spec.template]), templates)
 
 
 def of_job_set(source: jobs.JobSet) -> MisplacedRequest | None:
@@ -45,7 +45,7 @@ def of_job_set(source: jobs.JobSet) -> MisplacedRequest | None:
     metadata = source.metadata
     workload = WorkloadRef(JOB_SET, metadata.namespace, metadata.name)
     templates = [] if _has_ended(source.status.conditions) else alone
-    return _request(workload, _misplaced(metadata, OF_JOB_SET), templates)
+    return _request(workload, _misplaced(metadata, OF_JOB_SET, alone), templates)
 
 
 def _request(
@@ -67,12 +67,19 @@ def _has_ended(conditions: Iterable[Condition]) -> bool:
     return any(each.type in ENDED and each.status == "True" for each in conditions)
 
 
-def _misplaced(metadata: Metadata, template: str) -> Iterator[str]:
-    """Yield which keys of a workload's own metadata belong in its pod template."""
+def _misplaced(
+    metadata: Metadata, template: str, templates: Iterable[PodTemplate]
+) -> Iterator[str]:
+    """Yield which keys of a workload's own metadata belong in its pod template.
+
+    What a template says as well is not misplaced, whatever is wrong with it: the API server copies
+    the labels of its template to a Job that has none.
+    """
     key = annotations.JOB_GANG_LABEL
     places = ((metadata.labels, keys.label_field(key)), (metadata.annotations, field(key)))
+    said = {each.metadata.labels.get(key) for each in templates} | {"false", None}
     for present, where in places:
-        if present.get(key, "false") != "false":
+        if present.get(key) not in said:
             yield f"{where} belongs in {template}.metadata.labels"
     key = annotations.NETWORK_TOPOLOGY_SPEC
     if key in metadata.annotations:

@@ -68,6 +68,8 @@ def _tells(metadata: Metadata, *, is_alone: bool) -> bool:
     heard = _NO if is_alone else _YES_OR_NO
     if metadata.labels.get(annotations.JOB_GANG_LABEL, "false") not in heard:
         return True
+    if any(map(keys.meant_by, metadata.labels)) or any(map(keys.meant_by, metadata.annotations)):
+        return True
     labels = [key for key in metadata.labels if key.startswith(_TELLING)]
     present = [key for key in metadata.annotations if key.startswith(_TELLING)]
     return not (_FINE_LABELS.issuperset(labels) and _FINE.issuperset(present))

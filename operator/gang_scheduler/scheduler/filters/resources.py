@@ -35,7 +35,8 @@ def reasons(pod_class: PodClass, trial: Trial, rejected: BoolArray) -> Counter[s
     """Count the nodes a missing resource; a node that lacks two counts for both."""
     counts: Counter[str] = Counter()
     for name, amount in pod_class.requests:
-        lacking = int((trial.free_of(name)[rejected] < amount).sum()) if amount > 0 else 0
+        short = amount > 0 and trial.free_of(name)[rejected] < amount
+        lacking = int(np.count_nonzero(short))
         if lacking:
             counts["Too many pods" if name == PODS else f"Insufficient {name}"] = lacking
     return counts

@@ -46,11 +46,21 @@ def at_once(pod_class: PodClass, trial: Trial, profile: Profile) -> Caps | None:
     return coupling[0].at_once(pod_class, trial)
 
 
+def allowed(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
+    """Return 0 where a node filter forbids the class, and no limit elsewhere."""
+
+    def compute() -> IntArray:
+        verdicts = [each.passes(pod_class, trial.nodes) for each in profile.node_filters]
+        return np.where(np.logical_and.reduce(verdicts), UNLIMITED, 0)
+
+    return trial.nodes.derive(("allowed", pod_class), compute)
+
+
 def fit_if_empty(pod_class: PodClass, trial: Trial, profile: Profile) -> BoolArray:
     """Return the nodes that could take a pod of a class if no other pod were on them."""
     request = trial.nodes.vector(pod_class.requests)
     enough = (trial.nodes.allocatable >= request).all(axis=1)
-    fits: BoolArray = np.logical_and(enough, _allowed(pod_class, trial, profile))
+    fits: BoolArray = np.logical_and(enough, allowed(pod_class, trial, profile))
     offered = all(name in trial.nodes.axis for name, amount in pod_class.requests if amount > 0)
     return fits if offered else np.zeros_like(fits)
 
@@ -81,14 +91,4 @@ def _least(
     pod_class: PodClass, trial: Trial, profile: Profile, offers: Iterable[Offer]
 ) -> IntArray:
     found = (offer(pod_class, trial) for offer in offers)
-    return functools.reduce(np.minimum, found, _allowed(pod_class, trial, profile))
-
-
-def _allowed(pod_class: PodClass, trial: Trial, profile: Profile) -> IntArray:
-    """Return 0 where a node filter forbids the class, and no limit elsewhere."""
-
-    def compute() -> IntArray:
-        verdicts = [each.passes(pod_class, trial.nodes) for each in profile.node_filters]
-        return np.where(np.logical_and.reduce(verdicts), UNLIMITED, 0)
-
-    return trial.nodes.derive(("allowed", pod_class), compute)
+    return functools.reduce(np.minimum, found, allowed(pod_class, trial, profile))

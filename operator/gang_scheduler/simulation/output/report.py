@@ -3,14 +3,18 @@
 from collections.abc import Iterator
 from typing import Any
 
+from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
 from gang_scheduler.model import gang_sources
+from gang_scheduler.model.gang_sources import job_set_gang
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Refused
+from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report import messages
 from gang_scheduler.simulation.output import queues
 from gang_scheduler.simulation.output.queued import Queued
 from gang_scheduler.simulation.run import Outcome
+from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import phases
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
@@ -27,7 +31,7 @@ def document(outcome: Outcome) -> Json:
         "nominations": [_nomination(*each) for each in outcome.nominated],
         "victims": [*_victims(outcome)],
         "unschedulable": [_waiting(each) for each in outcome.refused],
-        "gangs": [_gang(each, outcome, queued) for each in outcome.cache.gang_queue.infos.values()],
+        "gangs": [_gang(each, outcome, queued) for each in described(outcome.cache)],
         **(_queues(outcome) if outcome.queues else {}),
     }
 
@@ -35,6 +39,22 @@ def document(outcome: Outcome) -> Json:
 def _queues(outcome: Outcome) -> Json:
     # Nothing is reserved or unsuspended yet.
     return {"queues": queues.rows(outcome.queues), "reservations": [], "admissions": []}
+
+
+def described(cache: Cache) -> Iterator[GangInfo]:
+    """Yield what is known of all gangs, but for Jobs and JobSets whose pods name other gangs."""
+    elsewhere = {key for pod in cache.pods() for key in _of_workloads(pod) if key != pod.gang}
+    for key, info in cache.gang_queue.infos.items():
+        if info.observed.members or key not in elsewhere:
+            yield info
+
+
+def _of_workloads(pod: Pod) -> Iterator[GangKey]:
+    """Yield the gangs that a pod would be in by its Job and its JobSet."""
+    yield GangKey(gang_sources.JOB.name, pod.namespace, pod.job)
+    labels = pod.labels
+    job_set, job = labels.get(JOB_SET_LABEL, ""), labels.get(REPLICATED_JOB_LABEL, "")
+    yield GangKey(gang_sources.JOB_SET.name, pod.namespace, job_set_gang(job_set, job))
 
 
 def _bindings(outcome: Outcome) -> list[Json]:
@@ -76,12 +96,18 @@ def _gang(info: GangInfo, outcome: Outcome, queued: Queued | None) -> Json:
     return {
         "gang": str(info.key),
         "phase": phases.phase_of(counts).value,
-        "minMember": counts.min_member,
+        "minMember": counts.min_member if _is_described(info) else None,
         "members": counts.members,
         "scheduled": counts.scheduled,
         "domain": {"layer": domain.layer, "path": list(domain.path)} if domain else None,
         **(queued.row(info) if queued else {}),
     }
+
+
+def _is_described(info: GangInfo) -> bool:
+    """Return whether the object that must describe a gang is there, if there must be one."""
+    kind = gang_sources.BY_NAME[info.key.source].object_kind
+    return not kind or info.observed.spec is not None
 
 
 def _domain(info: GangInfo, outcome: Outcome) -> Domain | None:

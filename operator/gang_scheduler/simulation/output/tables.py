@@ -12,11 +12,14 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.model import resources
+from gang_scheduler.model.causes import MembersMissing
 from gang_scheduler.model.network.layers import NODE_LAYER
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.report import messages
+from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.simulation.output import cells, queues, trees
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.node_usage import NodeUsage
@@ -126,6 +129,14 @@ def _pods(columns: Mapping[str, str], rows: Sequence[dict[str, Any]], most: int)
 def _waiting(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
     for each in document["unschedulable"]:
         yield f"{each['gang']}: {each['reason']}", each["message"]
+    for each in filter(_is_without_members, document["gangs"]):
+        message = text_of(MembersMissing(0, each["minMember"]))
+        yield f"{each['gang']}: {Reason.WAITING_FOR_MEMBERS.value}", message
+
+
+def _is_without_members(gang: Mapping[str, Any]) -> bool:
+    """Return whether no pod of a gang was there yet."""
+    return gang["phase"] == Phase.PENDING.value and not gang["members"]
 
 
 def _warnings(outcome: Outcome) -> Iterator[tuple[str, str]]:
@@ -148,7 +159,9 @@ def _cluster(outcome: Outcome, most: int) -> Iterator[Part]:
 
 
 def _gangs(document: dict[str, Any], most: int) -> Iterator[Part]:
-    reasons = {each["gang"]: Reason.WAITING_FOR_VICTIMS.value for each in document["nominations"]}
+    empty = filter(_is_without_members, document["gangs"])
+    reasons = {each["gang"]: Reason.WAITING_FOR_MEMBERS.value for each in empty}
+    reasons |= {each["gang"]: Reason.WAITING_FOR_VICTIMS.value for each in document["nominations"]}
     reasons |= {each["gang"]: each["reason"] for each in document["unschedulable"]}
     rows = [*zip(document["gangs"], _domains(document), strict=True)]
     shown, left = rows, rows[:0]
@@ -165,7 +178,8 @@ def _gangs(document: dict[str, Any], most: int) -> Iterator[Part]:
         table.add_row(
             Text(gang["gang"]),
             Text(gang["phase"], style=COLOURS.get(gang["phase"], "")),
-            *(str(gang[column]) for column in ("minMember", "members", "scheduled")),
+            "-" if gang["minMember"] is None else str(gang["minMember"]),
+            *(str(gang[column]) for column in ("members", "scheduled")),
             Text(domain),
             reasons.get(gang["gang"], "-"),
             *([Text(gang["queue"] or "-")] if "queue" in gang else []),

@@ -313,7 +313,7 @@ class Grouping:
         return group_topology.checked(gang, topology_request)
 
     def _checked(self, gang: Gang, now: int) -> Gang:
-        """Tell a gang that can never be complete, because its Jobs make fewer pods at once.
+        """Tell a gang that cannot be complete yet, because its Jobs make fewer pods at once.
 
         And a pod whose Job or JobSet asks for a gang where the pod does not get it from.
         """

@@ -39,9 +39,10 @@ class JobSizes:
         return sum(self._pods[job].at_once - self._pods[job].left for job in jobs)
 
     def problem(self, gang: Gang) -> Problem | None:
-        """Return why a gang can never be complete, if its Jobs make fewer pods at once.
+        """Return what a gang waits for if the Jobs of its members make fewer pods at once.
 
-        Only of Jobs that are no gangs themselves, and if all its waiting members are of such Jobs.
+        Other pods may come, as those of another Job. Only of Jobs that are no gangs themselves, and
+        if all its waiting members are of such Jobs.
         """
         jobs = {pod.job_uid for pod in gang.pending}
         if gang.key.source in OWNERS or not jobs or jobs - self._pods.keys():
@@ -50,4 +51,6 @@ class JobSizes:
         if most >= gang.min_member:
             return None
         names = tuple(sorted({f"{pod.namespace}/{pod.job}" for pod in gang.pending}))
-        return Problem(Reason.INVALID_SPEC, MinMemberAboveJobs(gang.min_member, most, names))
+        present = gang.bound + len(gang.pending)
+        cause = MinMemberAboveJobs(present, gang.min_member, most, names)
+        return Problem(Reason.WAITING_FOR_MEMBERS, cause)

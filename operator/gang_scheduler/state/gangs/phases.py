@@ -20,7 +20,8 @@ class Counts:
 
     `members`, `scheduled` (with a node) and `running` count living members, `succeeded` and
     `failed` those that ended. `tried`: the scheduler looked for room. `jobs_failed`: the Jobs of
-    all members have failed, and create no others.
+    all members have failed, and create no others. `goes_on`: members were evicted, and are created
+    again.
     """
 
     min_member: int
@@ -31,6 +32,7 @@ class Counts:
     failed: int = 0
     tried: bool = False
     jobs_failed: bool = False
+    goes_on: bool = False
 
 
 PHASES: tuple[tuple[Phase, Callable[[Counts], bool]], ...] = (
@@ -41,7 +43,10 @@ PHASES: tuple[tuple[Phase, Callable[[Counts], bool]], ...] = (
     (Phase.PENDING, lambda n: n.members + n.succeeded + n.failed == 0),
     (Phase.FINISHED, lambda n: n.succeeded >= n.min_member and not n.members),
     (Phase.RUNNING, lambda n: n.running + n.succeeded >= n.min_member),
-    (Phase.FAILED, lambda n: n.failed > 0 and n.members + n.succeeded < n.min_member),
+    (
+        Phase.FAILED,
+        lambda n: n.failed > 0 and not n.goes_on and n.members + n.succeeded < n.min_member,
+    ),
     (Phase.SCHEDULED, lambda n: n.scheduled >= n.min_member),
     (Phase.SCHEDULING, lambda n: n.members >= n.min_member and n.tried),
     (Phase.PRE_SCHEDULING, lambda n: n.members >= n.min_member),
@@ -68,6 +73,7 @@ def counts_of(info: GangInfo) -> Counts:
         failed=ended[PodPhase.FAILED],
         tried=info.verdict.tried and _was_placeable(info),
         jobs_failed=info.jobs_failed,
+        goes_on=bool(info.preempted.by and info.preempted.creator) and not info.jobs_failed,
     )
 
 

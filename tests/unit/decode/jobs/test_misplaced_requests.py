@@ -64,6 +64,13 @@ def test_pods_of_a_gang_were_asked_for_in_the_right_place(template: dict[str, An
     assert "" == of_job_set(ASKED, template)
 
 
+def test_a_wrong_value_that_was_copied_from_the_template_is_not_misplaced() -> None:
+    wrong = {"labels": {JOB_GANG_LABEL: "yes"}}
+
+    assert "" == of_job(wrong, {"metadata": wrong})
+    assert "belongs in" in of_job(ASKED, {"metadata": wrong})
+
+
 @pytest.mark.parametrize("metadata", [{}, {"labels": {JOB_GANG_LABEL: "false"}}])
 def test_a_workload_that_asks_for_nothing_says_nothing(metadata: dict[str, Any]) -> None:
     assert "" == of_job(metadata, {})

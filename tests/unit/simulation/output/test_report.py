@@ -86,3 +86,20 @@ def test_a_label_that_a_gang_asks_for_makes_domains() -> None:
     workers = "".join(WORKER.format(i=i) for i in range(2))
 
     assert {"layer": "spine", "path": ["s1"]} == domain(NODES + workers)
+
+
+def test_a_job_whose_pods_name_a_pod_group_is_not_another_gang() -> None:
+    """Its request for a topology would make a gang of its pods, had they no PodGroup."""
+    text = """
+{kind: PodGroup, apiVersion: scheduling.sigs.k8s.io/v1alpha1, metadata: {name: d1},
+ spec: {minMember: 2}}
+---
+{kind: Job, apiVersion: batch/v1, metadata: {name: d1}, spec: {parallelism: 2, completions: 2,
+ template: {metadata: {labels: {pod-group.scheduling.sigs.k8s.io: d1},
+  annotations: {kueue.x-k8s.io/podset-required-topology: block}}}}}
+"""
+    found = objects.load(documents.parse("f", text), Policy().scheduler_names[0])
+
+    gangs = report.document(simulate(found, Options(Policy())))["gangs"]
+
+    assert [("default/d1", 2)] == [(each["gang"], each["members"]) for each in gangs]

@@ -37,6 +37,27 @@ n-1    0.5/3.5   1.5Gi/8Gi   1/110              0/2
 """
 
 
+MISSPELT = """
+{kind: PodGroup, apiVersion: scheduling.sigs.k8s.io/v1alpha1, metadata: {name: c4},
+ spec: {minMember: 2}}
+---
+{kind: Pod, apiVersion: v1,
+ metadata: {name: w-0, labels: {pod-group.scheduling.sigs.k8s.io: c4x}}}
+"""
+
+
+def test_a_gang_without_members_says_so_and_one_without_a_pod_group_has_no_quorum() -> None:
+    found = objects.load(documents.parse("f", MISSPELT), Policy().scheduler_names[0])
+    outcome = simulate(found, Options(Policy()))
+
+    page = tables.render(report.document(outcome), outcome, terminal=False)
+
+    rows = [line.split() for line in page.splitlines()]
+    assert ["default/c4", "Pending", "2", "0", "0", "-", "WaitingForMembers"] in rows
+    assert ["default/c4x", "PreScheduling", "-", "1", "0", "-", "PodGroupNotFound"] in rows
+    assert "\ndefault/c4: WaitingForMembers\n  0 of minMember 2 members exist\n" in page
+
+
 SPINES = """
 {kind: ClusterNetworkTopology, apiVersion: scheduling.koordinator.sh/v1alpha1,
  metadata: {name: default}, spec: {networkTopologySpec: [

@@ -50,18 +50,25 @@ class Preemptor:
 
 
 class Preempted:
-    """Which gang took members of a gang, until it is whole again; "" where none did."""
+    """Which gang took members of a gang, until it is whole again; "" where none did.
 
-    __slots__ = ("_bound_then", "_observed", "by")
+    `creator` is what creates members again, such as "Job"; "" if nothing does.
+    """
+
+    __slots__ = ("_bound_then", "_observed", "by", "creator")
 
     def __init__(self, observed: Observed) -> None:
         self.by = ""
+        self.creator = ""
         self._bound_then: frozenset[str] = frozenset()
         self._observed = observed
 
     def begin(self, by: str) -> None:
         """Note which gang members are taken for."""
         self.by = by
+        members = self._observed.members.values()
+        owner = "controller" if any(pod.owner for pod in members) else ""
+        self.creator = "Job" if any(pod.job for pod in members) else owner
         self._bound_then = frozenset(pod.uid for pod in self._observed.with_node())
 
     def end(self) -> None:

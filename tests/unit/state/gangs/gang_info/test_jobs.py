@@ -135,7 +135,7 @@ def test_a_job_that_is_deleted_while_waiting_says_so() -> None:
     assert expected == cluster.waits("job")
 
 
-def test_bad_input_min_member_above_what_the_job_can_ever_make() -> None:
+def test_min_member_above_what_the_job_can_have_names_both_ways_out() -> None:
     cluster = InMemoryCluster()
     cluster.put(group_body("a", 5))
     body = job_body(parallelism=3)
@@ -143,11 +143,11 @@ def test_bad_input_min_member_above_what_the_job_can_ever_make() -> None:
     for i in range(3):
         cluster.pod(f"w-{i}", "a", **job_metadata(body))
 
-    reason, message = cluster.waits("a", later=100)
-
-    assert "InvalidSpec" == reason
-    assert "minMember must be at most 3" in message
-    assert "not 5" in message
+    expected = (
+        "3 of minMember 5 members exist; Job default/job can have 3 at once: other pods must come, "
+        "or minMember be lowered"
+    )
+    assert ("WaitingForMembers", expected) == cluster.waits("a", later=100)
 
 
 # JobSets.
