@@ -30,6 +30,7 @@ from gang_scheduler.state import kinds
 NAMESPACE_FILE = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 SPARE_CONNECTIONS = 32
 DRAIN_SECONDS = 10
+CLOSE_SECONDS = 2
 LEASE_CONNECTIONS = 2
 BEAT_SECONDS = 1.0
 STUCK_SECONDS = 120.0
@@ -146,6 +147,8 @@ class App:
             await self._parts.binder.drain()
             await self._parts.evictor.drain()
             self._elector.releases = True
+        with anyio.move_on_after(CLOSE_SECONDS):
+            await self._parts.queue_writer.close()
         self._parts.outcomes.take_in()
         everything.cancel()
 

@@ -63,6 +63,7 @@ class Parts:
     binder: Binder
     evictor: Evictor
     outcomes: OutcomeHandler
+    queue_writer: QueueWriter
     quota_controllers: QuotaControllers
     writers: tuple[Runs, ...]
 
@@ -109,6 +110,7 @@ def build(
     left_out = LeftOutObjects()
     source = _source(shared, open_connection, left_out, after_start)
     outcomes = _outcome_handler(shared, reports)
+    queue_writer = _queue_writer(shared)
     quota_controllers = _quota_controllers(shared, reports)
     return Parts(
         cache=shared.cache,
@@ -118,11 +120,12 @@ def build(
         binder=binder,
         evictor=evictor,
         outcomes=outcomes,
+        queue_writer=queue_writer,
         quota_controllers=quota_controllers,
         writers=(
             *(outcomes, binder, evictor, quota_controllers),
             *_writers(shared, reports),
-            *_queue_writers(shared, reports),
+            *_queue_writers(shared, reports, queue_writer),
         ),
     )
 
@@ -278,14 +281,18 @@ def _quota_controllers(shared: _Shared, reports: _Reports) -> QuotaControllers:
     )
 
 
-def _queue_writers(shared: _Shared, reports: _Reports) -> Iterator[Runs]:
-    """Yield all that tells of queues."""
+def _queue_writer(shared: _Shared) -> QueueWriter:
     queues = shared.cache.queues
-    writer = QueueWriter(
+    return QueueWriter(
         *(shared.api, queues.declared),
         gpu_resources=queues.rules.gpu_resources,
+        recent=shared.cache.recent_usages.of,
         may_write=shared.may_write,
     )
+
+
+def _queue_writers(shared: _Shared, reports: _Reports, writer: QueueWriter) -> Iterator[Runs]:
+    """Yield all that tells of queues."""
     yield writer
     yield QueueReports(
         *(shared.cache, policy.profile(shared.settings).queues),

@@ -28,6 +28,7 @@ def cache(policy: Policy, changes: Changes) -> Cache:
         charge_rules=ChargeRules(
             RequestRules({}, policy.exclude_resource_prefixes),
             others=policy.count_other_schedulers is CountOtherSchedulers.LABELLED,
+            half_life_seconds=policy.usage_half_life_seconds,
         ),
     )
 
@@ -42,7 +43,6 @@ def profile(policy: Policy) -> Profile:
     )
     queues = QueueRules(
         aging=Aging(policy.aging_per_hour, policy.aging_max),
-        half_life_seconds=policy.usage_half_life_seconds,
         starving_after_seconds=policy.reservation_after_seconds,
     )
     return replace(PROFILES[policy.strategy], preemption=rules, queues=queues)

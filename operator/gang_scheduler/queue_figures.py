@@ -40,7 +40,7 @@ def figures_of(
     `victims` are pods, with their gangs, that count as gone already. Costs a step for each queue
     and each gang that waits.
     """
-    state = cache.queue_state()
+    state = cache.queue_state(now)
     if state is None:
         return ()
     forest = Forest(state, cache.node_usage.table())

@@ -97,12 +97,9 @@ class QueueRules:
     """What holds for queues that do not say it themselves.
 
     A queue starves whose gang waits for `starving_after_seconds` for what the queue was promised.
-    With `half_life_seconds` the use of quota in the past counts, too, and by half after that time;
-    0: it does not.
     """
 
     aging: Aging = NO_AGING
-    half_life_seconds: int = 0
     starving_after_seconds: int = 300
 
 

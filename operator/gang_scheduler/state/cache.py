@@ -31,6 +31,7 @@ from gang_scheduler.state.queues import declared_queues, names, usage
 from gang_scheduler.state.queues.declared_queues import DeclaredQueues, QueueRules
 from gang_scheduler.state.queues.kueue_objects import KueueObjects
 from gang_scheduler.state.queues.names import KnownQueues, NamingRules, QueueNames
+from gang_scheduler.state.queues.recent_usage import RecentUsages
 from gang_scheduler.state.queues.usage import ChargeRules, QueueUsageStore
 from gang_scheduler.state.topologies import Topologies
 from gang_scheduler.state.victims import Victims
@@ -72,6 +73,7 @@ class Cache:
             ),
         )
         self.queue_usage = QueueUsageStore(self.gang_queue, self.node_usage.labels_of, charge_rules)
+        self.recent_usages = RecentUsages(charge_rules.half_life_seconds, self.queues.recent)
         self.foreign_members = ForeignMembers()
         self.volumes = VolumeCache(self.node_usage.table, changes.waits_for_claims)
         self._nominator = Nominator()
@@ -142,7 +144,7 @@ class Cache:
         """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
         self._note(self.pod_store.enrich_stale())
         self.gang_queue.matches_came(self.selector_matches.take_helped())
-        self.queue_state()
+        self.queue_state(now)
         if (table := self.node_usage.table()) is not self._table:
             self._table = table
             self.gang_queue.quota_waits.nodes_changed()
@@ -163,14 +165,17 @@ class Cache:
             nominated=nominated,
             groups=groups,
             # Once more: which gangs are one group is known only now.
-            queues=self.queue_state(),
+            queues=self.queue_state(now),
         )
 
-    def queue_state(self) -> QueueState | None:
-        """Return the queues with what is charged to them, None where there are none."""
+    def queue_state(self, now: int) -> QueueState | None:
+        """Return the queues with what is charged to them, None where there are none.
+
+        `now` is in seconds.
+        """
         state, freed = self.queue_usage.settle(self.pod_store)
         self.gang_queue.quota_waits.freed(freed)
-        return state
+        return None if state is None else self.recent_usages.added(state, now)
 
     def usage_differences(self) -> int:
         """Compare what queues are charged with a sum made anew; return how many figures differ."""

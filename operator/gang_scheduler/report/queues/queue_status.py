@@ -3,6 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,7 @@ from gang_scheduler.model.queues import (
     FlavorResource,
     QueueFigures,
     QueueRef,
+    RecentUsage,
     StopPolicy,
 )
 from gang_scheduler.model.resources import quantity_of
@@ -26,6 +28,8 @@ STARVING = "Starving"
 READY = "Ready"
 STOPPED = "Stopped"
 SHARE_DIGITS = 6
+RECENT_SECONDS = 300
+"""The least time between two writes of what a queue used lately: it changes all the time."""
 _NAMES = ("nominal", "used", "borrowed", "lent", "fairShare")
 _GPU_NAMES = _NAMES[:4]
 _STOPS = {
@@ -42,7 +46,8 @@ class View:
 
     `written` is the status that the object has already, `generation` the object's, and `now` is in
     seconds since the epoch. `pending` counts the gangs that wait in the queue and below it.
-    `gpu_resources` are what `gpu` is the sum of.
+    `gpu_resources` are what `gpu` is the sum of. `recent` is what the queue used lately, None where
+    that does not count; `closing`: it is written for the last time.
     """
 
     written: Status = field(default_factory=dict)
@@ -50,6 +55,8 @@ class View:
     now: int = 0
     pending: int = 0
     gpu_resources: Collection[str] = ()
+    recent: RecentUsage | None = None
+    closing: bool = False
 
 
 def status_of(figures: QueueFigures, view: View) -> dict[str, Any]:
@@ -65,8 +72,32 @@ def status_of(figures: QueueFigures, view: View) -> dict[str, Any]:
         "share": share_of(figures.share),
         "pendingJobs": view.pending,
         "runningJobs": figures.running,
+        **_recent_usage(view),
         "conditions": conditions.merged(present, findings, view.generation, view.now),
     }
+
+
+def _recent_usage(view: View) -> dict[str, Any]:
+    """Return what the queue used lately, as it was written where that is not long ago."""
+    written: Status | None = view.written.get("recentUsage")
+    if view.recent is None or not _is_due(written or {}, view.recent, view):
+        return {} if written is None else {"recentUsage": written}
+    amounts = {name: quantity_of(name, amount) for name, amount in view.recent.amounts.items()}
+    return {"recentUsage": {"at": conditions.rfc3339(view.recent.at), "amounts": amounts}}
+
+
+def _is_due(written: Status, recent: RecentUsage, view: View) -> bool:
+    least = 0 if view.closing else RECENT_SECONDS - 1
+    passed = view.now - _seconds(written.get("at")) > least
+    return passed and bool(recent.amounts or written.get("amounts"))
+
+
+def _seconds(time: object) -> float:
+    """Return a time of a status; the epoch for one that cannot be read."""
+    try:
+        return datetime.fromisoformat(str(time)).timestamp()
+    except ValueError:
+        return 0
 
 
 def activity(figures: QueueFigures) -> Finding:

@@ -15,7 +15,7 @@ from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.internal_errors import confined
-from gang_scheduler.model.queues import QueueFigures, QueueKind, QueueRef
+from gang_scheduler.model.queues import QueueFigures, QueueKind, QueueRef, RecentUsage
 from gang_scheduler.report.queues import queue_status
 from gang_scheduler.report.queues.queue_status import Status, View
 
@@ -38,10 +38,15 @@ class Declared(Protocol):
         """What was written last."""
 
 
+def _no_recent(_ref: QueueRef, _now: int) -> RecentUsage | None:
+    return None
+
+
 class QueueWriter:
     """Writes statuses that have changed, while `may_write()` says that we are the leader.
 
-    `declared` are the Queues by uid, `gpu_resources` what `gpu` is the sum of.
+    `declared` are the Queues by uid, `gpu_resources` what `gpu` is the sum of. `recent` gives what
+    a queue used lately, at a time in seconds.
     """
 
     def __init__(
@@ -50,12 +55,14 @@ class QueueWriter:
         declared: Mapping[str, Declared],
         *,
         gpu_resources: Sequence[str] = (),
+        recent: Callable[[QueueRef, int], RecentUsage | None] = _no_recent,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._api = api
         self._declared = declared
         self._gpu_resources = gpu_resources
+        self._recent = recent
         self._may_write = may_write
         self._clock = clock
         self._figures: dict[str, QueueFigures] = {}
@@ -63,6 +70,7 @@ class QueueWriter:
         self._written: dict[str, Status] = {}
         self._next: dict[str, float] = {}
         self._news = asyncio.Event()
+        self._closing = False
 
     def show(self, figures: Sequence[QueueFigures]) -> None:
         """Take in the figures of all queues: what differs is written when it is due."""
@@ -79,6 +87,13 @@ class QueueWriter:
                 self._news.clear()
                 with confined("report", "queues"):
                     await self.flush()
+
+    async def close(self) -> None:
+        """Write all that has changed, and what queues used lately: nothing comes after it."""
+        self._closing = True
+        if self._may_write():
+            with confined("report", "queues"):
+                await self.flush()
 
     async def flush(self) -> None:
         """Write what has changed since the last time; wake up again for what is not due yet."""
@@ -98,11 +113,13 @@ class QueueWriter:
             int(now),
             self._pending.get(figures.queue.ref, 0),
             self._gpu_resources,
+            self._recent(figures.queue.ref, int(now)),
+            self._closing,
         )
         status = queue_status.status_of(figures, view)
         if not queue_status.differs(known, status):
             return
-        if now < self._next.get(uid, 0):
+        if now < self._next.get(uid, 0) and not self._closing:
             self._news.set()
             return
         self._next[uid] = now + LEAST_SECONDS

@@ -17,6 +17,7 @@ from gang_scheduler.model.queues import (
     QueueKind,
     QueueRef,
     QueueSet,
+    RecentUsage,
 )
 
 
@@ -63,6 +64,11 @@ class DeclaredQueues:
     def has(self, product: Product) -> bool:
         """Return whether any queue of a product is declared."""
         return any(each.queue.ref.product is product for each in self.declared.values())
+
+    def recent(self) -> dict[QueueRef, RecentUsage]:
+        """Return what queues used lately, by what was last written to their objects."""
+        found = self.declared.values()
+        return {each.queue.ref: each.recent for each in found if each.recent is not None}
 
     def uids(self, kinds: Collection[QueueKind]) -> Collection[str]:
         """Return the uids of all queues of these kinds."""

@@ -33,10 +33,14 @@ from gang_scheduler.state.queues.tallies import Amounts, Entry, Tallies
 
 @dataclass(frozen=True, slots=True)
 class ChargeRules:
-    """What the settings say of charges. `others`: pods of other schedulers count in their queue."""
+    """What the settings say of charges. `others`: pods of other schedulers count in their queue.
+
+    With `half_life_seconds` what was charged in the past counts, too; 0: it does not.
+    """
 
     requests: RequestRules = NO_RULES
     others: bool = True
+    half_life_seconds: int = 0
 
 
 DEFAULT_RULES: Final = ChargeRules()

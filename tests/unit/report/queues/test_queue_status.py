@@ -7,10 +7,16 @@ import pytest
 from gang_scheduler.api.conditions import Finding
 from gang_scheduler.model.causes import FieldRefused, Inactivity, QueueInactive
 from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.model.queues import Amounts, FlavorResource, QueueFigures, StopPolicy
+from gang_scheduler.model.queues import (
+    Amounts,
+    FlavorResource,
+    QueueFigures,
+    RecentUsage,
+    StopPolicy,
+)
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.queues import queue_status
-from gang_scheduler.report.queues.queue_status import View
+from gang_scheduler.report.queues.queue_status import View, status_of
 from support.queue_figures import TEAM_A, TREE, X, Y, queue, ref
 
 
@@ -120,3 +126,39 @@ def test_queues_in_a_cycle_are_counted_once() -> None:
     b = QueueFigures(queue("b", ref("a")), {}, pending=(Y,))
 
     assert {ref("a"): 2, ref("b"): 2} == queue_status.pending_in_trees([a, b])
+
+
+LATELY = RecentUsage(1000, {"cpu": 1500})
+WRITTEN = {"at": "1970-01-01T00:16:40Z", "amounts": {"cpu": "1500m"}}
+
+
+@pytest.mark.parametrize(
+    ("now", "closing", "expected"),
+    [(1299, False, "1500m"), (1300, False, "2"), (1001, True, "2"), (1000, True, "1500m")],
+)
+def test_what_was_used_lately_is_written_now_and_then(
+    now: int, expected: str, *, closing: bool
+) -> None:
+    recent = RecentUsage(now, {"cpu": 2000})
+    view = View({"recentUsage": WRITTEN}, now=now, recent=recent, closing=closing)
+
+    assert expected == status_of(TEAM_A, view)["recentUsage"]["amounts"]["cpu"]
+
+
+def test_what_was_used_lately_is_written_at_once_where_nothing_is_yet() -> None:
+    assert WRITTEN == status_of(TEAM_A, replace(VIEW, recent=LATELY))["recentUsage"]
+
+
+def test_a_queue_that_used_nothing_says_nothing_of_it() -> None:
+    nothing = RecentUsage(9000, {})
+    written = {"at": "?", "amounts": {}}
+    kept = status_of(TEAM_A, View({"recentUsage": written}, now=9000, recent=nothing))
+
+    assert "recentUsage" not in status_of(TEAM_A, replace(VIEW, recent=nothing))
+    assert written == kept["recentUsage"]
+
+
+def test_where_the_past_does_not_count_what_was_written_is_kept() -> None:
+    view = View({"recentUsage": WRITTEN}, now=9000)
+
+    assert WRITTEN == status_of(TEAM_A, view)["recentUsage"]

@@ -12,7 +12,7 @@ from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.fake.faults import Fault
-from gang_scheduler.model.queues import Amounts, QueueFigures, QueueKind, QueueRef
+from gang_scheduler.model.queues import Amounts, QueueFigures, QueueKind, QueueRef, RecentUsage
 from gang_scheduler.report.queues.queue_writer import LEAST_SECONDS, QueueWriter
 from support.queue_figures import CPU, IMPLIED_ROOT, TEAM_A, TEAM_B, TREE
 
@@ -35,7 +35,14 @@ class Harness:
             self.api.cluster.put(QUEUES, {"kind": "Queue", "metadata": metadata})
         self.now = 1000.0
         self.declared = {each.queue.uid: Declared() for each in (TEAM_A, TEAM_B)}
-        self.writer = QueueWriter(self.api, self.declared, clock=lambda: self.now)
+        self.lately: RecentUsage | None = None
+        self.may_write = True
+        self.writer = QueueWriter(
+            *(self.api, self.declared),
+            recent=lambda *_: self.lately,
+            may_write=lambda: self.may_write,
+            clock=lambda: self.now,
+        )
 
     def show(self, *figures: QueueFigures) -> None:
         """Let the writer see figures, and write."""
@@ -120,5 +127,26 @@ def test_nothing_is_written_of_what_no_object_of_ours_declares() -> None:
     cluster = Harness()
     foreign = replace(TEAM_A.queue, ref=QueueRef(QueueKind.CLUSTER_QUEUE, "team-a"))
     cluster.show(IMPLIED_ROOT, replace(TEAM_A, queue=foreign))
+
+    assert 0 == cluster.writes
+
+
+def test_at_the_end_what_queues_used_lately_is_written_at_once() -> None:
+    cluster = Harness()
+    cluster.show(using(1000))
+    for now, amount in ((1001, 1000), (1002, 2000)):
+        cluster.lately = RecentUsage(now, {"cpu": amount})
+        cluster.now = now
+        asyncio.run(cluster.writer.close())
+
+    assert {"cpu": "2"} == cluster.status("team-a")["recentUsage"]["amounts"]
+    assert 3 == cluster.writes
+
+
+def test_at_the_end_only_the_leader_writes() -> None:
+    cluster = Harness()
+    cluster.writer.show([using(1000)])
+    cluster.may_write = False
+    asyncio.run(cluster.writer.close())
 
     assert 0 == cluster.writes

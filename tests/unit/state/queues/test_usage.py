@@ -174,6 +174,17 @@ def test_usage_is_the_same_object_while_it_is_equal() -> None:
     assert one is found.usage()
 
 
+def test_what_was_charged_in_the_past_counts_where_the_settings_say_so() -> None:
+    found = cluster(charge_rules=ChargeRules(half_life_seconds=60))
+    found.put("p", "a", node="n-spot")
+    found.cache.snapshot(0)
+
+    state = found.cache.queue_state(60)
+
+    assert state is not None
+    assert {A: {"cpu": ONE // 2}} == state.usage.recent
+
+
 def test_a_difference_is_counted_and_put_right() -> None:
     found = cluster()
     found.put("p", "a", node="n-spot")

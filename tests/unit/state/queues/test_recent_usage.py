@@ -1,0 +1,105 @@
+"""What leaves used lately, as time passes and charges change."""
+
+from collections.abc import Mapping
+
+from gang_scheduler.model.queues import (
+    Charge,
+    FlavorResource,
+    QueueRef,
+    QueueSet,
+    QueueState,
+    QueueUsage,
+    RecentUsage,
+)
+from gang_scheduler.state.queues.recent_usage import RecentUsages
+from support.queue_builders import CPU, queue_ref
+
+A, B = queue_ref("a"), queue_ref("b")
+HALF = 60
+DECLARED = QueueSet()
+Recent = Mapping[QueueRef, Mapping[str, int]]
+
+
+def usage(**charged: int) -> QueueUsage:
+    found: dict[QueueRef, Charge] = {queue_ref(n): {CPU: amount} for n, amount in charged.items()}
+    return QueueUsage(found)
+
+
+def recent(usages: RecentUsages, used: QueueUsage, now: int) -> Recent | None:
+    """Return what leaves used lately by now, when this is what they use."""
+    return usages.added(QueueState(DECLARED, used), now).usage.recent
+
+
+def usages(**stored: RecentUsage) -> RecentUsages:
+    found = {queue_ref(name): each for name, each in stored.items()}
+    return RecentUsages(HALF, lambda: found)
+
+
+def test_without_a_half_life_the_past_does_not_count() -> None:
+    state = QueueState(DECLARED, usage(a=8))
+
+    assert state is RecentUsages().added(state, 0)
+
+
+def test_what_is_used_counts_by_half_after_a_half_life_and_goes_the_same_way() -> None:
+    found, used, idle = usages(), usage(a=8), usage()
+    seen = [recent(found, used, now) for now in (0, HALF)]
+    seen += [recent(found, idle, now) for now in (HALF, 2 * HALF)]
+
+    assert [{}, {A: {"cpu": 4}}, {A: {"cpu": 4}}, {A: {"cpu": 2}}] == seen
+
+
+def test_looking_more_often_changes_nothing() -> None:
+    often, seldom, used = usages(), usages(), usage(a=1000)
+    for now in range(HALF):
+        recent(often, used, now)
+    recent(seldom, used, 0)
+
+    assert recent(seldom, used, HALF) == recent(often, used, HALF) == {A: {"cpu": 500}}
+
+
+def test_flavors_of_a_resource_are_summed() -> None:
+    used = QueueUsage({A: {CPU: 2, FlavorResource("spot", "cpu"): 6}})
+    found = usages()
+    recent(found, used, 0)
+
+    assert {A: {"cpu": 4}} == recent(found, used, HALF)
+
+
+def test_what_was_stored_counts_as_if_the_same_was_in_use_since() -> None:
+    found = usages(a=RecentUsage(0, {"cpu": 8}), b=RecentUsage(0, {"cpu": 8}))
+
+    assert {A: {"cpu": 4}, B: {"cpu": 8}} == recent(found, usage(b=8), HALF)
+
+
+def test_what_was_stored_long_ago_does_not_count() -> None:
+    found, used = usages(a=RecentUsage(0, {"cpu": 8})), usage(a=4)
+
+    assert {} == recent(found, used, 4 * HALF + 1)
+    assert found.of(A, 4 * HALF + 1) == RecentUsage(4 * HALF + 1, {})
+
+
+def test_what_was_stored_counts_once() -> None:
+    found = usages(a=RecentUsage(0, {"cpu": 8}))
+    recent(found, usage(), HALF)
+
+    later = found.added(QueueState(QueueSet(), usage()), 2 * HALF).usage.recent
+
+    assert {A: {"cpu": 2}} == later
+
+
+def test_a_leaf_that_used_nothing_for_long_is_forgotten() -> None:
+    found = usages()
+    recent(found, usage(a=8), 0)
+    recent(found, usage(), HALF)
+    recent(found, usage(), 6 * HALF)
+
+    assert found.of(A, 6 * HALF) is None
+
+
+def test_usage_is_the_same_object_while_it_is_equal() -> None:
+    found, state = usages(), QueueState(DECLARED, usage())
+    first = found.added(state, 0).usage
+
+    assert first is found.added(state, 0).usage
+    assert first is found.added(state, 5).usage
