@@ -192,6 +192,8 @@ class ByTurns(WithinQuota):
         """Note that a queue which keeps its order waits behind a group, if it does."""
         if line.queue.strategy is not Strategy.STRICT_FIFO or line.behind is not None:
             return
+        if line.queue.ref.product not in self.declared.enforced:
+            return
         refused = self.refused.get(group.waiting[0].key)
         if refused is not None and refused.reason in BLOCKING and not refused.left_over:
             line.behind = group.gangs[0].key

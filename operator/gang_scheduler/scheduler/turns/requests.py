@@ -90,8 +90,9 @@ class Requests:
         """Return what a group asks, or why it can never have it."""
         podsets = podsets_of(units)
         found = self._of_podsets(group, queue, podsets)
+        enforced = queue.ref.product in self._enforced
         problem = self._never(group, queue, podsets, found)
-        if problem is not None:
+        if problem is not None and enforced:
             return problem
         singly = all(unit.singly for unit in units)
         choices = {key: some for key, (some, _) in found.items()}
@@ -100,6 +101,9 @@ class Requests:
             for offer in offers(podsets, choices, self.gpu_resources)
             if self._is_in_topology(offer, units)
         ]
+        if not (ways or enforced):
+            # The controller that judges them has let the members pass.
+            ways = [Way(Offer({}, self.gpu_resources), {}, units)]
         if not ways:
             return _unsuitable(group, queue, _elsewhere(choices))
         possible = tuple(each for each in ways if singly or self._is_possible(queue, each))
@@ -159,7 +163,7 @@ class Requests:
         for key in (key for key, number in podsets.items() if number):
             asked = flavors.requested(key[0], self.gpu_resources)
             missing = next(flavors.uncovered(queue, asked), None)
-            if missing is not None and queue.ref.product in self._enforced:
+            if missing is not None:
                 amount = sum(
                     flavors.requested(each[0], self.gpu_resources).get(missing, 0) * number
                     for each, number in podsets.items()

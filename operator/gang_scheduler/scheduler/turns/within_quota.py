@@ -178,7 +178,7 @@ class WithinQuota(Steps):
         """Take the best way by the rules of the queue; return whether there is one."""
         request = trying.request
         rules = request.queue.fungibility
-        if not request.holds:
+        if not request.holds and request.ref.product in self.declared.enforced:
             ways = [way for way in ways if not limits.checks(request.queue, way.offer.names)]
         if trying.nominations:
             ways = sorted(ways, key=lambda way: not self._suits(way, trying.nominations))

@@ -12,7 +12,16 @@ from gang_scheduler.model.causes import (
     QueueUnusable,
 )
 from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.model.queues import NONE, ROOT, Queue, QueueKind, QueueRef, QueueSet, StopPolicy
+from gang_scheduler.model.queues import (
+    NONE,
+    ROOT,
+    Product,
+    Queue,
+    QueueKind,
+    QueueRef,
+    QueueSet,
+    StopPolicy,
+)
 from gang_scheduler.model.refs import QueueName, QueueNameKind
 from gang_scheduler.model.requirements import hold
 from gang_scheduler.state.pod_affinity.namespaces import Namespaces
@@ -141,7 +150,8 @@ class QueueNames:
     def _by_local_queue(self, name: str, namespace: str) -> Meant:
         found = self.known.local_queue(LocalQueueKey(namespace, name))
         if found is None:
-            return Meant(None, _unusable("LocalQueue", name, QueueFault.NOT_FOUND, namespace))
+            problem = _unusable("LocalQueue", name, QueueFault.NOT_FOUND, namespace)
+            return self._no_leaf(Product.KUEUE, Meant(None, problem))
         meant = self._leaf(found.cluster_queue, namespace)
         if meant.problem is None and found.stop is not StopPolicy.NONE:
             return Meant(meant.ref, Problem(Reason.QUEUE_STOPPED, LocalQueueStopped(name)))
@@ -151,14 +161,20 @@ class QueueNames:
         index = self._index()
         queue = index.queues.get(ref)
         if ref in index.parents:
-            return Meant(ref, _unusable(ref.kind, ref.name, QueueFault.NO_LEAF, namespace))
+            problem = _unusable(ref.kind, ref.name, QueueFault.NO_LEAF, namespace)
+            return self._no_leaf(ref.product, Meant(ref, problem))
         if queue is None:
-            return Meant(None, _unusable(ref.kind, ref.name, QueueFault.NOT_FOUND, namespace))
+            problem = _unusable(ref.kind, ref.name, QueueFault.NOT_FOUND, namespace)
+            return self._no_leaf(ref.product, Meant(None, problem))
         labels = self._namespaces.labels_of(namespace)
         if queue.namespaces is None or not hold(queue.namespaces, labels):
             fault = QueueFault.NOT_FOR_NAMESPACE
             return Meant(ref, _unusable(ref.kind, ref.name, fault, namespace))
         return Meant(ref)
+
+    def _no_leaf(self, product: Product, meant: Meant) -> Meant:
+        """Return the leaf of gangs in no queue instead, where another controller judges names."""
+        return meant if product in self._index().queue_set.enforced else Meant(NONE)
 
     def _index(self) -> _Index:
         queue_set = self.known.queue_set() or QueueSet()

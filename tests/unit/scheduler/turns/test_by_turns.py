@@ -1,7 +1,10 @@
 """Which gangs of which queues are placed in a cycle, and why the others wait."""
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
+
+import pytest
 
 from gang_scheduler.model.causes import BehindGang, QuotaShort
 from gang_scheduler.model.nodes import Node, Taint
@@ -261,6 +264,38 @@ def test_queues_that_another_controller_judges_refuse_nothing() -> None:
     plan = decide(world([queue], gangs, BIG, enforced=frozenset({Product.OURS})))
 
     assert gangs_placed(plan) == ["x"]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"stop": StopPolicy.HOLD},
+        {"checks": ("budget",)},
+        {"flavor_checks": {"f": ("budget",)}},
+        {"weight": Fraction(-1)},
+        {"limits": AdmissionLimits(jobs=0)},
+        {"resource_groups": (ResourceGroup(("cpu",), ("gone",)),)},
+        {"resource_groups": ()},
+    ],
+)
+def test_whatever_a_queue_says_another_controller_has_judged_it(fields: dict[str, Any]) -> None:
+    queue = cluster_queue("q", nominal={FlavorResource("f", "cpu"): 1000})
+    queue = replace(queue, resource_groups=(ResourceGroup(("cpu",), ("f",)),))
+    queue = replace(queue, **fields)
+    gangs = [in_queue(queue.ref, "x", pods=6)]
+
+    plan = decide(world([queue], gangs, BIG, enforced=frozenset({Product.OURS})))
+
+    assert gangs_placed(plan) == ["x"]
+
+
+def test_a_strict_order_that_another_controller_keeps_holds_up_no_gang() -> None:
+    queue = cluster_queue("q", nominal=1000, strategy=Strategy.STRICT_FIFO)
+    gangs = [in_queue(queue.ref, "x", pods=6), in_queue(queue.ref, "y", created_at=1)]
+
+    plan = decide(world([queue], gangs, [node("n", cpu=2)], enforced=frozenset({Product.OURS})))
+
+    assert gangs_placed(plan) == ["y"]
 
 
 def test_an_inactive_queue_admits_nothing() -> None:

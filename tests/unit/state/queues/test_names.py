@@ -1,10 +1,12 @@
 """Which leaf a name means, and which of three things is wrong with one that means none."""
 
+from dataclasses import replace
+
 import pytest
 
 from gang_scheduler.model.causes import LocalQueueStopped, QueueFault, QueueNotNamed, QueueUnusable
 from gang_scheduler.model.problems import Cause, Problem, Reason
-from gang_scheduler.model.queues import NONE, QueueKind, QueueRef
+from gang_scheduler.model.queues import NONE, Product, QueueKind, QueueRef
 from gang_scheduler.model.refs import QueueName, QueueNameKind
 from gang_scheduler.state.queues.names import Meant, NamingRules, QueueNames, annotation_of
 from support.builders import requirement
@@ -70,6 +72,20 @@ def test_what_is_wrong_with_a_name_is_told(
     found = some().names().meant(QueueName(kind, name), HERE)
 
     assert unusable(*shown, fault) == found.problem
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"), [(LOCAL, "typo"), (LOCAL, "lost"), (VOLCANOS, "typo"), (VOLCANOS, "parent")]
+)
+def test_a_name_that_another_controller_judges_is_never_wrong(
+    kind: QueueNameKind, name: str
+) -> None:
+    queues = declared(volcano_queue("parent", 1), volcano_queue("v", 1, parent="parent"))
+    queues.local("lost", "gone")
+    assert queues.set is not None
+    queues.set = replace(queues.set, enforced=frozenset({Product.OURS}))
+
+    assert Meant(NONE) == queues.names().meant(QueueName(kind, name), HERE)
 
 
 def test_a_queue_for_some_namespaces_is_for_those() -> None:
