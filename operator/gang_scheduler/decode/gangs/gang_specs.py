@@ -111,7 +111,7 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
     try:
         metadata = fields.read(body, MetadataOnly).metadata
         spec = faults.read(lambda: fields.read(body, NativePodGroup), NATIVE_UNREAD).spec
-        for wrong in keys.misplaced_podset(present):
+        for wrong in keys.misplaced_podset(metadata.annotations):
             faults.add(wrong)
         min_count = faults.read(lambda: _min_count(spec), 1)
         min_runtime = faults.read(lambda: gang_annotations.min_runtime(metadata.annotations), 0)
