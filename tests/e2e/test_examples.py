@@ -16,6 +16,8 @@ from tools.demo import cluster, differences, examples, placements
 pytestmark = pytest.mark.e2e
 
 DELETE_SECONDS = 30.0
+DECIDED_BY = {"ClusterNetworkTopology": "Ready", "Queue": "Active", "ResourceFlavor": ""}
+"""Kinds that gangs are decided by, and the condition of those that are used."""
 Kind = tuple[tuple[str, ...], Path]
 
 
@@ -91,7 +93,7 @@ def test_an_example_ends_as_it_declares(
     prefixes = example.prefixes(namespace)
 
     with GangWatcher(plane) as watcher:
-        _make_the_network_known(plane, directory)
+        _make_known(plane, directory)
         plane.kubectl("apply", *_where(example, namespace), "-f", str(directory))
         differences.wait(plane, prefixes, example.outcome)
         waiting = [_called(example, namespace, gang) for gang in example.outcome.waiting]
@@ -153,16 +155,28 @@ def test_an_expectation_that_no_test_reads_is_refused(tmp_path: Path, expected: 
         examples.load(tmp_path)
 
 
-def _make_the_network_known(plane: controlplane.ControlPlane, directory: Path) -> None:
-    """Apply what describes the network, and wait until the operator uses it.
+def _make_known(plane: controlplane.ControlPlane, directory: Path) -> None:
+    """Apply what gangs are decided by, and wait until the operator uses it.
 
-    Watches of two kinds tell in no order: a gang that is seen first is placed without a network.
+    Watches of several kinds tell in no order: a gang that is seen before the network is placed
+    without it, and one that is seen before a queue may get what the queue was promised.
     """
     for manifest in examples.manifests(directory):
         kinds = {document["kind"] for document in yaml.safe_load_all(manifest.read_text())}
-        if kinds == {"ClusterNetworkTopology"}:
+        if kinds <= DECIDED_BY.keys():
             plane.kubectl("apply", "-f", str(manifest))
-            plane.kubectl("wait", "--for=condition=Ready", "--timeout=30s", "-f", str(manifest))
+            for kind in kinds:
+                _wait_for(plane, kind, manifest)
+
+
+def _wait_for(plane: controlplane.ControlPlane, kind: str, manifest: Path) -> None:
+    """Wait until the objects of a kind have the condition that says that they are used."""
+    condition = DECIDED_BY[kind]
+    for document in yaml.safe_load_all(manifest.read_text()):
+        if document["kind"] == kind and condition:
+            group = document["apiVersion"].partition("/")[0]
+            name = f"{kind.lower()}.{group}/{document['metadata']['name']}"
+            plane.kubectl("wait", f"--for=condition={condition}", "--timeout=30s", name)
 
 
 def _where(example: examples.Example, namespace: str) -> list[str]:

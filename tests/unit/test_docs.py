@@ -19,6 +19,7 @@ PROJECT = Path(__file__).parents[2]
 PATTERNS = ("*.md", "docs/*.md", "charts/*/*.md")
 PAGES = sorted(path for pattern in PATTERNS for path in PROJECT.glob(pattern))
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+EXAMPLES = sorted(PROJECT.glob("examples/*/README.md"))
 SIMULATE = re.compile(r"py-gang-scheduler simulate (-f examples/.*)")
 PLACE = re.compile(r"`([a-z_]+(?:/[a-z_0-9]+)+)(?:\.py|/)?`")
 LOG_LINE = re.compile(r'\blog\.(debug|info|warning|error)\(\s*"([a-z_]+)"')
@@ -44,13 +45,14 @@ def rows(text: str, heading: str) -> Iterator[list[str]]:
             yield [cell.strip().replace("`", "") for cell in line.strip("|").split(" | ")]
 
 
-def shown() -> Iterator[tuple[str, str]]:
-    """Yield arguments and output of every simulation that is shown."""
-    for path in PAGES:
+def shown() -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield arguments and output of every simulation that is shown: what is between the dots."""
+    for path in (*PAGES, *EXAMPLES):
         for block in re.findall(r"(?:^(?: {4}.*)?\n)+", path.read_text(), re.MULTILINE):
             for match in SIMULATE.finditer(block):
-                output = block[match.end() :].partition("    ...")[0]
-                yield match[1], output
+                output = re.split(r"^ {4}kubectl", block[match.end() :], flags=re.MULTILINE)[0]
+                pieces = re.split(r"^ {4,}\.\.\.$", output, flags=re.MULTILINE)
+                yield match[1], tuple(" ".join(each.split()) for each in pieces)
 
 
 def test_the_readme_is_short() -> None:
@@ -160,13 +162,17 @@ def test_all_log_lines_are_in_the_table_with_their_levels() -> None:
 
 @pytest.mark.parametrize(("arguments", "output"), list(shown()))
 def test_what_is_shown_of_a_simulation_comes_out(
-    arguments: str, output: str, monkeypatch: pytest.MonkeyPatch
+    arguments: str, output: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(PROJECT)
 
     result = CliRunner().invoke(main, ["simulate", *arguments.split()])
 
-    assert (0, output.split()) == (result.exit_code, result.stdout.split()[: len(output.split())])
+    words, at = " ".join(result.stdout.split()), 0
+    assert 0 == result.exit_code
+    for piece in output:
+        assert piece in words[at:]
+        at = words.index(piece, at) + len(piece)
 
 
 def test_the_first_gang_of_the_readme_is_bound(
