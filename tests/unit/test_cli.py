@@ -161,6 +161,27 @@ def test_a_setting_that_decides_is_a_flag_of_simulate() -> None:
     assert [1, 0, 0] == [len(each["victims"]) for each in found]
 
 
+QUEUED = f"""{MANIFESTS}
+---
+apiVersion: py-gang-scheduler.io/v1alpha1
+kind: Queue
+metadata: {{name: a}}
+spec: {{quota: {{soft: {{cpu: 4}}}}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("flags", "waits"),
+    [([], False), (["--require-queue"], True), (["--require-queue=other"], False)],
+)
+def test_a_queue_is_required_in_all_namespaces_where_none_is_given(
+    flags: list[str], *, waits: bool
+) -> None:
+    document = json.loads(simulated("-o", "json", *flags, text=QUEUED).stdout)
+
+    assert waits == ("QueueNotFound" in json.dumps(document))
+
+
 def test_a_flag_of_simulate_that_is_wrong_is_named_with_its_value() -> None:
     result = simulated("--strategy", "tight")
 
