@@ -65,7 +65,7 @@ def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]
         "succeeded": counts.succeeded,
         "failed": counts.failed,
         "domain": str(view.domain) if view.domain else None,
-        "queue": _queue(info, view),
+        "queue": _queue(info, counts, view),
         "occupiedBy": _owners(info) or None,
         "scheduleStartTime": _start_time(info, view.written),
         "conditions": conditions.merged(present, findings, gang_spec.generation, view.now),
@@ -145,11 +145,13 @@ def _flavors(info: GangInfo) -> str:
     return f": {words}" if words else ""
 
 
-def _queue(info: GangInfo, view: View) -> dict[str, Any] | None:
+def _queue(info: GangInfo, counts: Counts, view: View) -> dict[str, Any] | None:
     """Return the place in the queue: 0 where the gang does not wait, or where it is not told."""
     if view.queue is None:
         return None
-    refusal, place = info.verdict.refusal, view.place
+    # Places are told now and then: that of a gang that has started since is no place any more.
+    place = None if _is_bound(info, counts) else view.place
+    refusal = info.verdict.refusal
     return {
         "name": view.queue.name,
         "position": place.position if place else 0,

@@ -325,7 +325,8 @@ def test_a_gang_that_waits_has_its_place_in_the_queue() -> None:
 
 def test_a_gang_that_does_not_wait_has_no_place() -> None:
     info = record_of(builders.pod("a-0", gang="a", node="n"))
-    found = written(info, View({}, now=0, queue=TEAM_A))["queue"]
+    # The place was told while the gang waited.
+    found = written(info, View({}, now=0, queue=TEAM_A, place=Place(1, 1)))["queue"]
 
     assert {"name": "team-a", "position": 0, "pending": 0, "reason": ""} == found
 
