@@ -90,7 +90,9 @@ async def test_the_events_tell_both_sides() -> None:
         told = [process.events._queue.get_nowait().event for _ in range(3)]
 
     notes = {(each["reason"], each["regarding"]["name"]): each["note"] for each in told}
-    assert notes["Preempting", "high"].startswith("Evicting 4 pods to make room")
+    assert notes["Preempting", "high"].startswith(
+        "Evicting 4 pods to make room (gang default/low goes whole): "
+    )
     assert notes["Preempted", "low"] == (
         "Preempted by default/high: 4 members: low-0, low-1, low-2, low-3; "
         "4 of them have no owner: no controller will create these again"

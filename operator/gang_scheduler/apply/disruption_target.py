@@ -7,6 +7,7 @@ from gang_scheduler.client.port import Body
 from gang_scheduler.decode.pods import pod as pod_decode
 from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
 
 TYPE = "DisruptionTarget"
 REASON = pod_decode.MARK
@@ -31,6 +32,10 @@ class Naming:
     def pod(self, pod: Pod, namespace: str) -> str:
         """Return a pod as a namespace may know it."""
         return self._named(pod.namespace, namespace, pod.key, pod.uid)
+
+    def gang(self, key: GangKey, uid: str, namespace: str) -> str:
+        """Return a gang as a namespace may know it; `uid` is that of its object."""
+        return self._named(key.namespace, namespace, str(key), uid)
 
     def _named(self, own: str, namespace: str, name: str, uid: str) -> str:
         return uid if self.hides_foreign and own != namespace else name

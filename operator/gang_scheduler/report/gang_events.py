@@ -43,6 +43,7 @@ NAMED = {
 WAITING_FOR_ROOM = "WaitingForRoom"
 """The reason of Events about pods that terminate: `Preempting` says that pods are evicted."""
 NAMES_SHOWN = 10
+GANGS_SHOWN = 3
 
 
 class GangEvents:
@@ -180,11 +181,31 @@ class GangEvents:
             pods = [each.pod for each in preemption.victims]
             names = (self._naming.pod(pod, gang.key.namespace) for pod in pods)
             reason = "Preempting"
-            note = f"Evicting {_pods(len(pods))} to make room{where}: {_few(names, len(pods))}"
+            whole = self._whole(preemption, gang.key.namespace)
+            shown = _few(names, len(pods))
+            note = f"Evicting {_pods(len(pods))} to make room{where}{whole}: {shown}"
             if not pods:
                 reason = WAITING_FOR_ROOM
                 note = f"Waiting for pods that are terminating to make room{where}"
             self._events.record(self._about(gang), reason, note)
+
+    def _whole(self, preemption: Preemption, namespace: str) -> str:
+        """Return which gangs lose all their bound pods, as a namespace may know them."""
+        lost = Counter(victim.gang for victim in preemption.victims)
+        names = [
+            self._naming.gang(key, info.observed.spec.uid, namespace)
+            for key, number in lost.items()
+            if (info := self._cache.gang_queue.infos.get(key)) is not None
+            and info.observed.spec is not None
+            and key.source != gang_sources.SINGLE.name
+            and number == sum(1 for pod in info.observed.living if pod.node)
+        ]
+        shown = ", ".join(names[:GANGS_SHOWN])
+        more = f" and {len(names) - GANGS_SHOWN} more" if len(names) > GANGS_SHOWN else ""
+        if not names:
+            return ""
+        gangs, go = ("gang", "goes") if len(names) == 1 else ("gangs", "go")
+        return f" ({gangs} {shown}{more} {go} whole)"
 
     def _about(self, gang: Gang) -> About:
         return self._of_gang(gang.key, (*gang.pending, *gang.bound_members)[0])

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.nodes import Node
-from gang_scheduler.model.plan import Misfit, Obstacle, Shortage
+from gang_scheduler.model.plan import Misfit, Obstacle, Oversized, Shortage
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.scheduler.placement.anywhere import Placement, assume_again, place, release
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
@@ -95,7 +95,7 @@ def test_one_class_without_room_fails_all() -> None:
     nodes = [node("n1", cpu=8)]
     pods = [*members(3), pod("worker", gpu=1)]
 
-    short = Shortage(Obstacle.RESOURCES, 1, ((GPU, 1),))
+    short = Shortage(Obstacle.RESOURCES, 1, ((GPU, 1),), oversized=(Oversized(GPU, 1),))
     expected = Misfit(1, 3, 4, ((f"Insufficient {GPU}", 1),), shortage=short)
     assert expected == misfit(nodes, pods)
 
