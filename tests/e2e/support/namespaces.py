@@ -59,13 +59,14 @@ class Namespace:
         kubelets: bool = True,
         labels: Mapping[str, str] | None = None,
         taints: Sequence[Mapping[str, str]] = (),
+        devices: Mapping[str, str] | None = None,
     ) -> list[str]:
         """Create nodes that go with the namespace; without kubelets no pod ever runs there."""
         numbers = range(len(self._nodes), len(self._nodes) + count)
         all_labels = {**self.here, **(labels or {})}
         if not kubelets:
             all_labels["type"] = "by-hand"
-        room = {**EVERYONE_IS_READY, "cpu": str(cpu)}
+        room = {**EVERYONE_IS_READY, "cpu": str(cpu), **(devices or {})}
         made = [nodes.manifest(f"{self.name}-{i}", all_labels, room, taints) for i in numbers]
         nodes.create(self.cluster.access, made)
         names = [each["metadata"]["name"] for each in made]
