@@ -25,6 +25,7 @@ SECONDS = {
     "test_many_preemptors.py": 75,
     "test_preemption_crash.py": 75,
     "test_restart.py": 75,
+    "test_queues_at_scale.py": 70,
     "test_sources.py": 45,
     "test_missing_members.py": 55,
     "test_volumes.py": 45,
