@@ -101,6 +101,8 @@ def test_the_crds_stay_when_the_release_goes(plane: controlplane.ControlPlane) -
     assert {
         "podgroups.scheduling.sigs.k8s.io",
         "clusternetworktopologies.scheduling.koordinator.sh",
+        "queues.py-gang-scheduler.io",
+        "resourceflavors.py-gang-scheduler.io",
     } == {each["metadata"]["name"] for each in crds}
     assert {"keep"} == {each["metadata"]["annotations"]["helm.sh/resource-policy"] for each in crds}
 
@@ -125,7 +127,7 @@ def test_crds_of_others_are_left_alone(plane: controlplane.ControlPlane) -> None
 def test_a_crd_of_the_release_is_upgraded_with_it(plane: controlplane.ControlPlane) -> None:
     said = helm(plane, "upgrade", RELEASE, str(CHART), IMAGE, "--dry-run=server")
 
-    assert 2 == said.count("kind: CustomResourceDefinition")
+    assert 4 == said.count("kind: CustomResourceDefinition")
     assert "Left as it was" not in said
 
 
