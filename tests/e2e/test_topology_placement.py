@@ -86,7 +86,7 @@ def test_a_gang_that_must_gather_says_what_every_domain_offers(namespace: Namesp
         assert condition["message"].startswith(first)
         assert message in condition["message"]
     eventually("Unschedulable", lambda: namespace.condition_of_gang("a", "Scheduled")["reason"])
-    assert until(lambda: namespace.notes("a", "FailedScheduling"))[0].startswith(message)
+    assert until(lambda: namespace.notes("a", "FailedScheduling"))[0].startswith(first)
     assert "" == namespace.status("a").get("domain", "")
 
     namespace.delete("pods", "y")
