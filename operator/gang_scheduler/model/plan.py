@@ -90,6 +90,14 @@ class Shortage:
 
 
 @dataclass(frozen=True, slots=True)
+class Unlabelled:
+    """A layer that no node is in: its label keys, and the key on nodes that may have been meant."""
+
+    label_keys: tuple[str, ...]
+    near: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Misfit:
     """Why members found no place.
 
@@ -97,7 +105,7 @@ class Misfit:
     `fits` of `needs` members found room before the next one did not; `at_most`: it is a bound, and
     fewer may fit. `shortage` is what the next member is short of; None if every node has room for
     it, or there is no node. `cut_off`: the search ended early, so there may be a place that was not
-    found.
+    found. `unlabelled` is a layer of the tree that no node is in, where members must gather.
     """
 
     nodes: int
@@ -108,6 +116,7 @@ class Misfit:
     cut_off: bool = False
     shortage: Shortage | None = None
     at_most: bool = False
+    unlabelled: Unlabelled | None = None
 
 
 class IfEmpty(enum.Enum):

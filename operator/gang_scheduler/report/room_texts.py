@@ -16,6 +16,7 @@ from gang_scheduler.model.plan import (
     Oversized,
     Refused,
     Shortage,
+    Unlabelled,
 )
 from gang_scheduler.model.resources import PODS, quantity
 
@@ -67,11 +68,15 @@ _TOO_LARGE: Final = "It would not fit even the empty cluster"
 _LESS: Final = "ask for less, or add nodes."
 _LARGER: Final = "ask for less, or add larger nodes."
 _ANOTHER: Final = "ask for another resource, or add nodes that have it."
+_LAYER: Final = "ask for another layer, or label the nodes."
 _OTHERS: Final = "change what it asks for, or the nodes."
 
 
 def shortage(refused: Refused, misfit: Misfit) -> str:
     """Return what is short, and how many members fit now; first what no node has."""
+    if misfit.unlabelled is not None:
+        said = lacking(misfit)
+        return f"{said[:1].upper()}{said[1:]}."
     if misfit.shortage is not None and misfit.shortage.oversized:
         alike = len({pod.pod_class for pod in refused.gang.pending}) == 1
         said = lacking(misfit, "each member" if alike else "a member")
@@ -91,11 +96,13 @@ def if_empty(refused: Refused, misfit: Misfit) -> str:
         return ""
     if refused.if_empty is not IfEmpty.TOO_LARGE:
         return _IF_EMPTY[refused.if_empty]
+    return f"{_TOO_LARGE}{_while_out(misfit)}: {_way_out(misfit)}"
+
+
+def _way_out(misfit: Misfit) -> str:
+    if misfit.unlabelled is not None:
+        return _LAYER
     short = misfit.shortage
-    return f"{_TOO_LARGE}{_while_out(misfit)}: {_way_out(short)}"
-
-
-def _way_out(short: Shortage | None) -> str:
     if short is not None and short.oversized:
         return _LARGER if all(each.largest for each in short.oversized) else _ANOTHER
     return _LESS if short is None or short.obstacle is Obstacle.RESOURCES else _OTHERS
@@ -111,6 +118,8 @@ def lacking(misfit: Misfit, member: str = "a member") -> str:
     """Return what the next member is short of; "" if there is room on every node."""
     if misfit.nodes == 0:
         return "there are no nodes"
+    if misfit.unlabelled is not None:
+        return _without_label(misfit.unlabelled)
     short = misfit.shortage
     if short is None:
         return ""
@@ -174,6 +183,11 @@ def _of_the_best(offers: Offers | None) -> str:
 
 def _name(domain: Domain) -> str:
     return domain.path[-1]
+
+
+def _without_label(layer: Unlabelled) -> str:
+    meant = f" (did you mean {layer.near}?)" if layer.near else ""
+    return f"no node has the label {' or '.join(layer.label_keys)}{meant}"
 
 
 def _too_large(each: Oversized) -> str:

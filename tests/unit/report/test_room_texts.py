@@ -3,7 +3,15 @@
 import pytest
 
 from gang_scheduler.model.network.topology import Domain
-from gang_scheduler.model.plan import IfEmpty, Misfit, Obstacle, Offers, Refused, Shortage
+from gang_scheduler.model.plan import (
+    IfEmpty,
+    Misfit,
+    Obstacle,
+    Offers,
+    Refused,
+    Shortage,
+    Unlabelled,
+)
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.report import room_texts
 from support.builders import GPU, gang
@@ -135,6 +143,25 @@ def test_whether_it_ever_fits() -> None:
     expected = "Whether it would fit the empty cluster was not searched to the end."
     assert expected == ever(IfEmpty.NOT_SEARCHED)
     assert "" == ever(None)
+
+
+@pytest.mark.parametrize(
+    ("unlabelled", "words"),
+    [
+        (Unlabelled(("c.io/rack",), "io/rack"), "c.io/rack (did you mean io/rack?)"),
+        (Unlabelled(("rack", "shelf")), "rack or shelf"),
+    ],
+)
+def test_a_label_that_no_node_has_is_named_and_nothing_else(
+    unlabelled: Unlabelled, words: str
+) -> None:
+    misfit = Misfit(12, 0, 4, (), unlabelled=unlabelled)
+    assert f"No node has the label {words}." == short(misfit, pods=4)
+
+    waits = gang("a")
+    refused = Refused(waits, Reason.UNSCHEDULABLE, waits.pending, if_empty=IfEmpty.TOO_LARGE)
+    expected = "It would not fit even the empty cluster: ask for another layer, or label the nodes."
+    assert expected == room_texts.if_empty(refused, misfit)
 
 
 def test_without_nodes_there_is_no_cluster_to_be_empty() -> None:

@@ -1,13 +1,16 @@
 """Why members could not gather: what the domains offer, and what keeps the nodes from more."""
 
+import difflib
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from gang_scheduler.model.network import topology_scope
+from gang_scheduler.model.network.topology import Topology
+from gang_scheduler.model.network.topology_scope import CLOSE_ENOUGH
 from gang_scheduler.model.nodes import IntArray
-from gang_scheduler.model.plan import Misfit, Offers
+from gang_scheduler.model.plan import Misfit, Offers, Unlabelled
 from gang_scheduler.scheduler import diagnosis
 from gang_scheduler.scheduler.placement import interdependent
 from gang_scheduler.scheduler.placement.feasible_slots import offer_slots
@@ -28,7 +31,8 @@ def explain(
 ) -> Misfit:
     """Return why no domain of the area could take `needs` members. Fills the trial up."""
     if not len(area.tree.rows):
-        return Misfit(len(trial.nodes), 0, needs, ((ELSEWHERE, len(trial.nodes)),))
+        rejections = ((ELSEWHERE, len(trial.nodes)),)
+        return Misfit(len(trial.nodes), 0, needs, rejections, unlabelled=_unlabelled(area.tree))
     seats = ClassSeating(trial, profile)
     see_each_other = interdependent.are(
         [class_members.pod_class for class_members in by_class], trial, profile
@@ -67,6 +71,27 @@ def explain(
         shortage=shortage,
         at_most=at_most,
     )
+
+
+def _unlabelled(tree: Topology) -> Unlabelled | None:
+    """Return the topmost layer that the tree needs and no node is in; None if each has nodes.
+
+    Computed once a tree: linear in nodes times their labels.
+    """
+    tree_spec, nodes = tree.tree_spec, tree.nodes
+
+    def compute() -> Unlabelled | None:
+        *upper, _ = (layer.label_keys for layer in tree_spec.layers)
+        needed = upper[:-1] if tree_spec.lone_nodes else upper
+        node_label = [(tree_spec.node_label,)] if tree_spec.node_label else []
+        for keys in node_label + needed:
+            if not any(any(nodes.label(key).values) for key in keys):
+                known = sorted({key for node in nodes.nodes for key in node.labels})
+                near = difflib.get_close_matches(keys[0], known, n=1, cutoff=CLOSE_ENOUGH)
+                return Unlabelled(keys, "".join(near))
+        return None
+
+    return nodes.derive(("unlabelled", tree_spec), compute) if len(nodes) else None
 
 
 def _offered(

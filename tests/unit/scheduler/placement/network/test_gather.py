@@ -104,6 +104,17 @@ def test_the_highest_preferred_layer_is_split_into_the_fewest_whatever_is_above(
     assert [1, 2, 7, 8, 9, 10, 11] == numbers(plan)
 
 
+def test_a_gang_that_must_gather_by_a_label_of_no_node_is_told_of_the_label() -> None:
+    nodes = [node(f"node-{i}", cpu=8, labels={"example.com/rack": "r1"}) for i in range(2)]
+    typo = TopologyRequest(must=(LayerRef("cloud.example.com/rack", by_label=True),))
+
+    assert message(plan_for(nodes, typo, pods=2, cpu=8)) == (
+        "No node has the label cloud.example.com/rack (did you mean example.com/rack?). It would "
+        "not fit even the empty cluster: ask for another layer, or label the nodes. 0/2 nodes are "
+        "available: 2 node(s) were not in a domain that could hold the gang."
+    )
+
+
 def test_a_node_without_a_label_higher_up_is_not_for_gangs_that_must_gather() -> None:
     nodes = [*topology_builders.nodes({"s1/b1": (1,)}, cpu=8), node("node-9", cpu=8)]
 
