@@ -13,7 +13,7 @@ EIGHT_NODES_EACH = {"pods": 8, "cpu": 20}
 WITHIN_SECONDS = 2.0
 WHY = (
     "0 of 8 members fit now; the first one is short of 8 cpu on one node. It would fit the empty "
-    "cluster. 0/16 nodes are available: 16 Insufficient cpu."
+    "cluster: it waits for other pods to end. 0/16 nodes are available: 16 Insufficient cpu."
 )
 
 

@@ -37,8 +37,8 @@ DOCUMENT = {
             "gang": "default/a",
             "pods": ["default/a"],
             "reason": "Unschedulable",
-            "message": "Short of 2 cpu on one node. It would fit the empty cluster. "
-            "0/1 nodes are available: 1 Insufficient cpu.",
+            "message": "Short of 2 cpu on one node. It would fit the empty cluster: it waits for "
+            "other pods to end. 0/1 nodes are available: 1 Insufficient cpu.",
         }
     ],
     "gangs": [

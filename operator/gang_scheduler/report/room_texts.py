@@ -14,6 +14,7 @@ from gang_scheduler.model.plan import (
     Obstacle,
     Offers,
     Oversized,
+    PreemptionVerdict,
     Refused,
     Shortage,
     Unlabelled,
@@ -64,6 +65,12 @@ _IF_EMPTY: Final = {
     IfEmpty.FITS: "It would fit the empty cluster.",
     IfEmpty.NOT_SEARCHED: "Whether it would fit the empty cluster was not searched to the end.",
 }
+_OTHERS_END: Final = "It would fit the empty cluster: it waits for other pods to end."
+_NO_POD_LEAVES: Final = (
+    PreemptionVerdict.NO_VICTIMS,
+    PreemptionVerdict.BLOCKED,
+    PreemptionVerdict.NOT_HELPFUL,
+)
 _TOO_LARGE: Final = "It would not fit even the empty cluster"
 _LESS: Final = "ask for less, or add nodes."
 _LARGER: Final = "ask for less, or add larger nodes."
@@ -94,6 +101,9 @@ def if_empty(refused: Refused, misfit: Misfit) -> str:
     """Return whether the gang can ever fit; "" where that is not known."""
     if refused.if_empty is None or misfit.nodes == 0:
         return ""
+    tried = refused.preemption
+    if refused.if_empty is IfEmpty.FITS and (tried is None or tried.verdict in _NO_POD_LEAVES):
+        return _OTHERS_END
     if refused.if_empty is not IfEmpty.TOO_LARGE:
         return _IF_EMPTY[refused.if_empty]
     return f"{_TOO_LARGE}{_while_out(misfit)}: {_way_out(misfit)}"

@@ -1,5 +1,7 @@
 """The first sentences of a gang that has no room."""
 
+from dataclasses import replace
+
 import pytest
 
 from gang_scheduler.model.network.topology import Domain
@@ -8,6 +10,8 @@ from gang_scheduler.model.plan import (
     Misfit,
     Obstacle,
     Offers,
+    PreemptionOutcome,
+    PreemptionVerdict,
     Refused,
     Shortage,
     Unlabelled,
@@ -137,7 +141,8 @@ def test_it_is_said_of_which_members(needs: int, pods: int, bound: int, words: s
 
 
 def test_whether_it_ever_fits() -> None:
-    assert "It would fit the empty cluster." == ever(IfEmpty.FITS)
+    expected = "It would fit the empty cluster: it waits for other pods to end."
+    assert expected == ever(IfEmpty.FITS)
     expected = "It would not fit even the empty cluster: ask for less, or add nodes."
     assert expected == ever(IfEmpty.TOO_LARGE)
     expected = "Whether it would fit the empty cluster was not searched to the end."
@@ -162,6 +167,28 @@ def test_a_label_that_no_node_has_is_named_and_nothing_else(
     refused = Refused(waits, Reason.UNSCHEDULABLE, waits.pending, if_empty=IfEmpty.TOO_LARGE)
     expected = "It would not fit even the empty cluster: ask for another layer, or label the nodes."
     assert expected == room_texts.if_empty(refused, misfit)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "ending"),
+    [
+        (PreemptionVerdict.NO_VICTIMS, ": it waits for other pods to end."),
+        (PreemptionVerdict.BLOCKED, ": it waits for other pods to end."),
+        (PreemptionVerdict.NOT_HELPFUL, ": it waits for other pods to end."),
+        (PreemptionVerdict.NONE_FOUND, "."),
+        (PreemptionVerdict.TOO_MANY_VICTIMS, "."),
+        (PreemptionVerdict.TERMINATING, "."),
+        (PreemptionVerdict.EVICTING, "."),
+    ],
+)
+def test_a_gang_that_no_pod_makes_room_for_waits_for_pods_to_end(
+    verdict: PreemptionVerdict, ending: str
+) -> None:
+    waits, tried = gang("a"), PreemptionOutcome(verdict)
+    refused = Refused(waits, Reason.UNSCHEDULABLE, waits.pending, if_empty=IfEmpty.FITS)
+    found = room_texts.if_empty(replace(refused, preemption=tried), Misfit(1, 0, 1, ()))
+
+    assert f"It would fit the empty cluster{ending}" == found
 
 
 def test_without_nodes_there_is_no_cluster_to_be_empty() -> None:

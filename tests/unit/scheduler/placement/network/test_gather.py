@@ -77,7 +77,7 @@ def test_a_gang_that_no_domain_holds_waits_with_what_they_offer() -> None:
 
     assert message(plan).startswith(
         "3 of 4 members fit now; the best SpineLayer has room for 3 of 4: s1 3, s2 3; short of 16 "
-        "cpu on one node of s1. It would fit the empty cluster. "
+        "cpu on one node of s1. It would fit the empty cluster: it waits for other pods to end. "
         "no candidate topology nodes can accommodate job, desiredOfferSlot: 4, topology "
         "topologyNode SpineLayer/s1: 3;topology topologyNode SpineLayer/s2: 3, "
         "0/8 nodes are available: 8 Insufficient cpu."
