@@ -25,6 +25,7 @@ CUT_OFF = "The search for a place was cut off; it is made again."
 UNDER_WAY = "not eligible due to terminating pod on the nominated node."
 NOT_HELPFUL = "not helpful: evicting every pod that may be evicted would not make room."
 NONE_FOUND = "the search was cut off before it found pods to evict; it is made again."
+IN_ALL_PLACES = "Nodes are counted once members have every free place."
 NOT_ALL_SEEN = "The search was cut off: there may be cheaper ones."
 
 
@@ -186,8 +187,4 @@ def _assumed(gang: Gang, misfit: Misfit) -> str:
             f"This is once {misfit.fits} of the {misfit.needs} members that gang {gang.key} needs "
             "at once have a place."
         )
-    most = "most" if misfit.at_most else "best"
-    return (
-        f"This is once members have every place in every domain: at {most} {misfit.fits} of the "
-        f"{misfit.needs} that gang {gang.key} needs at once."
-    )
+    return IN_ALL_PLACES

@@ -133,8 +133,7 @@ def test_a_gang_without_a_domain_is_told_what_the_domains_offer() -> None:
         "no candidate topology nodes can accommodate job, desiredOfferSlot: 4, "
         "topology topologyNode SpineLayer/s1: 3;topology topologyNode SpineLayer/s2: 3, "
         "0/8 nodes are available: 8 Insufficient cpu. "
-        "This is once members have every place in every domain: at best 3 of the 4 that gang "
-        "default/a needs at once."
+        "Nodes are counted once members have every free place."
     )
     assert expected == in_domains(Offers(TWO_SPINES))
 
