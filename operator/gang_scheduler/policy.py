@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from gang_scheduler.apply.disruption_target import Naming
+from gang_scheduler.model.charged_requests import RequestRules
 from gang_scheduler.model.queues import Aging, Fairness, Product
 from gang_scheduler.scheduler.policies import PreemptionRules, Profile, QueueRules
 from gang_scheduler.scheduler.profile import PROFILES
@@ -11,7 +12,6 @@ from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import Rules
 from gang_scheduler.state.queues import declared_queues
-from gang_scheduler.state.queues.charged_requests import RequestRules
 from gang_scheduler.state.queues.names import NamingRules
 from gang_scheduler.state.queues.usage import ChargeRules
 
@@ -26,7 +26,6 @@ def cache(policy: Policy, changes: Changes) -> Cache:
         _queue_rules(policy),
         naming_rules=NamingRules(policy.default_queue, frozenset(policy.require_queue)),
         charge_rules=ChargeRules(
-            RequestRules({}, policy.exclude_resource_prefixes),
             others=policy.count_other_schedulers is CountOtherSchedulers.LABELLED,
             half_life_seconds=policy.usage_half_life_seconds,
         ),
@@ -62,6 +61,7 @@ def _queue_rules(policy: Policy) -> declared_queues.QueueRules:
         gpu_resources=policy.gpu_resources,
         ignored=frozenset(each for each, quota in others.items() if quota is QuotaOf.IGNORE),
         watched=frozenset(each for each, quota in others.items() if quota is QuotaOf.AUTO),
+        requests=RequestRules({}, policy.exclude_resource_prefixes),
     )
 
 

@@ -1,23 +1,24 @@
 """Frozen nouns that the scheduler decides on. No I/O, no clock, integers only.
 
-| module       | promise                                                                |
-|--------------|------------------------------------------------------------------------|
-| pods         | a pod, and what it asks of a node                                      |
-| bound_pods   | the pods on nodes, and what protects them from eviction                |
-| gangs        | a gang that waits, and the groups of gangs that start together         |
-| gang_sources | the sources of gangs and their order, without labels                   |
-| problems     | the reasons why gangs wait                                             |
-| causes       | why gangs wait, as data that messages are made of                      |
-| nodes        | a node, and all nodes of a snapshot as columns                         |
-| resources    | quantities, and amounts in milli-CPU, bytes and counts                 |
-| requirements | expressions of node selectors and label selectors                      |
-| node_terms   | which nodes the terms of a node selector match                         |
-| pod_affinity | affinity, anti-affinity and spread constraints of a pod                |
-| volumes      | what the volumes of a pod need of a node, and the volumes there are    |
-| network      | topology trees, and the topology requests of gangs                     |
-| queues       | queues: what each is promised, and what is charged to it               |
-| refs         | references to gangs by name, and to pods, claims and volumes with uid  |
-| names        | natural order of names                                                 |
-| snapshot     | the cluster at one moment, as the scheduler sees it                    |
-| plan         | what a cycle decided: binds, evictions, and a reason for every refusal |
+| module           | promise                                                                |
+|------------------|------------------------------------------------------------------------|
+| pods             | a pod, and what it asks of a node                                      |
+| bound_pods       | the pods on nodes, and what protects them from eviction                |
+| gangs            | a gang that waits, and the groups of gangs that start together         |
+| gang_sources     | the sources of gangs and their order, without labels                   |
+| problems         | the reasons why gangs wait                                             |
+| causes           | why gangs wait, as data that messages are made of                      |
+| nodes            | a node, and all nodes of a snapshot as columns                         |
+| resources        | quantities, and amounts in milli-CPU, bytes and counts                 |
+| requirements     | expressions of node selectors and label selectors                      |
+| node_terms       | which nodes the terms of a node selector match                         |
+| pod_affinity     | affinity, anti-affinity and spread constraints of a pod                |
+| volumes          | what the volumes of a pod need of a node, and the volumes there are    |
+| network          | topology trees, and the topology requests of gangs                     |
+| queues           | queues: what each is promised, and what is charged to it               |
+| charged_requests | what a quota is charged for the requests of a pod                      |
+| refs             | references to gangs by name, and to pods, claims and volumes with uid  |
+| names            | natural order of names                                                 |
+| snapshot         | the cluster at one moment, as the scheduler sees it                    |
+| plan             | what a cycle decided: binds, evictions, and a reason for every refusal |
 """

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, TypeVar
 
+from gang_scheduler.model.charged_requests import NO_RULES, RequestRules, Requests
 from gang_scheduler.model.nodes import Taint
 from gang_scheduler.model.pods import Toleration
 from gang_scheduler.model.problems import Problem
@@ -262,8 +263,8 @@ class QueueSet:
     `flavors` are for each product those that its queues may name. `fairness` is that of a tree by
     the product whose objects do not say it. A product that is not
     `enforced` has a controller of its own that decides quota: its queues are charged and shown, and
-    refuse nothing. `gpu_resources` are what `GPU` is the sum of. What is derived from the set is
-    kept in it.
+    refuse nothing. `gpu_resources` are what `GPU` is the sum of. What is derived from the set, and
+    what is charged for requests by `request_rules`, is kept in it.
     """
 
     queues: tuple[Queue, ...] = ()
@@ -271,9 +272,28 @@ class QueueSet:
     fairness: Mapping[Product, Fairness] = field(default_factory=dict)
     enforced: frozenset[Product] = frozenset(Product)
     gpu_resources: tuple[str, ...] = ("nvidia.com/gpu", "amd.com/gpu")
+    request_rules: RequestRules = NO_RULES
     _derived: dict[str, tuple[tuple[object, ...], Any]] = field(
         default_factory=dict, init=False, repr=False
     )
+    _charged: dict[Requests, Mapping[str, int]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+
+    def charged(self, requests: Requests) -> Mapping[str, int]:
+        """Return what quotas are charged for requests, by resource, computed once; nothing of 0.
+
+        `GPU` is the sum of what is charged of `gpu_resources`.
+        """
+        known = self._charged.get(requests)
+        if known is None:
+            known = self._charged[requests] = self._summed(requests)
+        return known
+
+    def _summed(self, requests: Requests) -> Mapping[str, int]:
+        charged = self.request_rules.charged(requests)
+        gpus = sum(charged.get(each, 0) for each in {GPU, *self.gpu_resources})
+        return {**charged, GPU: gpus} if gpus else charged
 
     def derive(self, name: str, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
         """Return what `compute` gives, computed once while the basis is these same objects."""

@@ -177,7 +177,7 @@ class ByTurns(WithinQuota):
         if queue.ref.product in self.declared.enforced and not stands:
             problem = limits.stopped(queue)
             if problem is None and not holds:
-                problem = limits.denied(queue, group, self.declared.gpu_resources)
+                problem = limits.denied(queue, group, self.declared)
             if problem is not None:
                 return problem
         units = self.units[group.gangs[0].key]

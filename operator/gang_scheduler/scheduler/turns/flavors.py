@@ -51,7 +51,7 @@ class FlavorChoices:
     """The choices of classes in queues; what was found is kept for as long as the queues are."""
 
     def __init__(self, declared: QueueSet) -> None:
-        self.gpu_resources = declared.gpu_resources
+        self._declared = declared
         self._flavors = {(each.product, each.name): each for each in declared.flavors}
         self._by_name = {each.name: each for each in reversed(declared.flavors)}
 
@@ -73,7 +73,7 @@ class FlavorChoices:
 
         `kept` are the flavors that other members of the gang have, by resource: no others will do.
         """
-        asked = requested(pod_class, self.gpu_resources)
+        asked = self._declared.charged(pod_class.requests)
         unsuitable: dict[UnsuitableFlavor, None] = {}
         of_groups = []
         for group in groups:
@@ -103,13 +103,6 @@ class FlavorChoices:
             elif flavor is not None:
                 suited.append(flavor)
         return suited
-
-
-def requested(pod_class: PodClass, gpu_resources: Collection[str]) -> dict[str, int]:
-    """Return what a class asks for by resource, with the sum of its GPUs; no request of 0."""
-    asked = {name: amount for name, amount in pod_class.requests if amount}
-    gpus = sum(amount for name, amount in asked.items() if name in gpu_resources)
-    return {**asked, GPU: gpus} if gpus else asked
 
 
 def groups_of(

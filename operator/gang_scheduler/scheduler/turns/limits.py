@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from gang_scheduler.model.causes import AdmissionLimit, JobLimit, LimitMissed, QueueOnHold
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.model.queues import GPU, Queue, StopPolicy
-from gang_scheduler.scheduler.turns.flavors import requested
+from gang_scheduler.model.queues import GPU, Queue, QueueSet, StopPolicy
 
 
 def stopped(queue: Queue) -> Problem | None:
@@ -16,12 +15,12 @@ def stopped(queue: Queue) -> Problem | None:
     return Problem(Reason.QUEUE_STOPPED, QueueOnHold(queue.ref.name, queue.stop))
 
 
-def denied(queue: Queue, group: GangGroup, gpu_resources: tuple[str, ...]) -> Problem | None:
+def denied(queue: Queue, group: GangGroup, declared: QueueSet) -> Problem | None:
     """Return why a queue does not admit a group that holds no quota yet, if it does not."""
     limits, name = queue.limits, queue.ref.name
     missed = None
     if limits.gpus_per_job is not None:
-        gpus = _gpus(group, gpu_resources)
+        gpus = _gpus(group, declared)
         if gpus > limits.gpus_per_job:
             missed = LimitMissed(name, AdmissionLimit.GPUS_PER_JOB, gpus, limits.gpus_per_job)
     lowest, highest = limits.lowest_priority, limits.highest_priority
@@ -46,7 +45,7 @@ def checks(queue: Queue, names: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*queue.checks, *of_flavors)))
 
 
-def _gpus(group: GangGroup, gpu_resources: tuple[str, ...]) -> int:
+def _gpus(group: GangGroup, declared: QueueSet) -> int:
     """Return the GPUs of all members that there are, surplus included."""
     members = (pod for gang in group.waiting for pod in gang.pending)
-    return sum(requested(pod.pod_class, gpu_resources).get(GPU, 0) for pod in members)
+    return sum(declared.charged(pod.pod_class.requests).get(GPU, 0) for pod in members)

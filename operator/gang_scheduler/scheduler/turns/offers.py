@@ -11,7 +11,7 @@ from typing import Final
 
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.problems import Problem
-from gang_scheduler.model.queues import FlavorResource
+from gang_scheduler.model.queues import FlavorResource, QueueSet
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey, in_trees
 from gang_scheduler.scheduler.turns import flavors
@@ -43,7 +43,7 @@ class Offer:
     """One way: the choice of each podset. Podsets without a choice can only be surplus."""
 
     choices: Mapping[PodSetKey, Choice]
-    gpu_resources: tuple[str, ...]
+    declared: QueueSet
 
     @property
     def names(self) -> frozenset[str]:
@@ -59,7 +59,7 @@ class Offer:
         """Return what so many members of podsets are charged together."""
         charge: Amounts = {}
         for key, number in podsets.items():
-            asked = flavors.requested(key[0], self.gpu_resources)
+            asked = self.declared.charged(key[0].requests)
             for resource, flavor in self.choices[key].flavors if key in self.choices else ():
                 of = FlavorResource(flavor, resource)
                 charge[of] = charge.get(of, 0) + number * asked.get(resource, 0)
@@ -119,7 +119,7 @@ class Offer:
 def offers(
     podsets: Mapping[PodSetKey, int],
     choices: Mapping[PodSetKey, Sequence[Choice]],
-    gpu_resources: tuple[str, ...],
+    declared: QueueSet,
 ) -> Iterator[Offer]:
     """Yield the combinations in the order of the choices, those of the first podset first.
 
@@ -129,7 +129,7 @@ def offers(
     spare = {key: some[0] for key, some in choices.items() if some and not podsets[key]}
     combinations = itertools.product(*(choices[key] for key in needed))
     for chosen in itertools.islice(combinations, MOST_OFFERS):
-        yield Offer({**spare, **dict(zip(needed, chosen, strict=True))}, gpu_resources)
+        yield Offer({**spare, **dict(zip(needed, chosen, strict=True))}, declared)
 
 
 def _name(tree: str) -> str:

@@ -73,10 +73,9 @@ class Requests:
         self._snapshot = snapshot
         self._ledger = ledger
         self._choices = FlavorChoices(state.declared)
-        self._enforced = state.declared.enforced
+        self._declared = state.declared
         self._groups: dict[QueueRef, tuple[ResourceGroup, ...]] = {}
         self._found: dict[tuple[object, ...], _Found] = {}
-        self.gpu_resources = state.declared.gpu_resources
 
     def of(
         self,
@@ -90,7 +89,7 @@ class Requests:
         """Return what a group asks, or why it can never have it."""
         podsets = podsets_of(units)
         found = self._of_podsets(group, queue, podsets)
-        enforced = queue.ref.product in self._enforced
+        enforced = queue.ref.product in self._declared.enforced
         problem = self._never(group, queue, podsets, found)
         if problem is not None and enforced:
             return problem
@@ -98,12 +97,12 @@ class Requests:
         choices = {key: some for key, (some, _) in found.items()}
         ways = [
             Way(offer, offer.charge(podsets), units)
-            for offer in offers(podsets, choices, self.gpu_resources)
+            for offer in offers(podsets, choices, self._declared)
             if self._is_in_topology(offer, units)
         ]
         if not (ways or enforced):
             # The controller that judges them has let the members pass.
-            ways = [Way(Offer({}, self.gpu_resources), {}, units)]
+            ways = [Way(Offer({}, self._declared), {}, units)]
         if not ways:
             return _unsuitable(group, queue, _elsewhere(choices))
         possible = tuple(each for each in ways if singly or self._is_possible(queue, each))
@@ -145,7 +144,7 @@ class Requests:
         if known not in self._found:
             if queue.ref not in self._groups:
                 self._groups[queue.ref] = flavors.groups_of(
-                    queue, self._ledger.forest.governed(queue.ref), self.gpu_resources
+                    queue, self._ledger.forest.governed(queue.ref), self._declared.gpu_resources
                 )
             self._found[known] = self._choices.choices(
                 queue.ref.product, self._groups[queue.ref], key[0], kept
@@ -161,11 +160,11 @@ class Requests:
     ) -> Problem | None:
         """Return why a podset of the quorums can have no flavor, if so."""
         for key in (key for key, number in podsets.items() if number):
-            asked = flavors.requested(key[0], self.gpu_resources)
+            asked = self._declared.charged(key[0].requests)
             missing = next(flavors.uncovered(queue, asked), None)
             if missing is not None:
                 amount = sum(
-                    flavors.requested(each[0], self.gpu_resources).get(missing, 0) * number
+                    self._declared.charged(each[0].requests).get(missing, 0) * number
                     for each, number in podsets.items()
                 )
                 cause = AbovePotential(queue.ref.name, flavors.UNCOVERED, missing, amount, 0)

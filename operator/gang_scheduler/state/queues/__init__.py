@@ -12,6 +12,5 @@
 | usage            | what is charged to queues, pod by pod                             |
 | tallies          | the sums that usage consists of                                   |
 | recent_usage     | what leaves used lately, by half after a half-life                |
-| charged_requests | what a quota is charged for the requests of a pod                 |
 | charged_flavors  | the flavors that a pod is charged in                              |
 """

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from gang_scheduler.decode.queues import ours
 from gang_scheduler.decode.queues.declared import DeclaredFlavor, DeclaredQueue
+from gang_scheduler.model.charged_requests import NO_RULES, RequestRules
 from gang_scheduler.model.queues import (
     Fairness,
     Flavor,
@@ -28,7 +29,7 @@ class QueueRules:
     `kueue_fairness` is that of Kueue's trees, which have it in a configuration file. `open`: our
     queues that say nothing of namespaces are for all. `gpu_resources` are what `gpu` is the sum of.
     Products whose quotas are never enforced are `ignored`; those that are `watched` are enforced
-    unless a controller of theirs runs.
+    unless a controller of theirs runs. By `requests` it is found what quotas are charged.
     """
 
     kueue_fairness: Fairness = Fairness.PRIORITY
@@ -36,6 +37,7 @@ class QueueRules:
     gpu_resources: tuple[str, ...] = field(default_factory=lambda: QueueSet().gpu_resources)
     ignored: frozenset[Product] = frozenset()
     watched: frozenset[Product] = frozenset()
+    requests: RequestRules = NO_RULES
 
 
 DEFAULT_RULES = QueueRules()
@@ -138,6 +140,7 @@ class DeclaredQueues:
             },
             enforced=frozenset(Product) - self._unenforced,
             gpu_resources=rules.gpu_resources,
+            request_rules=rules.requests,
         )
 
     def _in_force(self, declared: DeclaredQueue) -> Queue:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol
 
+from gang_scheduler.model.charged_requests import Requests
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import (
     NONE,
@@ -21,12 +22,6 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.refs import ChargedTo, GangKey
 from gang_scheduler.state.queues.charged_flavors import ChargedFlavors, Flavors
-from gang_scheduler.state.queues.charged_requests import (
-    NO_RULES,
-    ChargedRequests,
-    RequestRules,
-    Requests,
-)
 from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
 from gang_scheduler.state.queues.tallies import Amounts, Entry, Tallies
 
@@ -38,7 +33,6 @@ class ChargeRules:
     With `half_life_seconds` what was charged in the past counts, too; 0: it does not.
     """
 
-    requests: RequestRules = NO_RULES
     others: bool = True
     half_life_seconds: int = 0
 
@@ -89,7 +83,6 @@ class QueueUsageStore:
         self._names = gangs.queues.names
         self._labels_of = labels_of
         self.rules = rules
-        self._requests = ChargedRequests(rules.requests)
         self._decided: dict[str, Flavors] = {}
         self._dirty: set[str] = set()
         self._resolved: dict[GangKey, Resolved] = {}
@@ -247,11 +240,11 @@ class QueueUsageStore:
         requests = pod.pod_class.requests
         known = self._known.get((flavors, requests))
         if known is None:
-            gpus = self._flavors.queue_set.gpu_resources if self._flavors else ()
-            charged, by_resource = self._requests.of(requests, gpus), dict(flavors)
+            charged = self._flavors.queue_set.charged(requests) if self._flavors else {}
+            by_resource = dict(flavors)
             known = self._known[flavors, requests] = tuple(
                 (FlavorResource(by_resource[resource], resource), amount)
-                for resource, amount in charged
+                for resource, amount in sorted(charged.items())
                 if resource in by_resource
             )
         return known

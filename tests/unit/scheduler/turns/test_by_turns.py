@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from gang_scheduler.model.causes import BehindGang, QuotaShort
+from gang_scheduler.model.charged_requests import RequestRules, Transformation
 from gang_scheduler.model.nodes import Node, Taint
 from gang_scheduler.model.queues import (
     AdmissionLimits,
@@ -29,13 +30,23 @@ from support.queue_worlds import decide, in_queue, running, world
 
 DEFAULT = Fungibility()
 NEVER = EvictionRules(reclaim=EvictionPolicy.NEVER)
+GPUS = FlavorResource("default", GPU)
 A, B = queue_ref("a"), queue_ref("b")
 BIG = [node("big", cpu=1000)]
+WITH_GPUS = [node("gpus", cpu=8, gpu=8)]
+CPUS = (ResourceGroup(("cpu",), ("default",)),)
 
 
 def two(**fields: Any) -> list[Queue]:
     """Return two queues with 4 CPUs each, and all that there is; `fields` are of the first."""
     return [our_queue("root", 8000), our_queue("a", 4000, **fields), our_queue("b", 4000)]
+
+
+def counting(snapshot: Snapshot, rules: RequestRules) -> Snapshot:
+    """Return a snapshot with quotas that count requests by these rules."""
+    assert snapshot.queues is not None
+    declared = replace(snapshot.queues.declared, request_rules=rules)
+    return replace(snapshot, queues=replace(snapshot.queues, declared=declared))
 
 
 def test_quota_is_charged_turn_by_turn() -> None:
@@ -57,6 +68,38 @@ def test_more_than_the_potential_can_never_run() -> None:
     plan = decide(world(two(), [in_queue(A, "x", pods=5)], BIG))
 
     assert reasons(plan) == {"x": "QuotaExceeded"}
+
+
+@pytest.mark.parametrize(
+    "queue",
+    [our_queue("a", 0, key=GPUS), cluster_queue("cq", nominal=4000, resource_groups=CPUS)],
+    ids=["ours", "kueue"],
+)
+def test_what_quotas_do_not_count_takes_no_quota(queue: Queue) -> None:
+    gang = in_queue(queue.ref, "x", gpu=2)
+    waits = world([our_queue("root", 8, key=GPUS), queue], [gang], WITH_GPUS)
+
+    assert reasons(decide(waits)) == {"x": "QuotaExceeded"}
+    assert gangs_placed(decide(counting(waits, RequestRules({}, ("nvidia.com/",))))) == ["x"]
+
+
+@pytest.mark.parametrize(
+    ("counts_as", "reasons_of"),
+    [
+        (Transformation((("cpu", 2000),), replaces=True), {"x": "QuotaExceeded"}),
+        (Transformation((("cpu", 1000),), replaces=True), {}),
+        (Transformation((("cpu", 1000),)), {"x": "QuotaExceeded"}),
+    ],
+)
+def test_what_a_resource_counts_as_takes_quota(
+    counts_as: Transformation, reasons_of: dict[str, str]
+) -> None:
+    queue = cluster_queue("cq", nominal=4000, resource_groups=CPUS)
+    snapshot = world([queue], [in_queue(queue.ref, "x", cpu=1, gpu=2)], WITH_GPUS)
+
+    plan = decide(counting(snapshot, RequestRules({GPU: counts_as})))
+
+    assert reasons(plan) == reasons_of
 
 
 def test_a_queue_borrows_what_is_idle() -> None:

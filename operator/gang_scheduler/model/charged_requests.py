@@ -1,10 +1,9 @@
 """What a quota is charged for the requests of a pod. Room is always for the requests themselves."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from gang_scheduler.model.queues import GPU
 from gang_scheduler.model.resources import CPU
 
 Requests = tuple[tuple[str, int], ...]
@@ -29,35 +28,22 @@ class RequestRules:
     transformations: Mapping[str, Transformation]
     excluded_prefixes: tuple[str, ...] = ()
 
+    def charged(self, requests: Requests) -> dict[str, int]:
+        """Return what is charged for requests, by resource; nothing of 0.
 
-NO_RULES: Final = RequestRules({})
-
-
-class ChargedRequests:
-    """Transforms requests, each once."""
-
-    def __init__(self, rules: RequestRules = NO_RULES) -> None:
-        self._rules = rules
-        self._known: dict[tuple[Requests, tuple[str, ...]], Requests] = {}
-
-    def of(self, requests: Requests, gpu_resources: tuple[str, ...]) -> Requests:
-        """Return what is charged for requests: also `gpu`, the sum of these resources."""
-        key = requests, gpu_resources
-        known = self._known.get(key)
-        if known is None:
-            known = self._known[key] = self._transformed(requests, gpu_resources)
-        return known
-
-    def _transformed(self, requests: Requests, gpu_resources: Iterable[str]) -> Requests:
+        As in Kueue, what is left out is left out first: it counts as nothing else, either.
+        """
         charged: dict[str, int] = {}
         for resource, amount in requests:
-            rule = self._rules.transformations.get(resource)
+            if resource.startswith(self.excluded_prefixes):
+                continue
+            rule = self.transformations.get(resource)
             if rule is None or not rule.replaces:
                 charged[resource] = charged.get(resource, 0) + amount
             for output, factor in rule.outputs if rule is not None else ():
                 more = -(-amount * factor // _UNITS.get(resource, 1))
                 charged[output] = charged.get(output, 0) + more
-        if gpus := sum(charged.get(each, 0) for each in gpu_resources):
-            charged[GPU] = charged.get(GPU, 0) + gpus
-        excluded = self._rules.excluded_prefixes
-        return tuple(sorted((r, a) for r, a in charged.items() if a and not r.startswith(excluded)))
+        return {resource: amount for resource, amount in charged.items() if amount}
+
+
+NO_RULES: Final = RequestRules({})

@@ -2,14 +2,9 @@
 
 import pytest
 
-from gang_scheduler.state.queues.charged_requests import (
-    ChargedRequests,
-    RequestRules,
-    Requests,
-    Transformation,
-)
+from gang_scheduler.model.charged_requests import RequestRules, Requests, Transformation
+from gang_scheduler.model.queues import QueueSet
 
-GPUS = ("nvidia.com/gpu", "amd.com/gpu")
 MIG = "nvidia.com/mig-1g.5gb"
 
 
@@ -29,12 +24,27 @@ def test_requests_are_transformed(
 ) -> None:
     rules = {rule[0]: Transformation(((rule[1], rule[2]),), rule[3])} if rule else {}
 
-    assert expected == ChargedRequests(RequestRules(rules)).of(requests, GPUS)
+    declared = QueueSet(request_rules=RequestRules(rules))
+
+    assert dict(expected) == declared.charged(requests)
 
 
 def test_resources_with_a_prefix_are_left_out() -> None:
     rules = RequestRules({}, ("example.com/", "pods"))
 
-    found = ChargedRequests(rules).of((("cpu", 1), ("example.com/x", 1), ("pods", 1)), GPUS)
+    found = rules.charged((("cpu", 1), ("example.com/x", 1), ("pods", 1)))
 
-    assert (("cpu", 1),) == found
+    assert {"cpu": 1} == found
+
+
+def test_what_is_left_out_counts_as_nothing_else() -> None:
+    rules = RequestRules({MIG: Transformation((("memory", 5),))}, ("nvidia.com/",))
+    declared = QueueSet(request_rules=rules)
+
+    assert {"cpu": 1} == declared.charged((("cpu", 1), (MIG, 1), ("nvidia.com/gpu", 1)))
+
+
+def test_requests_are_charged_alike_in_the_same_set() -> None:
+    declared, requests = QueueSet(), (("cpu", 1),)
+
+    assert declared.charged(requests) is declared.charged(requests)
