@@ -357,7 +357,10 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
         _text(causes.AbovePotential, _above_potential),
         _text(
             causes.JobLimit,
-            lambda it: f"{it.most} gangs of queue {it.queue} hold quota, as many as may at once",
+            lambda it: (
+                f"{it.most} {'gang' if it.most == 1 else 'gangs'} of queue {it.queue} "
+                f"{'holds' if it.most == 1 else 'hold'} quota, as many as may at once"
+            ),
         ),
         _text(causes.QuotaShort, _quota_short),
         _text(

@@ -282,6 +282,10 @@ SAMPLES: list[tuple[Cause, str]] = [
     ),
     (causes.AbovePotential("team", "", "cpu", 9000, 0), "queue team covers no cpu"),
     (
+        causes.JobLimit("team", 1),
+        "1 gang of queue team holds quota, as many as may at once",
+    ),
+    (
         causes.JobLimit("team", 2),
         "2 gangs of queue team hold quota, as many as may at once",
     ),
