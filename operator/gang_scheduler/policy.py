@@ -1,13 +1,21 @@
 """What decisions depend on, made of the settings: for `run` and for `simulate` by the same code."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 from gang_scheduler.apply.disruption_target import Naming
-from gang_scheduler.model.charged_requests import RequestRules
+from gang_scheduler.model.charged_requests import RequestRules, Transformation
 from gang_scheduler.model.queues import Aging, Fairness, Product
+from gang_scheduler.model.resources import amount_of, parse_quantity
 from gang_scheduler.scheduler.policies import PreemptionRules, Profile, QueueRules
 from gang_scheduler.scheduler.profile import PROFILES
-from gang_scheduler.settings import CountOtherSchedulers, Policy, QueueNamespaces, QuotaOf
+from gang_scheduler.settings import (
+    CountOtherSchedulers,
+    Policy,
+    QueueNamespaces,
+    QuotaOf,
+    TransformationStrategy,
+)
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import Rules
@@ -61,8 +69,23 @@ def _queue_rules(policy: Policy) -> declared_queues.QueueRules:
         gpu_resources=policy.gpu_resources,
         ignored=frozenset(each for each, quota in others.items() if quota is QuotaOf.IGNORE),
         watched=frozenset(each for each, quota in others.items() if quota is QuotaOf.AUTO),
-        requests=RequestRules({}, policy.exclude_resource_prefixes),
+        requests=_request_rules(policy),
     )
+
+
+def _request_rules(policy: Policy) -> RequestRules:
+    """Return what quotas count for requests."""
+    transformations = {}
+    for each in policy.resource_transformations:
+        outputs = ((name, _factor(name, factor)) for name, factor in each.outputs.items())
+        replaces = each.strategy is TransformationStrategy.REPLACE
+        transformations[each.input] = Transformation(tuple(outputs), replaces=replaces)
+    return RequestRules(transformations, policy.exclude_resource_prefixes)
+
+
+def _factor(resource: str, quantity: str | int) -> Fraction:
+    """Return a quantity in the unit of its resource, down to a thousandth of one."""
+    return Fraction(parse_quantity(quantity, 1000), 1000) * amount_of(resource, 1)
 
 
 def _rules(policy: Policy) -> Rules:

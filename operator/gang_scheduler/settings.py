@@ -1,11 +1,14 @@
 """The only reader of the environment and of flags: one frozen Settings."""
 
 import enum
+import json
 import os
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from gang_scheduler.model.resources import parse_quantity
 
 
 class Strategy(enum.StrEnum):
@@ -84,7 +87,39 @@ class CountOtherSchedulers(enum.StrEnum):
     NONE = "none"
 
 
+class TransformationStrategy(enum.StrEnum):
+    """Whether a resource that counts as others is itself charged, too."""
+
+    RETAIN = "Retain"
+    REPLACE = "Replace"
+
+
 Name = Annotated[str, Field(min_length=1)]
+
+
+def _positive(quantity: str | int) -> str | int:
+    """Return a quantity above 0. Raises ValueError for any other value."""
+    if parse_quantity(quantity, 1000) <= 0:
+        raise ValueError(f"{quantity!r} is not above 0")
+    return quantity
+
+
+Factor = Annotated[str | int, AfterValidator(_positive)]
+
+
+class ResourceTransformation(BaseModel):
+    """What quotas count for a resource: so much of each output for one of the input."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    input: Name
+    strategy: TransformationStrategy = TransformationStrategy.RETAIN
+    outputs: dict[Name, Factor]
+
+
+def _from_json(given: object) -> object:
+    """Return what a flag has as JSON. Raises ValueError for a text that is none."""
+    return json.loads(given) if isinstance(given, str) else given
 
 
 class Policy(BaseModel):
@@ -217,6 +252,15 @@ class Policy(BaseModel):
         description=(
             "Whether pods of other schedulers are charged to the queue that their labels name: "
             "labelled, or none."
+        ),
+    )
+    resource_transformations: tuple[
+        Annotated[ResourceTransformation, BeforeValidator(_from_json)], ...
+    ] = Field(
+        default=(),
+        description=(
+            "What quotas count for resources (a JSON list in the environment): input, strategy "
+            "Retain or Replace, and outputs, the amount of each for one of the input."
         ),
     )
     exclude_resource_prefixes: tuple[Name, ...] = Field(

@@ -8,7 +8,7 @@ import pytest
 
 from gang_scheduler import policy
 from gang_scheduler.cli import main
-from gang_scheduler.settings import Policy, Settings, Strategy
+from gang_scheduler.settings import Policy, ResourceTransformation, Settings, Strategy
 from gang_scheduler.state.changes import Changes
 
 DECIDE_NOTHING = {
@@ -23,8 +23,11 @@ DECIDE_NOTHING = {
 }
 
 
-def another(value: Any) -> Any:
-    """Return another value of the same type."""
+def another(name: str) -> Any:
+    """Return another value of a setting than its default, of the same type."""
+    value = Policy.model_fields[name].default
+    if name == "resource_transformations":
+        return (ResourceTransformation(input="x", outputs={"cpu": "1"}),)
     if isinstance(value, enum.Enum):
         return next(each for each in type(value) if each is not value)
     if isinstance(value, str):
@@ -55,7 +58,7 @@ def flags(command: str) -> dict[str | None, list[str]]:
 
 @pytest.mark.parametrize("name", Policy.model_fields)
 def test_every_setting_reaches_what_decides(name: str) -> None:
-    changed = Policy(**{name: another(Policy.model_fields[name].default)})
+    changed = Policy(**{name: another(name)})
 
     assert made_of(Policy()) != made_of(changed)
 
@@ -74,3 +77,12 @@ def test_what_decides_has_the_same_flags_in_both_commands() -> None:
 
 def test_run_decides_by_the_settings_that_it_has() -> None:
     assert made_of(Policy(strategy=Strategy.SPREAD)) == made_of(Settings(strategy=Strategy.SPREAD))
+
+
+def test_what_resources_count_as_is_exact() -> None:
+    given = {"input": "x", "strategy": "Replace", "outputs": {"gpu": "500m", "cpu": 2, "y": "5Gi"}}
+
+    settings = Policy.model_validate({"resource_transformations": [given]})
+    rules = policy.cache(settings, Changes()).queues.rules.requests
+
+    assert rules.charged((("x", 3),)) == {"gpu": 2, "cpu": 6000, "y": 15 * 2**30}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Final, NamedTuple
 
 from gang_scheduler.model.resources import CPU
@@ -17,7 +18,7 @@ class Transformation(NamedTuple):
     `replaces`: the resource itself is not charged then.
     """
 
-    outputs: tuple[tuple[str, int], ...]
+    outputs: tuple[tuple[str, Fraction | int], ...]
     replaces: bool = False
 
 
@@ -31,7 +32,8 @@ class RequestRules:
     def charged(self, requests: Requests) -> dict[str, int]:
         """Return what is charged for requests, by resource; nothing of 0.
 
-        As in Kueue, what is left out is left out first: it counts as nothing else, either.
+        As in Kueue, what is left out is left out first: it counts as nothing else, either. Parts of
+        a unit are rounded up.
         """
         charged: dict[str, int] = {}
         for resource, amount in requests:

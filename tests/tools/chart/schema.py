@@ -49,10 +49,16 @@ def _settings() -> Schema:
 
 
 def _setting(schema: Schema, definitions: dict[str, Schema]) -> Schema:
-    """Return the schema of one setting with its enumeration in place: draft 7 takes no other."""
+    """Return the schema of one setting with its definitions in place: draft 7 takes no other."""
     if "$ref" in schema:
         schema = {**definitions[schema["$ref"].removeprefix("#/$defs/")], **schema}
-    return {key: value for key, value in schema.items() if key not in {"$ref", "title"}}
+    found = {key: value for key, value in schema.items() if key not in {"$ref", "title"}}
+    if "items" in found:
+        found["items"] = _setting(found["items"], definitions)
+    if "properties" in found:
+        properties = found["properties"].items()
+        found["properties"] = {name: _setting(each, definitions) for name, each in properties}
+    return found
 
 
 def _camel(name: str) -> str:

@@ -1,5 +1,7 @@
 """What a quota is charged for requests."""
 
+from fractions import Fraction
+
 import pytest
 
 from gang_scheduler.model.charged_requests import RequestRules, Requests, Transformation
@@ -17,10 +19,12 @@ MIG = "nvidia.com/mig-1g.5gb"
         ((MIG, "memory", 5, False), ((MIG, 2),), (("memory", 10), (MIG, 2))),
         ((MIG, "nvidia.com/gpu", 1, True), ((MIG, 2),), (("gpu", 2), ("nvidia.com/gpu", 2))),
         (("cpu", "credits", 3, True), (("cpu", 500),), (("credits", 2),)),
+        ((MIG, "gpu", Fraction(1, 2), True), ((MIG, 2),), (("gpu", 1),)),
+        ((MIG, "gpu", Fraction(1, 2), True), ((MIG, 3),), (("gpu", 2),)),
     ],
 )
 def test_requests_are_transformed(
-    rule: tuple[str, str, int, bool] | None, requests: Requests, expected: Requests
+    rule: tuple[str, str, Fraction | int, bool] | None, requests: Requests, expected: Requests
 ) -> None:
     rules = {rule[0]: Transformation(((rule[1], rule[2]),), rule[3])} if rule else {}
 
