@@ -18,7 +18,7 @@ from gang_scheduler.state.gangs.grouping import NOTHING_COMES, Grouping
 from gang_scheduler.state.gangs.job_sizes import JobSizes
 from gang_scheduler.state.gangs.misplaced_requests import MisplacedRequests
 from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
-from gang_scheduler.state.gangs.queueing_hints import HELPED_BY_NODES, QueueingHints
+from gang_scheduler.state.gangs.queueing_hints import TRIED_WITH_NODES, QueueingHints
 from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.state.queues.names import QueueNames
 from gang_scheduler.state.queues.quota_waits import QuotaWaits
@@ -273,7 +273,7 @@ class GangQueue:
         elif info.verdict.refusal != refusal:
             self.reworded.add(info.key)
         self._queueing_hints.refused(info, refusal, late=late)
-        if refusal.reason not in HELPED_BY_NODES:
+        if refusal.reason not in TRIED_WITH_NODES:
             # What follows from the nodes is kept with it, and they may be others by the next try.
             self._grouping.release([info.key])
         if refusal.reason is not Reason.WAITING_FOR_VICTIMS:

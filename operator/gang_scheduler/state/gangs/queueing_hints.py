@@ -11,12 +11,14 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.queues.quota_waits import QuotaWaits
+from gang_scheduler.state.queues.quota_waits import HELPED_BY_POOL, QuotaWaits
 
 HELPED_BY_NODES: Final = frozenset(
     {Reason.UNSCHEDULABLE, Reason.UNKNOWN_LAYER, Reason.WAITING_FOR_VICTIMS}
 )
 """What may be so no more when room is freed or a node changes: labels make layers, too."""
+TRIED_WITH_NODES: Final = HELPED_BY_NODES | HELPED_BY_POOL
+"""For what a gang is tried again whenever the nodes are others."""
 HELPED_BY_TREES: Final = HELPED_BY_NODES | {Reason.INVALID_SPEC}
 """The same for a change of the trees of the network."""
 WAITING_IN_QUEUE: Final = frozenset(
