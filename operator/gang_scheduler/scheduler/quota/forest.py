@@ -54,11 +54,12 @@ class Forest:
     def __init__(self, state: QueueState, nodes: NodeTable) -> None:
         self.accounts = accounts_of(state, nodes)
         self._borrowers: dict[tuple[int, FlavorResource], list[int]] = {}
+        self._rooms: dict[tuple[int, FlavorResource], dict[int, int]] = {}
 
     def copy(self) -> "Forest":
         """Return the same trees with the same charges, to be changed apart."""
         copied = object.__new__(Forest)
-        copied.accounts, copied._borrowers = self.accounts.copy(), {}
+        copied.accounts, copied._borrowers, copied._rooms = self.accounts.copy(), {}, {}
         return copied
 
     # The queues.
@@ -135,7 +136,12 @@ class Forest:
     def fits(self, ref: QueueRef, charge: Charge) -> bool:
         """Return whether a request fits now."""
         row = self._row(ref)
-        return row is not None and next(self._lacking(row, charge), None) is None
+        if row is None:
+            return False
+        # In any order: this is asked more often than anything else.
+        return not any(
+            asked > 0 and asked > self._available(row, key) for key, asked in charge.items()
+        )
 
     def shortage(self, ref: QueueRef, charge: Charge) -> Shortage | None:
         """Return the first that a request lacks, by flavor and resource; None if it fits."""
@@ -236,7 +242,9 @@ class Forest:
     def _add(self, ref: QueueRef, charge: Charge, sign: int) -> None:
         for row, key, amount in entries(self._promises, ref, charge):
             self._charges.add(row, key, sign * amount)
-            self._borrowers.pop((self._trees.root(row), key), None)
+            of_tree = (self._trees.root(row), key)
+            self._borrowers.pop(of_tree, None)
+            self._rooms.pop(of_tree, None)
 
     def _lacking(self, row: int, charge: Charge) -> Iterator[FlavorResource]:
         for key, asked in _asked(charge):
@@ -244,6 +252,15 @@ class Forest:
                 yield key
 
     def _available(self, row: int, key: FlavorResource) -> int:
+        """Return what is left; worked out once until anything of the tree is charged."""
+        of_tree = (self._trees.root(row), key)
+        if (known := self._rooms.get(of_tree)) is None:
+            known = self._rooms[of_tree] = {}
+        if (left := known.get(row)) is None:
+            left = known[row] = self._room(row, key)
+        return left
+
+    def _room(self, row: int, key: FlavorResource) -> int:
         if (known := self._without_terms(row, key)) is not None:
             return known
         charges = self._charges
