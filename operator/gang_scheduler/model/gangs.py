@@ -2,6 +2,7 @@
 
 import enum
 import functools
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
@@ -128,7 +129,9 @@ class GangGroup:
     topology_request: TopologyRequest | None = None
     started: tuple[Pod, ...] = ()
     declared: frozenset[GangKey] = frozenset()
-    _derived: Any = field(default=None, init=False, compare=False, repr=False)
+    _derived: dict[str, tuple[tuple[object, ...], Any]] = field(
+        default_factory=dict, init=False, compare=False, repr=False
+    )
 
     @functools.cached_property
     def name(self) -> str:
@@ -165,10 +168,10 @@ class GangGroup:
         """The first uid of its gangs."""
         return min(gang.uid for gang in self.gangs)
 
-    def derive(self, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
+    def derive(self, name: str, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
         """Return what `compute` gives, computed once while the basis is these same objects."""
-        known = self._derived
-        if known is None or any(a is not b for a, b in zip(known[0], basis, strict=True)):
-            object.__setattr__(self, "_derived", (basis, compute()))
-        derived: T = self._derived[1]
+        known = self._derived.get(name)
+        if known is None or not all(map(operator.is_, known[0], basis)):
+            known = self._derived[name] = (basis, compute())
+        derived: T = known[1]
         return derived

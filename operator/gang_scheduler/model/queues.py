@@ -6,6 +6,7 @@ and a resource.
 """
 
 import enum
+import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -298,7 +299,7 @@ class QueueSet:
     def derive(self, name: str, basis: tuple[object, ...], compute: Callable[[], T]) -> T:
         """Return what `compute` gives, computed once while the basis is these same objects."""
         known = self._derived.get(name)
-        if known is None or any(a is not b for a, b in zip(known[0], basis, strict=True)):
+        if known is None or not all(map(operator.is_, known[0], basis)):
             known = self._derived[name] = (basis, compute())
         derived: T = known[1]
         return derived

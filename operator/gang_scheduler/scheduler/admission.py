@@ -40,7 +40,7 @@ def admit(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:
     admitted = functools.partial(_admitted, group, snapshot, trial)
     if any(gang.min_resources for gang in group.gangs):
         return admitted()
-    return group.derive((snapshot.nodes, snapshot.tree_specs), admitted)
+    return group.derive("admitted", (snapshot.nodes, snapshot.tree_specs), admitted)
 
 
 def _admitted(group: GangGroup, snapshot: Snapshot, trial: Trial) -> Verdict:

@@ -1,5 +1,6 @@
 """What a group asks of its queue: the offers that could do, or why none ever can."""
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -74,6 +75,7 @@ class Requests:
         self._ledger = ledger
         self._choices = FlavorChoices(state.declared)
         self._declared = state.declared
+        self._enforced = state.declared.enforced
         self._groups: dict[QueueRef, tuple[ResourceGroup, ...]] = {}
         self._found: dict[tuple[object, ...], _Found] = {}
 
@@ -86,7 +88,20 @@ class Requests:
         holds: bool,
         nominated: bool,
     ) -> Request | Problem:
-        """Return what a group asks, or why it can never have it."""
+        """Return what a group asks, or why it can never have it.
+
+        Worked out once for a group while neither its units nor queues and nodes change.
+        """
+        basis = (units, self._declared, self._snapshot.nodes, self._snapshot.tree_specs)
+        ways = group.derive("ways", basis, functools.partial(self._ways, group, queue, units))
+        if isinstance(ways, Problem):
+            return ways
+        singly = all(unit.singly for unit in units)
+        return Request(group, queue, units, ways, holds, nominated, singly)
+
+    def _ways(
+        self, group: GangGroup, queue: Queue, units: tuple[PlacementUnit, ...]
+    ) -> tuple[Way, ...] | Problem:
         podsets = podsets_of(units)
         found = self._of_podsets(group, queue, podsets)
         enforced = queue.ref.product in self._declared.enforced
@@ -108,7 +123,7 @@ class Requests:
         possible = tuple(each for each in ways if singly or self._is_possible(queue, each))
         if not possible:
             return self._exceeded(queue, ways[0])
-        return Request(group, queue, units, possible, holds, nominated, singly)
+        return possible
 
     def nominated(self, request: Request, nominations: Sequence[Nominated]) -> Charge:
         """Return what the nominated members are charged: in the first flavors of their nodes."""
