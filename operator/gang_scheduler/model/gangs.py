@@ -154,6 +154,11 @@ class GangGroup:
         return self.gangs[0].queue
 
     @functools.cached_property
+    def nominated(self) -> bool:
+        """Room is reserved for a member."""
+        return any(pod.nominated for gang in self.waiting for pod in gang.pending)
+
+    @functools.cached_property
     def queue_priority(self) -> int:
         """The priority that counts among the gangs of queues: the lowest of its waiting gangs."""
         return min(gang.queue_priority for gang in self.waiting)

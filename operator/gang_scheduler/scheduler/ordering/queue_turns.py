@@ -60,6 +60,34 @@ class _Heap:
         return None
 
 
+class _Standings:
+    """What was worked out of how queues would stand, until anything is charged.
+
+    The gangs of a queue often ask for the same.
+    """
+
+    def __init__(self, accounts: Accounts, key: Callable[[Standing], Key]) -> None:
+        self._accounts = accounts
+        self._key = key
+        self._known: dict[tuple[int, int], tuple[Charge, Key]] = {}
+        self._version = accounts.charges.version
+
+    def key(self, leaf: int, row: int, charge: Charge) -> Key:
+        """Return how a row compares once a leaf in it is charged."""
+        if self._version != (version := self._accounts.charges.version):
+            self._known.clear()
+            self._version = version
+        known = self._known.get((leaf, row))
+        if known is None or known[0] != charge:
+            key = self._key(self._accounts.after(leaf, row, charge))
+            known = self._known[leaf, row] = (charge, key)
+        return known[1]
+
+
+def _borrows(standing: Standing) -> Key:
+    return (standing.borrows,)
+
+
 class _Order(Protocol):
     """The heads of one tree."""
 
@@ -119,12 +147,16 @@ class _Tournament(_Tree):
     """The heads below each queue compare; the winner is compared with its siblings above."""
 
     def __init__(
-        self, accounts: Accounts, heads: Mapping[int, Head], root: int, key: Callable[..., Key]
+        self,
+        accounts: Accounts,
+        heads: Mapping[int, Head],
+        root: int,
+        key: Callable[[Standing], Key],
     ) -> None:
         super().__init__(accounts, heads)
         self._trees = accounts.promises.trees
         self._root = root
-        self._key_of = key
+        self._standings = _Standings(accounts, key)
         self._heaps: dict[int, _Heap] = {}
 
     def fill(self, leaves: Iterable[int]) -> None:
@@ -158,8 +190,8 @@ class _Tournament(_Tree):
         if leaf is None:
             return None
         head = self.heads[leaf]
-        standing = self.accounts.after(leaf, row, head.charge)
-        return (not head.first, *self._key_of(standing), *self.last_keys(leaf))
+        standing = self._standings.key(leaf, row, head.charge)
+        return (not head.first, *standing, *self.last_keys(leaf))
 
 
 class Turns:
@@ -175,6 +207,7 @@ class Turns:
         self._heads = {
             self._trees.rows[ref]: head for ref, head in heads.items() if ref in self._trees.rows
         }
+        self._borrowing = _Standings(self._accounts, _borrows)
         self._orders: dict[int, _Order] = {}
         self._line = _Heap()
         self.restart()
@@ -228,5 +261,5 @@ class Turns:
         if leaf is None:
             return None
         head = self._heads[leaf]
-        borrows = self._accounts.after(leaf, leaf, head.charge).borrows
-        return (borrows, -head.priority, head.created_at, root)
+        borrows = self._borrowing.key(leaf, leaf, head.charge)
+        return (*borrows, -head.priority, head.created_at, root)

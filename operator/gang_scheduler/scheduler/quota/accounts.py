@@ -1,5 +1,6 @@
 """A queue's charges beside its promises, as they are or with a request charged on top."""
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -36,6 +37,8 @@ class Share(NamedTuple):
 
 
 NO_SHARE: Final = Share()
+MOST_SHARES: Final = 4096
+"""How many shares are kept that were worked out."""
 
 
 def share_of(amount: int, whole: int, weight: Fraction = Fraction(1)) -> Share:
@@ -49,7 +52,13 @@ def share_of(amount: int, whole: int, weight: Fraction = Fraction(1)) -> Share:
         return Share(is_infinite=True, number=Fraction(amount))
     if weight <= 0:
         return Share(is_infinite=True, number=Fraction(amount, whole))
-    return Share(number=Fraction(amount * weight.denominator, whole * weight.numerator))
+    return _share(amount * weight.denominator, whole * weight.numerator)
+
+
+@functools.lru_cache(MOST_SHARES)
+def _share(amount: int, whole: int) -> Share:
+    # The same object for equal ones: comparing fractions takes longer than all else in a turn.
+    return Share(number=Fraction(amount, whole))
 
 
 @dataclass(frozen=True, eq=False)

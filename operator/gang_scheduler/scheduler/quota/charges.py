@@ -14,13 +14,15 @@ class Charges:
 
     def __init__(self, promises: Promises) -> None:
         self.promises = promises
+        self.version = 0
+        """How often anything was charged or released."""
         self.used = {key: [0] * len(promises.trees) for key in promises.terms}
         self.total = {key: [0] * len(promises.trees) for key in promises.terms}
 
     def copy(self) -> "Charges":
         """Return the same charges, to be changed apart. Costs a step a row, in one pass."""
         copied = object.__new__(Charges)
-        copied.promises = self.promises
+        copied.promises, copied.version = self.promises, self.version
         copied.used = {key: column.copy() for key, column in self.used.items()}
         copied.total = {key: column.copy() for key, column in self.total.items()}
         return copied
@@ -30,6 +32,7 @@ class Charges:
         parents, guaranteed = self.promises.trees.parents, self.promises.terms[key].guaranteed
         used, total = self.used[key], self.total[key]
         beyond = amount
+        self.version += 1
         while row >= 0:
             total[row] += amount
             before = used[row]

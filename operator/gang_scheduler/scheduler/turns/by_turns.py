@@ -171,7 +171,7 @@ class ByTurns(WithinQuota):
     def _asked(self, line: _Line, group: GangGroup) -> Request | Problem | None:
         """Return what a group asks of a queue, or why it need not; None if it is refused."""
         queue = line.queue
-        nominated = any(pod.nominated for gang in group.waiting for pod in gang.pending)
+        nominated = group.nominated
         holds = nominated or bool(group.started) or any(gang.bound for gang in group.gangs)
         stands = holds and queue.stop is not StopPolicy.HOLD_AND_DRAIN
         if queue.ref.product in self.declared.enforced and not stands:

@@ -74,9 +74,10 @@ class Ledger:
                 return
 
     def _keep(self, ref: QueueRef, charge: Charge, nominal: Charge) -> None:
-        lending = self._lending or self.forest.copy()
-        free = {key: max(0, nominal[key] - lending.used(ref, key)) for key in charge}
+        known = self._lending or self.forest
+        free = {key: max(0, nominal[key] - known.used(ref, key)) for key in charge}
         kept = {key: min(amount, free[key]) for key, amount in charge.items() if free[key]}
         if kept:
-            lending.charge(ref, kept)
-            self._lending = lending
+            if self._lending is None:
+                self._lending = self.forest.copy()
+            self._lending.charge(ref, kept)
