@@ -90,6 +90,11 @@ class Forest:
 
     # What is charged.
 
+    @property
+    def version(self) -> int:
+        """How often anything was charged or released."""
+        return self._charges.version
+
     def charge(self, ref: QueueRef, charge: Charge) -> None:
         """Charge amounts to a queue, whether they fit or not. What is ungoverned is left out."""
         self._add(ref, charge, 1)

@@ -23,6 +23,12 @@ class Ledger:
         self._enforced = enforced
         self._lending: Forest | None = None
 
+    @property
+    def version(self) -> tuple[int, int]:
+        """What is another one after anything was charged, released or kept."""
+        lending = self._lending
+        return self.forest.version, -1 if lending is None else lending.version
+
     def shortage(self, ref: QueueRef, charge: Charge) -> Shortage | None:
         """Return what a request lacks first; None if it fits."""
         if ref.product not in self._enforced:

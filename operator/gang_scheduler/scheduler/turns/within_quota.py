@@ -75,6 +75,7 @@ class WithinQuota(Steps):
         self._charged: dict[PlacementUnit, Charge] = {}
         self._pods: dict[str, Pod] = {}
         self._flavored: dict[Way, tuple[PlacementUnit, ...]] = {}
+        self._short: dict[QueueRef, tuple[tuple[int, int], Charge, Problem]] = {}
         # The lowest priority for which something is known not to fit.
         self._failed_at: float = math.inf
 
@@ -169,10 +170,17 @@ class WithinQuota(Steps):
         return None
 
     def _quota_short(self, request: Request) -> Problem:
-        short = self.ledger.shortage(request.ref, request.ways[0].charge)
+        """Return what is lacking: the same object for requests alike, until anything is charged."""
+        charge, version = request.ways[0].charge, self.ledger.version
+        known = self._short.get(request.ref)
+        if known is not None and known[:2] == (version, charge):
+            return known[2]
+        short = self.ledger.shortage(request.ref, charge)
         if short is None:
             raise AssertionError(request.ref)
-        return Problem(Reason.WAITING_FOR_QUOTA, _cause_of(request.ref, short))
+        problem = Problem(Reason.WAITING_FOR_QUOTA, _cause_of(request.ref, short))
+        self._short[request.ref] = (version, charge, problem)
+        return problem
 
     def _find(self, trying: Try, ways: Sequence[Way]) -> bool:
         """Take the best way by the rules of the queue; return whether there is one."""
