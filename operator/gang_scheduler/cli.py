@@ -89,8 +89,9 @@ def _option(name: str, field: FieldInfo, describe: Describe) -> Callable[[Comman
     if field.annotation is bool:
         flags = (f"{flags[0]}/--no-{flags[0].removeprefix('--')}",)
     elif typing.get_origin(field.annotation) is tuple:
-        # One name at a time, so that the flag reads better without the s.
-        flags, given = (*flags, flags[0].removesuffix("s")), {"multiple": True}
+        # One name at a time, so that the flag reads better in the singular.
+        ending = "es" if flags[0].endswith("xes") else "s"
+        flags, given = (*flags, flags[0].removesuffix(ending)), {"multiple": True}
     if name in _ALL_WITHOUT_VALUE:
         given |= {"is_flag": False, "flag_value": EVERYWHERE}
     flags = tuple(dict.fromkeys(flags))
