@@ -16,7 +16,7 @@ from tools.demo import cluster, differences, examples
 from tools.demo.examples import Example, Outcome
 
 NAMESPACE = "default"
-COMMAND = re.compile("^    py-gang-scheduler (simulate .*)$", re.MULTILINE)
+COMMAND = re.compile(r"^    \.venv/bin/py-gang-scheduler (simulate .*)$", re.MULTILINE)
 
 EVERY = examples.directories()
 WITH_DELETION = [each for each in EVERY if examples.load(each).then]

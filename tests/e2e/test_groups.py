@@ -73,7 +73,8 @@ def test_each_gang_of_a_group_keeps_its_own_min_member(namespace: Namespace) -> 
     master = gang_manifests.grouped(pod_group("master", 1), f"{namespace.name}/worker")
     namespace.create(
         master,
-        pod_group("worker", 3),
+        # Both say it, so that either is known to be in a group, whichever is seen first.
+        gang_manifests.grouped(pod_group("worker", 3), f"{namespace.name}/master"),
         *members("master", 1, on=namespace.here),
         *members("worker", 5, on=namespace.here),
     )

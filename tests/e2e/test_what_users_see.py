@@ -145,7 +145,7 @@ def test_kubectl_shows_the_columns_under_each_short_name(namespace: Namespace) -
     eventually(3, lambda: namespace.status("a")["running"])
 
     heading, row = namespace.kubectl("get", "podgroups").splitlines()
-    columns = "NAME PHASE MIN MEMBERS SCHEDULED RUNNING DOMAIN REASON AGE"
+    columns = "NAME PHASE MIN MEMBERS SCHEDULED RUNNING DOMAIN QUEUE REASON AGE"
     assert columns == " ".join(heading.split())
     assert ["a", "Running", "2", "3", "3", "3", "Scheduled"] == row.split()[:-1]
     assert {row.split()[0]} == {

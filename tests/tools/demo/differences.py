@@ -20,6 +20,10 @@ Labels = Mapping[str, Mapping[str, str]]
 Group = Mapping[str, Any]
 
 
+WITHOUT_EVENT = frozenset({"WaitingForTurn"})
+"""Reasons of gangs in a line: these are in the condition alone."""
+
+
 def wait(
     where: Cluster, prefixes: Prefixes, outcome: Outcome, timeout_seconds: float = 30.0
 ) -> None:
@@ -87,6 +91,8 @@ def _of_one_waiting(where: Cluster, group: Group, why: Waiting) -> Iterator[str]
         yield f"the PodGroup does not wait because of {why.reason}: its condition is {stated}"
     elif why.message not in stated["message"]:
         yield f"the PodGroup does not say {why.message!r} but {stated['message']!r}"
+    if why.reason in WITHOUT_EVENT:
+        return
     metadata = group["metadata"]
     events = placements.items(where, EVENTS.format(metadata["namespace"]))
     about = [each for each in events if each["regarding"].get("uid") == metadata["uid"]]
