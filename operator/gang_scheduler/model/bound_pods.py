@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
+from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.pods import Pod, PodClass
-from gang_scheduler.model.queues import QueueRef
+from gang_scheduler.model.queues import Charge, QueueRef
 from gang_scheduler.model.refs import GangKey
 
 
@@ -40,8 +41,9 @@ class BoundPods:
     `leaving` are pods that terminate, and victims of earlier cycles: they leave in any case, so
     their room can be planned with. All other bound pods are `pods`. `surplus` is how many of `pods`
     a running gang can lose and still have its minMember; a gang that is not in it can lose none.
-    `allowed` is how many more pods of each PodDisruptionBudget may be evicted. `queues` are the
-    leaves that pods are charged to, by uid.
+    `allowed` is how many more pods of each PodDisruptionBudget may be evicted. Where there are
+    queues, `queues` are the leaves that pods are charged to, and `charges` what they are charged,
+    by uid; `gangs` is what is known of their gangs.
     """
 
     pods: tuple[BoundPod, ...] = ()
@@ -49,6 +51,8 @@ class BoundPods:
     allowed: Mapping[str, int] = field(default_factory=dict)
     leaving: tuple[BoundPod, ...] = ()
     queues: Mapping[str, QueueRef] = field(default_factory=dict)
+    charges: Mapping[str, Charge] = field(default_factory=dict)
+    gangs: Mapping[GangKey, RunningGang] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

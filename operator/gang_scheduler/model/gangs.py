@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
+from gang_scheduler.model.evictions import YieldedTo
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem
@@ -59,6 +60,8 @@ class Gang:
     members. `queue` is the leaf that its members are charged to; None where there are no queues.
     `class_priority` is that of its WorkloadPriorityClass, None if it names none. `flavors` are
     pairs of a resource and a flavor that bound members are charged in: later ones keep to these.
+    `duration` is how long its members run as declared, in seconds; None where it is not known.
+    `yielded` is which gangs it was evicted for.
     """
 
     key: GangKey
@@ -80,6 +83,8 @@ class Gang:
     queue: QueueRef | None = None
     class_priority: int | None = None
     flavors: frozenset[tuple[str, str]] = frozenset()
+    duration: int | None = None
+    yielded: tuple[YieldedTo, ...] = ()
 
     @property
     def queue_priority(self) -> int:

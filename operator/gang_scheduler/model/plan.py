@@ -1,9 +1,11 @@
 """What a cycle decided: commands for the cluster, and a reason for every gang."""
 
 import enum
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.gangs import Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.pods import Pod
@@ -229,7 +231,8 @@ class Preemption:
 
     `nominations` are in rank order within each gang. `victims` are empty if pods that leave already
     make room enough. `displaced` are waiting pods of lower priority whose own nominations end.
-    `domain` is where the members will be; None is the whole cluster.
+    `domain` is where the members will be; None is the whole cluster. `classes` says by what right
+    each gang with victims is evicted; empty where there are no queues.
     """
 
     gangs: tuple[Gang, ...]
@@ -237,6 +240,7 @@ class Preemption:
     victims: tuple[BoundPod, ...] = ()
     displaced: tuple[Pod, ...] = ()
     domain: Domain | None = None
+    classes: Mapping[GangKey, EvictionClass] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,79 @@
+"""Which gang gives way to which, by what right, and what is remembered of it."""
+
+import enum
+from dataclasses import dataclass
+from typing import Final
+
+from gang_scheduler.model.refs import GangKey
+
+
+class EvictionClass(enum.IntEnum):
+    """By what right a gang takes the quota or the room of another; the lower class goes first.
+
+    Only queues have classes: without any, priority alone decides.
+    """
+
+    OVERRUN = 0
+    """It was let pass by a declared end, and that end has passed."""
+    RECLAIM = 1
+    """Its queue uses more than it was promised, and the other gang stays within its promise."""
+    IN_QUEUE = 2
+    """Both are in the same queue."""
+    WHILE_BORROWING = 3
+    """Its queue borrows, and so does the other gang, of a higher priority."""
+    FAIR_SHARE = 4
+    """Its queue has the larger share, also once it has gone."""
+    FAIR_SHARE_AT_FIRST = 5
+    """Its queue has the larger share as long as it has not gone."""
+
+    @property
+    def shown(self) -> str:
+        """The name as users see it, in events, metrics and conditions."""
+        return _SHOWN[self]
+
+
+_SHOWN: Final = {
+    EvictionClass.OVERRUN: "Overrun",
+    EvictionClass.RECLAIM: "Reclaim",
+    EvictionClass.IN_QUEUE: "InQueue",
+    EvictionClass.WHILE_BORROWING: "WhileBorrowing",
+    EvictionClass.FAIR_SHARE: "FairShare",
+    EvictionClass.FAIR_SHARE_AT_FIRST: "FairShare",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class YieldedTo:
+    """A gang was evicted for another one, `gang` with that `uid`; `at` is in seconds."""
+
+    gang: GangKey
+    uid: str
+    eviction_class: EvictionClass
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Backfilled:
+    """A gang was let pass the gang `ahead_of` because it is to end `until` then, in seconds."""
+
+    until: int
+    ahead_of: GangKey
+
+
+@dataclass(frozen=True, slots=True)
+class RunningGang:
+    """What is known of a gang with members on nodes, beside its pods. Times are in seconds.
+
+    `created_at` is that of the gang. `ends_at` is when all members will have ended, as declared;
+    None where that is not known. `started_at` is the start of its oldest member. `min_runtime` is
+    what the gang asks for, within what the settings allow. `backfilled` and `yielded` are what its
+    status remembers.
+    """
+
+    uid: str = ""
+    created_at: float = 0
+    started_at: int = 0
+    ends_at: int | None = None
+    min_runtime: int = 0
+    backfilled: Backfilled | None = None
+    yielded: tuple[YieldedTo, ...] = ()
