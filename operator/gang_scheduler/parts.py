@@ -111,7 +111,7 @@ def build(
     source = _source(shared, open_connection, left_out, after_start)
     outcomes = _outcome_handler(shared, reports)
     queue_writer = _queue_writer(shared)
-    quota_controllers = _quota_controllers(shared, reports)
+    quota_controllers = _quota_controllers(shared, reports, source)
     return Parts(
         cache=shared.cache,
         source=source,
@@ -269,7 +269,7 @@ def _status_writer(shared: _Shared, reports: _Reports) -> StatusWriter:
     )
 
 
-def _quota_controllers(shared: _Shared, reports: _Reports) -> QuotaControllers:
+def _quota_controllers(shared: _Shared, reports: _Reports, source: Source) -> QuotaControllers:
     """Return what looks whether the controllers of other products decide quota."""
     return QuotaControllers(
         *(shared.api, shared.cache),
@@ -278,6 +278,7 @@ def _quota_controllers(shared: _Shared, reports: _Reports) -> QuotaControllers:
             Product.VOLCANO: shared.settings.volcano_namespace,
         },
         tell=reports.queue_notes.decided_elsewhere,
+        not_served=lambda: source.not_served,
     )
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from gang_scheduler.decode.namespaces import NAME_LABEL, DeclaredNamespace
 from gang_scheduler.decode.queues.declared import LocalQueue, WorkloadPriorityClass
-from gang_scheduler.model.queues import Queue, QueueSet, StopPolicy
+from gang_scheduler.model.queues import Product, Queue, QueueSet, StopPolicy
 from gang_scheduler.state.pod_affinity.namespaces import Namespaces
 from gang_scheduler.state.queues.kueue_objects import LocalQueueKey
 from gang_scheduler.state.queues.names import (
@@ -23,6 +23,7 @@ class Declared:
     local_queues: dict[LocalQueueKey, LocalQueue] = field(default_factory=dict)
     classes: dict[str, int] = field(default_factory=dict)
     namespaces: Namespaces = field(default_factory=Namespaces)
+    judged: frozenset[Product] = frozenset({Product.OURS})
 
     @property
     def known(self) -> KnownQueues:
@@ -31,6 +32,7 @@ class Declared:
             lambda: self.set,
             self.local_queues.get,
             self._class,
+            lambda: self.judged,
         )
 
     def _class(self, name: str) -> WorkloadPriorityClass | None:

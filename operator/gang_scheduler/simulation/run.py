@@ -82,6 +82,9 @@ def simulate(objects: Objects, options: Options) -> Outcome:
     cache.gang_queue.expect_nothing()
     for each in objects.loaded:
         cache.upsert(kinds.of(each.gvr).store(cache), each.noun)
+    groups = {each.gvr.group for each in objects.loaded}
+    for product, named in kinds.QUEUES_NAMED.items():
+        cache.serve_queues(product, served=named.group in groups)
     placed: list[Placed] = []
     preemptions: list[Preemption] = []
     profile, naming = policy.profile(options.policy), policy.naming(options.policy)

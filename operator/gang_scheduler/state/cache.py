@@ -114,6 +114,11 @@ class Cache:
         if self.queues.enforce(product, enforced=enforced):
             self._note(Change.QUEUES_CHANGED)
 
+    def serve_queues(self, product: Product, *, served: bool) -> None:
+        """Note whether there may be queues of a product: whether its CRDs are installed."""
+        if self.queues.serve(product, served=served):
+            self._note(Change.QUEUES_CHANGED)
+
     def upsert_pod(self, pod: Pod) -> None:
         """Take in a pod as the API server shows it."""
         self.upsert(self.pod_store, pod)

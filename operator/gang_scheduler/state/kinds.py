@@ -289,6 +289,11 @@ KINDS: Final = (
     ),
 )
 
+QUEUES_NAMED: Final = {
+    Product.KUEUE: kinds.LOCAL_QUEUES[0],
+    Product.VOLCANO: kinds.VOLCANO_QUEUES,
+}
+"""What labels of another product name: without these kinds they name nothing."""
 _BY_GVR: Final = {gvr: each for each in KINDS for gvr in each.reader.versions}
 
 

@@ -179,9 +179,12 @@ class NamespaceStore:
 
     def upsert(self, declared: DeclaredNamespace) -> Change:
         """Add or replace a namespace."""
-        says_else = self._selector_matches.namespaces.says_else(declared)
+        namespaces = self._selector_matches.namespaces
+        in_use = self._gang_queue.queues.names.in_use
+        is_news = namespaces.says_else if in_use else namespaces.names_another
+        matters = is_news(declared)
         change = _freed(self._selector_matches.upsert_namespace(declared))
-        if not (says_else and self._gang_queue.queues.names.in_use):
+        if not matters:
             return change
         self._gang_queue.queues_changed()
         return Change.ROOM_FREED if change is Change.ROOM_FREED else Change.GANGS_TOUCHED

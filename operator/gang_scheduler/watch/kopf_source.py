@@ -61,6 +61,11 @@ class KopfSource:
         self._is_complete = asyncio.Event()
         self._in_step = InStep()
 
+    @property
+    def not_served(self) -> list[str]:
+        """The kinds without a CRD, as of the last look."""
+        return self._sweep.not_served
+
     async def run(self) -> None:
         """Run until cancelled. Kopf is started again whenever it ends."""
         async with anyio.create_task_group() as group:

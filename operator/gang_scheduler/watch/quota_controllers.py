@@ -1,12 +1,13 @@
 """Whether other controllers decide quota in this cluster: Kueue's, and Volcano's scheduler.
 
+And whether there may be queues of theirs at all: whether their CRDs are installed.
 Two judges of quota would undo each other's decisions. A controller runs while its Lease is renewed.
 Only the first look compares two clocks; later ones see whether the Lease has changed since.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -20,6 +21,7 @@ from gang_scheduler.decode import fields
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.queues import Product
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.kinds import QUEUES_NAMED
 from gang_scheduler.wire.metadata import Metadata
 from gang_scheduler.wire.structs import Wire
 
@@ -57,10 +59,11 @@ class _Lease(Wire, frozen=True):
 
 
 class QuotaControllers:
-    """Looks at the Leases of those products whose queues there are, and tells the cache.
+    """Looks at the Leases of those products whose queues there may be, and tells the cache.
 
     `tell` is called when a controller was found to run that did not before, with the Lease and its
-    uid. `clock` is in seconds since the epoch, `monotonic` in seconds.
+    uid. `not_served` are the names of kinds whose CRDs are not installed. `clock` is in
+    seconds since the epoch, `monotonic` in seconds.
     """
 
     def __init__(
@@ -70,6 +73,7 @@ class QuotaControllers:
         namespaces: Mapping[Product, str],
         tell: Callable[[Product, LeaseName, str], None],
         *,
+        not_served: Callable[[], Collection[str]],
         clock: Callable[[], float] = time.time,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -81,6 +85,7 @@ class QuotaControllers:
             if product in cache.queues.rules.watched
         }
         self._tell = tell
+        self._not_served = not_served
         self._clock = clock
         self._monotonic = monotonic
         self._renewals: dict[Product, str] = {}
@@ -97,10 +102,15 @@ class QuotaControllers:
                 await self.look()
 
     async def look(self) -> None:
-        """Look once at each Lease. Costs nothing without a queue of that product."""
+        """Look once at each Lease. Costs nothing where no CRD of that product is installed."""
+        not_served = set(self._not_served())
+        served = {each for each, gvr in QUEUES_NAMED.items() if gvr.name not in not_served}
         for product, lease in self._leases.items():
-            if self._cache.queues.has(product):
+            if product in served or self._cache.queues.has(product):
                 await self._look_at(product, lease)
+        # Only now: where another controller decides, names are not ours to judge.
+        for product in QUEUES_NAMED:
+            self._cache.serve_queues(product, served=product in served)
 
     async def _look_at(self, product: Product, lease: LeaseName) -> None:
         try:

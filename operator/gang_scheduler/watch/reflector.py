@@ -35,6 +35,11 @@ class Reflector:
             connection, event_handlers, _Crds(self._crds_changed), list_watch.METADATA_ONLY
         )
 
+    @property
+    def not_served(self) -> list[str]:
+        """The kinds without a CRD, as of the last list."""
+        return [each.name for each in self._kinds if not each.served]
+
     async def run(self) -> None:
         """Run until cancelled. A watch that ends is followed by a new one."""
         async with anyio.create_task_group() as group:
@@ -44,8 +49,7 @@ class Reflector:
     async def complete(self) -> None:
         """Return when every object of the first lists is in the sink."""
         await self._in_step()
-        absent = [each.name for each in self._kinds if not each.served]
-        log.info("first_lists_complete", kinds_not_served=absent)
+        log.info("first_lists_complete", kinds_not_served=self.not_served)
 
     async def catch_up(self) -> None:
         """Return when lists that are requested from now on are in the sink.

@@ -6,6 +6,10 @@ from typing import Protocol
 class Source(Protocol):
     """Feeds a sink with the objects of all watched kinds while it runs."""
 
+    @property
+    def not_served(self) -> list[str]:
+        """The names of the kinds that the API server did not serve when it was last asked."""
+
     async def run(self) -> None:
         """Run until cancelled. A watch that ends is followed by a new one."""
 

@@ -41,6 +41,7 @@ class Watch:
     def __init__(self, rules: QueueRules = WATCHED, *, queue: bool = True) -> None:
         self.at = 0.0
         self.told: list[Product] = []
+        self.not_served = ["localqueues.kueue.x-k8s.io", "queues.scheduling.volcano.sh"]
         self.leases = Leases()
         self.changes = Changes()
         self.cache = Cache([SCHEDULER], self.changes, queue_rules=rules)
@@ -52,6 +53,7 @@ class Watch:
             self.cache,
             {Product.KUEUE: "kueue-system", Product.VOLCANO: "volcano-system"},
             lambda product, *_: self.told.append(product),
+            not_served=lambda: self.not_served,
             clock=lambda: NOW + self.at,
             monotonic=lambda: self.at,
         )
@@ -83,6 +85,31 @@ async def test_without_a_queue_of_a_product_no_lease_is_looked_at() -> None:
     watch = Watch()
     await watch.enforced()
     assert [LeaseName("kueue-system", "c1f6bfd2.kueue.x-k8s.io")] == watch.leases.asked
+
+
+async def test_the_lease_of_a_product_is_looked_at_before_its_names_count() -> None:
+    watch = Watch(queue=False)
+    watch.not_served = ["queues.scheduling.volcano.sh"]
+    watch.renewed(-5)
+    await watch.controllers.look()
+    queues = watch.cache.queues
+
+    assert {Product.OURS, Product.KUEUE} == queues.served
+    assert {Product.OURS, Product.VOLCANO} == queues.enforced
+
+
+async def test_without_its_kinds_the_names_of_a_product_count_no_more() -> None:
+    watch = Watch(queue=False)
+    watch.not_served = []
+    await watch.controllers.look()
+    before = watch.cache.queues.served
+    watch.not_served = ["localqueues.kueue.x-k8s.io", "queues.scheduling.volcano.sh"]
+    watch.changes.cycle.clear()
+    await watch.controllers.look()
+
+    assert set(Product) == before
+    assert {Product.OURS} == watch.cache.queues.served
+    assert watch.changes.cycle.is_set()
 
 
 async def test_a_renewed_lease_decides_and_is_told_of_once() -> None:

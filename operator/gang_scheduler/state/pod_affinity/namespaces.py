@@ -29,8 +29,11 @@ class Namespaces:
 
     def says_else(self, declared: DeclaredNamespace) -> bool:
         """Return whether a namespace says something else than the last time."""
-        before = self.labels_of(declared.name), self.default_queue_of(declared.name)
-        return before != (declared.labels, declared.default_queue)
+        return self.labels_of(declared.name) != declared.labels or self.names_another(declared)
+
+    def names_another(self, declared: DeclaredNamespace) -> bool:
+        """Return whether a namespace names another queue than the last time."""
+        return self.default_queue_of(declared.name) != declared.default_queue
 
     def upsert(self, declared: DeclaredNamespace) -> bool:
         """Add or replace a namespace; return whether its labels have changed."""

@@ -55,6 +55,7 @@ class DeclaredQueues:
         self._uids: dict[QueueRef, str] = {}
         self._flavors: dict[str, DeclaredFlavor] = {}
         self._unenforced = rules.ignored
+        self._served = frozenset({Product.OURS})
         self._set: QueueSet | None = None
 
     def queue_set(self) -> QueueSet | None:
@@ -66,6 +67,16 @@ class DeclaredQueues:
     def has(self, product: Product) -> bool:
         """Return whether any queue of a product is declared."""
         return any(each.queue.ref.product is product for each in self.declared.values())
+
+    @property
+    def enforced(self) -> frozenset[Product]:
+        """The products whose quotas are ours to enforce, by all that is known."""
+        return frozenset(Product) - self._unenforced
+
+    @property
+    def served(self) -> frozenset[Product]:
+        """The products of which there may be queues: ours, and those whose CRDs are installed."""
+        return self._served
 
     def recent(self) -> dict[QueueRef, RecentUsage]:
         """Return what queues used lately, by what was last written to their objects."""
@@ -122,6 +133,13 @@ class DeclaredQueues:
         changed, self._unenforced = unenforced != self._unenforced, unenforced
         return self._changed(changed)
 
+    def serve(self, product: Product, *, served: bool) -> bool:
+        """Note whether there may be queues of a product; return whether that is new."""
+        others = self._served - {product}
+        now = others | {product} if served else others
+        changed, self._served = now != self._served, now
+        return changed
+
     def _changed(self, changed: bool) -> bool:  # noqa: FBT001 - the answer of a part.
         if changed:
             self._set = None
@@ -138,7 +156,7 @@ class DeclaredQueues:
                 Product.KUEUE: rules.kueue_fairness,
                 Product.VOLCANO: Fairness.FAIR_SHARE,
             },
-            enforced=frozenset(Product) - self._unenforced,
+            enforced=self.enforced,
             gpu_resources=rules.gpu_resources,
             request_rules=rules.requests,
         )

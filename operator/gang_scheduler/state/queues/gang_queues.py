@@ -51,10 +51,13 @@ class GangQueues:
         self._kept: dict[GangKey, _Kept] = {}
 
     def of(self, key: GangKey) -> Resolved | None:
-        """Return the queue of a gang; None while there are no queues. Linear in members once."""
-        if not self.names.in_use:
-            return None
+        """Return the queue of a gang; None while there are no queues. Linear in members once.
+
+        A gang that is in a queue all the same has a problem also then: its queue is missing.
+        """
         info = self._infos.get(key)
+        if not self.names.in_use:
+            return self._missing(info) if info is not None else None
         if info is None:
             return Resolved(None)
         kept, version = self._kept.get(key), info.version.number
@@ -105,9 +108,14 @@ class GangQueues:
         cause = GangsQueuesDiffer((key, other_key), (ref.name, other_ref.name))
         return Problem(Reason.INVALID_SPEC, cause)
 
+    def _missing(self, info: GangInfo) -> Resolved | None:
+        """Return what keeps a gang waiting while there are no queues; None for one in none."""
+        resolved = self._resolve(info)
+        return resolved if resolved.problem is not None else None
+
     def _resolve(self, info: GangInfo) -> Resolved:
         own, others = self._requests(info)
-        names = _names(own, others)
+        names = tuple(filter(self.names.counts, _names(own, others)))
         if len(names) > 1:
             cause = QueueNamesDiffer(*((each.kind, each.name) for each in names[:2]))
             return Resolved(None, Problem(Reason.INVALID_SPEC, cause))

@@ -14,6 +14,7 @@ from gang_scheduler.model.causes import (
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import (
     NONE,
+    PRODUCTS,
     ROOT,
     Product,
     Queue,
@@ -53,22 +54,33 @@ def _no_local_queue(_: LocalQueueKey) -> LocalQueue | None:
     return None
 
 
+def _ours() -> frozenset[Product]:
+    return frozenset({Product.OURS})
+
+
 def _no_class(_: str) -> WorkloadPriorityClass | None:
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class KnownQueues:
-    """What is declared: each is asked again whenever it is needed."""
+    """What is declared: each is asked again whenever it is needed.
+
+    Without any queue, names of `judged` products are those of queues that are missing.
+    """
 
     queue_set: Callable[[], QueueSet | None] = _no_queues
     local_queue: Callable[[LocalQueueKey], LocalQueue | None] = _no_local_queue
     priority_class: Callable[[str], WorkloadPriorityClass | None] = _no_class
+    judged: Callable[[], frozenset[Product]] = _ours
 
     @classmethod
     def of(cls, declared: DeclaredQueues, objects: KueueObjects) -> "KnownQueues":
         """Return what is in these stores."""
-        return cls(declared.queue_set, objects.local_queues.get, objects.priority_classes.get)
+        return cls(
+            *(declared.queue_set, objects.local_queues.get, objects.priority_classes.get),
+            judged=lambda: declared.served & declared.enforced,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +125,13 @@ class QueueNames:
     def in_use(self) -> bool:
         """Whether any queue is declared."""
         return self.known.queue_set() is not None
+
+    def counts(self, name: QueueName) -> bool:
+        """Return whether a name is that of a queue, found or not.
+
+        Without any queue, a name of another product may be a label that nothing here reads.
+        """
+        return self.in_use or _product_of(name) in self.known.judged()
 
     def meant(self, name: QueueName, namespace: str) -> Meant:
         """Return the leaf that a gang of a namespace means by a name."""
@@ -177,10 +196,17 @@ class QueueNames:
         return meant if product in self._index().queue_set.enforced else Meant(NONE)
 
     def _index(self) -> _Index:
-        queue_set = self.known.queue_set() or QueueSet()
+        queue_set = self.known.queue_set()
+        if queue_set is None:
+            return _Index(QueueSet(enforced=self.known.judged()))
         if self._kept is None or self._kept.queue_set is not queue_set:
             self._kept = _Index(queue_set)
         return self._kept
+
+
+def _product_of(name: QueueName) -> Product:
+    kind = _KINDS.get(name.kind)
+    return Product.KUEUE if kind is None else PRODUCTS[kind]
 
 
 def annotation_of(ref: QueueRef) -> str:

@@ -9,8 +9,10 @@ from gang_scheduler.decode.queues import naming
 from gang_scheduler.model.causes import (
     GangsQueuesDiffer,
     PriorityClassMissing,
+    QueueFault,
     QueueNamesDiffer,
     QueueNotNamed,
+    QueueUnusable,
 )
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Refused
@@ -116,10 +118,56 @@ def test_two_names_contradict_each_other(
     assert (None, Problem(Reason.INVALID_SPEC, cause)) == (found.queue, found.problem)
 
 
-def test_without_queues_a_gang_is_in_none() -> None:
-    found = found_for(said(ours="a"), queues=declared())
+def test_without_queues_a_gang_that_names_none_is_in_none() -> None:
+    found = found_for(queues=declared())
 
     assert (None, None) == (found.queue, found.problem)
+
+
+@pytest.mark.parametrize(
+    ("labels", "judged", "missing"),
+    [
+        (said(ours="a"), {Product.OURS}, ("a", "Queue")),
+        (said(kueue="l"), {Product.OURS}, None),
+        (said(kueue="l"), {Product.OURS, Product.KUEUE}, ("l", "LocalQueue")),
+        (said(ours="a", kueue="l"), {Product.OURS}, ("a", "Queue")),
+    ],
+)
+def test_without_queues_a_gang_that_names_one_waits_for_it(
+    labels: dict[str, str], judged: set[Product], missing: tuple[str, str] | None
+) -> None:
+    queues = declared()
+    queues.judged = frozenset(judged)
+
+    found = found_for(labels, queues=queues)
+
+    cause = QueueUnusable(missing[0], QueueFault.NOT_FOUND, missing[1], "default") if missing else 0
+    assert (None, cause) == (found.queue, found.problem.cause if found.problem else 0)
+
+
+@pytest.mark.parametrize("rules", [NamingRules("gone"), NamingRules(required=frozenset({"*"}))])
+def test_what_settings_say_of_queues_holds_before_there_are_any(rules: NamingRules) -> None:
+    found = found_for(queues=declared(), rules=rules)
+
+    assert found.problem is not None
+    assert Reason.QUEUE_NOT_FOUND == found.problem.reason
+
+
+def test_when_the_last_queue_goes_its_gangs_wait_on() -> None:
+    queues = declared(our_queue("a", 1))
+    gang_queue = gangs_in(queues)
+    request = naming.request_of(said(ours="a"), {})
+    describe(gang_queue, replace(gang_spec("a", 1), queue_request=request))
+    gang_queue.upsert_member(KEY, pod("a-0", gang="a"))
+    before = only(gang_queue)
+    gang_queue.refused(Refused(before, Reason.WAITING_FOR_QUOTA, before.pending), NOW)
+    queues.set = None
+    gang_queue.queues_changed()
+
+    after = only(gang_queue).problem
+    assert before.problem is None
+    assert after is not None
+    assert Reason.QUEUE_NOT_FOUND == after.reason
 
 
 def test_a_gang_that_must_name_a_queue_waits() -> None:

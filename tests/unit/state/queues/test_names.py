@@ -122,6 +122,14 @@ def test_a_default_that_does_not_exist_is_not_passed_over() -> None:
     assert unusable("Queue", "typo", QueueFault.NOT_FOUND) == found.problem
 
 
+def test_a_default_of_a_product_that_another_controller_judges_is_none() -> None:
+    queues = declared()
+    queues.local("default", "c")
+    queues.judged = frozenset({Product.OURS})
+
+    assert Meant(NONE) == queues.names().default(HERE)
+
+
 @pytest.mark.parametrize(
     ("required", "waits"), [(set(), False), ({"other"}, False), ({HERE}, True), ({"*"}, True)]
 )
