@@ -25,6 +25,11 @@ SOURCES: Final = (NATIVE, POD_GROUP, ANNOTATION, JOB_SET, JOB, SINGLE)
 BY_NAME: Final = {source.name: source for source in SOURCES}
 
 
+def part_of(namespace: str, job_set: str, replicated_job: str) -> str:
+    """Return what tells a replicatedJob from all others, and from the uid of any Job."""
+    return f"{namespace}/{job_set}/{replicated_job}"
+
+
 def job_set_gang(job_set: str, replicated_job: str) -> str:
     """Return the name of the gang of one replicatedJob. No other pair has the same name."""
     return f"{job_set}/{replicated_job}"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from gang_scheduler.model.evictions import YieldedTo
 from gang_scheduler.model.network.topology_request import TopologyRequest
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
@@ -62,6 +62,7 @@ class Gang:
     pairs of a resource and a flavor that bound members are charged in: later ones keep to these.
     `duration` is how long its members run as declared, in seconds; None where it is not known.
     `yielded` is which gangs it was evicted for.
+    `absent` are members that there may be beside those that there are: classes and numbers.
     """
 
     key: GangKey
@@ -85,6 +86,7 @@ class Gang:
     flavors: frozenset[tuple[str, str]] = frozenset()
     duration: int | None = None
     yielded: tuple[YieldedTo, ...] = ()
+    absent: tuple[tuple[PodClass, int], ...] = ()
 
     @property
     def queue_priority(self) -> int:

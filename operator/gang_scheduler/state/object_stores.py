@@ -108,6 +108,8 @@ class GangStore:
             self._gang_queue.upsert_workload(
                 described.uid, described.workload, described.queue_request
             )
+            if described.readable:
+                self._gang_queue.upsert_parts(described.uid, described.parts)
         return Change.GANGS_TOUCHED
 
     def delete(self, uid: str) -> Change:
@@ -115,6 +117,7 @@ class GangStore:
         self._gang_queue.delete_gang_specs(self._api_group, uid)
         self._gang_queue.upsert_misplaced(uid, None)
         self._gang_queue.delete_workload(uid)
+        self._gang_queue.upsert_parts(uid, ())
         return Change.GANGS_TOUCHED
 
     def uids(self) -> Collection[str]:

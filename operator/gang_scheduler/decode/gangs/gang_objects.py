@@ -32,14 +32,15 @@ class GangObject:
     `misplaced` is what a workload asks for in the wrong place, `queue_request` what it says of the
     queue of its pods, and `workload` how these name it: by its uid, or by namespace/name. Of a Job,
     `pods` is how many it can have, `failures` what evictions mean for it, and `failed_gang` the
-    gang of its pods if it has failed. If it is not `readable`, all of these stay as they were
-    known.
+    gang of its pods if it has failed. Of a JobSet, `parts` are its replicatedJobs with how many
+    pods each can have. If it is not `readable`, all of these stay as they were known.
     """
 
     uid: str
     gang_specs: tuple[GangSpec, ...] = ()
     misplaced: MisplacedRequest | None = None
     pods: JobPods | None = None
+    parts: tuple[tuple[str, int], ...] = ()
     failures: JobFailures | None = None
     failed_gang: GangKey | None = None
     workload: str = ""

@@ -60,6 +60,18 @@ def pods_of(source: Job) -> JobPods | None:
     return JobPods(_at_once(source.spec), max(0, min(source.spec.parallelism, left)))
 
 
+def parts_of(source: JobSet) -> tuple[tuple[str, int], ...]:
+    """Return the replicatedJobs with how many pods the Jobs of each can have at once."""
+    metadata = source.metadata
+    return tuple(
+        (
+            gang_sources.part_of(metadata.namespace, metadata.name, each.name),
+            each.replicas * _at_once(each.template.spec),
+        )
+        for each in source.spec.replicated_jobs
+    )
+
+
 def _replicated(source: JobSet, each: ReplicatedJob, options: GangOptions) -> GangSpec:
     job = each.template.spec
     spec = GangSpec(

@@ -33,6 +33,7 @@ def job_set(body: Mapping[str, Any]) -> GangObject:
         metadata.uid,
         workloads.job_set(source),
         misplaced=misplaced_requests.of_job_set(source),
+        parts=workloads.parts_of(source),
         workload=f"{metadata.namespace}/{metadata.name}",
         queue_request=workloads.queue_request(metadata),
     )

@@ -1,5 +1,6 @@
 """What a queue demands of a gang, whatever is free."""
 
+import itertools
 from collections.abc import Iterable
 
 from gang_scheduler.model.causes import AdmissionLimit, JobLimit, LimitMissed, QueueOnHold
@@ -46,6 +47,8 @@ def checks(queue: Queue, names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _gpus(group: GangGroup, declared: QueueSet) -> int:
-    """Return the GPUs of all members that there are, surplus included."""
-    members = (pod for gang in group.waiting for pod in gang.pending)
-    return sum(declared.charged(pod.pod_class.requests).get(GPU, 0) for pod in members)
+    """Return the GPUs of all members that there can be, surplus included."""
+    present = ((pod.pod_class, 1) for gang in group.waiting for pod in gang.pending)
+    absent = (each for gang in group.waiting for each in gang.absent)
+    members = itertools.chain(present, absent)
+    return sum(declared.charged(each.requests).get(GPU, 0) * number for each, number in members)

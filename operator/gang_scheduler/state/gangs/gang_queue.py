@@ -139,6 +139,12 @@ class GangQueue:
             info.attempt.spare(self._job_sizes.spared(info))
             self._to_try.add(key)
 
+    def upsert_parts(self, uid: str, parts: Iterable[tuple[str, int]]) -> None:
+        """Note how many pods the replicatedJobs of a JobSet can have; none forgets them."""
+        for key in self._job_sizes.upsert_parts(uid, parts) & self.infos.keys():
+            self.infos[key].relinked()
+            self._to_try.add(key)
+
     def upsert_misplaced(self, uid: str, request: MisplacedRequest | None) -> None:
         """Note what a workload asks for in the wrong place; None: nothing, or it is gone."""
         for key in self.misplaced_requests.upsert(uid, request) & self.infos.keys():

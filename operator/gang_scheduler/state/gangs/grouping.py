@@ -310,6 +310,8 @@ class Grouping:
         if block is not None:
             gang = replace(gang, preemption_block=block)
         gang = self._queues.with_queue(self._checked(gang, now))
+        if gang.queue is not None:
+            gang = replace(gang, absent=self._job_sizes.absent(info))
         return group_topology.checked(gang, topology_request)
 
     def _checked(self, gang: Gang, now: int) -> Gang:

@@ -1,27 +1,37 @@
 """How many pods the Jobs of gangs can have: how many are needed still, and can ever come."""
 
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import MinMemberAboveJobs
 from gang_scheduler.model.gangs import Gang
-from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobPods
 from gang_scheduler.state.gangs.gang_info import GangInfo
+from gang_scheduler.state.gangs.records.observed import NO_SPEC
 
 OWNERS = frozenset({gang_sources.JOB.name, gang_sources.JOB_SET.name})
 
 
 class JobSizes:
-    """The Jobs by their uid, and the gangs that have some of their pods."""
+    """The Jobs by their uid, the replicatedJobs of JobSets, and the gangs that have their pods."""
 
     def __init__(self) -> None:
         self._pods: dict[str, JobPods] = {}
+        self._parts: dict[str, int] = {}
+        self._parts_of: dict[str, dict[str, int]] = {}
         self._gangs: dict[str, set[GangKey]] = {}
 
     def upsert_member(self, key: GangKey, pod: Pod) -> None:
         """Note in which gang a pod of a Job is."""
         if pod.job_uid:
             self._gangs.setdefault(pod.job_uid, set()).add(key)
+            if part := _part_of(pod):
+                self._gangs.setdefault(part, set()).add(key)
 
     def upsert(self, uid: str, pods: JobPods | None) -> set[GangKey]:
         """Note how many pods a Job can have; None forgets it. Return the gangs concerned."""
@@ -32,6 +42,62 @@ class JobSizes:
         if pods is None:
             self._gangs.pop(uid, None)
         return gangs if before != pods else set()
+
+    def upsert_parts(self, uid: str, parts: Iterable[tuple[str, int]]) -> set[GangKey]:
+        """Note how many pods the parts of a JobSet can have; none forgets them.
+
+        Return the gangs concerned.
+        """
+        before, after = self._parts_of.pop(uid, {}), dict(parts)
+        for part in before:
+            self._parts.pop(part, None)
+        self._parts.update(after)
+        if after:
+            self._parts_of[uid] = after
+        changed = {part for part, _ in before.items() ^ after.items()}
+        concerned = set(chain.from_iterable(self._gangs.get(part, ()) for part in changed))
+        for part in before.keys() - after.keys():
+            self._gangs.pop(part, None)
+        return concerned
+
+    def absent(self, info: GangInfo) -> tuple[tuple[PodClass, int], ...]:
+        """Return the members that may come still: like which pods, and how many. Linear in members.
+
+        Those of a Job are like its pods; what a total says beyond that is like most members.
+        """
+        spec, living = info.observed.spec or NO_SPEC, info.observed.living
+        if info.key.source == gang_sources.SINGLE.name or spec.apart or not living:
+            return ()
+        found = list(self._absent_of_jobs(living))
+        expected = len(living) + sum(number for _, number in found)
+        rest = (spec.options.total or 0) - expected
+        if rest > 0:
+            ((most, _),) = Counter(pod.pod_class for pod in living).most_common(1)
+            found.append((most, rest))
+        return tuple(found)
+
+    def _absent_of_jobs(self, living: Iterable[Pod]) -> Iterator[tuple[PodClass, int]]:
+        if not (self._pods or self._parts):
+            return
+        first: dict[str, Pod] = {}
+        present = Counter[str]()
+        for pod in living:
+            workload = self._sized(pod)
+            first.setdefault(workload, pod)
+            present[workload] += 1
+        for workload, pod in first.items():
+            number = self._size(workload) - present[workload]
+            if number > 0:
+                yield pod.pod_class, number
+
+    def _sized(self, pod: Pod) -> str:
+        """Return the workload of a pod whose size is known, a replicatedJob before its Jobs."""
+        part = _part_of(pod) if self._parts else ""
+        return part if part in self._parts else pod.job_uid
+
+    def _size(self, workload: str) -> int:
+        pods = self._pods.get(workload)
+        return self._parts.get(workload, 0) if pods is None else pods.left
 
     def spared(self, info: GangInfo) -> int:
         """Return how many members Jobs will not run any more, because so many have succeeded."""
@@ -54,3 +120,9 @@ class JobSizes:
         present = gang.bound + len(gang.pending)
         cause = MinMemberAboveJobs(present, gang.min_member, most, names)
         return Problem(Reason.WAITING_FOR_MEMBERS, cause)
+
+
+def _part_of(pod: Pod) -> str:
+    """Return the replicatedJob of a pod, "" if it is of none."""
+    job_set, part = pod.labels.get(JOB_SET_LABEL), pod.labels.get(REPLICATED_JOB_LABEL)
+    return gang_sources.part_of(pod.namespace, job_set, part) if job_set and part else ""

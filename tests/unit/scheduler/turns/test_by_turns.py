@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.model.causes import BehindGang, QuotaShort
+from gang_scheduler.model.causes import AdmissionLimit, BehindGang, LimitMissed, QuotaShort
 from gang_scheduler.model.charged_requests import RequestRules, Transformation
 from gang_scheduler.model.nodes import Node, Taint
 from gang_scheduler.model.queues import (
@@ -23,7 +23,7 @@ from gang_scheduler.model.queues import (
     Strategy,
 )
 from gang_scheduler.model.snapshot import Snapshot
-from support.builders import GPU, node
+from support.builders import GPU, node, pod_class
 from support.plan_reading import gangs_placed, nodes_of, nominations_of, reasons, victims_of
 from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref
 from support.queue_worlds import decide, in_queue, running, world
@@ -166,6 +166,20 @@ def test_limits_of_a_queue() -> None:
         "high": "AdmissionDenied",
         "two": "JobLimitReached",
     }
+
+
+def test_members_that_may_still_come_count_for_the_limit_of_gpus() -> None:
+    few, gpu = AdmissionLimits(gpus_per_job=2), pod_class(gpu=1)
+    gangs = [
+        replace(in_queue(A, "grows", gpu=1), absent=((gpu, 1), (pod_class(), 9), (gpu, 1))),
+        replace(in_queue(A, "stays", gpu=1), absent=((gpu, 1),)),
+    ]
+
+    plan = decide(world(two(limits=few), gangs, [node("n", cpu=100, gpu=8)]))
+
+    assert gangs_placed(plan) == ["stays"]
+    (refused,) = plan.refused
+    assert refused.cause == LimitMissed("a", AdmissionLimit.GPUS_PER_JOB, 3, 2)
 
 
 def flavored(
