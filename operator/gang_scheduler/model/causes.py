@@ -542,7 +542,10 @@ class JobLimit(Cause):
 
 @dataclass(frozen=True, slots=True)
 class QuotaShort(Cause):
-    """More is asked for than is left; `borrowers` are queues that have more than their own."""
+    """More is asked for than is left; `borrowers` are queues that have more than their own.
+
+    "" stands for the leaf of gangs without a queue.
+    """
 
     queue: str
     flavor: str

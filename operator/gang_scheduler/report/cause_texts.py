@@ -46,6 +46,7 @@ _QUEUE_FAULTS: Final = {
     QueueFault.NO_LEAF: "{kind} {queue} takes no gangs: it has queues below it",
     QueueFault.NOT_FOR_NAMESPACE: "{kind} {queue} is not for namespace {namespace}",
 }
+_NO_QUEUE: Final = "gangs without a queue"
 _NAME_A_QUEUE: Final = f"label {QUEUE}"
 
 _ADMISSION_LIMITS: Final = {
@@ -151,10 +152,14 @@ def _above_potential(cause: causes.AbovePotential) -> str:
 
 def _quota_short(cause: causes.QuotaShort) -> str:
     asked, left = (quantity_of(cause.resource, each) for each in (cause.asked, cause.available))
-    borrowers = f"; borrowed by {', '.join(cause.borrowers)}" if cause.borrowers else ""
-    return (
-        f"{_resource(cause)}: {asked} asked for, and {left} left for queue {cause.queue}{borrowers}"
-    )
+    queue = f"queue {cause.queue}" if cause.queue else _NO_QUEUE
+    # Names first.
+    borrowers = [
+        *filter(None, cause.borrowers),
+        *(_NO_QUEUE for each in cause.borrowers if not each),
+    ]
+    borrowed = f"; borrowed by {', '.join(borrowers)}" if borrowers else ""
+    return f"{_resource(cause)}: {asked} asked for, and {left} left for {queue}{borrowed}"
 
 
 def _resource(cause: causes.AbovePotential | causes.QuotaShort) -> str:

@@ -294,6 +294,14 @@ SAMPLES: list[tuple[Cause, str]] = [
         "memory of flavor spot: 1Gi asked for, and 0 left for queue team; borrowed by x, y",
     ),
     (
+        causes.QuotaShort("", "default", "cpu", 2, 1),
+        "cpu: 2m asked for, and 1m left for gangs without a queue",
+    ),
+    (
+        causes.QuotaShort("q", "default", "a", 2, 1, ("", "x")),
+        "a: 2 asked for, and 1 left for queue q; borrowed by x, gangs without a queue",
+    ),
+    (
         causes.BehindGang("team", A),
         "gang default/a comes first: queue team keeps its order",
     ),

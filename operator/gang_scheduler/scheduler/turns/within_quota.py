@@ -388,5 +388,9 @@ class WithinQuota(Steps):
 
 
 def _cause_of(ref: QueueRef, short: Shortage) -> QuotaShort:
-    borrowers = tuple(each.name for each in short.borrowers)
-    return QuotaShort(ref.name, *short.key, short.asked, short.available, borrowers)
+    borrowers = tuple(map(_name_of, short.borrowers))
+    return QuotaShort(_name_of(ref), *short.key, short.asked, short.available, borrowers)
+
+
+def _name_of(ref: QueueRef) -> str:
+    return "" if ref == NONE else ref.name
