@@ -419,9 +419,12 @@ AmountsByFlavor = dict[Text, dict[Text, Quantity]]
 BY_FLAVOR: Final = "by flavor and resource."
 
 
-class GpuFigures(ApiModel):
-    """The GPUs of a queue on all nodes, for the columns of kubectl."""
+class QueueSummary(ApiModel):
+    """The figures of one resource of a queue on all nodes, for the columns of kubectl."""
 
+    resource: Text | None = Field(
+        default=None, description="Which one: gpu where it has some, else cpu, else another."
+    )
     nominal: Quantity = Field(default=0, description="What is promised.")
     used: Quantity = Field(default=0, description="What is used.")
     borrowed: Quantity = Field(default=0, description="What is used of others.")
@@ -453,8 +456,9 @@ class QueueStatus(ApiModel):
     fair_share: AmountsByFlavor | None = Field(
         default=None, description=f"What it should have, by demand and quotas, {BY_FLAVOR}"
     )
-    gpu: GpuFigures | None = Field(
-        default=None, description="The GPUs among these, on the nodes of all flavors together."
+    summary: QueueSummary | None = Field(
+        default=None,
+        description="One resource among these in all flavors together: gpu, where it has some.",
     )
     share: Text | None = Field(
         default=None, description="The figure by which queues are compared; none: infinite."

@@ -146,7 +146,7 @@ def test_the_columns_of_a_queue_are_those_we_promise() -> None:
     version = manifest(QUEUES)["spec"]["versions"][0]
     names = [column["name"] for column in version["additionalPrinterColumns"]]
 
-    assert "Parent Weight Nominal(GPU) Used Borrowed Lent Share Pending Running Active Age" == (
+    assert "Parent Weight Resource Nominal Used Borrowed Lent Share Pending Running Active Age" == (
         " ".join(names)
     )
     assert ["pgq"] == manifest(QUEUES)["spec"]["names"]["shortNames"]

@@ -19,7 +19,7 @@ from gang_scheduler.model.queues import (
     RecentUsage,
     StopPolicy,
 )
-from gang_scheduler.model.resources import quantity_of
+from gang_scheduler.model.resources import CPU, MEMORY, quantity_of
 from gang_scheduler.report.cause_texts import text_of
 
 ACTIVE = "Active"
@@ -31,7 +31,9 @@ SHARE_DIGITS = 6
 RECENT_SECONDS = 300
 """The least time between two writes of what a queue used lately: it changes all the time."""
 _NAMES = ("nominal", "used", "borrowed", "lent", "fairShare")
-_GPU_NAMES = _NAMES[:4]
+_SUMMED = _NAMES[:4]
+_FIRST = (CPU, MEMORY)
+"""What people read first of a queue without GPUs."""
 _STOPS = {
     StopPolicy.HOLD: "stopPolicy Hold: no gang is admitted",
     StopPolicy.HOLD_AND_DRAIN: "stopPolicy HoldAndDrain: no gang is admitted",
@@ -68,7 +70,7 @@ def status_of(figures: QueueFigures, view: View) -> dict[str, Any]:
     findings = [activity(figures), *(e for e in others if e.status or e.type in known)]
     return {
         **_by_flavor(figures.amounts),
-        "gpu": _gpus(figures.amounts, view.gpu_resources),
+        "summary": _summary(figures.amounts, view.gpu_resources),
         "share": share_of(figures.share),
         "pendingJobs": view.pending,
         "runningJobs": figures.running,
@@ -141,17 +143,31 @@ def _by_flavor(amounts: Mapping[FlavorResource, Amounts]) -> dict[str, Any]:
     return {name: dict(by_flavor) or None for name, by_flavor in found.items()}
 
 
-def _gpus(
+def _summary(
     amounts: Mapping[FlavorResource, Amounts], gpu_resources: Collection[str]
 ) -> dict[str, str] | None:
-    """Return the GPUs on the nodes of all flavors together, for the columns of kubectl."""
-    # A queue that counts them under one name counts each once.
-    counted = {GPU} if any(of.resource == GPU for of in amounts) else {*gpu_resources}
-    found = [each for of, each in amounts.items() if of.resource in counted]
-    if not found:
+    """Return the figures of one resource in all flavors together, for the columns of kubectl.
+
+    These are the GPUs of a queue that has some.
+    """
+    resources = {of.resource for of in amounts}
+    if not resources:
         return None
-    sums = (sum(each[place] for each in found) for place, _ in enumerate(_GPU_NAMES))
-    return dict(zip(_GPU_NAMES, (quantity_of(GPU, each) for each in sums), strict=True))
+    name, counted = _first(resources, gpu_resources)
+    found = [each for of, each in amounts.items() if of.resource in counted]
+    sums = (sum(each[place] for each in found) for place, _ in enumerate(_SUMMED))
+    figures = (quantity_of(name, each) for each in sums)
+    return {"resource": name, **dict(zip(_SUMMED, figures, strict=True))}
+
+
+def _first(resources: Collection[str], gpu_resources: Collection[str]) -> tuple[str, set[str]]:
+    """Return what to show of these resources: its name, and which it is the sum of."""
+    # A queue that counts GPUs under one name counts each once.
+    gpus = {GPU} & {*resources} or {*gpu_resources} & {*resources}
+    if gpus:
+        return GPU, gpus
+    name = next((each for each in _FIRST if each in resources), min(resources))
+    return name, {name}
 
 
 def patch_of(before: Status, after: Status) -> dict[str, Any]:

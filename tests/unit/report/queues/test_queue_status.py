@@ -69,9 +69,8 @@ def test_a_status_has_every_figure_by_flavor_and_resource() -> None:
 def test_gpus_of_all_flavors_are_one_column() -> None:
     view = replace(VIEW, gpu_resources=("nvidia.com/gpu", "amd.com/gpu"))
 
-    assert {"nominal": "12", "used": "10", "borrowed": "1", "lent": "2"} == (
-        queue_status.status_of(GPUS, view)["gpu"]
-    )
+    figures = {"nominal": "12", "used": "10", "borrowed": "1", "lent": "2"}
+    assert {"resource": "gpu", **figures} == queue_status.status_of(GPUS, view)["summary"]
 
 
 def test_gpus_of_any_vendor_are_counted_once() -> None:
@@ -79,11 +78,25 @@ def test_gpus_of_any_vendor_are_counted_once() -> None:
     both = replace(TEAM_A, amounts={gpu: Amounts(4), vendor: Amounts(4)})
 
     found = queue_status.status_of(both, replace(VIEW, gpu_resources=("nvidia.com/gpu",)))
-    assert "4" == found["gpu"]["nominal"]
+    assert "4" == found["summary"]["nominal"]
 
 
-def test_a_queue_without_gpus_has_no_such_column() -> None:
-    assert queue_status.status_of(TEAM_A, VIEW)["gpu"] is None
+@pytest.mark.parametrize(
+    ("resources", "shown"),
+    [
+        (("memory", "cpu", "a/x"), {"resource": "cpu", "nominal": "6"}),
+        (("memory", "a/x"), {"resource": "memory", "nominal": "6000"}),
+        (("b/x", "a/x"), {"resource": "a/x", "nominal": "6k"}),
+        ((), None),
+    ],
+)
+def test_a_queue_without_gpus_shows_another_resource(
+    resources: tuple[str, ...], shown: dict[str, str] | None
+) -> None:
+    amounts = {FlavorResource("default", each): Amounts(6000) for each in resources}
+
+    found = queue_status.status_of(replace(TEAM_A, amounts=amounts), VIEW)["summary"]
+    assert shown == (found and {key: found[key] for key in shown or ()})
 
 
 def test_an_infinite_share_is_absent() -> None:
@@ -109,10 +122,10 @@ def test_a_queue_that_starves_says_so() -> None:
 
 def test_a_patch_removes_what_is_no_more() -> None:
     before = {"used": {"spot": {"cpu": "1", "memory": "2"}, "old": {"cpu": "1"}}, "other": "kept"}
-    after = {"used": {"spot": {"cpu": "3"}}, "gpu": None}
+    after = {"used": {"spot": {"cpu": "3"}}, "summary": None}
 
     patch = queue_status.patch_of(before, after)
-    assert {"used": {"spot": {"cpu": "3", "memory": None}, "old": None}, "gpu": None} == patch
+    assert {"used": {"spot": {"cpu": "3", "memory": None}, "old": None}, "summary": None} == patch
 
 
 def test_what_waits_below_a_queue_waits_in_it() -> None:
