@@ -6,6 +6,7 @@ Without options the whole programme, an hour; `--quick` a part of it in under fi
 import argparse
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -104,7 +105,11 @@ def _programme(arguments: argparse.Namespace) -> Iterator[Comparison]:
         shape = Shape(**{name: getattr(arguments, name) for name in names})
         chosen = tuple(arguments.contestants) or EVERYBODY
         able = tuple(each for each in chosen if CONTESTANTS[each].live or not shape.rate)
-        yield Comparison((Entry(shape, able),), arguments.rounds)
+        entries = [Entry(shape, able)]
+        if arguments.queues:
+            ours = tuple(each for each in able if each in OURS)
+            entries.append(Entry(replace(shape, queues=arguments.queues), ours))
+        yield Comparison(tuple(entries), arguments.rounds)
 
 
 def _table(shape: Shape, found: list[Result]) -> Table:
@@ -133,6 +138,9 @@ def _arguments() -> argparse.Namespace:
         "--rounds", type=int, default=1, help="how often each runs; the median is told"
     )
     parser.add_argument("--kwok", action="store_true", help="make the pods run")
+    parser.add_argument(
+        "--queues", type=int, default=0, help="run it with so many queues, too, in turns"
+    )
     parser.add_argument("--json", type=Path, help="write the figures here")
     return parser.parse_args()
 

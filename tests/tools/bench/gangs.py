@@ -8,6 +8,9 @@ from tools.bench.shape import RACK, Body, Shape, rules_of
 LABEL = "pod-group.scheduling.sigs.k8s.io"
 POD_GROUP = "scheduling.sigs.k8s.io/v1alpha1"
 NATIVE = "scheduling.k8s.io/v1beta1"
+QUEUES = "py-gang-scheduler.io/v1alpha1"
+QUEUE = "py-gang-scheduler.io/queue"
+QUEUES_OF_TEAM = 10
 
 Dialect = Callable[[Shape, int, str], tuple[Body | None, list[dict[str, Any]]]]
 """Return the PodGroup, if there is one, and the pods of a gang, for a scheduler's name."""
@@ -17,7 +20,9 @@ def pod_groups(shape: Shape, gang: int, scheduler: str) -> tuple[Body | None, li
     """Return a PodGroup of scheduling.sigs.k8s.io and its pods."""
     name = f"g{gang}"
     spec: dict[str, Any] = {"minMember": shape.size}
-    group = {"apiVersion": POD_GROUP, "kind": "PodGroup", "metadata": {"name": name}, "spec": spec}
+    labels = {QUEUE: queue_of(shape, gang)} if shape.queues else {}
+    metadata = {"name": name, "labels": labels}
+    group = {"apiVersion": POD_GROUP, "kind": "PodGroup", "metadata": metadata, "spec": spec}
     pods = list(_pods(shape, gang, scheduler))
     for pod in pods:
         pod["metadata"]["labels"][LABEL] = name
@@ -40,6 +45,29 @@ def native(shape: Shape, gang: int, scheduler: str) -> tuple[Body | None, list[d
 def alone(shape: Shape, gang: int, scheduler: str) -> tuple[Body | None, list[dict[str, Any]]]:
     """Return the pods, with nothing that makes them a gang."""
     return None, list(_pods(shape, gang, scheduler))
+
+
+def queues(shape: Shape) -> Iterator[Body]:
+    """Yield teams and their queues, which are promised half of what their gangs ask for."""
+    teams = [f"team-{number}" for number in range(-(-shape.queues // QUEUES_OF_TEAM))]
+    for team in teams:
+        yield _queue(team, {})
+    cpus = shape.pods // (2 * shape.queues) if shape.queues else 0
+    for number in range(shape.queues):
+        promised = {"soft": {"cpu": str(cpus), "memory": f"{cpus}Gi"}}
+        above = teams[number // QUEUES_OF_TEAM]
+        spec = {"parent": above, "quota": promised, "borrowing": {"enabled": True}}
+        yield _queue(queue_of(shape, number), spec)
+
+
+def queue_of(shape: Shape, gang: int) -> str:
+    """Return the name of the queue that a gang is in."""
+    return f"q-{gang % shape.queues}"
+
+
+def _queue(name: str, spec: Body) -> Body:
+    spec = {"borrowing": {"enabled": True}, **spec}
+    return {"apiVersion": QUEUES, "kind": "Queue", "metadata": {"name": name}, "spec": spec}
 
 
 def _pods(shape: Shape, gang: int, scheduler: str) -> Iterator[dict[str, Any]]:

@@ -4,6 +4,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from tools.bench import gangs
 from tools.bench.gangs import Dialect
 from tools.bench.shape import CPUS, NAMESPACE, Body, Shape, node_labels
 from tools.controlplane import Cluster
@@ -17,6 +18,13 @@ def create_nodes(cluster: Cluster, shape: Shape) -> None:
     """Create the nodes."""
     room = {"cpu": str(CPUS), "memory": "64Gi", "pods": "110"}
     cluster.nodes(shape.nodes, allocatable=room, labels=node_labels)
+
+
+def create_queues(cluster: Cluster, shape: Shape) -> None:
+    """Create the queues, if the gangs are in any."""
+    for queue in gangs.queues(shape):
+        path = f"/apis/{gangs.QUEUES}/queues"
+        cluster.request("POST", path, queue)
 
 
 def create_gangs(cluster: Cluster, shape: Shape, dialect: Dialect, scheduler: str) -> int:

@@ -40,6 +40,7 @@ def run(name: str, contestant: Contestant, shape: Shape, say: Callable[[str], No
         say(f"{name}: {shape}")
         plane.kubectl("apply", "-f", str(CRDS))
         population.create_nodes(plane, shape)
+        population.create_queues(plane, shape)
         return _measured(plane, name, contestant, shape)
 
 

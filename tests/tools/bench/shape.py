@@ -21,7 +21,8 @@ class Shape:
 
     `rule`: each gang in one rack of 20 nodes, or its members on different nodes, or spread over 10
     zones with a skew of 1. `rate` is how many pods are created a second while the scheduler runs;
-    0: all are there before it starts. `kwok`: kubelets that make pods run.
+    0: all are there before it starts. `kwok`: kubelets that make pods run. `queues`: how many
+    queues the gangs are in; 0: there is none.
     """
 
     gangs: int = 250
@@ -30,6 +31,7 @@ class Shape:
     rule: str = ""
     rate: int = 0
     kwok: bool = False
+    queues: int = 0
 
     @property
     def pods(self) -> int:
@@ -38,7 +40,8 @@ class Shape:
 
     def __str__(self) -> str:
         how = f"live at {self.rate} pods/s" if self.rate else "drain"
-        extras = [self.rule, "KWOK" if self.kwok else ""]
+        queues = f"in {self.queues} queues" if self.queues else ""
+        extras = [self.rule, queues, "KWOK" if self.kwok else ""]
         return ", ".join(
             filter(None, [f"{self.gangs} x {self.size} on {self.nodes}", how, *extras])
         )

@@ -64,7 +64,9 @@ def title(shape: Shape) -> str:
     what = f"{shape.gangs:,} x {shape.size:,}"
     nodes = f"{shape.nodes:,} nodes" if shape.nodes != USUAL.nodes else ""
     live = f"live at {shape.rate:,}/s" if shape.rate else ""
-    return ", ".join(filter(None, [what, nodes, live, shape.rule, "KWOK" if shape.kwok else ""]))
+    queues = f"{shape.queues:,} queues" if shape.queues else ""
+    kwok = "KWOK" if shape.kwok else ""
+    return ", ".join(filter(None, [what, nodes, live, shape.rule, queues, kwok]))
 
 
 def in_order(names: Iterable[str]) -> list[str]:
