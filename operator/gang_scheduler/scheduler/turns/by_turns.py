@@ -181,7 +181,7 @@ class ByTurns(WithinQuota):
             if problem is not None:
                 return problem
         units = self.units[group.gangs[0].key]
-        if not holds and self._is_known(group, queue.ref, units):
+        if line.behind is None and not holds and self._is_known(group, queue.ref, units):
             return None
         asked = self.requests.of(group, queue, units, holds=holds, nominated=nominated)
         if isinstance(asked, Problem) or line.behind is None:

@@ -174,7 +174,12 @@ class Requests:
         found: Mapping[PodSetKey, _Found],
     ) -> Problem | None:
         """Return why a podset of the quorums can have no flavor, if so."""
-        for key in (key for key, number in podsets.items() if number):
+        needed = [key for key, number in podsets.items() if number]
+        for key in needed:
+            choices, unsuitable = found[key]
+            if not choices:
+                return _unsuitable(group, queue, unsuitable, key)
+        for key in needed:
             asked = self._declared.charged(key[0].requests)
             missing = next(flavors.uncovered(queue, asked), None)
             if missing is not None:
@@ -184,9 +189,6 @@ class Requests:
                 )
                 cause = AbovePotential(queue.ref.name, flavors.UNCOVERED, missing, amount, 0)
                 return Problem(Reason.QUOTA_EXCEEDED, cause)
-            choices, unsuitable = found[key]
-            if not choices:
-                return _unsuitable(group, queue, unsuitable, key)
         return None
 
     def _is_in_topology(self, offer: Offer, units: Sequence[PlacementUnit]) -> bool:

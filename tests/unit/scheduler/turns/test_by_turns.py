@@ -23,7 +23,7 @@ from gang_scheduler.model.queues import (
     Strategy,
 )
 from gang_scheduler.model.snapshot import Snapshot
-from support.builders import GPU, node, pod_class
+from support.builders import GPU, node, pod, pod_class
 from support.plan_reading import gangs_placed, nodes_of, nominations_of, reasons, victims_of
 from support.queue_builders import cluster_queue, cq_ref, our_queue, queue_ref
 from support.queue_worlds import decide, in_queue, running, world
@@ -128,6 +128,15 @@ def test_a_queue_that_keeps_its_order_waits_behind_its_head() -> None:
     }
     (last,) = [each for each in plan.refused if each.gang.key.name == "last"]
     assert last.cause == BehindGang("a", gangs[2].key)
+
+
+def test_gangs_like_the_head_that_waits_are_behind_it_too() -> None:
+    queues = two(strategy=Strategy.STRICT_FIFO)
+    gangs = [in_queue(A, f"g{i}", pods=3, created_at=i) for i in range(3)]
+
+    plan = decide(world(queues, gangs, BIG))
+
+    assert reasons(plan) == {"g1": "WaitingForQuota", "g2": "WaitingForTurn"}
 
 
 def test_surplus_comes_after_all_quorums_and_within_quota() -> None:
@@ -251,6 +260,16 @@ def test_the_pods_own_selector_rules_flavors_out() -> None:
 
     assert nodes_of(plan) == {"x-0": "n-spot"}
     assert reasons(plan) == {"y": "AdmissionDenied"}
+
+
+def test_no_flavor_is_told_before_a_resource_that_is_not_covered() -> None:
+    queues, flavors, nodes = flavored()
+    members = [pod("x-0", gang="x", gpu=1), pod("x-1", gang="x", gpu=1, selector={"t": "neither"})]
+    gang = in_queue(cq_ref("q"), "x", members=members)
+
+    plan = decide(world(queues, [gang], nodes, flavors=flavors))
+
+    assert reasons(plan) == {"x": "AdmissionDenied"}
 
 
 def test_a_taint_that_is_not_tolerated_rules_a_flavor_out() -> None:
