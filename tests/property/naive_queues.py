@@ -31,6 +31,7 @@ class Node:
     borrowing: dict[str, int | None] = field(default_factory=dict)
     limit: dict[str, int | None] = field(default_factory=dict)
     weight: int = 1
+    lenders: frozenset[str] | None = None
     charged: dict[str, int] = field(default_factory=dict)
     asked: dict[str, int] = field(default_factory=dict)
 
@@ -92,9 +93,21 @@ class NaiveTree:
         parent = self.nodes[name].parent
         if parent is None:
             return n - used
-        above = self.avail(parent, r)
-        b = self.nodes[name].borrowing.get(r)
-        return max(0, g - used) + (above if b is None else min(above, n + b - max(g, used)))
+        terms = (self.nodes[name].borrowing.get(r), self.lent_by_lenders(name, r))
+        most = (n + b - max(g, used) for b in terms if b is not None)
+        return max(0, g - used) + min([self.avail(parent, r), *most])
+
+    def lent_by_lenders(self, name: str, r: str) -> int | None:
+        """Return what is idle of the queues that it may borrow from; None where it may from all."""
+        lenders = self.nodes[name].lenders
+        if lenders is None:
+            return None
+        own = self.borrowed(name, r)
+        idle = 0
+        for each in lenders - {name}:
+            used = self.used(each, r) - (own if each in self.way(name) else 0)
+            idle += max(0, self.n(each, r) - max(self.g(each, r), used))
+        return idle
 
     def room(self, name: str, r: str) -> int:
         """Return what is there, within all limits."""
