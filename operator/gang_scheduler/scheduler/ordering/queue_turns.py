@@ -237,6 +237,13 @@ class Turns:
             self._heads[row] = head
         self.update(ref)
 
+    def end(self, ref: QueueRef) -> None:
+        """Park all queues of a queue's tree."""
+        root = self._trees.root(self._trees.rows[ref])
+        for row in range(root, self._trees.ends[root]):
+            self._heads.pop(row, None)
+        self._line.put(root, None)
+
     def update(self, ref: QueueRef) -> None:
         """Compare a queue anew, and those above it: more was charged to it."""
         leaf = self._trees.rows[ref]

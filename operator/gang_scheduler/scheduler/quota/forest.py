@@ -82,6 +82,10 @@ class Forest:
         row = self._row(ref)
         return row is not None and self._trees.is_leaf(row)
 
+    def root(self, ref: QueueRef) -> QueueRef:
+        """Return the root of a queue's tree. Raises KeyError if there is no such queue."""
+        return self._trees.queues[self._trees.root(self._trees.rows[ref])].ref
+
     def way(self, ref: QueueRef) -> tuple[Queue, ...]:
         """Return a queue and those above it, the root last; none where it does not exist."""
         row = self._row(ref)

@@ -5,6 +5,7 @@
 | by_turns     | one cycle with queues: turns, then surplus, within quota                    |
 | within_quota | what a cycle can do with one group, within quota and on its flavors         |
 | lines        | the gangs of each queue in order, and which of them are tried in a cycle    |
+| open_trees   | the trees in which there may still be quota for a gang that waits           |
 | limits       | what a queue demands of a gang, whatever is free                            |
 | flavors      | which flavors members of one class can have in a queue                      |
 | offers       | the ways to give flavors to all members of a group, and what each charges   |

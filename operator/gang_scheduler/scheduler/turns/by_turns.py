@@ -1,10 +1,12 @@
 """One cycle with queues: queues take turns, and each turn is one try of the gang that is next.
 
-A group like one that failed before in the same queue has no turn: it fails alike.
+A group like one that failed before in the same queue has no turn: it fails alike. And turns end in
+a tree once there is quota for none of its groups: most of those that wait in full queues cost a
+look at what their queue has left, and no turn.
 """
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from operator import itemgetter
 from typing import Final
 
@@ -18,19 +20,21 @@ from gang_scheduler.model.plan import (
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import (
     NONE,
+    EvictionPolicy,
     Queue,
     QueueRef,
     QueueState,
     StopPolicy,
     Strategy,
 )
-from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.steps import prospects
 from gang_scheduler.scheduler.turns import limits, lines
+from gang_scheduler.scheduler.turns.lines import Line
+from gang_scheduler.scheduler.turns.open_trees import OpenTrees
 from gang_scheduler.scheduler.turns.requests import Request
 from gang_scheduler.scheduler.turns.within_quota import Try, WithinQuota
 
@@ -45,26 +49,15 @@ BLOCKING: Final = frozenset(
 """Reasons that pass with time: only behind these does a queue that keeps its order wait."""
 
 
-@dataclass(eq=False)
-class _Line:
-    """The groups of one queue that were not tried yet, the first at the end.
-
-    `behind` is the gang that ends the turns of a queue that keeps its order.
-    """
-
-    queue: Queue
-    groups: list[GangGroup]
-    tried: int = 0
-    behind: GangKey | None = None
-
-
 class ByTurns(WithinQuota):
     """The groups of all queues, in the order of the turns that the queues take."""
 
     def __init__(self, snapshot: Snapshot, profile: Profile, state: QueueState) -> None:
         super().__init__(snapshot, profile, state)
-        self._lines: dict[QueueRef, _Line] = {}
+        self._lines: dict[QueueRef, Line] = {}
         self._heads: dict[QueueRef, Request] = {}
+        reserved = frozenset(each.gang for each in snapshot.nominated)
+        self._trees = OpenTrees(self.forest.root, self._may_fit, reserved)
         self._alike: dict[Hashable, Refused] = {}
 
     def decide(self, failures: Sequence[Failure]) -> Plan:
@@ -104,30 +97,41 @@ class ByTurns(WithinQuota):
                 for group in self.each(some):
                     self.set_aside(group, problem)
 
-    def _line(self, queue: Queue, groups: Iterable[GangGroup]) -> _Line:
+    def _line(self, queue: Queue, groups: Iterable[GangGroup]) -> Line:
         default, now = self.profile.queues.aging, self.snapshot.taken_at
-        reserved = {each.gang for each in self.snapshot.nominated}
         keyed = []
         for group in self.each(groups):
             effective = lines.effective_priority(group, queue, default, now)
-            first = bool(reserved) and any(gang.key in reserved for gang in group.waiting)
-            keyed.append(((not first, *lines.key(group, effective)), group))
+            reserved = self._trees.is_reserved(group)
+            keyed.append(((not reserved, *lines.key(group, effective)), group))
         keyed.sort(key=itemgetter(0), reverse=True)
-        return _Line(queue, [group for _, group in keyed])
+        return Line(queue, [group for _, group in keyed])
 
     def _take_turns(self) -> None:
+        self._trees.plant(self._lines.values())
+        for root in self._trees.roots:
+            if not self._trees.is_open(root):
+                self._refuse_tree(root)
         heads = {ref: head for ref in self._lines if (head := self._next_head(ref)) is not None}
         turns = Turns(self.forest, heads)
         while (ref := turns.next()) is not None:
+            if not self._trees.is_open(ref):
+                self._refuse_tree(ref)
+                turns.end(ref)
+                continue
             request = self._heads.pop(ref)
-            self.deciding = request.group
-            self.attempt(Try(request, self.released(request), evicting=True))
-            self._note_failure(request)
-            self._note_blocking(self._lines[ref], request.group)
+            self._take_turn(request)
             turns.replace(ref, self._next_head(ref))
             if request.nominated:
                 # What was charged for its nominations may be free now.
                 turns.restart()
+
+    def _take_turn(self, request: Request) -> None:
+        self.deciding = request.group
+        self.attempt(Try(request, self.released(request), evicting=True))
+        self._trees.decided(request.group)
+        self._note_failure(request)
+        self._note_blocking(self._lines[request.ref], request.group)
 
     def _next_head(self, ref: QueueRef) -> Head | None:
         """Return the next group of a queue that is worth a turn; decide those that are not."""
@@ -139,11 +143,12 @@ class ByTurns(WithinQuota):
                 self._heads[ref] = request
                 self.deciding = None
                 return self._head(line, request)
+            self._trees.decided(group)
             self._note_blocking(line, group)
         self.deciding = None
         return None
 
-    def _head(self, line: _Line, request: Request) -> Head:
+    def _head(self, line: Line, request: Request) -> Head:
         """Return how the group compares: by the first way that has quota now."""
         fitting = (way for way in request.ways if self.ledger.fits(request.ref, way.charge))
         way = next(fitting, request.ways[0])
@@ -152,12 +157,14 @@ class ByTurns(WithinQuota):
         effective = lines.effective_priority(group, line.queue, default, now)
         return Head(way.charge, effective, group.created_at, request.nominated)
 
-    def _request(self, line: _Line, group: GangGroup) -> Request | None:
+    def _request(self, line: Line, group: GangGroup) -> Request | None:
         """Return what a group asks; None, with the reason noted, if it cannot be tried."""
         line.tried += 1
         if line.tried > lines.MOST_TRIED:
             problem = BeyondFirst(line.queue.ref.name, lines.MOST_TRIED)
             self.set_aside(group, Problem(Reason.WAITING_FOR_TURN, problem))
+            return None
+        if line.is_over and self._is_refused_at_once(line, group):
             return None
         ready = self.admitted(group)
         if ready is None:
@@ -168,16 +175,14 @@ class ByTurns(WithinQuota):
             return None
         return asked
 
-    def _asked(self, line: _Line, group: GangGroup) -> Request | Problem | None:
+    def _asked(self, line: Line, group: GangGroup) -> Request | Problem | None:
         """Return what a group asks of a queue, or why it need not; None if it is refused."""
         queue = line.queue
         nominated = group.nominated
         holds = nominated or bool(group.started) or any(gang.bound for gang in group.gangs)
         stands = holds and queue.stop is not StopPolicy.HOLD_AND_DRAIN
-        if queue.ref.product in self.declared.enforced and not stands:
-            problem = limits.stopped(queue)
-            if problem is None and not holds:
-                problem = limits.denied(queue, group, self.declared)
+        if not stands:
+            problem = self.not_taken(queue, group, holds=holds)
             if problem is not None:
                 return problem
         units = self.units[group.gangs[0].key]
@@ -188,7 +193,7 @@ class ByTurns(WithinQuota):
             return asked
         return Problem(Reason.WAITING_FOR_TURN, BehindGang(queue.ref.name, line.behind))
 
-    def _note_blocking(self, line: _Line, group: GangGroup) -> None:
+    def _note_blocking(self, line: Line, group: GangGroup) -> None:
         """Note that a queue which keeps its order waits behind a group, if it does."""
         if line.queue.strategy is not Strategy.STRICT_FIFO or line.behind is not None:
             return
@@ -197,6 +202,44 @@ class ByTurns(WithinQuota):
         refused = self.refused.get(group.waiting[0].key)
         if refused is not None and refused.reason in BLOCKING and not refused.left_over:
             line.behind = group.gangs[0].key
+
+    # Trees without quota.
+
+    def _may_fit(self, line: Line, group: GangGroup) -> bool:
+        """Return whether a group may find quota at its turn, if it has not had its turn yet."""
+        key = group.waiting[0].key
+        if key in self.refused or key in self.gangs:
+            return False
+        self.deciding = group
+        request = self.plain_request(group, line.queue)
+        may_fit = request is None or (bool(request.ways) and self.lacking_quota(request) is None)
+        self.deciding = None
+        return may_fit
+
+    def _refuse_tree(self, ref: QueueRef) -> None:
+        """Refuse all that is left of a tree without quota: one queue after the other will do."""
+        for line in self._trees.lines(ref):
+            line.is_over = True
+            request = self._heads.pop(line.queue.ref, None)
+            while request is not None or self._next_head(line.queue.ref) is not None:
+                self._take_turn(request or self._heads.pop(line.queue.ref))
+                request = None
+
+    def _is_refused_at_once(self, line: Line, group: GangGroup) -> bool:
+        """Refuse a group for quota, if its turn would do no more than that."""
+        queue = line.queue
+        lends = queue.evictions.reclaim is EvictionPolicy.ANY
+        if queue.strategy is Strategy.STRICT_FIFO or not lends:
+            return False
+        request = self.plain_request(group, queue)
+        if request is None or not request.ways:
+            return False
+        if limits.full(queue, self.ledger.running[queue.ref]) is not None:
+            return False
+        problem = self.lacking_quota(request)
+        if problem is not None:
+            self.set_aside(group, problem)
+        return problem is not None
 
     # What is known to fail.
 

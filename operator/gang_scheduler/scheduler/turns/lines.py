@@ -3,14 +3,31 @@
 Waiting raises the effective priority. It orders, and gives no other right.
 """
 
+from dataclasses import dataclass
 from typing import Final
 
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.queues import Aging, Queue
+from gang_scheduler.model.refs import GangKey
 
 MOST_TRIED: Final = 1_000
 """How many groups of one queue are tried in a cycle."""
 _HOUR: Final = 3600
+
+
+@dataclass(eq=False)
+class Line:
+    """The groups of one queue that were not tried yet, the first at the end.
+
+    `behind` is the gang that ends the turns of a queue that keeps its order. `is_over`: there is
+    quota for no group of its tree.
+    """
+
+    queue: Queue
+    groups: list[GangGroup]
+    tried: int = 0
+    behind: GangKey | None = None
+    is_over: bool = False
 
 
 def effective_priority(group: GangGroup, queue: Queue, default: Aging, now: int) -> int:

@@ -4,6 +4,7 @@ A try looks for flavors with quota and room together. What it decides is charged
 counts for all later tries.
 """
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,11 +30,13 @@ from gang_scheduler.model.queues import (
     Charge,
     FlavorPreference,
     FlavorResource,
+    Queue,
     QueueRef,
     QueueState,
 )
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.placement.anywhere import Placement, release
 from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey
 from gang_scheduler.scheduler.policies import Profile
@@ -75,6 +78,7 @@ class WithinQuota(Steps):
         self._charged: dict[PlacementUnit, Charge] = {}
         self._pods: dict[str, Pod] = {}
         self._flavored: dict[Way, tuple[PlacementUnit, ...]] = {}
+        self._basis = (state.declared, snapshot.nodes, snapshot.tree_specs)
         self._short: dict[QueueRef, tuple[tuple[int, int], Charge, Problem]] = {}
         # The lowest priority for which something is known not to fit.
         self._failed_at: float = math.inf
@@ -115,6 +119,43 @@ class WithinQuota(Steps):
             return
         else:
             self._refuse_all(trying)
+
+    def plain_request(self, group: GangGroup, queue: Queue) -> Request | None:
+        """Return what a group asks, without ways if it has no turn; None where more matters.
+
+        Worked out once for a group while neither queues nor nodes change.
+        """
+        if self.evaluator.without_victims(group) is not group:
+            return None
+        return group.derive("plain", self._basis, functools.partial(self._plain, group, queue))
+
+    def _plain(self, group: GangGroup, queue: Queue) -> Request | None:
+        has_begun = group.nominated or bool(group.started) or any(g.bound for g in group.gangs)
+        if has_begun or any(gang.min_resources for gang in group.gangs):
+            return None
+        without_turn = Request(group, queue, (), ())
+        verdict = admission.admit(group, self.snapshot, self.trial)
+        if verdict.refusals or self.not_taken(queue, group):
+            return without_turn
+        asked = self.requests.of(group, queue, verdict.units, holds=False, nominated=False)
+        if isinstance(asked, Problem):
+            return without_turn
+        return None if asked.singly or verdict.warnings else asked
+
+    def not_taken(self, queue: Queue, group: GangGroup, *, holds: bool = False) -> Problem | None:
+        """Return why a queue takes nothing new, or not this group; it may `hold` quota already."""
+        if queue.ref.product not in self.declared.enforced:
+            return None
+        problem = limits.stopped(queue)
+        return problem if problem or holds else limits.denied(queue, group, self.declared)
+
+    def lacking_quota(self, request: Request) -> Problem | None:
+        """Return what a request lacks of quota; None if there is quota for one of its ways."""
+        if len(request.ways) == 1 and (known := self._known_short(request)) is not None:
+            return known
+        if any(self.ledger.fits(request.ref, way.charge) for way in request.ways):
+            return None
+        return self._quota_short(request)
 
     def _with_quota(self, request: Request) -> list[Way]:
         """Return the ways that there is quota for."""
@@ -171,16 +212,23 @@ class WithinQuota(Steps):
 
     def _quota_short(self, request: Request) -> Problem:
         """Return what is lacking: the same object for requests alike, until anything is charged."""
-        charge, version = request.ways[0].charge, self.ledger.version
-        known = self._short.get(request.ref)
-        if known is not None and known[:2] == (version, charge):
-            return known[2]
+        known = self._known_short(request)
+        if known is not None:
+            return known
+        charge = request.ways[0].charge
         short = self.ledger.shortage(request.ref, charge)
         if short is None:
             raise AssertionError(request.ref)
         problem = Problem(Reason.WAITING_FOR_QUOTA, _cause_of(request.ref, short))
-        self._short[request.ref] = (version, charge, problem)
+        self._short[request.ref] = (self.ledger.version, charge, problem)
         return problem
+
+    def _known_short(self, request: Request) -> Problem | None:
+        """Return what the first way is known to lack, if nothing was charged since."""
+        known = self._short.get(request.ref)
+        if known is None or known[0] != self.ledger.version or known[1] != request.ways[0].charge:
+            return None
+        return known[2]
 
     def _find(self, trying: Try, ways: Sequence[Way]) -> bool:
         """Take the best way by the rules of the queue; return whether there is one."""

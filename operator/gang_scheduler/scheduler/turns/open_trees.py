@@ -1,0 +1,83 @@
+"""The trees of queues in which there may still be quota for a group that waits.
+
+While turns are taken, what a tree has left only shrinks. Once it is too little for each of its
+groups, the order of their turns does not matter any more: none of them changes what others get.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.queues import NONE, QueueRef
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.turns.lines import MOST_TRIED, Line
+
+
+@dataclass(eq=False)
+class _Tree:
+    """The lines of one tree, and their groups that there may be quota for, the next at the end.
+
+    `reserved` is how many groups are yet to give up what is reserved for them.
+    """
+
+    lines: list[Line] = field(default_factory=list)
+    hopeful: list[tuple[Line, GangGroup]] = field(default_factory=list)
+    reserved: int = 0
+
+
+class OpenTrees:
+    """The lines by tree. `may_fit` says whether there may be quota for a group, when it is asked.
+
+    `root` gives the root of a queue's tree; `reserved` are the gangs that room is reserved for.
+    """
+
+    def __init__(
+        self,
+        root: Callable[[QueueRef], QueueRef],
+        may_fit: Callable[[Line, GangGroup], bool],
+        reserved: Collection[GangKey],
+    ) -> None:
+        self._root = root
+        self._may_fit = may_fit
+        self._reserved = reserved
+        self._trees: dict[QueueRef, _Tree] = {}
+
+    @property
+    def roots(self) -> Collection[QueueRef]:
+        """The roots of all trees with lines."""
+        return self._trees.keys()
+
+    def plant(self, lines: Iterable[Line]) -> None:
+        """Take in the lines, before any turn."""
+        for line in lines:
+            tree = self._trees.setdefault(self._root(line.queue.ref), _Tree())
+            tree.lines.append(line)
+            # No more of a line than are tried.
+            tree.hopeful += ((line, each) for each in line.groups[-MOST_TRIED:])
+            tree.reserved += sum(map(self.is_reserved, line.groups))
+
+    def lines(self, ref: QueueRef) -> Iterator[Line]:
+        """Yield the lines of a queue's tree."""
+        yield from self._trees[self._root(ref)].lines
+
+    def is_reserved(self, group: GangGroup) -> bool:
+        """Return whether room is reserved for a group: it has its turn before all others."""
+        return bool(self._reserved) and any(gang.key in self._reserved for gang in group.waiting)
+
+    def decided(self, group: GangGroup) -> None:
+        """Note that a group has given up what was reserved for it, or has it again."""
+        if self.is_reserved(group):
+            self._trees[self._root(group.queue or NONE)].reserved -= 1
+
+    def is_open(self, ref: QueueRef) -> bool:
+        """Return whether there may be quota for a group of a queue's tree.
+
+        So it is while quota that is reserved may be given back. All calls together look once at
+        each group that there is no quota for.
+        """
+        tree = self._trees[self._root(ref)]
+        if tree.reserved:
+            return True
+        while tree.hopeful and not self._may_fit(*tree.hopeful[-1]):
+            tree.hopeful.pop()
+        return bool(tree.hopeful)

@@ -1,0 +1,136 @@
+"""Law: to refuse a gang before its turn, since there is no quota for it, changes no decision.
+
+The plan is compared with that of a cycle in which every gang has its turn.
+"""
+
+from dataclasses import replace
+from random import Random
+from typing import Any, Final
+
+import pytest
+from hypothesis import given
+
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.queues import (
+    AdmissionLimits,
+    EvictionPolicy,
+    EvictionRules,
+    Fairness,
+    FlavorResource,
+    Product,
+    Queue,
+    QueueRef,
+    QueueState,
+    QueueUsage,
+    StopPolicy,
+    Strategy,
+)
+from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.turns.by_turns import ByTurns
+from gang_scheduler.scheduler.turns.requests import Request
+from property.random_cases import SEEDS, dice_of
+from support.builders import node, pod
+from support.queue_builders import CPU, cluster_queue, cohort, our_queue
+from support.queue_worlds import BINPACK, in_queue, running, usage_of, world
+
+NODES: Final = 4
+RECLAIM: Final = (EvictionPolicy.ANY, EvictionPolicy.ANY, EvictionPolicy.NEVER)
+
+
+class EveryTurn(ByTurns):
+    """A cycle in which no gang is refused for quota before its turn."""
+
+    def lacking_quota(self, request: Request) -> None:
+        """Say of no gang that it lacks quota."""
+
+
+def queues_of(dice: Random) -> list[Queue]:
+    """Return queues of two trees, with few CPUs for each."""
+    ours = [our_queue("root", dice.randint(2, 12) * 1000)]
+    parents = dice.sample(["p0", "p1"], dice.randint(0, 2))
+    ours += [our_queue(name, dice.randint(0, 6) * 1000, borrowing=True) for name in parents]
+    ours += [
+        our_queue(
+            f"q{i}",
+            dice.randint(0, 4) * 1000,
+            parent=dice.choice(["", *parents]),
+            borrowing=dice.choice((True, True, False)),
+            **_fields(dice),
+        )
+        for i in range(dice.randint(1, 4))
+    ]
+    kueues = [cohort("co", nominal=dice.choice((0, 2000)))]
+    kueues += [
+        cluster_queue(f"cq{i}", "co", dice.randint(0, 4) * 1000, **_fields(dice))
+        for i in range(dice.randint(0, 3))
+    ]
+    return ours + kueues
+
+
+def _fields(dice: Random) -> dict[str, Any]:
+    return {
+        "strategy": dice.choice((*[Strategy.BEST_EFFORT_FIFO] * 3, Strategy.STRICT_FIFO)),
+        "evictions": EvictionRules(reclaim=dice.choice(RECLAIM)),
+        "limits": AdmissionLimits(jobs=dice.choice((None, None, 1)), highest_priority=3),
+        "stop": dice.choice((*[StopPolicy.NONE] * 8, StopPolicy.HOLD)),
+    }
+
+
+def a_world(dice: Random, fairness: Fairness) -> Snapshot:
+    """Return a world in which gangs run, wait, and wait with nominated nodes."""
+    queues = queues_of(dice)
+    leaves = [each.ref for each in queues if each.ref.name.startswith(("q", "cq"))]
+    nodes = [node(f"n{i}", cpu=dice.randint(1, 8)) for i in range(NODES)]
+    runs = [
+        running(dice.choice(leaves), f"r{i}", f"n{i % NODES}", cpu=1, priority=dice.randint(0, 1))
+        for i in range(dice.randint(0, 5))
+    ]
+    gangs = [_gang(dice, dice.choice(leaves), i) for i in range(dice.randint(1, 12))]
+    by_product = dict.fromkeys(Product, fairness)
+    made = world(queues, gangs, nodes, runs, fairness=by_product)
+    assert made.queues is not None
+    usage = _with_nominated(usage_of(runs, gangs), gangs)
+    return replace(made, queues=QueueState(made.queues.declared, usage))
+
+
+def _gang(dice: Random, ref: QueueRef, number: int) -> Gang:
+    name, size, priority = f"g{number}", dice.randint(1, 4), dice.choice((0, 0, 1, 2, 4))
+    cpu, target = dice.randint(1, 3), dice.choice(["", "", "", "", "n0"])
+    members = [
+        pod(f"{name}-{i}", gang=name, cpu=cpu, priority=priority, nominated=target)
+        for i in range(size)
+    ]
+    asks = {"members": members, "min_member": dice.randint(1, size), "priority": priority}
+    return in_queue(ref, name, **asks, created_at=dice.randint(0, 3))
+
+
+def _with_nominated(usage: QueueUsage, gangs: list[Gang]) -> QueueUsage:
+    charged: dict[QueueRef, dict[FlavorResource, int]]
+    charged = {ref: dict(charge) for ref, charge in usage.charged.items()}
+    for gang in gangs:
+        for each in gang.pending:
+            if each.nominated and gang.queue is not None:
+                of_queue = charged.setdefault(gang.queue, {})
+                asked = dict(each.pod_class.requests)["cpu"]
+                of_queue[CPU] = of_queue.get(CPU, 0) + asked
+    return replace(usage, charged=charged)
+
+
+def decisions(plan: Plan) -> tuple[object, ...]:
+    """Return what a plan decides, with the reasons, but not in which figures."""
+    waits = {each.gang.key: (each.reason, each.pods, each.left_over) for each in plan.refused}
+    return plan.placed, plan.preemptions, waits, set(plan.warned), plan.failures
+
+
+@pytest.mark.parametrize("fairness", list(Fairness))
+@given(seed=SEEDS)
+def test_no_decision_depends_on_a_turn_that_is_left_out(fairness: Fairness, seed: int) -> None:
+    snapshot = a_world(dice_of(seed), fairness)
+    state = snapshot.queues
+    assert state is not None
+
+    found = ByTurns(snapshot, BINPACK, state).decide([])
+    expected = EveryTurn(snapshot, BINPACK, state).decide([])
+
+    assert decisions(found) == decisions(expected)
