@@ -2,7 +2,7 @@
 
 import enum
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from gang_scheduler.model.refs import GangKey
 
@@ -31,6 +31,14 @@ class EvictionClass(enum.IntEnum):
         """The name as users see it, in events, metrics and conditions."""
         return _SHOWN[self]
 
+    @property
+    def weight(self) -> int:
+        """How weak what is remembered of an eviction of this class is; smaller is stronger.
+
+        The classes by which a gang that borrows evicts another one that borrows weigh the same.
+        """
+        return min(self.value, EvictionClass.WHILE_BORROWING.value)
+
 
 _SHOWN: Final = {
     EvictionClass.OVERRUN: "Overrun",
@@ -44,12 +52,36 @@ _SHOWN: Final = {
 
 @dataclass(frozen=True, slots=True)
 class YieldedTo:
-    """A gang was evicted for another one, `gang` with that `uid`; `at` is in seconds."""
+    """A gang was evicted for another one, `gang` with that `uid`; `at` is in seconds.
+
+    No `uid`: no object describes that gang. `edition` tells what both gangs and their queues were
+    then; "" tells nothing.
+    """
 
     gang: GangKey
     uid: str
     eviction_class: EvictionClass
     at: int
+    edition: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Evictions:
+    """How often a gang was evicted, when last, in seconds, and for which gangs, the last one last.
+
+    Of several evictions for one gang only the strongest class is kept.
+    """
+
+    count: int = 0
+    last: int = 0
+    yielded: tuple[YieldedTo, ...] = ()
+
+
+class Forgotten(NamedTuple):
+    """That `gang` yielded to the gang `to` is remembered no longer."""
+
+    gang: GangKey
+    to: GangKey
 
 
 @dataclass(frozen=True, slots=True)

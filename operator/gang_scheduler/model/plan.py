@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.evictions import EvictionClass
+from gang_scheduler.model.evictions import EvictionClass, Forgotten
 from gang_scheduler.model.gangs import Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.pods import Pod
@@ -232,7 +232,8 @@ class Preemption:
     `nominations` are in rank order within each gang. `victims` are empty if pods that leave already
     make room enough. `displaced` are waiting pods of lower priority whose own nominations end.
     `domain` is where the members will be; None is the whole cluster. `classes` says by what right
-    each gang with victims is evicted; empty where there are no queues.
+    each gang with victims is evicted; empty where there are no queues. `forgotten` is what must not
+    be remembered any more with these evictions.
     """
 
     gangs: tuple[Gang, ...]
@@ -241,6 +242,7 @@ class Preemption:
     displaced: tuple[Pod, ...] = ()
     domain: Domain | None = None
     classes: Mapping[GangKey, EvictionClass] = field(default_factory=dict)
+    forgotten: tuple[Forgotten, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

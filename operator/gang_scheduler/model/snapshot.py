@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from gang_scheduler.model.bound_pods import NONE_PINNED, BoundPods, PinnedPods
+from gang_scheduler.model.evictions import YieldedTo
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.network.layers import TreeSpec
 from gang_scheduler.model.nodes import IntArray, NodeTable
@@ -36,7 +37,8 @@ class Snapshot:
     nodes, if a group may evict some of them, and `pinned` those of them that are always there.
     `nominated` are all pods that room is reserved for. `groups` are the groups that are due for a
     try. `queues` are None where there are no queues: then nothing is limited, and the order is that
-    of the profile.
+    of the profile. `yielded` is which gangs were evicted for which, as far as that still counts:
+    of all gangs, whether they run, are due, or wait.
     """
 
     taken_at: int
@@ -52,3 +54,4 @@ class Snapshot:
     nominated: tuple[Nominated, ...] = ()
     groups: tuple[GangGroup, ...] = ()
     queues: QueueState | None = None
+    yielded: Mapping[GangKey, tuple[YieldedTo, ...]] = field(default_factory=dict)

@@ -16,5 +16,6 @@
 | needs             | what a preemptor needs of the nodes at least                     |
 | slots             | how many members would fit as victims leave                      |
 | legality          | which pods a gang may evict as far as queues say                 |
+| yielded           | which gangs gave way to which, so that evictions end             |
 | nominated_room    | room that is reserved for nominated pods                         |
 """

@@ -1,0 +1,119 @@
+"""Which gangs gave way to which: what keeps evictions from going round in a circle.
+
+An eviction leaves a link: the victim yielded to the preemptor, by the class of the eviction. A plan
+that would close a circle of links is refused if its own link is the weakest there; else the weakest
+one gives way to it. So links never form a circle. Those of the strongest class are only ever added,
+between two of these those of the next class are, and so on: there are finitely many changes.
+Between two changes the links order the gangs, and every eviction puts a higher one in the place of
+lower ones. So evictions come to an end if no gang comes, ends or changes.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple
+
+from gang_scheduler.model.evictions import EvictionClass, Forgotten, YieldedTo
+from gang_scheduler.model.refs import GangKey
+
+
+class _Link(NamedTuple):
+    """The gang `below` yielded to the gang `above`; in the order in which links give way."""
+
+    strength: int
+    at: int
+    below: GangKey
+    above: GangKey
+
+
+class Memory:
+    """The links of one snapshot, and those of the plans that were made on it since.
+
+    A gang is evicted whole, or it yields to no other gang: surplus that goes is not remembered.
+    """
+
+    def __init__(self, yielded: Mapping[GangKey, Iterable[YieldedTo]]) -> None:
+        self._links: dict[GangKey, dict[GangKey, _Link]] = {}
+        self._reached: dict[tuple[frozenset[GangKey], int], frozenset[GangKey]] = {}
+        for below, links in yielded.items():
+            for each in links:
+                self._add(below, each.gang, each.eviction_class, each.at)
+
+    def refuses(
+        self, preemptors: Collection[GangKey], victims: Mapping[GangKey, EvictionClass]
+    ) -> bool:
+        """Return whether a plan must not be carried out, by the classes of its victims.
+
+        `preemptors` are the gangs of the group that it is for.
+        """
+        return any(self.closes_a_circle(preemptors, *each) for each in victims.items())
+
+    def closes_a_circle(
+        self, preemptors: Collection[GangKey], victim: GangKey, eviction_class: EvictionClass
+    ) -> bool:
+        """Return whether the link of an eviction closes a circle in which none is weaker.
+
+        Linear in links, once for the preemptors and each weight of a class.
+        """
+        if not self._links:
+            return False
+        key = frozenset(preemptors), eviction_class.weight
+        if key not in self._reached:
+            self._reached[key] = self._above(*key)
+        return victim in self._reached[key]
+
+    def carry_out(
+        self, preemptors: Collection[GangKey], victims: Mapping[GangKey, EvictionClass], at: int
+    ) -> tuple[Forgotten, ...]:
+        """Add the links of a plan that is not refused; return the ones that give way to them.
+
+        `at` is in seconds.
+        """
+        forgotten = [
+            each for victim in sorted(victims) for each in self._give_way(preemptors, victim)
+        ]
+        for victim, eviction_class in victims.items():
+            for preemptor in preemptors:
+                self._add(victim, preemptor, eviction_class, at)
+        self._reached.clear()
+        return tuple(forgotten)
+
+    def _add(self, below: GangKey, above: GangKey, by: EvictionClass, at: int) -> None:
+        """Add a link; of two between the same gangs, the strongest class and the last time."""
+        links = self._links.setdefault(below, {})
+        added = _Link(-by.weight, at, below, above)
+        known = links.get(above, added)
+        links[above] = added._replace(
+            strength=max(known.strength, added.strength), at=max(known.at, at)
+        )
+
+    def _above(self, gangs: Iterable[GangKey], weakest: int) -> frozenset[GangKey]:
+        """Return all gangs that these yielded to, by one or more links no weaker than this."""
+        found: set[GangKey] = set()
+        ahead = [*gangs]
+        while ahead:
+            links = self._links.get(ahead.pop(), {}).values()
+            further = {each.above for each in links if -each.strength <= weakest} - found
+            found |= further
+            ahead += further
+        return frozenset(found)
+
+    def _give_way(self, preemptors: Collection[GangKey], victim: GangKey) -> Iterable[Forgotten]:
+        """Take the weakest link out of each circle that this eviction would close."""
+        while (path := self._path(preemptors, victim)) is not None:
+            weakest = min(path)
+            del self._links[weakest.below][weakest.above]
+            yield Forgotten(weakest.below, weakest.above)
+
+    def _path(self, starts: Iterable[GangKey], end: GangKey) -> list[_Link] | None:
+        """Return the shortest chain of links from any of the gangs up to another one."""
+        came_by: dict[GangKey, _Link | None] = dict.fromkeys(sorted(starts))
+        ahead = [*came_by]
+        for gang in ahead:
+            for above, link in sorted(self._links.get(gang, {}).items()):
+                if above not in came_by:
+                    came_by[above] = link
+                    ahead.append(above)
+        path: list[_Link] = []
+        while (last := came_by.get(end)) is not None:
+            path.append(last)
+            end = last.below
+        return path or None
