@@ -98,4 +98,5 @@ def _rules(policy: Policy) -> Rules:
         max_min_runtime_seconds=policy.max_min_runtime_seconds,
         victim_timeout_seconds=policy.victim_timeout_seconds,
         unprotected_jobs=policy.preempt_unprotected_jobs,
+        yield_memory_seconds=policy.yield_memory_seconds,
     )

@@ -290,6 +290,14 @@ class Policy(BaseModel):
             "queue is said to starve."
         ),
     )
+    yield_memory_seconds: int = Field(
+        default=86_400,
+        ge=0,
+        description=(
+            "How long it counts that a gang of a queue was evicted for another one: so long, no "
+            "plan of the same or a weaker right closes a circle of evictions."
+        ),
+    )
     usage_half_life_seconds: int = Field(
         default=0,
         ge=0,

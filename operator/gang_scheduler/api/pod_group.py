@@ -1,11 +1,12 @@
 """PodGroup: a gang of pods of one namespace that start together or not at all."""
 
 import enum
-from typing import ClassVar
+from typing import ClassVar, Final
 
 from pydantic import Field
 
 from gang_scheduler.api.meta import (
+    ATOMIC_LIST,
     CONDITIONS_BY_TYPE,
     ApiModel,
     Condition,
@@ -15,6 +16,9 @@ from gang_scheduler.api.meta import (
     Text,
     Time,
 )
+
+MOST_YIELDED_TO: Final = 64
+"""How many gangs are remembered that a gang was evicted for: the last ones."""
 
 
 class Phase(enum.StrEnum):
@@ -81,6 +85,59 @@ class PodGroupQueue(ApiModel):
     reason: Text = Field(default="", description="Why it waits; empty: it does not.")
 
 
+class EvictionReason(enum.StrEnum):
+    """By what right a gang of a queue was evicted."""
+
+    OVERRUN = "Overrun"
+    RECLAIM = "Reclaim"
+    IN_QUEUE = "InQueue"
+    WHILE_BORROWING = "WhileBorrowing"
+    FAIR_SHARE = "FairShare"
+
+
+class YieldedTo(ApiModel):
+    """A gang that this one was evicted for. It is evicted for this one by a stronger right only."""
+
+    by: Text = Field(
+        max_length=512,
+        description=(
+            "The gang, as namespace/name; the uid of its object where names of other namespaces "
+            "are hidden."
+        ),
+    )
+    uid: Text | None = Field(
+        default=None,
+        max_length=253,
+        description="The uid of the object that describes it; absent: none does.",
+    )
+    eviction_class: EvictionReason = Field(alias="class", description="By what right.")
+    at: Time | None = Field(default=None, description="When.")
+    edition: Text | None = Field(
+        default=None,
+        max_length=64,
+        description=(
+            "A digest of what both gangs and their queues were then. The entry counts no longer "
+            "when one of them is another."
+        ),
+    )
+
+
+class PodGroupEvictions(ApiModel):
+    """How often the gang was evicted, and for which gangs."""
+
+    count: Int32 = Field(default=0, ge=0, description="How often the gang was evicted.")
+    last: Time | None = Field(default=None, description="When it was evicted last.")
+    yielded_to: tuple[YieldedTo, ...] = Field(
+        default=(),
+        max_length=MOST_YIELDED_TO,
+        description=(
+            "The gangs that it was evicted for, the last one last; as long as neither gang and no "
+            "queue of theirs changes, and for the time of the setting yieldMemorySeconds."
+        ),
+        json_schema_extra=ATOMIC_LIST,
+    )
+
+
 class PodGroupStatus(ApiModel):
     """What became of the gang. Written by the scheduler."""
 
@@ -105,6 +162,9 @@ class PodGroupStatus(ApiModel):
     )
     schedule_start_time: Time | None = Field(
         default=None, description="When minMember members existed for the first time."
+    )
+    evictions: PodGroupEvictions | None = Field(
+        default=None, description="The evictions of the gang for gangs of queues."
     )
     conditions: tuple[Condition, ...] = Field(
         default=(),

@@ -15,6 +15,7 @@ Plain synchronous code. `cache` is the only door: it takes in objects of `decode
 | node_usage      | nodes, and what the pods on them use                             |
 | evictable_pods  | the pods on nodes as preemption sees them                        |
 | terminating     | pods that leave their nodes, and victims that will               |
+| evictions       | which gangs of queues were evicted, how often and for which      |
 | victims         | evictions that are decided, before the API server shows them     |
 | nominator       | waiting pods that room is reserved for, and assumed nominations  |
 | gangs           | gangs, their members, and whether to try them                    |

@@ -20,6 +20,7 @@ from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 from gang_scheduler.state.changes import Change, Changes
 from gang_scheduler.state.evictable_pods import DEFAULT_RULES, EvictablePods, Rules
+from gang_scheduler.state.evictions import EvictionRecords
 from gang_scheduler.state.foreign_members import ForeignMembers
 from gang_scheduler.state.gangs.gang_queue import GangQueue
 from gang_scheduler.state.node_usage import NodeUsage
@@ -72,6 +73,7 @@ class Cache:
                 naming_rules,
             ),
         )
+        self.evictions = EvictionRecords(self.gang_queue, self.queues, rules.yield_memory_seconds)
         self.queue_usage = QueueUsageStore(self.gang_queue, self.node_usage.labels_of, charge_rules)
         self.recent_usages = RecentUsages(charge_rules.half_life_seconds, self.queues.recent)
         self.foreign_members = ForeignMembers()
@@ -171,6 +173,7 @@ class Cache:
             groups=groups,
             # Once more: which gangs are one group is known only now.
             queues=self.queue_state(now),
+            yielded=self.evictions.yielded(now),
         )
 
     def queue_state(self, now: int) -> QueueState | None:

@@ -39,7 +39,8 @@ class Rules:
     `label_namespaces` are the namespaces in which labels protect pods; empty: all. Minimum run
     times that gangs ask for count up to `max_min_runtime_seconds`. A victim that has not terminated
     `victim_timeout_seconds` after its grace period is stuck. `unprotected_jobs`: also pods of Jobs
-    may be evicted that this could end for good.
+    may be evicted that this could end for good. `yield_memory_seconds` is how long it counts that a
+    gang of a queue was evicted for another one.
     """
 
     preemption: bool = True
@@ -49,6 +50,7 @@ class Rules:
     max_min_runtime_seconds: int = 3600
     victim_timeout_seconds: int = 300
     unprotected_jobs: bool = True
+    yield_memory_seconds: int = 86_400
 
 
 DEFAULT_RULES: Final = Rules()

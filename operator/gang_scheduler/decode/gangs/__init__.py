@@ -6,5 +6,6 @@
 | workloads          | gangs that Jobs and JobSets declare                                       |
 | gang_objects       | the objects that describe gangs, each with all that it says               |
 | gang_annotations   | the options of a gang in annotations                                      |
+| evictions          | what a status remembers of evictions                                      |
 | native_constraints | the topology constraint of a native PodGroup                              |
 """

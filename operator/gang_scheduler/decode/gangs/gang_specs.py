@@ -10,12 +10,13 @@ from gang_scheduler.api.parsing import Faults, InvalidField, parse_spec
 from gang_scheduler.api.pod_group import PodGroup, PodGroupSpec
 from gang_scheduler.decode import fields, keys
 from gang_scheduler.decode.fields import amounts
-from gang_scheduler.decode.gangs import gang_annotations, native_constraints
+from gang_scheduler.decode.gangs import evictions, gang_annotations, native_constraints
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
 from gang_scheduler.decode.network import gang_requests
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import FieldsUnsupported, InvalidInput
+from gang_scheduler.model.evictions import Evictions
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
@@ -38,9 +39,9 @@ class GangSpec:
     succeeded ones are not needed any more; `finished`: none is. `topology_request` is the request
     of the whole gang. `disrupted_whole`: if one member is evicted, all are. `queue_request` is what
     the object says of the gang's queue. `status` is what the object has now; `was_scheduled`,
-    `scheduled_at` and `quorum_since` (both in seconds since the epoch) are from the status. The
-    scheduler writes the status, which without a status subresource moves the generation: so gang
-    specs are equal without all of these.
+    `scheduled_at` and `quorum_since` (both in seconds since the epoch), and `evictions` are from
+    the status. The scheduler writes the status, which without a status subresource moves the
+    generation: so gang specs are equal without all of these.
     """
 
     key: GangKey
@@ -62,6 +63,7 @@ class GangSpec:
     was_scheduled: bool = field(default=False, compare=False)
     scheduled_at: int = field(default=0, compare=False)
     quorum_since: int | None = field(default=None, compare=False)
+    evictions: Evictions | None = field(default=None, compare=False)
     status: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
 
@@ -194,13 +196,15 @@ def _seen(body: Mapping[str, Any], source: str) -> GangSpec:
     metadata = body["metadata"]
     group, _, version = str(body.get("apiVersion", "")).partition("/")
     generation = metadata.get("generation")
+    status = _readable(body.get("status"))
     return GangSpec(
         key=key_of(body, source),
         uid=metadata.get("uid", ""),
         gvr=GVR(group, version, "podgroups"),
         generation=generation if isinstance(generation, int) else 0,
         created_at=_time(metadata.get("creationTimestamp")),
-        status=_readable(body.get("status")),
+        evictions=evictions.read(status),
+        status=status,
     )
 
 

@@ -73,7 +73,7 @@ def cluster_queue(body: Mapping[str, Any]) -> DeclaredQueue:
     notes: tuple[str, ...] = ()
     if spec.concurrent_admission_policy is not None:
         notes = ("spec.concurrentAdmissionPolicy has no effect",)
-    return DeclaredQueue(_judged(queue), gvr, notes=notes)
+    return DeclaredQueue(_judged(queue), gvr, notes=notes, generation=metadata.generation)
 
 
 def cohort(body: Mapping[str, Any]) -> DeclaredQueue:
@@ -89,7 +89,7 @@ def cohort(body: Mapping[str, Any]) -> DeclaredQueue:
         weight=values.weight("spec.fairSharing.weight", spec.fair_sharing.weight),
         quotas=_quotas(spec.resource_groups),
     )
-    return DeclaredQueue(_judged(queue), gvr)
+    return DeclaredQueue(_judged(queue), gvr, generation=metadata.generation)
 
 
 def gvr_of(body: Mapping[str, Any], plural: str) -> GVR:

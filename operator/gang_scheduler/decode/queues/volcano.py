@@ -57,7 +57,8 @@ def queue(body: Mapping[str, Any]) -> DeclaredQueue:
         evictions=EvictionRules(EvictionPolicy.LOWER_PRIORITY, EvictionPolicy.ANY),
         problem=problem,
     )
-    return DeclaredQueue(found, gvr_of(body, "queues"), notes=tuple(_notes(spec)))
+    gvr, notes = gvr_of(body, "queues"), tuple(_notes(spec))
+    return DeclaredQueue(found, gvr, notes=notes, generation=source.metadata.generation)
 
 
 def _parent(ref: QueueRef, spec: wire.QueueSpec) -> QueueRef | None:

@@ -49,6 +49,8 @@ class GangQueue:
         """Gangs whose status may say something else than before."""
         self.reworded: set[GangKey] = set()
         """Gangs whose status says the same in other numbers."""
+        self.evicted: set[GangKey] = set()
+        """Gangs whose status remembers evictions."""
         self._timeout_seconds = timeout_seconds
         self._objects: dict[str, dict[str, tuple[GangKey, ...]]] = {}
         self._to_try: set[GangKey] = set()
@@ -130,6 +132,11 @@ class GangQueue:
     def objects(self, api_group: str) -> Mapping[str, tuple[GangKey, ...]]:
         """Return the objects of an API group that describe gangs, by uid."""
         return self._objects.get(api_group, {})
+
+    def described_by(self, uid: str) -> Iterator[GangKey]:
+        """Yield the gangs that an object describes."""
+        for known in self._objects.values():
+            yield from known.get(uid, ())
 
     def upsert_job(self, uid: str, pods: JobPods | None) -> None:
         """Note how many pods a Job can have; None forgets it."""
@@ -402,6 +409,8 @@ class GangQueue:
     def _spec(self, gang_spec: GangSpec) -> None:
         info = self._info(gang_spec.key)
         before = info.observed.upsert_spec(gang_spec)
+        if gang_spec.evictions is not None:
+            self.evicted.add(gang_spec.key)
         if info.observed.may_rank_apart:
             self._apart.add(gang_spec.key)
         if before is None:
@@ -449,5 +458,5 @@ class GangQueue:
         self._queueing_hints.forget(self.infos.pop(key))
         self._retries.forget(key)
         self.queues.forget(key)
-        for keys in (self.changed, self.reworded, self._to_try, self._apart):
+        for keys in (self.changed, self.reworded, self.evicted, self._to_try, self._apart):
             keys.discard(key)

@@ -83,6 +83,14 @@ class DeclaredQueues:
         found = self.declared.values()
         return {each.queue.ref: each.recent for each in found if each.recent is not None}
 
+    def editions(self, ref: QueueRef) -> Iterator[tuple[str, int]]:
+        """Yield the uid and the generation of a queue and of all above it that are declared."""
+        seen: set[QueueRef] = set()
+        while (declared := self.declared.get(self._uids.get(ref, ""))) and ref not in seen:
+            seen.add(ref)
+            yield declared.uid, declared.generation
+            ref = declared.queue.parent or ref
+
     def uids(self, kinds: Collection[QueueKind]) -> Collection[str]:
         """Return the uids of all queues of these kinds."""
         return {u for u, each in self.declared.items() if each.queue.ref.kind in kinds}
