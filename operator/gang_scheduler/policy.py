@@ -50,7 +50,7 @@ def profile(policy: Policy) -> Profile:
     )
     queues = QueueRules(
         aging=Aging(policy.aging_per_hour, policy.aging_max),
-        starving_after_seconds=policy.reservation_after_seconds,
+        reservation_after_seconds=policy.reservation_after_seconds,
     )
     return replace(PROFILES[policy.strategy], preemption=rules, queues=queues)
 

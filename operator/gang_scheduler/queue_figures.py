@@ -61,7 +61,7 @@ def _starves(
         if refusal is None or refusal.reason in WITHOUT_TURN:
             continue
         waited = now - refusal.gang.created_at
-        if waited >= rules.starving_after_seconds:
+        if waited >= rules.reservation_after_seconds:
             asked = cache.queue_usage.asked_by(pod.uid for pod in refusal.pods)
             if asked and not forest.borrows(ref, asked):
                 return True

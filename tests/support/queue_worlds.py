@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
@@ -22,6 +23,7 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
+from gang_scheduler.scheduler.policies import QueueRules
 from gang_scheduler.scheduler.profile import PROFILES
 from support import builders
 from support.queue_builders import queue_set
@@ -70,6 +72,25 @@ def world(
     )
     declared = queue_set(queues, flavors, fairness, enforced)
     return replace(made, queues=QueueState(declared, usage_of(runs, gangs)))
+
+
+def with_ends(snapshot: Snapshot, ends: Mapping[str, int | None]) -> Snapshot:
+    """Return a snapshot with the expected ends of running gangs by name; it began at 0."""
+    bound = snapshot.bound_pods
+    assert bound is not None
+    charges: dict[str, Charge] = {}
+    for each in bound.pods:
+        charge: dict[FlavorResource, int] = {}
+        _add(charge, each.pod.pod_class.requests)
+        charges[each.pod.uid] = charge
+    gangs = {each.gang: RunningGang(ends_at=ends.get(each.gang.name)) for each in bound.pods}
+    return replace(snapshot, bound_pods=replace(bound, charges=charges, gangs=gangs))
+
+
+def promising(snapshot: Snapshot, number: int = 1, after: int = 300) -> Plan:
+    """Return the plan of a scheduler with so many reservations, after so long a wait."""
+    rules = QueueRules(reservations=number, reservation_after_seconds=after)
+    return schedule(snapshot, replace(BINPACK, queues=rules))
 
 
 def usage_of(runs: Iterable[Running], gangs: Iterable[Gang] = ()) -> QueueUsage:

@@ -572,6 +572,18 @@ class BeyondFirst(Cause):
 
 
 @dataclass(frozen=True, slots=True)
+class DelaysReserved(Cause):
+    """It would delay a gang of a queue that was promised a start.
+
+    `start` is in seconds, None if it is not known. `gang` is None where its name is hidden.
+    """
+
+    queue: str
+    gang: GangKey | None
+    start: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ChecksUnanswered(Cause):
     """Admission checks that are not ours to answer."""
 

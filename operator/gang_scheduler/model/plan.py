@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from gang_scheduler.model.bound_pods import BoundPod
-from gang_scheduler.model.evictions import EvictionClass, Forgotten
+from gang_scheduler.model.evictions import Backfilled, EvictionClass, Forgotten
 from gang_scheduler.model.gangs import Gang, GangGroup, PreemptionBlock
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.pods import Pod
@@ -33,13 +33,15 @@ class Placed:
     """Members of a gang that go to nodes together, in rank order.
 
     `together` are the keys of all gangs that start with the gang, its own included; empty for a
-    gang that starts by itself. `borrows`: its queue is over its own quota with it.
+    gang that starts by itself. `borrows`: its queue is over its own quota with it. `backfilled` is
+    which gang it was let pass, if only because its end is declared.
     """
 
     gang: Gang
     binds: tuple[Bind, ...]
     together: tuple[GangKey, ...] = ()
     borrows: bool = False
+    backfilled: Backfilled | None = None
 
 
 class Obstacle(enum.Enum):
@@ -254,10 +256,26 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class Reservation:
+    """Room and quota that gangs of one group will have, once others have ended.
+
+    `after` is the gang that must end last, None if pods that leave already make room enough;
+    `start` is when it will have ended, in seconds, None if that is not known. `flavors` are pairs
+    of a resource and a flavor.
+    """
+
+    gangs: tuple[Gang, ...]
+    start: int | None = None
+    after: GangKey | None = None
+    flavors: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Decisions in the order in which they were made. A plan has all of a quorum or none of it.
 
-    The gangs of a group that failed are among the `refused`, too.
+    The gangs of a group that failed are among the `refused`, too, and so are those that
+    `reservations` are for.
     """
 
     placed: tuple[Placed, ...] = ()
@@ -265,3 +283,4 @@ class Plan:
     refused: tuple[Refused, ...] = ()
     warned: tuple[Warned, ...] = ()
     failures: tuple[Failure, ...] = ()
+    reservations: tuple[Reservation, ...] = ()

@@ -203,6 +203,17 @@ class Aging:
     most: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ReservationRules:
+    """Whether gangs of a queue that wait for long get a reservation, and after how many seconds.
+
+    None: the setting's.
+    """
+
+    enabled: bool = True
+    after_seconds: int | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Queue:
     """A queue as its object declares it: values are valid, relations are not checked yet.
@@ -236,6 +247,7 @@ class Queue:
     fungibility: Fungibility = Fungibility()
     evictions: EvictionRules = EvictionRules()
     aging: Aging = Aging()
+    reservations: ReservationRules = ReservationRules()
     checks: tuple[str, ...] = ()
     flavor_checks: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     by_local_usage: bool = False

@@ -39,6 +39,7 @@ class Snapshot:
     try. `queues` are None where there are no queues: then nothing is limited, and the order is that
     of the profile. `yielded` is which gangs were evicted for which, as far as that still counts:
     of all gangs, whether they run, are due, or wait.
+    `resting` are gangs that get no reservation now, since they had one for long.
     """
 
     taken_at: int
@@ -55,3 +56,4 @@ class Snapshot:
     groups: tuple[GangGroup, ...] = ()
     queues: QueueState | None = None
     yielded: Mapping[GangKey, tuple[YieldedTo, ...]] = field(default_factory=dict)
+    resting: frozenset[GangKey] = frozenset()

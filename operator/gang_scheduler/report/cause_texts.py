@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
 from gang_scheduler.api.annotations import GANG_GROUPS, NETWORK_TOPOLOGY_SPEC, PODSET_GROUP, QUEUE
+from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.decode import keys
 from gang_scheduler.decode.fields import field
 from gang_scheduler.model import causes
@@ -160,6 +161,12 @@ def _quota_short(cause: causes.QuotaShort) -> str:
     ]
     borrowed = f"; borrowed by {', '.join(borrowers)}" if borrowers else ""
     return f"{_resource(cause)}: {asked} asked for, and {left} left for {queue}{borrowed}"
+
+
+def _delays_reserved(cause: causes.DelaysReserved) -> str:
+    gang = f"gang {cause.gang}" if cause.gang else "a gang of another namespace"
+    when = f" at {rfc3339(cause.start)}" if cause.start is not None else ""
+    return f"it would delay {gang} of queue {cause.queue}, which is promised a start{when}"
 
 
 def _resource(cause: causes.AbovePotential | causes.QuotaShort) -> str:
@@ -376,6 +383,7 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
             causes.BeyondFirst,
             lambda it: f"{it.number} gangs of queue {it.queue} are tried first",
         ),
+        _text(causes.DelaysReserved, _delays_reserved),
         _text(
             causes.ChecksUnanswered,
             lambda it: (

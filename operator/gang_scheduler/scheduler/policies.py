@@ -96,11 +96,16 @@ NO_AGING: Final = Aging(per_hour=0, most=1000)
 class QueueRules:
     """What holds for queues that do not say it themselves.
 
-    A queue starves whose gang waits for `starving_after_seconds` for what the queue was promised.
+    A gang that has waited for `reservation_after_seconds` may get one of so many `reservations`;
+    and its queue starves if that is for what the queue was promised. Ends of gangs count that are
+    at most `backfill_window_seconds` away. `hides_names` of gangs from those of other namespaces.
     """
 
     aging: Aging = NO_AGING
-    starving_after_seconds: int = 300
+    reservation_after_seconds: int = 300
+    reservations: int = 0
+    backfill_window_seconds: int = 86_400
+    hides_names: bool = False
 
 
 @dataclass(frozen=True)

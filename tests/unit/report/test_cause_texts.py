@@ -307,6 +307,17 @@ SAMPLES: list[tuple[Cause, str]] = [
     ),
     (causes.BeyondFirst("team", 1000), "1000 gangs of queue team are tried first"),
     (
+        causes.DelaysReserved("team", A, 1_767_225_600),
+        (
+            "it would delay gang default/a of queue team, which is promised a start at "
+            "2026-01-01T00:00:00Z"
+        ),
+    ),
+    (
+        causes.DelaysReserved("team", None),
+        "it would delay a gang of another namespace of queue team, which is promised a start",
+    ),
+    (
         causes.ChecksUnanswered("team", ("x", "y")),
         "queue team has admission checks that another controller answers: x, y",
     ),

@@ -24,6 +24,10 @@ class NominatedRoom:
             key for key, nominations in self._by_gang.items() if nominations[0].priority < priority
         ]
 
+    def all(self) -> list[Nominated]:
+        """Return all pods that room is reserved for."""
+        return [each for nominations in self._by_gang.values() for each in nominations]
+
     def binds(self, gang: GangKey) -> list[Bind]:
         """Return the nominated members of a gang on their nodes."""
         return [Bind(each.pod, each.pod.nominated) for each in self._by_gang.get(gang, ())]

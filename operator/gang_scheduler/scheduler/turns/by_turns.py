@@ -10,7 +10,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import Final
 
-from gang_scheduler.model.causes import BehindGang, BeyondFirst
+from gang_scheduler.model.causes import BehindGang, BeyondFirst, DelaysReserved
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import (
     Failure,
@@ -129,6 +129,7 @@ class ByTurns(WithinQuota):
     def _take_turn(self, request: Request) -> None:
         self.deciding = request.group
         self.attempt(Try(request, self.released(request), evicting=True))
+        self.reservations.tried(request, self.refused.get(request.group.waiting[0].key))
         self._trees.decided(request.group)
         self._note_failure(request)
         self._note_blocking(self._lines[request.ref], request.group)
@@ -206,7 +207,7 @@ class ByTurns(WithinQuota):
     # Trees without quota.
 
     def _may_fit(self, line: Line, group: GangGroup) -> bool:
-        """Return whether a group may find quota at its turn, if it has not had its turn yet."""
+        """Return whether a group may gain anything by its turn, if it has not had its turn yet."""
         key = group.waiting[0].key
         if key in self.refused or key in self.gangs:
             return False
@@ -214,7 +215,11 @@ class ByTurns(WithinQuota):
         request = self.plain_request(group, line.queue)
         may_fit = request is None or (bool(request.ways) and self.lacking_quota(request) is None)
         self.deciding = None
-        return may_fit
+        return may_fit or self._may_be_promised(group, line.queue)
+
+    def _may_be_promised(self, group: GangGroup, queue: Queue) -> bool:
+        """Return whether a group has waited so long that it may be promised a start."""
+        return self.reservations.may_get_one(group, queue.reservations.after_seconds)
 
     def _refuse_tree(self, ref: QueueRef) -> None:
         """Refuse all that is left of a tree without quota: one queue after the other will do."""
@@ -230,6 +235,8 @@ class ByTurns(WithinQuota):
         queue = line.queue
         lends = queue.evictions.reclaim is EvictionPolicy.ANY
         if queue.strategy is Strategy.STRICT_FIFO or not lends:
+            return False
+        if self._may_be_promised(group, queue):
             return False
         request = self.plain_request(group, queue)
         if request is None or not request.ways:
@@ -255,7 +262,7 @@ class ByTurns(WithinQuota):
     def _is_known(self, group: GangGroup, ref: QueueRef, units: Sequence[PlacementUnit]) -> bool:
         """Refuse a group that is like one which did not fit; return whether it is."""
         known = self._alike.get(self._likeness(group, ref, units)) if self._alike else None
-        if known is None:
+        if known is None or self._may_be_promised(group, self.forest.queue(ref)):
             return False
         (gang,) = group.waiting
         self.refused[gang.key] = replace(known, gang=gang, pods=gang.pending)
@@ -266,6 +273,8 @@ class ByTurns(WithinQuota):
         key = request.group.waiting[0].key
         if request.holds or key in self.gangs or self.has_reserved_room(request.group):
             return
+        if isinstance(self.refused[key].cause, DelaysReserved):
+            return  # Another one may end sooner.
         alike = self._likeness(request.group, request.ref, request.units)
         if alike is not None:
             self._alike[alike] = self.refused[key]

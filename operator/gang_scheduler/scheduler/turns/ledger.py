@@ -21,6 +21,8 @@ class Ledger:
         self.running = Counter(running)
         """How many groups of each queue hold quota."""
         self._enforced = enforced
+        self.promised: tuple[Forest, ...] = ()
+        """What is charged when gangs start that were promised it: others must fit beside them."""
         self._lending: Forest | None = None
 
     @property
@@ -28,6 +30,10 @@ class Ledger:
         """What is another one after anything was charged, released or kept."""
         lending = self._lending
         return self.forest.version, -1 if lending is None else lending.version
+
+    def enforces(self, ref: QueueRef) -> bool:
+        """Return whether the quota of a queue is ours to enforce."""
+        return ref.product in self._enforced
 
     def shortage(self, ref: QueueRef, charge: Charge) -> Shortage | None:
         """Return what a request lacks first; None if it fits."""
@@ -42,7 +48,7 @@ class Ledger:
         """Return whether a request fits now."""
         if ref.product not in self._enforced:
             return True
-        if not self.forest.fits(ref, charge):
+        if not all(each.fits(ref, charge) for each in (self.forest, *self.promised)):
             return False
         if self._lending is None or not self.forest.borrows(ref, charge):
             return True

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from gang_scheduler.model.causes import ChecksUnanswered, QuotaShort
+from gang_scheduler.model.causes import ChecksUnanswered, DelaysReserved, QuotaShort
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import (
     Bind,
@@ -42,6 +42,7 @@ from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quorums import Outcome
 from gang_scheduler.scheduler.quota.forest import Forest, Shortage
+from gang_scheduler.scheduler.reservation.reservations import Reservations
 from gang_scheduler.scheduler.steps import Steps
 from gang_scheduler.scheduler.turns import limits
 from gang_scheduler.scheduler.turns.ledger import Ledger
@@ -54,13 +55,17 @@ Unfit = tuple[PlacementUnit, Misfit]
 
 @dataclass(eq=False)
 class Try:
-    """One try of a group: the ways without room, with the reason, and what evictions came to."""
+    """One try of a group: the ways without room, with the reason, and what evictions came to.
+
+    `delaying` are the gangs that were promised a start and would be delayed, way by way.
+    """
 
     request: Request
     nominations: Sequence[Nominated]
     evicting: bool
     full: list[tuple[Way, Unfit]] = field(default_factory=list)
     outcomes: dict[Way, PreemptionOutcome] = field(default_factory=dict)
+    delaying: list[DelaysReserved] = field(default_factory=list)
 
 
 class WithinQuota(Steps):
@@ -72,6 +77,10 @@ class WithinQuota(Steps):
         self.forest = Forest(state, snapshot.nodes)
         self.ledger = Ledger(self.forest, state.usage.running, state.declared.enforced)
         self.requests = Requests(snapshot, state, self.ledger)
+        self.reservations = Reservations(
+            *(snapshot, profile, self.trial, self.ledger, self.evaluator),
+            units_of=self._units,
+        )
         self.tried: dict[GangKey, Request] = {}
         self._offers: dict[GangKey, Offer] = {}
         self._borrowing: set[GangKey] = set()
@@ -117,6 +126,9 @@ class WithinQuota(Steps):
                 self.ledger.keep(request.queue, [way.charge for way in request.ways])
         elif self._find(trying, ways):
             return
+        elif trying.delaying:
+            problem = Problem(Reason.WAITING_FOR_TURN, trying.delaying[0])
+            self.set_aside(request.group, problem)
         else:
             self._refuse_all(trying)
 
@@ -268,10 +280,38 @@ class WithinQuota(Steps):
         if not isinstance(outcome, dict):
             trying.full.append((way, outcome))
             return False
+        delayed = self.reservations.delayed(request, way, [*outcome.values()])
+        if delayed is not None:
+            beside = self._beside_reserved(request, way, outcome)
+            if beside is None:
+                trying.delaying.append(delayed)
+                return False
+            outcome = beside
         self._choose(request, way)
         self.units[group.gangs[0].key] = units
         self.keep(group, outcome)
         return True
+
+    def _beside_reserved(
+        self, request: Request, way: Way, best: Mapping[PlacementUnit, Placement]
+    ) -> dict[PlacementUnit, Placement] | None:
+        """Place the quorums where they delay no gang that was promised a start; None if nowhere.
+
+        `best` is where they would be without, and is taken back.
+        """
+        for placement in best.values():
+            release(placement, self.trial)
+        found: Outcome | None = None
+        with self.reservations.kept_free(request.group):
+            if self.ledger.fits(request.ref, way.charge):
+                found = self.quorums.in_any_order(self._units(way))
+        if not isinstance(found, dict):
+            return None
+        if self.reservations.delayed(request, way, [*found.values()]) is None:
+            return found
+        for placement in found.values():
+            release(placement, self.trial)
+        return None
 
     def _charge(self, way: Way, outcome: Mapping[PlacementUnit, Placement]) -> Charge:
         pods = {pod.uid: pod for unit in way.units for pod in unit.members}
@@ -305,6 +345,7 @@ class WithinQuota(Steps):
         self.note_preemption(request.group, outcome)
         self._choose(request, way)
         self.ledger.charge(request.ref, way.charge)
+        self.reservations.nominated(request, way)
         return True
 
     def _refuse_all(self, trying: Try) -> None:
@@ -356,7 +397,9 @@ class WithinQuota(Steps):
         ref, offer = group.queue or NONE, self._offers[group.gangs[0].key]
         charge = offer.charge_of(self._pods[bind.pod.uid] for bind in placement.binds)
         before = self._charged.get(unit, {})
+        self.reservations.put(unit, group, placement)
         if charge != before:
+            self.reservations.charge(unit, ref, before, charge)
             self.ledger.release(ref, before)
             self.ledger.charge(ref, charge)
             self._charged[unit] = charge
@@ -370,10 +413,11 @@ class WithinQuota(Steps):
                 continue
             there = {bind.pod.uid for bind in placed.binds}
             rest = [self._pods[pod.uid] for pod in unit.members if pod.uid not in there]
-            more, charge = self._payable(ref, self._offers[key], rest)
-            if more:
-                some = unit.only(there | {pod.uid for pod in more})
-                self.grow(group, unit, some, moving=moving)
+            with self.reservations.kept_free(group):
+                more, charge = self._payable(ref, self._offers[key], rest)
+                if more:
+                    some = unit.only(there | {pod.uid for pod in more})
+                    self.grow(group, unit, some, moving=moving)
             if len(more) < len(rest):
                 paid = {pod.uid for pod in more}
                 unpaid = [pod for pod in rest if pod.uid not in paid]
@@ -410,6 +454,7 @@ class WithinQuota(Steps):
         plan = super().plan(failures)
         return replace(
             plan,
+            reservations=self.reservations.made(),
             placed=tuple(map(self._with_flavors, plan.placed)),
             preemptions=tuple(map(self._as_they_are, plan.preemptions)),
         )
@@ -417,7 +462,8 @@ class WithinQuota(Steps):
     def _with_flavors(self, placed: Placed) -> Placed:
         key = self.groups[placed.gang.key].gangs[0].key
         binds = tuple(self._bind(key, bind) for bind in placed.binds)
-        return replace(placed, binds=binds, borrows=key in self._borrowing)
+        backfilled = self.reservations.backfilled.get(key)
+        return replace(placed, binds=binds, borrows=key in self._borrowing, backfilled=backfilled)
 
     def _as_they_are(self, preemption: Preemption) -> Preemption:
         nominations = preemption.nominations

@@ -1,0 +1,315 @@
+"""The reservations of one cycle, and which later gangs may go before them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from gang_scheduler.model.bound_pods import BoundPods
+from gang_scheduler.model.causes import DelaysReserved
+from gang_scheduler.model.evictions import Backfilled
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.plan import Refused, Reservation
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.queues import NONE, Charge, QueueRef
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.model.snapshot import Nominated, Snapshot
+from gang_scheduler.scheduler.placement.anywhere import Placement
+from gang_scheduler.scheduler.placement_units import PlacementUnit
+from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
+from gang_scheduler.scheduler.reservation import sequence
+from gang_scheduler.scheduler.reservation.paper import Paper, Units
+from gang_scheduler.scheduler.reservation.promise import Promise
+from gang_scheduler.scheduler.reservation.sequence import Clock, Release
+from gang_scheduler.scheduler.trial import Trial
+from gang_scheduler.scheduler.turns import limits
+from gang_scheduler.scheduler.turns.ledger import Ledger
+from gang_scheduler.scheduler.turns.requests import Request, Way
+
+MOST_TRIALS: Final = 100
+"""How often a reserved gang is placed anew in a cycle so that a later gang may start."""
+MOST_CANDIDATES: Final = 16
+"""How many gangs a start is looked for in a cycle."""
+MOST_LOOKS: Final = 4_000
+"""Looks at which no start is looked for any more: about 200 milliseconds."""
+WAITING: Final = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_QUOTA})
+"""Why a gang waits that is promised a start."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decided:
+    """Members that a cycle has placed or nominated, and what they are charged."""
+
+    group: GangGroup
+    placement: Placement
+    charge: Charge
+
+
+class Reservations:
+    """The reservations of one cycle, in the order of turns. None with a limit of 0."""
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        profile: Profile,
+        trial: Trial,
+        ledger: Ledger,
+        evaluator: PreemptionEvaluator,
+        *,
+        units_of: Units,
+    ) -> None:
+        self._snapshot = snapshot
+        self._profile = profile
+        self._trial = trial
+        self._ledger = ledger
+        self._evaluator = evaluator
+        self._units_of = units_of
+        self._rules = profile.queues
+        self._clock = Clock(snapshot.taken_at, self._rules.backfill_window_seconds)
+        self._promises: list[Promise] = []
+        self._turns: dict[GangKey, int] = {}
+        self._decided: dict[PlacementUnit, Decided] = {}
+        self._nominated: dict[GangKey, tuple[Request, Way]] = {}
+        self._candidates = self._trials = self._looks = 0
+        self.backfilled: dict[GangKey, Backfilled] = {}
+        """Which groups are let pass because of their ends, by their first gangs."""
+
+    # Making them.
+
+    def may_get_one(self, group: GangGroup, after: int | None) -> bool:
+        """Return whether a group has waited so long, in seconds, that it may be promised a start.
+
+        None: as long as the settings say.
+        """
+        if len(self._promises) >= self._rules.reservations or self._is_tired():
+            return False
+        least = self._rules.reservation_after_seconds if after is None else after
+        if self._clock.now - group.created_at < least:
+            return False
+        return all(gang.key not in self._snapshot.resting for gang in group.gangs)
+
+    def tried(self, request: Request, refused: Refused | None) -> None:
+        """Note the turn of a group; promise it a start if it waits for long and may get one."""
+        key = request.group.gangs[0].key
+        turn = self._turns.setdefault(key, len(self._turns))
+        rules = request.queue.reservations
+        if refused is None or refused.reason not in WAITING or refused.left_over:
+            return
+        if request.holds or not (rules.enabled and self._ledger.enforces(request.ref)):
+            return
+        if self.may_get_one(request.group, rules.after_seconds):
+            self._candidates += 1
+            self._reserve(request, turn)
+
+    def made(self) -> tuple[Reservation, ...]:
+        """Return the reservations, in the order of turns."""
+        self._refresh()
+        return tuple(each.shown() for each in self._promises)
+
+    def _is_tired(self) -> bool:
+        return self._candidates >= MOST_CANDIDATES or self._looks >= MOST_LOOKS
+
+    def _reserve(self, request: Request, turn: int) -> None:
+        """Look for the first place in the sequence at which a group fits: by halving it."""
+        ways = [way for way in request.ways if not limits.checks(request.queue, way.offer.names)]
+        paper = Paper(self._trial, self._ledger.forest, self._profile, self._releases())
+        low = self._with_earlier(paper) - 1
+        high = len(paper.releases)
+        paper.go_to(high)
+        fit = paper.find(request, ways, self._units_of)
+        while fit is not None and high - low > 1:
+            middle = (low + high) // 2
+            paper.go_to(middle)
+            found = paper.find(request, ways, self._units_of)
+            low, high, fit = (low, middle, found) if found else (middle, high, fit)
+        self._looks += paper.looks
+        if fit is not None:
+            paper.go_to(high)
+            units_of, profile = self._units_of, self._profile
+            self._promises.append(
+                Promise(request, ways, fit, paper, turn=turn, units_of=units_of, profile=profile)
+            )
+
+    def _with_earlier(self, paper: Paper) -> int:
+        """Let the gangs of earlier reservations be in their places; return when all of them are."""
+        starts = [0]
+        for each in self._promises:
+            paper.take(each.fit)
+            ended = each.after
+            found = (n for n, one in enumerate(paper.releases, start=1) if one.gang == ended)
+            starts.append(next(found, 0) if each.paper.place else 0)
+        return max(starts)
+
+    def _releases(self) -> list[Release]:
+        """Return the sequence: what is on the nodes, what was decided, and what was promised."""
+        bound_pods = self._snapshot.bound_pods or BoundPods()
+        rows = self._trial.nodes.rows
+        victims = {each.pod.uid for made in self._evaluator.preemptions for each in made.victims}
+        found = [
+            *sequence.of_running(bound_pods, rows, self._clock, victims),
+            *self._of_decided(rows),
+            *self._of_nominated(bound_pods, rows),
+            *(each for promise in self._promises for each in self._of_promised(promise, rows)),
+        ]
+        return sorted(found, key=lambda each: (each.gang is not None, each.key()))
+
+    def _of_decided(self, rows: Mapping[str, int]) -> Iterator[Release]:
+        by_group: dict[GangKey, list[Decided]] = {}
+        for each in self._decided.values():
+            if each.placement.binds:
+                by_group.setdefault(each.group.gangs[0].key, []).append(each)
+        now = self._clock.now
+        for key, parts in by_group.items():
+            group = parts[0].group
+            binds = (bind for each in parts for bind in each.placement.binds)
+            seats = tuple((bind.pod.pod_class, rows[bind.node]) for bind in binds)
+            charges = tuple((group.queue or NONE, each.charge) for each in parts)
+            yield Release(key, self._clock.end_of(group), now, seats, charges)
+
+    def _of_nominated(self, bound_pods: BoundPods, rows: Mapping[str, int]) -> Iterator[Release]:
+        by_gang: dict[GangKey, list[Nominated]] = {}
+        for each in self._evaluator.nominated_room.all():
+            by_gang.setdefault(each.gang, []).append(each)
+        for key, pods in by_gang.items():
+            seats = tuple((each.pod.pod_class, rows[each.pod.nominated]) for each in pods)
+            charges = [
+                (bound_pods.queues[each.pod.uid], bound_pods.charges[each.pod.uid])
+                for each in pods
+                if each.pod.uid in bound_pods.queues and each.pod.uid in bound_pods.charges
+            ]
+            ends_at = None
+            if key in self._nominated:
+                request, way = self._nominated[key]
+                charges, ends_at = [(request.ref, way.charge)], self._clock.end_of(request.group)
+            yield Release(key, ends_at, self._clock.now, seats, tuple(charges), nominated=True)
+
+    def _of_promised(self, promise: Promise, rows: Mapping[str, int]) -> Iterator[Release]:
+        """Yield the end of a gang that will start, so that the next one may come after it."""
+        ends_at, fit = None, promise.fit
+        lasts = self._clock.end_of(promise.request.group)
+        if promise.start is not None and lasts is not None:
+            ends_at = self._clock.believed(promise.start + lasts - self._clock.now)
+        binds = [bind for each in fit.placements.values() for bind in each.binds]
+        seats = tuple((bind.pod.pod_class, rows[bind.node]) for bind in binds)
+        began = promise.start or self._clock.now
+        yield Release(promise.key, ends_at, began, seats, ((fit.ref, fit.way.charge),))
+
+    # Keeping them.
+
+    def delayed(
+        self, request: Request, way: Way, placements: Sequence[Placement]
+    ) -> DelaysReserved | None:
+        """Return which reserved gang would start later if a group started there; None if none."""
+        charge, gone_before = way.charge, []
+        for promise in self._kept_from(request, way):
+            if promise.leaves_alone(placements, request.ref, charge):
+                continue
+            if self._is_gone(promise, request.group):
+                gone_before.append(promise)
+                continue
+            self._trials += 1
+            if self._trials > MOST_TRIALS or not promise.moves_aside(
+                placements, request.ref, charge
+            ):
+                return self._cause(promise, request)
+            # Those that are promised a start after it have it at its former place.
+            self._outdate(promise)
+        self._note_backfilled(request.group, gone_before)
+        return None
+
+    def _cause(self, promise: Promise, request: Request) -> DelaysReserved:
+        away = promise.key.namespace != request.group.waiting[0].key.namespace
+        key = None if away and self._rules.hides_names else promise.key
+        return DelaysReserved(promise.request.ref.name, key, promise.start)
+
+    @contextmanager
+    def kept_free(self, group: GangGroup) -> Iterator[None]:
+        """Keep the room and the quota of reserved gangs for them, unless the group is gone then."""
+        self._refresh()
+        concerned = [each for each in self._promises if not self._is_gone(each, group)]
+        if not concerned:
+            yield
+            return
+        left = np.minimum.reduce([each.paper.trial.free for each in concerned])
+        kept = np.maximum(self._trial.free - left, 0)
+        self._ledger.promised = tuple(each.paper.forest for each in concerned)
+        self._trial.free -= kept
+        try:
+            yield
+        finally:
+            self._trial.free += kept
+            self._ledger.promised = ()
+
+    def put(self, unit: PlacementUnit, group: GangGroup, placement: Placement) -> None:
+        """Note where members of a unit are from now on."""
+        if not self._rules.reservations:
+            return
+        before = self._decided.get(unit)
+        self._end(group)
+        charge = before.charge if before else {}
+        self._decided[unit] = Decided(group, placement, charge)
+        for promise in self._promises:
+            if not self._is_gone(promise, group):
+                promise.put(before.placement if before else None, placement)
+
+    def charge(self, unit: PlacementUnit, ref: QueueRef, before: Charge, after: Charge) -> None:
+        """Note what members of a unit are charged from now on."""
+        known = self._decided.get(unit)
+        if known is None:
+            return
+        self._decided[unit] = Decided(known.group, known.placement, after)
+        for promise in self._promises:
+            if not self._is_gone(promise, known.group):
+                promise.charge(ref, before, after)
+
+    def nominated(self, request: Request, way: Way) -> None:
+        """Note that room will be made for a group: reserved gangs may start later by that."""
+        if self._rules.reservations:
+            self._nominated.update({gang.key: (request, way) for gang in request.group.waiting})
+            self._end(request.group)
+            for promise in self._promises:
+                promise.is_stale = True
+
+    def _kept_from(self, request: Request, way: Way) -> Iterator[Promise]:
+        """Yield the reservations that a group must not delay."""
+        self._refresh()
+        if request.holds:
+            return
+        turn = self._turns.get(request.group.gangs[0].key, len(self._turns))
+        own = {gang.key for gang in request.group.waiting}
+        ledger = self._ledger
+        within = ledger.enforces(request.ref) and not ledger.forest.borrows(request.ref, way.charge)
+        for promise in list(self._promises):
+            if promise.key not in own and turn > promise.turn and not (within and promise.borrows):
+                yield promise
+
+    def _is_gone(self, promise: Promise, group: GangGroup) -> bool:
+        return promise.is_gone(group.gangs[0].key, self._clock.end_of(group))
+
+    def _note_backfilled(self, group: GangGroup, before: Sequence[Promise]) -> None:
+        until = self._clock.end_of(group)
+        if before and until is not None:
+            self.backfilled[group.gangs[0].key] = Backfilled(until, before[0].key)
+
+    def _end(self, group: GangGroup) -> None:
+        """Note that a group has its place: it needs no reservation any more."""
+        keys = {gang.key for gang in group.waiting}
+        for promise in [each for each in self._promises if each.key in keys]:
+            self._outdate(promise)
+            self._promises.remove(promise)
+
+    def _outdate(self, promise: Promise) -> None:
+        for later in self._promises[self._promises.index(promise) + 1 :]:
+            later.is_stale = True
+
+    def _refresh(self) -> None:
+        """Look for the starts anew that do not hold any more, and for those after them."""
+        first = next((n for n, each in enumerate(self._promises) if each.is_stale), None)
+        if first is None:
+            return
+        again, self._promises = self._promises[first:], self._promises[:first]
+        for each in again:
+            self._reserve(each.request, each.turn)

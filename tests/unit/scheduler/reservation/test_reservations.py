@@ -1,0 +1,237 @@
+"""Which gang is promised a start, when that is, and which later gangs may go before it."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from gang_scheduler.model.causes import DelaysReserved
+from gang_scheduler.model.evictions import Backfilled
+from gang_scheduler.model.gangs import Gang
+from gang_scheduler.model.plan import Plan
+from gang_scheduler.model.queues import Queue, ReservationRules
+from gang_scheduler.model.snapshot import Snapshot
+from support.builders import node
+from support.plan_reading import gangs_placed, reasons
+from support.queue_builders import our_queue, queue_ref
+from support.queue_worlds import Running, in_queue, promising, running, with_ends, world
+
+NOW = 10_000
+A, B = queue_ref("a"), queue_ref("b")
+TEN = [node("n", cpu=10)]
+ONE = [our_queue("root", 10_000), our_queue("a", 10_000)]
+
+
+def lasting(gang: Gang, seconds: int | None) -> Gang:
+    return replace(gang, duration=seconds)
+
+
+def asking(name: str, cpu: int, seconds: int | None = None, **fields: Any) -> Gang:
+    """Return a gang of one pod that waits for an instant, or since `created_at`."""
+    queue = fields.pop("queue", A)
+    fields.setdefault("created_at", NOW - 1)
+    return lasting(in_queue(queue, name, cpu=cpu, **fields), seconds)
+
+
+def full(
+    gangs: Sequence[Gang],
+    runs: Sequence[Running],
+    ends: dict[str, int | None],
+    *,
+    queues: Sequence[Queue] = ONE,
+    **fields: Any,
+) -> Snapshot:
+    nodes = fields.pop("nodes", TEN)
+    return with_ends(world(queues, gangs, nodes, runs, taken_at=NOW, **fields), ends)
+
+
+def promised(plan: Plan) -> list[tuple[str, int | None, str | None]]:
+    return [
+        (each.gangs[0].key.name, each.start, each.after.name if each.after else None)
+        for each in plan.reservations
+    ]
+
+
+BIG = asking("big", 8, created_at=0)
+RUNS = [running(A, "r", "n", cpu=6)]
+
+
+def test_a_gang_that_waits_for_long_is_promised_the_end_that_makes_room() -> None:
+    plan = promising(full([BIG], RUNS, {"r": NOW + 3600}))
+
+    assert promised(plan) == [("big", NOW + 3600, "r")]
+    assert reasons(plan) == {"big": "WaitingForQuota"}
+
+
+@pytest.mark.parametrize(
+    ("cpu", "seconds", "starts"),
+    [
+        (2, 1800, True),  # Gone before.
+        (4, 3600, True),  # Gone at that moment.
+        (4, 3601, False),
+        (4, None, False),
+        (2, None, True),  # Beside it.
+        (4, 2 * 86_400, False),  # An end so far away is not believed.
+    ],
+)
+def test_a_later_gang_starts_only_if_it_delays_nothing(
+    cpu: int, seconds: int | None, *, starts: bool
+) -> None:
+    plan = promising(full([BIG, asking("later", cpu, seconds)], RUNS, {"r": NOW + 3600}))
+
+    assert gangs_placed(plan) == (["later"] if starts else [])
+    assert promised(plan) == [("big", NOW + 3600, "r")]
+    if not starts:
+        (refused,) = [each for each in plan.refused if each.gang.key.name == "later"]
+        assert refused.reason == "WaitingForTurn"
+        assert refused.cause == DelaysReserved("a", BIG.key, NOW + 3600)
+
+
+def test_what_is_let_pass_for_its_end_is_held_to_it() -> None:
+    gangs = [BIG, asking("short", 4, 1800), asking("thin", 2)]
+
+    plan = promising(full([*gangs[:2]], RUNS, {"r": NOW + 3600}))
+    beside = promising(full([gangs[0], gangs[2]], RUNS, {"r": NOW + 3600}))
+
+    assert [each.backfilled for each in plan.placed] == [Backfilled(NOW + 1800, BIG.key)]
+    assert [each.backfilled for each in beside.placed] == [None]
+
+
+def test_two_later_gangs_share_what_is_left_beside_it() -> None:
+    gangs = [BIG, asking("one", 2), asking("two", 2, created_at=NOW)]
+
+    plan = promising(full(gangs, RUNS, {"r": NOW + 3600}))
+
+    assert gangs_placed(plan) == ["one"]
+    assert reasons(plan)["two"] == "WaitingForTurn"
+
+
+def test_the_last_end_that_is_needed_counts() -> None:
+    runs = [running(A, "r1", "n", cpu=4), running(A, "r2", "n", cpu=4)]
+    gangs = [replace(BIG, created_at=0), asking("x", 2, 5400)]
+
+    plan = promising(
+        full(
+            [asking("big", 10, created_at=0), gangs[1]], runs, {"r1": NOW + 3600, "r2": NOW + 7200}
+        )
+    )
+
+    assert promised(plan) == [("big", NOW + 7200, "r2")]
+    assert gangs_placed(plan) == ["x"]
+
+
+def test_ends_that_are_not_known_come_last_the_oldest_start_first() -> None:
+    runs = [
+        running(A, "young", "n", cpu=4, created_at=500),
+        running(A, "old", "n", cpu=4, created_at=400),
+    ]
+
+    plan = promising(full([asking("big", 5, created_at=0), asking("x", 2, 60)], runs, {}))
+
+    assert promised(plan) == [("big", None, "old")]
+    assert gangs_placed(plan) == ["x"]
+
+
+def test_a_gang_gets_none_before_it_has_waited() -> None:
+    gangs = [asking("big", 8, created_at=NOW - 299), asking("endless", 4)]
+
+    plan = promising(full(gangs, RUNS, {"r": NOW + 3600}))
+
+    assert (promised(plan), gangs_placed(plan)) == ([], ["endless"])
+
+
+@pytest.mark.parametrize(
+    ("rules", "number"),
+    [
+        (ReservationRules(after_seconds=NOW), 1),
+        (ReservationRules(after_seconds=NOW + 1), 0),
+        (ReservationRules(enabled=False), 0),
+    ],
+)
+def test_a_queue_may_say_when_or_that_it_wants_none(rules: ReservationRules, number: int) -> None:
+    queues = [ONE[0], replace(ONE[1], reservations=rules)]
+
+    plan = promising(full([BIG], RUNS, {"r": NOW + 3600}, queues=queues))
+
+    assert len(plan.reservations) == number
+
+
+def test_a_gang_that_would_not_fit_the_empty_cluster_holds_nothing_up() -> None:
+    nodes = [node("n", cpu=6), node("m", cpu=4)]
+    gangs = [BIG, asking("endless", 4)]
+
+    plan = promising(full(gangs, RUNS, {"r": NOW + 3600}, nodes=nodes))
+
+    assert (promised(plan), gangs_placed(plan)) == ([], ["endless"])
+
+
+def test_a_resting_gang_gets_none() -> None:
+    snapshot = full([BIG, asking("endless", 4)], RUNS, {"r": NOW + 3600})
+
+    plan = promising(replace(snapshot, resting=frozenset([BIG.key])))
+
+    assert (promised(plan), gangs_placed(plan)) == ([], ["endless"])
+
+
+def test_a_gang_within_its_own_quota_passes_one_that_would_borrow() -> None:
+    queues = [our_queue("root", 10_000), our_queue("a", 4000, borrowing=True), our_queue("b", 6000)]
+    runs = [running(B, "r", "n", cpu=4)]
+    gangs = [asking("big", 8, created_at=0), asking("small", 2, queue=B)]
+
+    plan = promising(full(gangs, runs, {"r": NOW + 3600}, queues=queues))
+
+    assert promised(plan) == [("big", NOW + 3600, "r")]
+    assert gangs_placed(plan) == ["small"]
+
+
+def test_it_is_placed_elsewhere_where_that_lets_another_one_pass() -> None:
+    nodes = [node("n", cpu=8), node("m", cpu=8), node("o", cpu=4)]
+    runs = [running(A, "r", "n", cpu=6), running(A, "s", "m", cpu=6), running(A, "t", "o", cpu=4)]
+    queues = [our_queue("root", 40_000), our_queue("a", 40_000)]
+    later = in_queue(A, "later", cpu=2, created_at=NOW - 1)
+
+    plan = promising(
+        full([BIG, later], runs, {"r": NOW + 60, "s": NOW + 60}, queues=queues, nodes=nodes)
+    )
+
+    assert promised(plan)[0][:2] == ("big", NOW + 60)
+    assert gangs_placed(plan) == ["later"]
+
+
+def test_a_later_gang_goes_where_it_delays_nothing() -> None:
+    """By itself it would go to the fullest node, on which room is promised."""
+    nodes = [node("n", cpu=8), node("o", cpu=6)]
+    queues = [our_queue("root", 40_000), our_queue("a", 40_000)]
+
+    plan = promising(
+        full([BIG, asking("later", 2)], RUNS, {"r": NOW + 60}, queues=queues, nodes=nodes)
+    )
+
+    assert [bind.node for each in plan.placed for bind in each.binds] == ["o"]
+
+
+def test_surplus_takes_no_room_that_is_promised() -> None:
+    elastic = asking("elastic", 1, pods=5, min_member=1, created_at=NOW - 1)
+
+    plan = promising(full([BIG, elastic], RUNS, {"r": NOW + 3600}))
+
+    assert [len(each.binds) for each in plan.placed] == [2]
+    assert promised(plan) == [("big", NOW + 3600, "r")]
+
+
+def test_several_gangs_may_be_promised_a_start() -> None:
+    gangs = [BIG, asking("second", 9, created_at=1), asking("third", 9, created_at=2)]
+    gangs[0] = lasting(gangs[0], 600)
+
+    plan = promising(full(gangs, RUNS, {"r": NOW + 3600}), number=2)
+
+    assert promised(plan) == [("big", NOW + 3600, "r"), ("second", NOW + 4200, "big")]
+
+
+def test_gangs_alike_have_their_turns_while_one_may_be_promised_a_start() -> None:
+    gangs = [BIG, asking("second", 8, created_at=1)]
+
+    plan = promising(full(gangs, RUNS, {"r": NOW + 3600}), number=2)
+
+    assert [each[0] for each in promised(plan)] == ["big", "second"]
