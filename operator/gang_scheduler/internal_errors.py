@@ -25,13 +25,14 @@ _seen: dict[tuple[str, str, str], float] = {}
 class confined:  # noqa: N801 - it reads as a function in `with`, as contextlib's classes do.
     """Note an error of the block instead of raising it; `error` is that error, None before.
 
-    `about` is the gang, pod or object concerned. A class, and no generator: there are several
-    blocks a gang and cycle, and a generator costs twice as many calls.
+    `about` is the gang, pod or object concerned, or its key: words are made of an error only. A
+    class, and no generator: there are several blocks a gang and cycle, and a generator costs twice
+    as many calls.
     """
 
     __slots__ = ("_about", "_step", "error")
 
-    def __init__(self, step: str, about: str) -> None:
+    def __init__(self, step: str, about: object) -> None:
         self._step = step
         self._about = about
         self.error: Exception | None = None
@@ -48,7 +49,7 @@ class confined:  # noqa: N801 - it reads as a function in `with`, as contextlib'
         if not isinstance(error, Exception):
             return False
         self.error = error
-        note(self._step, self._about, error)
+        note(self._step, str(self._about), error)
         return True
 
     @property

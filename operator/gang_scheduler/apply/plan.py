@@ -4,9 +4,8 @@ Called by the loop, by `simulate` and by tests, which differ only in what writes
 (`Writers`).
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from secrets import token_hex
 from typing import Protocol
 
@@ -152,16 +151,14 @@ def _preempt(cache: Cache, preemption: Preemption, now_seconds: int, writers: Wr
 
 
 def _note_verdicts(cache: Cache, plan: Plan, now_seconds: int) -> None:
+    """Note the verdicts on gangs that wait; a gang for which that raises is due again."""
     for refused in plan.refused:
-        key = refused.gang.key
-        _note_verdict(cache, key, partial(cache.gang_queue.refused, refused, now_seconds))
+        with confined("refuse", refused.gang.key) as step:
+            cache.gang_queue.refused(refused, now_seconds)
+        if step.error is not None:
+            cache.gang_queue.undecided([refused.gang.key])
     for warned in plan.warned:
-        _note_verdict(cache, warned.gang.key, partial(cache.gang_queue.warned, warned))
-
-
-def _note_verdict(cache: Cache, key: GangKey, note: Callable[[], None]) -> None:
-    """Note a verdict on a gang; if that raises, the gang is due again."""
-    with confined("refuse", str(key)) as step:
-        note()
-    if step.failed:
-        cache.gang_queue.undecided([key])
+        with confined("refuse", warned.gang.key) as step:
+            cache.gang_queue.warned(warned)
+        if step.error is not None:
+            cache.gang_queue.undecided([warned.gang.key])

@@ -95,9 +95,12 @@ class Events:
         self._last: dict[_Kind, _Said] = {}
         self._pruned_at = clock()
 
-    def is_quiet(self, about: About, reason: str, *, warning: bool = False) -> bool:
-        """Return whether an Event of this kind is not due yet. Cheap: call before finding words."""
-        said = self._last.get(_Kind(about.uid, about.gang, reason, warning))
+    def is_quiet(self, uid: str, gang: GangKey, reason: str, *, warning: bool = False) -> bool:
+        """Return whether an Event of this kind about an object and gang is not due yet.
+
+        Cheap: call before finding words.
+        """
+        said = self._last.get(_Kind(uid, gang, reason, warning))
         return said is not None and self._clock() - said.asked_at < REWORD_SECONDS
 
     def record(self, about: About, reason: str, note: str, *, warning: bool = False) -> None:

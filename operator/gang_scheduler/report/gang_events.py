@@ -9,6 +9,7 @@ from dataclasses import replace
 from gang_scheduler import telemetry
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.gang_binding import GangBinding
+from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import PreemptionGivenUp
@@ -67,7 +68,7 @@ class GangEvents:
                 with confined("report", str(placed.gang.key)):
                     self._admitted(placed, placed.gang.queue)
         for refused in plan.refused:
-            with confined("report", str(refused.gang.key)):
+            with confined("report", refused.gang.key):
                 self._waits(refused, now)
         with confined("report", "warnings"):
             self._warned(plan)
@@ -152,13 +153,17 @@ class GangEvents:
         self._events.record(self._about(gang), reason, text_of(cause))
 
     def _refused(self, refused: Refused) -> None:
-        reason = NAMED.get(refused.reason, "FailedScheduling")
-        about = self._about(refused.gang)
-        if reason == "FailedScheduling" and about.kind == "Pod" and self._tells_pods(refused.gang):
-            return
+        gang, reason = refused.gang, NAMED.get(refused.reason)
+        if reason is None:
+            reason = "FailedScheduling"
+            spec = self._described_by(gang.key)
+            if spec is None and self._tells_pods(gang):
+                return
+            uid = spec.uid if spec else (gang.pending or gang.bound_members)[0].uid
+            if self._events.is_quiet(uid, gang.key, reason, warning=True):
+                return
         # An invalid gang is not tried again, so its problem is reported now or never.
-        if refused.reason in NAMED or not self._events.is_quiet(about, reason, warning=True):
-            self._events.record(about, reason, describe(refused), warning=True)
+        self._events.record(self._about(gang), reason, describe(refused), warning=True)
 
     def _tells_pods(self, gang: Gang) -> bool:
         """Return whether each pod of a gang is told why it waits: once is enough."""
@@ -215,16 +220,20 @@ class GangEvents:
 
     def _object(self, key: GangKey, pod: Pod) -> About:
         """Return the object that describes the gang, or this pod if there is none."""
-        info = self._cache.gang_queue.infos.get(key)
-        gang_spec = info.observed.spec if info else None
-        if gang_spec is not None and gang_spec.gvr is not None:
-            gvr = gang_spec.gvr
+        gang_spec = self._described_by(key)
+        if gang_spec is not None and (gvr := gang_spec.gvr) is not None:
             _, namespace, name = key
             kind = gang_sources.BY_NAME[key.source].object_kind
             owner = name.partition("/")[0]  # A JobSet's gang is called after its job, too.
             version = f"{gvr.group}/{gvr.version}"
             return About(version, kind, namespace, owner, gang_spec.uid)
         return About("v1", "Pod", pod.namespace, pod.name, pod.uid)
+
+    def _described_by(self, key: GangKey) -> GangSpec | None:
+        """Return what an object says of a gang; None where no object is to be told."""
+        info = self._cache.gang_queue.infos.get(key)
+        gang_spec = info.observed.spec if info else None
+        return None if gang_spec is None or gang_spec.gvr is None else gang_spec
 
 
 def _where(binding: GangBinding) -> str:
