@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from gang_scheduler.model.causes import ChecksUnanswered, DelaysReserved, QuotaShort
-from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import (
     Bind,
     Failure,
@@ -50,6 +50,8 @@ from gang_scheduler.scheduler.turns.offers import Offer, podset_of
 from gang_scheduler.scheduler.turns.requests import Request, Requests, Way
 
 NO_VICTIMS: Final = PreemptionVerdict.NO_VICTIMS
+MOST_KEPT: Final = 8192
+"""How many shortages of queues are kept from cycle to cycle."""
 Unfit = tuple[PlacementUnit, Misfit]
 
 
@@ -93,10 +95,12 @@ class WithinQuota(Steps):
         self._failed_at: float = math.inf
 
     def set_aside(self, group: GangGroup, problem: Problem) -> None:
-        """Note why a group is not tried."""
-        for gang in group.waiting:
-            refused = Refused(gang, problem.reason, gang.pending, cause=problem.cause)
-            self.refused[gang.key] = refused
+        """Note why a group is not tried: by the same refusals as before for the same problem."""
+        refusals = group.derive(
+            "set_aside", (problem,), functools.partial(_refusals, group.waiting, problem)
+        )
+        for each in refusals:
+            self.refused[each.gang.key] = each
 
     def place_quorums(self, group: GangGroup) -> None:
         """Place the quorums of a group that was tried before, without evictions."""
@@ -231,7 +235,7 @@ class WithinQuota(Steps):
         short = self.ledger.shortage(request.ref, charge)
         if short is None:
             raise AssertionError(request.ref)
-        problem = Problem(Reason.WAITING_FOR_QUOTA, _cause_of(request.ref, short))
+        problem = _problem_of(request.ref, short)
         self._short[request.ref] = (self.ledger.version, charge, problem)
         return problem
 
@@ -479,6 +483,16 @@ class WithinQuota(Steps):
     def _bind(self, key: GangKey, bind: Bind) -> Bind:
         pod = self._pods[bind.pod.uid]
         return replace(bind, pod=pod, flavors=self._offers[key].flavors_of(pod))
+
+
+def _refusals(gangs: Iterable[Gang], problem: Problem) -> tuple[Refused, ...]:
+    return tuple(Refused(gang, problem.reason, gang.pending, cause=problem.cause) for gang in gangs)
+
+
+@functools.lru_cache(MOST_KEPT)
+def _problem_of(ref: QueueRef, short: Shortage) -> Problem:
+    # The same object for equal ones: a gang that waits on with the same words is no news.
+    return Problem(Reason.WAITING_FOR_QUOTA, _cause_of(ref, short))
 
 
 def _cause_of(ref: QueueRef, short: Shortage) -> QuotaShort:

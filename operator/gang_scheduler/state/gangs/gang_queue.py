@@ -283,7 +283,7 @@ class GangQueue:
         late = deadline is not None and now >= deadline
         if info.verdict.is_news(refusal, late=late):
             self.changed.add(info.key)
-        elif info.verdict.refusal != refusal:
+        elif info.verdict.refusal is not refusal and info.verdict.refusal != refusal:
             self.reworded.add(info.key)
         self._queueing_hints.refused(info, refusal, late=late)
         if refusal.reason not in TRIED_WITH_NODES:

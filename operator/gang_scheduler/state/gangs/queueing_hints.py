@@ -106,6 +106,8 @@ class QueueingHints:
 
     def _count(self, info: GangInfo, after: Refused | None, *, placed: bool = False) -> None:
         before = info.verdict.refusal
+        if before is after:
+            return
         self._quota_waits.moved(info.key, before, after, placed=placed)
         if before is not None:
             self.waiting[before.reason] -= 1

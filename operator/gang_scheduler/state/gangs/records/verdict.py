@@ -31,6 +31,8 @@ class Verdict:
         if not self.tried or self.warnings or late != self.late:
             return True
         before = self.refusal
+        if before is refusal:
+            return False
         return before != refusal and (before is None or _wordless(before) != _wordless(refusal))
 
     def placed(self, stands: Refused | None) -> None:
