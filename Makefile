@@ -39,7 +39,7 @@ help: ## Say what there is (the default)
 		2>/dev/null || sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1: \2/p' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: binaries ## Watch gangs being scheduled on a local control plane (~10 min the first time, then 15 s)
+demo: binaries ## Watch gangs being scheduled on a local control plane (~10 min the first time, then half a minute)
 	@$(WITH_TESTS) -m tools.demo run
 
 .PHONY: up

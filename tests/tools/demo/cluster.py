@@ -49,9 +49,7 @@ def furnished(
     needs: Collection[str],
 ) -> Iterator[controlplane.Scheduler]:
     """Put nodes, CRDs and the operator into a control plane; the operator ends with it."""
-    made = [_node(each) for each in yaml.safe_load_all(nodes_file.read_text())]
-    say(f"creating the {len(made)} nodes of {_shown(nodes_file)}")
-    nodes.create(plane.access, made)
+    _create_nodes(plane, say, nodes_file)
     say("installing the CRDs of crds/")
     crds = str(CHECKOUT / "crds")
     plane.kubectl("apply", "-f", crds)
@@ -61,6 +59,18 @@ def furnished(
         scheduler = controlplane.Scheduler(plane, "--log-format=console")
         scheduler.start()
         yield scheduler
+
+
+def change_nodes(plane: controlplane.ControlPlane, say: builds.Say, nodes_file: Path) -> None:
+    """Put other nodes in place of those that there are; no pod may be left on these."""
+    plane.kubectl("delete", "nodes", "--all")
+    _create_nodes(plane, say, nodes_file)
+
+
+def _create_nodes(plane: controlplane.ControlPlane, say: builds.Say, nodes_file: Path) -> None:
+    made = [_node(each) for each in yaml.safe_load_all(nodes_file.read_text())]
+    say(f"creating the {len(made)} nodes of {_shown(nodes_file)}")
+    nodes.create(plane.access, made)
 
 
 @contextlib.contextmanager

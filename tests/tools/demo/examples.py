@@ -38,6 +38,7 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 CLUSTERS = EXAMPLES / "clusters"
 GPU_NODES = CLUSTERS / "gpu-nodes.yaml"
 EXPECTED = "expected.toml"
+TWO_TEAMS = EXAMPLES / "22-two-teams"
 NATIVE_GANGS = "native-gangs"
 JOB_SET = "jobset"
 NEEDS = {NATIVE_GANGS, JOB_SET}

@@ -3,7 +3,11 @@
 Called by `python -m tools.demo run`.
 """
 
+import subprocess
+import sys
 import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from rich.console import Console
 
@@ -13,6 +17,21 @@ from tools.demo.examples import Example, Outcome
 
 NAMESPACE = "default"
 WIDTH_WITHOUT_TERMINAL = 120
+QUEUES = "apis/py-gang-scheduler.io/v1alpha1/queues"
+WAIT_SECONDS = 60.0
+
+
+def _until(done: Callable[[], bool], otherwise: str) -> None:
+    """Wait until something is so; TimeoutError with what is so otherwise."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not done():
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"after {WAIT_SECONDS:.0f} s: {otherwise}")
+        time.sleep(differences.POLL_SECONDS)
+
+
+def _borrows(queue: Mapping[str, Any]) -> bool:
+    return str(queue.get("status", {}).get("summary", {}).get("borrowed", "0")) != "0"
 
 
 class Story:
@@ -41,6 +60,9 @@ class Story:
             # 4. Room is made.
             for example in told:
                 self._delete(plane, example)
+            # 5. Two teams share other nodes.
+            self._clear(plane, told)
+            self._share(plane, examples.load(examples.TWO_TEAMS))
             self._heading("The end: everything is stopped and removed")
         self._say("done; `make up` starts the same cluster for you to try, `make down` ends it")
 
@@ -61,6 +83,38 @@ class Story:
         self._kubectl(plane, "delete", "-f", str(example.then.manifest))
         self._wait(plane, example, example.then.outcome)
         self._show(plane, "Who runs now")
+
+    def _clear(self, plane: ControlPlane, told: Sequence[Example]) -> None:
+        """Delete all examples, and wait until their pods are gone."""
+        self._heading("Two teams that share a cluster: first all of this goes")
+        for example in reversed(told):
+            plane.kubectl("delete", "--ignore-not-found", "-f", str(example.directory))
+        _until(lambda: not placements.items(plane, "api/v1/pods"), "pods are left")
+
+    def _share(self, plane: ControlPlane, example: Example) -> None:
+        """Let two teams use one cluster, and show which borrows what the other leaves."""
+        cluster.change_nodes(plane, self._say, example.nodes_file)
+        self._apply(plane, example)
+        self._heading("Who was promised what, and who borrows")
+        _until(lambda: any(map(_borrows, placements.items(plane, QUEUES))), "no queue borrows")
+        self._kubectl(plane, "get", "queues.py-gang-scheduler.io")
+        self._heading("The same as simulate shows it: the two are below one root")
+        self._simulate(plane)
+
+    def _simulate(self, plane: ControlPlane) -> None:
+        """Show what `simulate` makes of the cluster as it is."""
+        kinds = "nodes,pods,podgroups.scheduling.sigs.k8s.io,queues.py-gang-scheduler.io"
+        arguments = ("get", kinds, "--output=yaml")
+        shown = f"$ kubectl {' '.join(arguments)} | py-gang-scheduler simulate -f -"
+        self._console.print(shown, style="bold", markup=False)
+        simulated = subprocess.run(
+            [sys.executable, "-m", "gang_scheduler", "simulate", "-f", "-"],
+            input=plane.kubectl(*arguments),
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        self._console.out(simulated.stdout.rstrip(), highlight=False)
 
     def _show(self, plane: ControlPlane, heading: str) -> None:
         self._heading(heading)

@@ -33,6 +33,13 @@ def test_an_example_names_the_command_for_its_cluster(name: str, command: str) -
     assert command == examples.load(examples.EXAMPLES / name).make_up
 
 
+def test_the_teams_of_the_demo_are_an_example_with_nodes_of_its_own() -> None:
+    teams = examples.load(examples.TWO_TEAMS)
+
+    assert examples.CLUSTERS / "pools.yaml" == teams.nodes_file
+    assert all(teams.outcome.bound.values())
+
+
 def test_only_examples_that_fit_are_offered() -> None:
     racks = [each.directory.name for each in examples.fitting(examples.nodes_file("racks"), ())]
     plain = {each.directory.name for each in examples.fitting(examples.GPU_NODES, ())}
