@@ -10,6 +10,7 @@ from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import QueueFigures, QueueRef
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.ordering import local_usage
 from gang_scheduler.scheduler.policies import QueueRules
 from gang_scheduler.scheduler.quota.forest import Forest
 from gang_scheduler.scheduler.turns import lines
@@ -99,7 +100,8 @@ def pending_of(
             group = GangGroup(tuple(each.gang for each in mates))
             effective = lines.effective_priority(group, forest.queue(ref), rules.aging, now)
             has_turn = all(each.reason not in WITHOUT_TURN for each in mates)
-            found[ref].append(((not has_turn, *lines.key(group, effective)), group.gangs))
+            key = (local_usage.share(forest.accounts, group), *lines.key(group, effective))
+            found[ref].append(((not has_turn, *key), group.gangs))
     return {
         ref: tuple(gang.key for _, gangs in sorted(line) for gang in gangs)
         for ref, line in found.items()

@@ -303,7 +303,8 @@ class Policy(BaseModel):
         ge=0,
         description=(
             "After how long the use of quota in the past counts by half in the order of queues by "
-            "DRF and FairShare; 0: it does not count."
+            "DRF and FairShare, and of the LocalQueues of a ClusterQueue that shares by usage; 0: "
+            "it does not count."
         ),
     )
 

@@ -4,9 +4,8 @@ from dataclasses import dataclass, field
 
 from gang_scheduler.decode.namespaces import NAME_LABEL, DeclaredNamespace
 from gang_scheduler.decode.queues.declared import LocalQueue, WorkloadPriorityClass
-from gang_scheduler.model.queues import Product, Queue, QueueSet, StopPolicy
+from gang_scheduler.model.queues import LocalQueueKey, Product, Queue, QueueSet, StopPolicy
 from gang_scheduler.state.pod_affinity.namespaces import Namespaces
-from gang_scheduler.state.queues.kueue_objects import LocalQueueKey
 from gang_scheduler.state.queues.names import (
     KnownQueues,
     NamingRules,

@@ -11,7 +11,7 @@ from gang_scheduler.model.evictions import YieldedTo
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.problems import Problem
-from gang_scheduler.model.queues import QueueRef
+from gang_scheduler.model.queues import LocalQueueWeight, QueueRef
 from gang_scheduler.model.refs import GangKey
 
 T = TypeVar("T")
@@ -62,6 +62,7 @@ class Gang:
     pairs of a resource and a flavor that bound members are charged in: later ones keep to these.
     `duration` is how long its members run as declared, in seconds; None where it is not known.
     `yielded` is which gangs it was evicted for.
+    `local_queue` is its LocalQueue where these decide about the order in the queue.
     `absent` are members that there may be beside those that there are: classes and numbers.
     """
 
@@ -87,6 +88,7 @@ class Gang:
     duration: int | None = None
     yielded: tuple[YieldedTo, ...] = ()
     absent: tuple[tuple[PodClass, int], ...] = ()
+    local_queue: LocalQueueWeight | None = None
 
     @property
     def queue_priority(self) -> int:

@@ -69,6 +69,20 @@ NONE: Final = QueueRef(QueueKind.QUEUE, "none")
 """The leaf of our tree for gangs that name no queue."""
 
 
+class LocalQueueKey(NamedTuple):
+    """The name of a LocalQueue."""
+
+    namespace: str
+    name: str
+
+
+class LocalQueueWeight(NamedTuple):
+    """A LocalQueue of a queue that orders gangs by what its LocalQueues used lately."""
+
+    key: LocalQueueKey
+    weight: Fraction = Fraction(1)
+
+
 class FlavorResource(NamedTuple):
     """What a quota is about: a resource on the nodes of a flavor."""
 
@@ -224,6 +238,7 @@ class Queue:
     `default_quota` is for what `quotas` do not name; None: nothing can be borrowed of it, but
     through a Cohort or a Volcano queue. `lenders` are the queues (leaves or subtrees) that the
     queue may borrow from, None: any.
+    `by_local_usage`: gangs of the LocalQueue that used least of late come first.
     `checks` are the names of its admission checks, whatever controller answers them, and
     `flavor_checks` those that only hold for gangs on a flavor. `problem` is what is wrong with the
     object itself; such a queue is inactive, and so is what hangs below it.
@@ -345,13 +360,16 @@ class QueueUsage:
     `charged` counts pods on nodes that have not ended and nominated pods. `asked` is what waits, in
     the first flavor that the queue has for a resource. `running` is the number of groups that hold
     quota. `recent` is the decaying average of what leaves used, by resource, as it is now; None
-    where only what is charged now counts.
+    where only what is charged now counts. `local_charged` and `local_recent` are the same of the
+    LocalQueues of those queues in which it decides about the order.
     """
 
     charged: Mapping[QueueRef, Charge] = field(default_factory=dict)
     asked: Mapping[QueueRef, Charge] = field(default_factory=dict)
     running: Mapping[QueueRef, int] = field(default_factory=dict)
     recent: Mapping[QueueRef, Mapping[str, int]] | None = None
+    local_charged: Mapping[LocalQueueKey, Charge] = field(default_factory=dict)
+    local_recent: Mapping[LocalQueueKey, Mapping[str, int]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

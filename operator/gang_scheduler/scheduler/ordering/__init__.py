@@ -8,4 +8,5 @@
 | drs               | a tournament by what is borrowed of what could be lent            |
 | drf               | a tournament by what is held of all that is promised              |
 | fair_share        | a tournament by what is held of the fair share                    |
+| local_usage       | in one queue: which LocalQueue used least of late                 |
 """

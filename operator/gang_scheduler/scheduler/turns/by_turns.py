@@ -28,6 +28,7 @@ from gang_scheduler.model.queues import (
     Strategy,
 )
 from gang_scheduler.model.snapshot import Snapshot
+from gang_scheduler.scheduler.ordering import local_usage
 from gang_scheduler.scheduler.ordering.queue_turns import Head, Turns
 from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
@@ -103,7 +104,8 @@ class ByTurns(WithinQuota):
         for group in self.each(groups):
             effective = lines.effective_priority(group, queue, default, now)
             reserved = self._trees.is_reserved(group)
-            keyed.append(((not reserved, *lines.key(group, effective)), group))
+            key = (local_usage.share(self.forest.accounts, group), *lines.key(group, effective))
+            keyed.append(((not reserved, *key), group))
         keyed.sort(key=itemgetter(0), reverse=True)
         return Line(queue, [group for _, group in keyed])
 

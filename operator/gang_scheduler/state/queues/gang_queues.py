@@ -11,7 +11,7 @@ from gang_scheduler.model.causes import (
 )
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.model.queues import Product, QueueRef
+from gang_scheduler.model.queues import LocalQueueWeight, Product, QueueRef
 from gang_scheduler.model.refs import GangKey, QueueName, QueueRequest
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.queues.names import Meant, QueueNames, different
@@ -21,12 +21,14 @@ from gang_scheduler.state.queues.workloads import WorkloadQueues
 class Resolved(NamedTuple):
     """The queue of a gang, None if it cannot be told, and what keeps the gang from using it.
 
-    `class_priority` is that of its WorkloadPriorityClass.
+    `class_priority` is that of its WorkloadPriorityClass, `local` its LocalQueue where these decide
+    about the order.
     """
 
     ref: QueueRef | None
     problem: Problem | None = None
     class_priority: int | None = None
+    local: LocalQueueWeight | None = None
 
 
 class _Kept(NamedTuple):
@@ -136,12 +138,12 @@ class GangQueues:
 
     def _with_priority(self, meant: Meant, wanted: str) -> Resolved:
         if not wanted:
-            return Resolved(*meant)
+            return Resolved(meant.ref, meant.problem, local=meant.local)
         found, problem = self.names.known.priority_class(wanted), meant.problem
         priority = found.value if found is not None else None
         if priority is None and meant.ref is not None and meant.ref.product is Product.KUEUE:
             problem = problem or Problem(Reason.INVALID_SPEC, PriorityClassMissing(wanted))
-        return Resolved(meant.ref, problem, priority)
+        return Resolved(meant.ref, problem, priority, meant.local)
 
     def _in_force(self, resolved: Resolved) -> Resolved:
         """Return the same without a problem where another controller judges the queue."""
@@ -163,5 +165,6 @@ def _in_queue(gang: Gang, resolved: Resolved) -> Gang:
         gang,
         queue=resolved.ref,
         class_priority=resolved.class_priority,
+        local_queue=resolved.local,
         problem=gang.problem or resolved.problem,
     )

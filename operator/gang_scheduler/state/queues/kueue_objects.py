@@ -4,16 +4,10 @@ All are dicts that change in place; a change of any is `Change.QUEUES_CHANGED`.
 """
 
 from collections.abc import Callable, Collection, Hashable
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar
 
 from gang_scheduler.decode.queues.declared import AdmissionCheck, LocalQueue, WorkloadPriorityClass
-
-
-class LocalQueueKey(NamedTuple):
-    """The name of a LocalQueue."""
-
-    namespace: str
-    name: str
+from gang_scheduler.model.queues import LocalQueueKey
 
 
 class HasUid(Protocol):

@@ -16,6 +16,8 @@ from gang_scheduler.model.queues import (
     NONE,
     PRODUCTS,
     ROOT,
+    LocalQueueKey,
+    LocalQueueWeight,
     Product,
     Queue,
     QueueKind,
@@ -27,7 +29,7 @@ from gang_scheduler.model.refs import QueueName, QueueNameKind
 from gang_scheduler.model.requirements import hold
 from gang_scheduler.state.pod_affinity.namespaces import Namespaces
 from gang_scheduler.state.queues.declared_queues import DeclaredQueues
-from gang_scheduler.state.queues.kueue_objects import KueueObjects, LocalQueueKey
+from gang_scheduler.state.queues.kueue_objects import KueueObjects
 
 EVERYWHERE: Final = "*"
 DEFAULT_LOCAL_QUEUE: Final = "default"
@@ -40,10 +42,14 @@ _WRITTEN: Final = (QueueKind.CLUSTER_QUEUE, QueueKind.VOLCANO_QUEUE)
 
 
 class Meant(NamedTuple):
-    """The queue that a name means: None where there is no such queue. `problem`: not to be used."""
+    """The queue that a name means: None where there is no such queue. `problem`: not to be used.
+
+    `local` is the LocalQueue that was named, if these decide about the order in the queue.
+    """
 
     ref: QueueRef | None
     problem: Problem | None = None
+    local: LocalQueueWeight | None = None
 
 
 def _no_queues() -> QueueSet | None:
@@ -172,8 +178,13 @@ class QueueNames:
             problem = _unusable("LocalQueue", name, QueueFault.NOT_FOUND, namespace)
             return self._no_leaf(Product.KUEUE, Meant(None, problem))
         meant = self._leaf(found.cluster_queue, namespace)
+        queue = self._index().queues.get(found.cluster_queue)
+        if queue is not None and queue.by_local_usage:
+            key = LocalQueueKey(namespace, name)
+            meant = meant._replace(local=LocalQueueWeight(key, found.weight))
         if meant.problem is None and found.stop is not StopPolicy.NONE:
-            return Meant(meant.ref, Problem(Reason.QUEUE_STOPPED, LocalQueueStopped(name)))
+            problem = Problem(Reason.QUEUE_STOPPED, LocalQueueStopped(name))
+            return meant._replace(problem=problem)
         return meant
 
     def _leaf(self, ref: QueueRef, namespace: str) -> Meant:

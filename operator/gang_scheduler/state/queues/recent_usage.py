@@ -5,13 +5,14 @@ until that time the old charges were in use.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from gang_scheduler.model.queues import (
     MOST_HALF_LIVES,
     Charge,
+    LocalQueueKey,
     QueueRef,
     QueueSet,
     QueueState,
@@ -19,6 +20,7 @@ from gang_scheduler.model.queues import (
     RecentUsage,
 )
 
+K = TypeVar("K", bound=Hashable)
 _NOTHING: Charge = {}
 
 
@@ -28,11 +30,63 @@ class _Leaf(NamedTuple):
     used: Mapping[str, int]
 
 
+class _Averages(Generic[K]):
+    """The averages of one kind of leaves."""
+
+    def __init__(self, half_life: int) -> None:
+        self._half_life = half_life
+        self._leaves: dict[K, _Leaf] = {}
+        self._charged: Mapping[K, Charge] = {}
+
+    def take_stored(
+        self, stored: Mapping[K, RecentUsage], charged: Mapping[K, Charge], now: int
+    ) -> None:
+        """Take in the averages of leaves that are new here, as if what they use was in use since.
+
+        One that is too old does not count.
+        """
+        for ref, each in stored.items():
+            if ref not in self._leaves and now - each.at <= MOST_HALF_LIVES * self._half_life:
+                of_leaf = charged.get(ref, _NOTHING)
+                self._leaves[ref] = _Leaf(each, of_leaf, _by_resource(of_leaf))
+
+    def advance(self, charged: Mapping[K, Charge], now: int) -> None:
+        """Note what is charged from now on."""
+        if self._charged is charged:
+            return
+        self._charged = charged
+        for ref in {*self._leaves, *charged}:
+            leaf, after = self._leaves.get(ref), charged.get(ref, _NOTHING)
+            if leaf is None or leaf.charged != after:
+                average = self.of(ref, now) or RecentUsage(now, {})
+                self._leaves[ref] = _Leaf(average, after, _by_resource(after))
+
+    def of(self, ref: K, now: int) -> RecentUsage | None:
+        """Return the average of a leaf as it is now; None for one that has used nothing."""
+        leaf = self._leaves.get(ref)
+        if leaf is None:
+            return None
+        average = leaf.average.advanced(leaf.used, now, self._half_life)
+        return replace(average, amounts={r: a for r, a in average.amounts.items() if a})
+
+    def all(self, now: int) -> dict[K, Mapping[str, int]]:
+        """Return the amounts of all leaves, and forget those that used nothing for long."""
+        recent = {}
+        for ref in list(self._leaves):
+            average = self.of(ref, now)
+            if average is not None and average.amounts:
+                recent[ref] = average.amounts
+            elif not self._leaves[ref].charged:
+                del self._leaves[ref]
+        return recent
+
+
 class RecentUsages:
     """The averages of all leaves; none with a half-life of 0. Times are in seconds.
 
     `stored` gives the average of a leaf that its object has, if any: what was used before it was
-    first seen here.
+    first seen here. LocalQueues have their averages here alone: their objects are not ours to
+    write, so they begin at nothing after a restart.
     """
 
     def __init__(
@@ -40,9 +94,9 @@ class RecentUsages:
     ) -> None:
         self._half_life = half_life
         self._stored = stored
-        self._leaves: dict[QueueRef, _Leaf] = {}
+        self._averages = _Averages[QueueRef](half_life)
+        self._local = _Averages[LocalQueueKey](half_life)
         self._declared: QueueSet | None = None
-        self._charged: Mapping[QueueRef, Charge] = {}
         self._shown: tuple[QueueUsage, int, QueueUsage] | None = None
 
     def added(self, state: QueueState, now: int) -> QueueState:
@@ -55,51 +109,23 @@ class RecentUsages:
         usage = state.usage
         if self._declared is not state.declared:
             self._declared = state.declared
-            self._take_stored(usage.charged, now)
-        if self._charged is not usage.charged:
-            self._charged = usage.charged
-            self._advance(usage.charged, now)
+            self._averages.take_stored(self._stored(), usage.charged, now)
+        self._averages.advance(usage.charged, now)
+        self._local.advance(usage.local_charged, now)
         if self._shown is None or self._shown[0] is not usage or self._shown[1] < now:
             self._shown = usage, now, self._with_recent(usage, now)
         return replace(state, usage=self._shown[2])
 
     def of(self, ref: QueueRef, now: int) -> RecentUsage | None:
         """Return the average of a leaf as it is now; None for one that has used nothing."""
-        leaf = self._leaves.get(ref)
-        if leaf is None:
-            return None
-        average = leaf.average.advanced(leaf.used, now, self._half_life)
-        return replace(average, amounts={r: a for r, a in average.amounts.items() if a})
-
-    def _take_stored(self, charged: Mapping[QueueRef, Charge], now: int) -> None:
-        """Take in the averages of leaves that are new here, as if what they use was in use since.
-
-        One that is too old does not count.
-        """
-        for ref, stored in self._stored().items():
-            if ref not in self._leaves and now - stored.at <= MOST_HALF_LIVES * self._half_life:
-                of_leaf = charged.get(ref, _NOTHING)
-                self._leaves[ref] = _Leaf(stored, of_leaf, _by_resource(of_leaf))
-
-    def _advance(self, charged: Mapping[QueueRef, Charge], now: int) -> None:
-        for ref in {*self._leaves, *charged}:
-            leaf, after = self._leaves.get(ref), charged.get(ref, _NOTHING)
-            if leaf is None or leaf.charged != after:
-                average = self.of(ref, now) or RecentUsage(now, {})
-                self._leaves[ref] = _Leaf(average, after, _by_resource(after))
+        return self._averages.of(ref, now)
 
     def _with_recent(self, usage: QueueUsage, now: int) -> QueueUsage:
-        recent = {}
-        for ref in list(self._leaves):
-            average = self.of(ref, now)
-            if average is not None and average.amounts:
-                recent[ref] = average.amounts
-            elif not self._leaves[ref].charged:
-                del self._leaves[ref]
-        last = self._shown
-        if last is not None and last[0] is usage and last[2].recent == recent:
-            return last[2]
-        return replace(usage, recent=recent)
+        recent, local = self._averages.all(now), self._local.all(now)
+        last = self._shown[2] if self._shown is not None and self._shown[0] is usage else None
+        if last is not None and (last.recent, last.local_recent) == (recent, local):
+            return last
+        return replace(usage, recent=recent, local_recent=local)
 
 
 def _by_resource(charge: Charge) -> Mapping[str, int]:

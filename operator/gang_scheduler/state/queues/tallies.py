@@ -1,45 +1,53 @@
 """The sums that usage consists of, kept up to date one pod at a time."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Mapping
+from typing import Generic, NamedTuple, TypeVar
 
-from gang_scheduler.model.queues import Charge, FlavorResource, QueueRef, QueueUsage
+from gang_scheduler.model.queues import (
+    Charge,
+    FlavorResource,
+    LocalQueueKey,
+    QueueRef,
+    QueueUsage,
+)
 from gang_scheduler.model.refs import GangKey
 
+K = TypeVar("K", bound=Hashable)
 Amounts = tuple[tuple[FlavorResource, int], ...]
 
 
 class Entry(NamedTuple):
     """What one pod is counted as: amounts that its queue is charged or, if `waits`, asked for.
 
-    `gang` is None for a pod of another scheduler.
+    `gang` is None for a pod of another scheduler, `local` the LocalQueue that is charged as well.
     """
 
     ref: QueueRef
     amounts: Amounts
     gang: GangKey | None = None
     waits: bool = False
+    local: LocalQueueKey | None = None
 
 
-class Sums:
+class Sums(Generic[K]):
     """Amounts by queue. What was given out is never changed: a queue that changes is copied."""
 
     def __init__(self) -> None:
-        self.shown: dict[QueueRef, Charge] = {}
-        self._sums: dict[QueueRef, Counter[FlavorResource]] = {}
-        self._changed: set[QueueRef] = set()
+        self.shown: dict[K, Charge] = {}
+        self._sums: dict[K, Counter[FlavorResource]] = {}
+        self._changed: set[K] = set()
 
-    def add(self, entry: Entry, sign: int) -> None:
-        """Add what an entry says, or take it away."""
-        sums = self._sums.setdefault(entry.ref, Counter())
-        for key, amount in entry.amounts:
+    def add(self, queue: K, amounts: Amounts, sign: int) -> None:
+        """Add amounts to a queue, or take them away."""
+        sums = self._sums.setdefault(queue, Counter())
+        for key, amount in amounts:
             sums[key] += sign * amount
-        self._changed.add(entry.ref)
+        self._changed.add(queue)
 
-    def settle(self) -> tuple[bool, set[QueueRef]]:
+    def settle(self) -> tuple[bool, set[K]]:
         """Show the present sums; return whether any has changed, and of which some are less."""
-        before: dict[QueueRef, Charge] = {ref: self.shown.get(ref, {}) for ref in self._changed}
+        before: dict[K, Charge] = {ref: self.shown.get(ref, {}) for ref in self._changed}
         for ref in self._changed:
             after = {key: amount for key, amount in self._sums[ref].items() if amount}
             if after:
@@ -59,8 +67,9 @@ class Tallies:
     def __init__(self, group_of: Callable[[GangKey], GangKey]) -> None:
         self.entries: dict[str, Entry] = {}
         self._group_of = group_of
-        self._charged = Sums()
-        self._asked = Sums()
+        self._charged = Sums[QueueRef]()
+        self._asked = Sums[QueueRef]()
+        self._local = Sums[LocalQueueKey]()
         self._holders: dict[QueueRef, Counter[GangKey]] = {}
         self._running: dict[QueueRef, int] = {}
         self._recount: set[QueueRef] = set()
@@ -89,23 +98,27 @@ class Tallies:
         """
         charged, freed = self._charged.settle()
         asked, _ = self._asked.settle()
+        local, _ = self._local.settle()
         before = self._running
         if self._recount:
             self._running = {**before, **{ref: self._groups(ref) for ref in self._recount}}
             self._running = {ref: number for ref, number in self._running.items() if number}
             freed |= {r for r in self._recount if self._running.get(r, 0) < before.get(r, 0)}
             self._recount.clear()
-        if charged or asked or before != self._running:
+        if charged or asked or local or before != self._running:
             self._usage = QueueUsage(
-                dict(self._charged.shown), dict(self._asked.shown), self._running
+                *(dict(self._charged.shown), dict(self._asked.shown), self._running),
+                local_charged=dict(self._local.shown),
             )
         return self._usage, freed
 
     def _add(self, entry: Entry, sign: int) -> None:
         if entry.waits:
-            self._asked.add(entry, sign)
+            self._asked.add(entry.ref, entry.amounts, sign)
             return
-        self._charged.add(entry, sign)
+        self._charged.add(entry.ref, entry.amounts, sign)
+        if entry.local is not None:
+            self._local.add(entry.local, entry.amounts, sign)
         if entry.gang is not None:
             holders = self._holders.setdefault(entry.ref, Counter())
             before = holders[entry.gang]

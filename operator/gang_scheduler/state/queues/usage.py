@@ -15,6 +15,7 @@ from gang_scheduler.model.queues import (
     NONE,
     Charge,
     FlavorResource,
+    LocalQueueKey,
     QueueRef,
     QueueSet,
     QueueState,
@@ -90,6 +91,7 @@ class QueueUsageStore:
         self._flavors: ChargedFlavors | None = None
         self._tallies = Tallies(gangs.group_of)
         self._round = 0
+        self._by_local: frozenset[QueueRef] = frozenset()
 
     # What is seen and decided.
 
@@ -182,6 +184,9 @@ class QueueUsageStore:
     def _begin(self, queue_set: QueueSet, pods: Pods) -> None:
         self._flavors = ChargedFlavors(queue_set, self._labels_of)
         self._round = self._gangs.queues.round
+        counts = self.rules.half_life_seconds > 0
+        ordered = (each.ref for each in queue_set.queues if counts and each.by_local_usage)
+        self._by_local = frozenset(ordered)
         self._resolved.clear()
         self._known.clear()
         self._dirty.update(pods.uids(), self._tallies.entries)
@@ -215,7 +220,16 @@ class QueueUsageStore:
             return None
         decided = (pod.charged_to or ChargedTo()).flavors or self._decided.get(pod.uid, ())
         flavors = self._flavors.of(ref, () if waits else decided, node or nominated)
-        return Entry(ref, self._amounts(flavors, pod), gang, waits)
+        return Entry(ref, self._amounts(flavors, pod), gang, waits, self._local(ref, gang))
+
+    def _local(self, ref: QueueRef, gang: GangKey | None) -> LocalQueueKey | None:
+        """Return the LocalQueue by which a gang uses a queue, if these decide about the order."""
+        if ref not in self._by_local or gang is None:
+            return None
+        resolved = self._gangs.queues.of(gang)
+        if resolved is None or resolved.local is None or resolved.ref != ref:
+            return None
+        return resolved.local.key
 
     def _ref(self, pod: Pod, gang: GangKey | None, *, waits: bool) -> QueueRef | None:
         """Return the queue that a pod is charged to: by its binding, else by its gang or itself."""
@@ -262,4 +276,4 @@ def _differences(one: QueueUsage, other: QueueUsage) -> int:
         for ref in {*a, *b}:
             these, those = a.get(ref, {}), b.get(ref, {})
             number += sum(these.get(k, 0) != those.get(k, 0) for k in {*these, *those})
-    return number
+    return number + (one.local_charged != other.local_charged)

@@ -8,6 +8,7 @@ import pytest
 
 from gang_scheduler.model.causes import AdmissionLimit, BehindGang, LimitMissed, QuotaShort
 from gang_scheduler.model.charged_requests import RequestRules, Transformation
+from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node, Taint
 from gang_scheduler.model.queues import (
     AdmissionLimits,
@@ -16,6 +17,8 @@ from gang_scheduler.model.queues import (
     Flavor,
     FlavorResource,
     Fungibility,
+    LocalQueueKey,
+    LocalQueueWeight,
     Product,
     Queue,
     ResourceGroup,
@@ -175,6 +178,28 @@ def test_limits_of_a_queue() -> None:
         "high": "AdmissionDenied",
         "two": "JobLimitReached",
     }
+
+
+def test_the_local_queue_that_used_least_of_late_comes_first() -> None:
+    queue = cluster_queue("q", nominal=2000, resource_groups=CPUS)
+
+    def local(name: str, weight: int = 1, **asks: Any) -> Gang:
+        key = LocalQueueKey("default", name)
+        gang = in_queue(cq_ref("q"), f"{name}-{asks.get('priority', 0)}", **asks)
+        return replace(gang, local_queue=LocalQueueWeight(key, Fraction(weight)))
+
+    gangs = [local("much", priority=9), local("heavy", 4), local("little", priority=1)]
+    seen = world([queue], gangs, BIG)
+    assert seen.queues is not None
+    used = {"much": 900, "heavy": 1600, "little": 300, "gone": 1}
+    recent = {LocalQueueKey("default", n): {"cpu": m, "x": 1} for n, m in used.items()}
+    usage = replace(seen.queues.usage, local_recent=recent)
+    fair = replace(seen, queues=replace(seen.queues, usage=usage))
+
+    assert (["much-9", "little-1"], ["little-1", "heavy-0"]) == (
+        gangs_placed(decide(seen)),
+        gangs_placed(decide(fair)),
+    )
 
 
 def test_members_that_may_still_come_count_for_the_limit_of_gpus() -> None:

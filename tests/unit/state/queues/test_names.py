@@ -6,7 +6,14 @@ import pytest
 
 from gang_scheduler.model.causes import LocalQueueStopped, QueueFault, QueueNotNamed, QueueUnusable
 from gang_scheduler.model.problems import Cause, Problem, Reason
-from gang_scheduler.model.queues import NONE, Product, QueueKind, QueueRef
+from gang_scheduler.model.queues import (
+    NONE,
+    LocalQueueKey,
+    LocalQueueWeight,
+    Product,
+    QueueKind,
+    QueueRef,
+)
 from gang_scheduler.model.refs import QueueName, QueueNameKind
 from gang_scheduler.state.queues.names import Meant, NamingRules, QueueNames, annotation_of
 from support.builders import requirement
@@ -100,6 +107,21 @@ def test_a_local_queue_that_is_stopped_takes_no_gangs_and_is_charged() -> None:
 
     expected = Meant(cq_ref("c"), Problem(Reason.QUEUE_STOPPED, cause))
     assert expected == some().names().meant(QueueName(LOCAL, "held"), HERE)
+
+
+def test_a_local_queue_is_kept_where_they_decide_about_the_order() -> None:
+    queues = declared(
+        replace(cluster_queue("fair", nominal=1), by_local_usage=True),
+        cluster_queue("c", nominal=1),
+    )
+    queues.local("l", "fair")
+    queues.local("m", "c")
+    queues.local("held", "fair", stopped=True)
+
+    found = [queues.names().meant(QueueName(LOCAL, name), HERE).local for name in ("l", "m")]
+
+    assert [LocalQueueWeight(LocalQueueKey(HERE, "l")), None] == found
+    assert queues.names().meant(QueueName(LOCAL, "held"), HERE).local is not None
 
 
 def test_the_first_default_that_there_is_wins() -> None:

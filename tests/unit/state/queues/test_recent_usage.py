@@ -1,10 +1,12 @@
 """What leaves used lately, as time passes and charges change."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from gang_scheduler.model.queues import (
     Charge,
     FlavorResource,
+    LocalQueueKey,
     QueueRef,
     QueueSet,
     QueueState,
@@ -33,6 +35,19 @@ def recent(usages: RecentUsages, used: QueueUsage, now: int) -> Recent | None:
 def usages(**stored: RecentUsage) -> RecentUsages:
     found = {queue_ref(name): each for name, each in stored.items()}
     return RecentUsages(HALF, lambda: found)
+
+
+def test_local_queues_have_averages_of_their_own() -> None:
+    key, found = LocalQueueKey("ns", "l"), usages()
+    used = replace(usage(a=8), local_charged={key: {CPU: 4}})
+    states = [QueueState(DECLARED, used), QueueState(DECLARED, usage())]
+
+    first, second = (found.added(states[0], now).usage for now in (0, HALF))
+    third, fourth = (found.added(states[1], now).usage for now in (HALF, 20 * HALF))
+
+    assert [{}, {key: {"cpu": 2}}, {key: {"cpu": 2}}, {}] == [
+        each.local_recent for each in (first, second, third, fourth)
+    ]
 
 
 def test_without_a_half_life_the_past_does_not_count() -> None:

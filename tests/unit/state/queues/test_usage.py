@@ -1,13 +1,17 @@
 """What queues are charged: which pods, to which queue, in which flavors."""
 
+from dataclasses import replace
+
 import pytest
 
+from gang_scheduler.decode.queues.declared import LocalQueue
 from gang_scheduler.model.plan import Bind
-from gang_scheduler.model.queues import FlavorResource
+from gang_scheduler.model.queues import FlavorResource, LocalQueueKey, ResourceGroup
+from gang_scheduler.state.queues.stores import ByNameStore
 from gang_scheduler.state.queues.usage import ChargeRules
 from support.builders import gang_key, gang_spec, node
 from support.call_counts import calls_of
-from support.queue_builders import queue_ref
+from support.queue_builders import cluster_queue, cq_ref, queue_ref
 from support.queue_clusters import CPU, FIRM, FLAVORS, OURS, SPOT, QueueCluster, flavored
 
 ONE = 1000
@@ -233,3 +237,28 @@ def test_a_nomination_in_another_flavor_is_charged_there() -> None:
         found.usage()
 
     assert {FIRM: ONE} == found.charged()
+
+
+@pytest.mark.parametrize(("half_life", "counts"), [(60, True), (0, False)])
+def test_local_queues_are_charged_where_they_decide_about_the_order(
+    half_life: int,
+    counts: bool,  # noqa: FBT001 - whether they are.
+) -> None:
+    found = QueueCluster(charge_rules=ChargeRules(half_life_seconds=half_life))
+    for name, by_usage in (("fair", True), ("plain", False)):
+        queue = cluster_queue(name, nominal={SPOT: 8000})
+        groups = (ResourceGroup(("cpu",), ("spot",)),)
+        found.declare(replace(queue, uid=name, resource_groups=groups, by_local_usage=by_usage))
+        of = LocalQueue(name, "default", f"l-{name}", queue.ref)
+        found.cache.upsert(ByNameStore(found.cache.kueue_objects.local_queues), of)
+    for name in ("fair", "plain"):
+        labels = {"kueue.x-k8s.io/queue-name": f"l-{name}"}
+        for number in range(2):
+            found.put(f"{name}-{number}", node="n-spot", labels=labels)
+        found.put(f"{name}-waits", labels=labels)
+
+    usage = found.usage()
+
+    assert {SPOT: 2 * ONE} == usage.charged[cq_ref("fair")]
+    expected = {LocalQueueKey("default", "l-fair"): {SPOT: 2 * ONE}} if counts else {}
+    assert expected == usage.local_charged
