@@ -98,6 +98,7 @@ class OutcomeHandler:
             self._cache.gang_queue.preempted(key, by)
         with confined("report", str(preemption.gangs[0].key)):
             self._gang_events.preempted(preemption)
+            self._queue_metrics.preempted(preemption)
 
     def _given_up(self, preemption: Preemption, why: Cause) -> None:
         """Note why the gangs still wait; they are tried again."""

@@ -27,6 +27,8 @@ from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.left_out_events import LeftOutEvents
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_events import PodEvents
+from gang_scheduler.report.queues.eviction_writer import EvictionWriter
+from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.queue_notes import QueueNotes
 from gang_scheduler.report.queues.queue_places import QueuePlaces
@@ -169,8 +171,13 @@ def _evictor(shared: _Shared) -> Evictor:
         naming=shared.naming,
         outcomes=shared.outcomes,
         use_eviction_api=shared.settings.use_eviction_api,
+        remember=EvictionWriter(shared.api, shared.cache, _eviction_texts(shared)).write,
         may_write=shared.may_write,
     )
+
+
+def _eviction_texts(shared: _Shared) -> EvictionTexts:
+    return EvictionTexts(shared.cache, shared.naming)
 
 
 def _reports(shared: _Shared, binder: Binder) -> _Reports:
@@ -266,6 +273,7 @@ def _status_writer(shared: _Shared, reports: _Reports) -> StatusWriter:
         missing_members=MissingMembers(shared.cache, reports.events),
         pod_events=reports.pod_events,
         places=reports.queue_places,
+        evictions=_eviction_texts(shared),
     )
 
 

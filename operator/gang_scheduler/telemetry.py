@@ -85,6 +85,15 @@ GANGS_SCHEDULED = Counter(
     "Gangs whose plan was carried out, by how, and whether within the schedule timeout.",
     ["result", "timeout"],
 )
+QUEUE_PREEMPTIONS = Counter(
+    "training_job_preemptions_total",
+    "Gangs that were evicted for a gang of a queue, by the queues of both, and by what right.",
+    ["preemptor_queue", "victim_queue", "reason"],
+)
+EVICTIONS_REPEATED = Counter(
+    "pgs_evictions_repeated_total",
+    "Gangs that were evicted for a gang of a queue once more, having been evicted before.",
+)
 INTERNAL_ERRORS = Counter(
     "pgs_internal_errors_total", "Errors of ours that were kept to one gang, by step.", ["step"]
 )

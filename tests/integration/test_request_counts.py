@@ -12,10 +12,12 @@ from typing import Any
 import pytest
 
 from gang_scheduler.api.kinds import POD_GROUPS, PODS
+from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_events import BURST, PER_SECOND
+from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.settings import Settings
@@ -49,6 +51,7 @@ async def operator(
             backpressure=backpressure,
             missing_members=MissingMembers(process.cache, process.events),
             places=QueuePlaces(),
+            evictions=EvictionTexts(process.cache, Naming()),
             pod_events=process.pod_events,
             clock=lambda: BEGAN_AT + loop.time(),
         )

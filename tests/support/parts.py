@@ -19,6 +19,7 @@ from gang_scheduler.report.events import Events
 from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_events import PodEvents
+from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
@@ -128,6 +129,7 @@ def status_writer(
         backpressure=NO_BACKPRESSURE,
         missing_members=MissingMembers(cache, events(api, clock)),
         places=QueuePlaces(),
+        evictions=EvictionTexts(cache, Naming()),
         pod_events=told_pods or pod_events(api, cache, clock, enabled=False),
         clock=clock,
     )

@@ -9,7 +9,7 @@ given up takes its own writes back.
 import asyncio
 import functools
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from typing import Any
 
 import anyio
@@ -26,18 +26,25 @@ from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.causes import InternalError, MemberGone
 from gang_scheduler.model.plan import Plan, Preemption
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs.phases import counts_of
 
+Stage = Callable[[PreemptionRun], Iterator[Step]]
+
 ROUNDS_AT_ONCE = 16
 LOOK_SECONDS = 0.5
+
+
+async def write_nothing(_: Collection[GangKey]) -> None:
+    """Return at once: for evictions that nothing but this process remembers."""
 
 
 class Evictor:
     """Preempts with bounded concurrency, and only while `may_write()` says that we are the leader.
 
     A preemption is put into `outcomes` when all its victims are marked, and when it was given up
-    and taken back.
+    and taken back. `remember` writes down what gangs yield to, before any of their pods goes.
     """
 
     def __init__(
@@ -49,6 +56,7 @@ class Evictor:
         naming: Naming,
         outcomes: Outcomes,
         use_eviction_api: bool = False,
+        remember: Callable[[Collection[GangKey]], Awaitable[None]] = write_nothing,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
     ) -> None:
@@ -56,6 +64,7 @@ class Evictor:
         self._cache = cache
         self._writer = StepWriter(concurrency, may_write)
         self._use_eviction_api = use_eviction_api
+        self._remember = remember
         self._naming = naming
         self._outcomes = outcomes
         self._clock = clock
@@ -136,23 +145,34 @@ class Evictor:
 
     async def _carry_out(self, current: PreemptionRun) -> None:
         """Write the stages in their order; take all back if one cannot be written."""
-        for stage in (
-            self._nominations,
-            self._clearings,
-            self._dry_runs,
-            self._marks,
-            self._evictions,
-        ):
+        prepared = (self._nominations, self._clearings, self._dry_runs, self._marks)
+        if await self._wrote(current, *prepared):
+            await self._note(current)
+            if await self._wrote(current, self._evictions):
+                current.sent = True
+                self._is_over(current)
+
+    async def _wrote(self, current: PreemptionRun, *stages: Stage) -> bool:
+        """Write stages in their order; return whether the run goes on, and take it back if not."""
+        for stage in stages:
             await self._writer.write_all(current, tuple(stage(current)))
             if current.void:
                 await self._take_back(current)
-                return
-        current.sent = True
-        self._is_over(current)
+                return False
+        return True
+
+    async def _note(self, current: PreemptionRun) -> None:
+        """Have it remembered which gangs yield to the preemptor."""
+        if current.preemption.classes:
+            current.noted = True
+            now = int(self._clock())
+            await self._remember(self._cache.evictions.note(current.preemption, now))
 
     async def _take_back(self, current: PreemptionRun) -> None:
         """Undo the writes that no later run has taken over; no broken gang is left running."""
         self._stop(current)
+        if current.noted:
+            self._cache.evictions.take_back(current.preemption)
         pods = (self._cache.pod(uid) for uid in self._owned(current))
         unbound = tuple(pod for pod in pods if pod is not None and not pod.node)
         self._cache.clear_nominations([pod.uid for pod in unbound])

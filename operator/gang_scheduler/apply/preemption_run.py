@@ -51,8 +51,8 @@ class Step:
 class PreemptionRun:
     """A preemption under way. A `void` run is stopped and taken back.
 
-    `problem` is what went wrong, if anything did. `marked` and `evicted` are uids. `submitted_at`
-    is the event loop's time, in seconds.
+    `problem` is what went wrong, if anything did. `noted`: what gangs yield to is remembered.
+    `marked` and `evicted` are uids. `submitted_at` is the event loop's time, in seconds.
     """
 
     preemption: Preemption
@@ -61,6 +61,7 @@ class PreemptionRun:
     void: bool = False
     problem: Cause | None = None
     sent: bool = False
+    noted: bool = False
     marked: set[str] = field(default_factory=set)
     evicted: set[str] = field(default_factory=set)
     stopped: asyncio.Event = field(default_factory=asyncio.Event)

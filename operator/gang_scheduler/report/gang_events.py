@@ -13,6 +13,7 @@ from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import PreemptionGivenUp
+from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Placed, Plan, Preemption, Refused
 from gang_scheduler.model.pods import Pod
@@ -25,6 +26,7 @@ from gang_scheduler.report.events import About, Events
 from gang_scheduler.report.messages import by_reason, describe
 from gang_scheduler.report.misplaced_events import MisplacedRequestEvents
 from gang_scheduler.report.pod_events import PodEvents
+from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.report.unprotected_jobs import UnprotectedJobs
 from gang_scheduler.state.cache import Cache
 
@@ -55,6 +57,7 @@ class GangEvents:
         self._events = events
         self._pod_events = pod_events
         self._naming = naming
+        self._eviction_texts = EvictionTexts(cache, naming)
         self.decision_log = DecisionLog(cache.gang_queue.infos)
         self._unprotected_jobs = UnprotectedJobs(cache, events, self._object)
         requests = cache.gang_queue.misplaced_requests.by_uid
@@ -108,7 +111,10 @@ class GangEvents:
             by = self._naming.preemptor(preemption, key.namespace)
             orphans = sum(not pod.owner for pod in pods)
             note = f"Preempted by {by}{_who(key, pods)}{_for_good(orphans, len(pods))}"
-            self._events.record(self._of_gang(key, pods[0]), "Preempted", note, warning=orphans > 0)
+            about = self._of_gang(key, pods[0])
+            self._events.record(about, "Preempted", note, warning=orphans > 0)
+            if preemption.classes.get(key) is EvictionClass.RECLAIM:
+                self._events.record(about, "Reclaimed", self._eviction_texts.reclaimed(key))
 
     def withdrawn(self, preemption: Preemption, why: Cause) -> None:
         """Report that room could not be made."""

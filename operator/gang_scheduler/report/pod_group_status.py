@@ -15,6 +15,7 @@ from gang_scheduler.model.problems import Cause, Problem, Reason
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.messages import describe
+from gang_scheduler.report.queues.evictions import EVICTED
 from gang_scheduler.report.queues.queue_places import Place
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import Counts, counts_of, phase_of
@@ -35,6 +36,7 @@ class View:
     run. `domain` is the lowest domain that holds the gang, None for the whole cluster. `room_lost`
     is how the room that was made for the gang was lost, if it was. `queue` is the queue of the
     gang, None where there are none, and `place` its place among those that wait, if that is told.
+    `evictions` is what is remembered of its evictions, and `evicted` the condition of the last one.
     """
 
     written: Mapping[str, Any]
@@ -44,6 +46,8 @@ class View:
     room_lost: Cause | None = None
     queue: QueueRef | None = None
     place: Place | None = None
+    evictions: Mapping[str, Any] | None = None
+    evicted: Finding | None = None
 
 
 def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]:
@@ -68,6 +72,7 @@ def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]
         "queue": _queue(info, counts, view),
         "occupiedBy": _owners(info) or None,
         "scheduleStartTime": _start_time(info, view.written),
+        **({"evictions": view.evictions} if view.evictions else {}),
         "conditions": conditions.merged(present, findings, gang_spec.generation, view.now),
     }
 
@@ -174,8 +179,11 @@ def _of_preemption(info: GangInfo, counts: Counts, view: View) -> Iterator[Findi
     if info.preempted.by:
         words = _taken(info)
         yield Finding("Preempted", status=True, reason=disruption_target.REASON, message=words)
+        if view.evicted is not None:
+            yield view.evicted
     elif bound:
         yield Finding("Preempted", status=False, reason="Scheduled")
+        yield Finding(EVICTED, status=False, reason="Scheduled")
     if view.room_lost is not None and not bound:
         words = text_of(view.room_lost)
         yield Finding("RoomLost", status=True, reason=Reason.UNSCHEDULABLE, message=words)

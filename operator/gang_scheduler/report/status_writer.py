@@ -36,6 +36,7 @@ from gang_scheduler.report.messages import describe
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
+from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import queueing_hints
@@ -91,6 +92,7 @@ class StatusWriter:
         backpressure: Backpressure,
         missing_members: MissingMembers,
         places: QueuePlaces,
+        evictions: EvictionTexts,
         pod_events: PodEvents,
         may_write: Callable[[], bool] = lambda: True,
         clock: Callable[[], float] = time.time,
@@ -100,6 +102,7 @@ class StatusWriter:
         self._backpressure = backpressure
         self._missing_members = missing_members
         self._places = places
+        self._evictions = evictions
         self._pod_events = pod_events
         self._lost_nominations = lost_nominations
         self._interval = interval_seconds
@@ -206,6 +209,8 @@ class StatusWriter:
             room_lost=self._lost_nominations.cause(info.key),
             queue=self._queue_of(info.key),
             place=self._places.of(info.key),
+            evictions=self._evictions.status_of(info.key),
+            evicted=self._evictions.finding(info.key),
         )
         status = STATUSES[gvr.group](info, gang_spec, view)
         if self._is_news(gvr, gang_spec, told, status):

@@ -4,9 +4,11 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any, Self
 
+from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.report.missing_members import MissingMembers
+from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.report.status_writer import StatusWriter
 from gang_scheduler.state.cache import Cache
@@ -34,6 +36,7 @@ class Process:
             backpressure=NO_BACKPRESSURE,
             missing_members=MissingMembers(self.cache, parts.events),
             places=QueuePlaces(),
+            evictions=EvictionTexts(self.cache, Naming()),
             pod_events=parts.pod_events,
             clock=clock,
         )

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from gang_scheduler.api.conditions import Finding
 from gang_scheduler.model.causes import NodeFault, NominationLost, UnknownLayers
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Bind, Placed, Plan, Refused, Warned
@@ -361,3 +362,27 @@ def test_quota_that_was_given_back_is_told(queue: QueueRef | None, reason: str) 
 
     assert found is not None
     assert ("False", reason) == (found["status"], found["reason"])
+
+
+def test_an_eviction_is_told_until_the_gang_is_whole_again() -> None:
+    evicted = Finding("Evicted", status=True, reason="Reclaim", message="1st eviction: for b")
+    view = View({}, now=7, evictions={"count": 1}, evicted=evicted)
+    info = record_of(builders.pod("a-0", gang="a"))
+    info.preempted.begin("b")
+
+    status = written(info, view)
+    assert {"count": 1} == status["evictions"]
+    (told,) = (each for each in status["conditions"] if each["type"] == "Evicted")
+    assert ("True", "Reclaim") == (told["status"], told["reason"])
+
+    whole = record_of(builders.pod("a-0", gang="a", node="n1"))
+    after = written(whole, replace(view, written=status))
+    (told,) = (each for each in after["conditions"] if each["type"] == "Evicted")
+    assert ("False", "Scheduled") == (told["status"], told["reason"])
+
+
+def test_a_gang_that_was_never_evicted_is_told_of_no_evictions() -> None:
+    status = written(record_of(), View({}, now=7))
+
+    assert "evictions" not in status
+    assert "Evicted" not in {each["type"] for each in status["conditions"]}

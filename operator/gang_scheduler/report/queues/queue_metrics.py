@@ -11,6 +11,7 @@ from prometheus_client import Gauge
 from gang_scheduler import telemetry
 from gang_scheduler.apply.gang_binding import GangBinding
 from gang_scheduler.model import gang_sources
+from gang_scheduler.model.plan import Preemption
 from gang_scheduler.model.queues import Amounts, FlavorResource, QueueFigures, QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.resources import CPU
@@ -69,6 +70,18 @@ class QueueMetrics:
         telemetry.GANGS_SCHEDULED.labels(result, str(late).lower()).inc()
         labels = (name, _job_type(info), result)
         telemetry.SCHEDULING_SECONDS.labels(*labels).observe(max(0, now - since))
+
+    def preempted(self, preemption: Preemption) -> None:
+        """Count the gangs that are evicted for a gang of a queue."""
+        for key, by in preemption.classes.items():
+            queues = (self._queue_of(preemption.gangs[0].key), self._queue_of(key))
+            telemetry.QUEUE_PREEMPTIONS.labels(*queues, by.shown).inc()
+            if self._cache.evictions.of(key).count > 1:
+                telemetry.EVICTIONS_REPEATED.inc()
+
+    def _queue_of(self, key: GangKey) -> str:
+        resolved = self._cache.gang_queue.queues.of(key)
+        return self._label(resolved.ref.name) if resolved and resolved.ref else NO_QUEUE
 
     def _label(self, queue: str) -> str:
         return queue if queue in self._names else OTHER

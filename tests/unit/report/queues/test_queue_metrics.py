@@ -7,12 +7,14 @@ import pytest
 from prometheus_client import REGISTRY
 
 from gang_scheduler.apply.gang_binding import GangBinding, Outcome
+from gang_scheduler.model.evictions import EvictionClass
 from gang_scheduler.model.plan import Bind, Placed
 from gang_scheduler.model.queues import Amounts, QueueFigures
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from support import builders
+from support.evicted_gangs import Cluster
 from support.queue_figures import CPU, IMPLIED_ROOT, TEAM_A, TEAM_B, TREE, X, Y, queue, ref
 
 NOW = 1000.0
@@ -138,3 +140,20 @@ def test_the_wait_of_a_gang_is_measured_from_when_it_was_complete(
 
     assert 40 == (sample(f"{name}_sum", **labels) or 0) - before
     assert counted + 1 == sample("training_gang_scheduling_total", result=result, timeout="false")
+
+
+def test_a_gang_that_is_evicted_is_counted_by_the_queues_of_both() -> None:
+    cluster = Cluster()
+    cluster.run("a")
+    cluster.run("b", queue="blue")
+    shown = QueueMetrics(cluster.cache)
+    shown._names = frozenset({"red"})
+    labels = {"preemptor_queue": "_other", "victim_queue": "red", "reason": "Reclaim"}
+    name, again = "training_job_preemptions_total", "pgs_evictions_repeated_total"
+    counted, repeated = sample(name, **labels) or 0, sample(again) or 0
+
+    shown.preempted(cluster.evict({builders.gang_key("a"): EvictionClass.RECLAIM}, "b"))
+    assert (counted + 1, repeated) == (sample(name, **labels), sample(again))
+
+    shown.preempted(cluster.evict({builders.gang_key("a"): EvictionClass.RECLAIM}, "b"))
+    assert (counted + 2, repeated + 1) == (sample(name, **labels), sample(again))
