@@ -21,7 +21,7 @@ from gang_scheduler.simulation import defaults, documents, objects, remarks
 from gang_scheduler.simulation.documents import Document, Problem
 from gang_scheduler.simulation.objects import Objects, UnreadableInput
 from gang_scheduler.simulation.output import report, tables
-from gang_scheduler.simulation.run import Options, Outcome, simulate
+from gang_scheduler.simulation.run import MOST_CYCLES, Options, Outcome, simulate
 from gang_scheduler.state.queues.names import EVERYWHERE
 
 Command = Callable[..., None]
@@ -146,6 +146,14 @@ def run_command(**flags: Any) -> None:  # noqa: ANN401 - one for each setting.
 )
 @click.option("--until-settled", is_flag=True, help="Go on until a cycle changes nothing.")
 @click.option(
+    "--recreate-victims",
+    is_flag=True,
+    help=(
+        "With --until-settled: victims come back as pods that wait, as old as they were, as what "
+        "created them would create them again. Gangs say how often they were evicted."
+    ),
+)
+@click.option(
     "--fail-on-unschedulable",
     is_flag=True,
     help=(
@@ -170,6 +178,7 @@ def simulate_command(
     output: str,
     at: str | None,
     until_settled: bool,
+    recreate_victims: bool,
     fail_on_unschedulable: bool,
     assume_scheduler_name: bool | None,
     **flags: Any,  # noqa: ANN401 - one for each setting that decides.
@@ -178,17 +187,23 @@ def simulate_command(
 
     The settings are those of `run` that decisions depend on; the environment is not read.
 
-    Exits with 0 whatever the outcome, and with 2 when the input cannot be read.
+    Exits with 0 whatever the outcome, with 2 when the input cannot be read, and with 3 when it is
+    not settled after 1000 cycles.
     """
+    if recreate_victims and not until_settled:
+        _refuse(["--recreate-victims: victims come back between cycles: add --until-settled"])
     policy = _settings(Policy, flags)
     read = documents.read(filenames, recursive=recursive)
     found = _objects(read, policy.scheduler_names[0], at, assume_ours=assume_scheduler_name)
     for note in remarks.of(found, policy.scheduler_names):
         click.echo(note, err=True)
-    outcome = simulate(found, Options(policy, until_settled))
+    outcome = simulate(found, Options(policy, until_settled, recreate_victims))
     for note in remarks.of_topologies(found, outcome):
         click.echo(note, err=True)
     click.echo(_rendered(outcome, output), nl=False)
+    if not outcome.settled:
+        click.echo(f"--until-settled: not settled after {MOST_CYCLES} cycles", err=True)
+        sys.exit(3)
     if fail_on_unschedulable and (outcome.refused or found.not_expanded):
         sys.exit(1)
 

@@ -66,6 +66,10 @@ PLAN_LEFT_OUT: Final = "py-gang-scheduler.io/plan-left-out"
 PLAN_GANGS: Final = "py-gang-scheduler.io/plan-gangs"
 PLAN_GANG: Final = "py-gang-scheduler.io/plan-gang"
 """The gang that a plan binds: a change of labels may make the pod a member of another gang."""
+OF_BINDINGS: Final = frozenset(
+    {QUEUE, FLAVORS, PLAN_ID, PLAN_SIZE, PLAN_LEFT_OUT, PLAN_GANGS, PLAN_GANG}
+)
+"""All annotations that a pod has from its binding: none of them is in a template."""
 
 # Kueue's annotations on a pod template: how its pods are to be placed together.
 KUEUE_PODSET_PREFIX: Final = "kueue.x-k8s.io/podset-"

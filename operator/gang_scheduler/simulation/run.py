@@ -1,15 +1,18 @@
 """Runs the cycles of `run` on a cache that is filled from manifests."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count
+from typing import Final
 
 from gang_scheduler import policy, queue_figures
+from gang_scheduler.api.annotations import OF_BINDINGS
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
 from gang_scheduler.model.network.topology import Topology
 from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
+from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.queues import QueueFigures
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.cycle import schedule
@@ -21,14 +24,22 @@ from gang_scheduler.state import kinds
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS
+from gang_scheduler.state.gangs.preemption_eligibility import ROUNDS_SECONDS
+
+MOST_CYCLES: Final = 1000
+"""After so many cycles nothing is expected to settle any more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How to simulate. `until_settled`: cycles go on until a cycle changes nothing."""
+    """How to simulate. `until_settled`: cycles go on until a cycle changes nothing.
+
+    `recreate_victims`: victims come back as pending pods, as old as they were.
+    """
 
     policy: Policy = field(default_factory=Policy)
     until_settled: bool = False
+    recreate_victims: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +48,9 @@ class Outcome:
 
     `nominated` are the decided nominations that still stand in the end. `refused` are the gangs
     with members that wait without a nomination. `asked` are the trees of topology requests.
-    `queues` are the figures in the end; empty without queues.
+    `queues` are the figures in the end; empty without queues. `evictions` are how often each gang
+    was evicted, None where victims do not come back. Not `settled`: something would have changed
+    still after the last cycle.
     """
 
     placed: tuple[Placed, ...]
@@ -47,12 +60,18 @@ class Outcome:
     cache: Cache
     asked: Mapping[GangKey, Topology] = field(default_factory=dict)
     queues: tuple[QueueFigures, ...] = ()
+    evictions: Mapping[GangKey, int] | None = None
+    settled: bool = True
 
 
 class _AtOnce:
-    """Carries plans out at once: pods are on their nodes, and victims are noted."""
+    """Carries plans out at once: pods are on their nodes, and victims are noted.
+
+    `now` is when that is, in seconds.
+    """
 
     def __init__(self, cache: Cache, naming: Naming) -> None:
+        self.now = 0
         self._cache = cache
         self._naming = naming
 
@@ -69,7 +88,8 @@ class _AtOnce:
         return False
 
     def preempt(self, preemption: Preemption) -> None:
-        """Note the preemptor with the gangs of the victims."""
+        """Note the preemptor with the gangs of the victims, and that these yield."""
+        self._cache.evictions.note(preemption, self.now)
         for victim in preemption.victims:
             by = self._naming.preemptor(preemption, victim.gang.namespace)
             self._cache.gang_queue.preempted(victim.gang, by)
@@ -91,8 +111,9 @@ def simulate(objects: Objects, options: Options) -> Outcome:
     lost_nominations, writers = LostNominations(cache, naming), _AtOnce(cache, naming)
     waiting = Waiting(cache)
     asked: dict[GangKey, Topology] = {}
-    # Every backoff has ended by the next cycle, so every waiting gang is tried in every cycle.
-    for now in count(objects.read_at, LAST_RETRY_SECONDS):
+    settled = False
+    for now in _moments(objects.read_at, options):
+        writers.now = now
         # 2. Decide.
         snapshot = cache.snapshot(now)
         plan = schedule(snapshot, profile)
@@ -104,7 +125,11 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         waiting.note(plan)
         asked |= trees.asked_for(snapshot)
         # 5. Go on for as long as something changed.
-        if not options.until_settled or not (_pass(cache, plan) or plan.placed or lost):
+        if not options.until_settled:
+            break
+        passed = _pass(cache, plan, recreate=options.recreate_victims)
+        if not (passed or plan.placed or lost):
+            settled = True
             break
     return Outcome(
         placed=tuple(placed),
@@ -114,7 +139,24 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         cache=cache,
         asked=asked,
         queues=queue_figures.figures_of(cache, profile.queues, now, _victims(preemptions)),
+        evictions=_evictions(preemptions) if options.recreate_victims else None,
+        settled=settled or not options.until_settled,
     )
+
+
+def _moments(first: int, options: Options) -> range:
+    """Return when the cycles are.
+
+    Every backoff has ended by the next cycle, so every waiting gang is tried in every cycle. Where
+    victims come back, a gang may preempt in every cycle, too.
+    """
+    step = ROUNDS_SECONDS if options.recreate_victims else LAST_RETRY_SECONDS
+    return range(first, first + MOST_CYCLES * step, step)
+
+
+def _evictions(preemptions: Iterable[Preemption]) -> dict[GangKey, int]:
+    """Return how often each gang was evicted, or lost members."""
+    return Counter(key for made in preemptions for key in {each.gang for each in made.victims})
 
 
 def _victims(preemptions: Iterable[Preemption]) -> dict[str, GangKey]:
@@ -122,10 +164,34 @@ def _victims(preemptions: Iterable[Preemption]) -> dict[str, GangKey]:
     return {each.pod.uid: each.gang for made in preemptions for each in made.victims}
 
 
-def _pass(cache: Cache, plan: Plan) -> bool:
-    """Delete victims and pods that are leaving already; return whether there were any."""
+def _pass(cache: Cache, plan: Plan, *, recreate: bool) -> bool:
+    """Delete victims and pods that are leaving already; return whether there were any.
+
+    With `recreate`, what creates the victims does so again.
+    """
     leaving = {pod.uid for pod in cache.pods() if pod.deleting and pod.node}
-    leaving.update(each.pod.uid for made in plan.preemptions for each in made.victims)
+    victims = [each.pod for made in plan.preemptions for each in made.victims]
+    leaving.update(pod.uid for pod in victims)
     for uid in leaving:
         cache.delete_pod(uid)
+    for pod in victims if recreate else ():
+        cache.upsert_pod(_recreated(pod))
     return bool(leaving)
+
+
+def _recreated(pod: Pod) -> Pod:
+    """Return a pod that is created in place of another one, and has waited for as long."""
+    return replace(
+        pod,
+        uid=f"{pod.uid}+",
+        node="",
+        assumed=False,
+        phase=PodPhase.PENDING,
+        nominated="",
+        marked=False,
+        charged_to=None,
+        unscheduled=None,
+        scheduled_at=0,
+        started_at=0,
+        annotations={key: text for key, text in pod.annotations.items() if key not in OF_BINDINGS},
+    )

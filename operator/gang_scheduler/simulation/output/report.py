@@ -101,7 +101,12 @@ def _gang(info: GangInfo, outcome: Outcome, queued: Queued | None) -> Json:
         "scheduled": counts.scheduled,
         "domain": {"layer": domain.layer, "path": list(domain.path)} if domain else None,
         **(queued.row(info) if queued else {}),
+        **_evicted(info, outcome),
     }
+
+
+def _evicted(info: GangInfo, outcome: Outcome) -> Json:
+    return {} if outcome.evictions is None else {"evictions": outcome.evictions.get(info.key, 0)}
 
 
 def _is_described(info: GangInfo) -> bool:
