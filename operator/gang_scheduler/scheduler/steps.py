@@ -385,6 +385,6 @@ def prospects(
     """Return a key shared by groups for which preemption ends alike; None for a unique group."""
     if any(unit.bound_members for unit in units) or any(gang.bound for gang in group.waiting):
         return None
-    shapes = tuple([(unit.shape, unit.quorum) for unit in units])
+    shapes = tuple([(unit.shape, unit.quorum, unit.singly) for unit in units])
     blocks = tuple([gang.preemption_block for gang in group.waiting])
     return shapes, group.priority, own, blocks, group.gangs[0].queue

@@ -200,6 +200,17 @@ def test_victims_of_one_member_are_named_though_another_one_waits_for_a_pod_that
     assert {"a": "1 pod is evicted to make room."} == words(plan)
 
 
+def test_members_that_go_one_by_one_make_room_where_a_gang_like_them_cannot() -> None:
+    whole = gang("a", pods=3, priority=10)
+    each_by_itself = replace(gang("b", pods=3, priority=10, created_at=1), apart=True)
+    held = bound_pods(low("x", "n1", cpu=1), low("y", "n1", cpu=1))
+
+    plan = decide([node("n1", cpu=2)], held, whole, each_by_itself)
+
+    assert {"b-0": "n1", "b-1": "n1"} == nominations_of(plan)
+    assert {"a": "Unschedulable", "b": "WaitingForVictims"} == reasons(plan)
+
+
 # Several gangs in one cycle.
 
 

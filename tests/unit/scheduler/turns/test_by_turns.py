@@ -142,6 +142,15 @@ def test_gangs_like_the_head_that_waits_are_behind_it_too() -> None:
     assert reasons(plan) == {"g1": "WaitingForQuota", "g2": "WaitingForTurn"}
 
 
+def test_members_that_go_one_by_one_are_tried_where_a_gang_like_them_fails() -> None:
+    whole = in_queue(A, "whole", pods=4)
+    each_by_itself = replace(in_queue(A, "single", pods=4, created_at=1), apart=True)
+
+    plan = decide(world(two(), [whole, each_by_itself], [node("n", cpu=2)]))
+
+    assert nodes_of(plan) == {"single-0": "n", "single-1": "n"}
+
+
 def test_surplus_comes_after_all_quorums_and_within_quota() -> None:
     queues = [our_queue("root", 10_000), our_queue("a", 10_000)]
     gangs = [in_queue(A, "e1", pods=8, min_member=4), in_queue(A, "e2", pods=4, created_at=1)]
