@@ -49,6 +49,7 @@ class Judged:
     queue: Queue
     ways: list[Way]
     way: Way | None = None
+    compared: Asked = field(default_factory=dict)
     reason: str = ""
     left_over: dict[str, str] = field(default_factory=dict)
     """Why surplus waits, by the name of the gang."""
@@ -120,7 +121,15 @@ class NaiveCycle:
                 suited = [name for name in group.flavors if self._suits(name, group, asks)]
                 of_groups.append([dict.fromkeys(resources, name) for name in suited])
         for parts in itertools.product(*of_groups):
-            yield {r: name for part in parts for r, name in part.items()}
+            choice = {r: name for part in parts for r, name in part.items()}
+            labels = self._labels(choice)
+            if len({key for key, _ in labels}) == len(labels):
+                yield choice
+
+    def _labels(self, choice: Choice) -> set[tuple[str, str]]:
+        """Return the labels that a node of all flavors has."""
+        flavors = {each.name: each for each in self.world.flavors}
+        return {pair for name in choice.values() for pair in flavors[name].node_labels}
 
     def _suits(self, name: str, group: ResourceGroup, asks: PodClass) -> bool:
         flavors = {each.name: each for each in self.world.flavors}
@@ -228,10 +237,12 @@ class NaiveCycle:
         return min(found, key=lambda each: each[0])[1] if found else None
 
     def _compared(self, head: Judged) -> Asked:
-        """Return what a head would be charged: by the first way that there is quota for."""
-        name = head.queue.ref.name
-        fitting = (way.asked for way in head.ways if self.fits(name, way.asked))
-        return next(fitting, head.ways[0].asked)
+        """Return what a head would be charged: by the first way with quota when it became head."""
+        if not head.compared:
+            name = head.queue.ref.name
+            fitting = (way.asked for way in head.ways if self.fits(name, way.asked))
+            head.compared = next(fitting, head.ways[0].asked)
+        return head.compared
 
     def _winner(self, tree: Tree, heads: Mapping[str, Judged]) -> str:
         if tree.fairness is Fairness.PRIORITY:
@@ -307,9 +318,7 @@ class NaiveCycle:
         return all(number <= self._seats(way, asks) for asks, number in counted.items())
 
     def _seats(self, way: Way, asks: PodClass) -> int:
-        flavors = {each.name: each for each in self.world.flavors}
-        names = way.choices[asks].values()
-        labels = {pair for name in names for pair in flavors[name].node_labels}
+        labels = self._labels(way.choices[asks])
         seats = 0
         for node in self.world.nodes:
             there = {*labels, *asks.node_selector} <= {*node.labels.items()}

@@ -10,6 +10,7 @@ from fractions import Fraction
 from random import Random
 from typing import Any, Final
 
+from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.nodes import Node as ClusterNode
 from gang_scheduler.model.plan import Plan
@@ -37,6 +38,7 @@ from gang_scheduler.model.queues import (
     StopPolicy,
     Strategy,
 )
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Snapshot
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
@@ -88,6 +90,8 @@ class World:
     trees: list[Tree]
     groups: list[GangGroup] = field(default_factory=list)
     bound: list[Pod] = field(default_factory=list)
+    held: dict[str, str] = field(default_factory=dict)
+    """The queues of bound pods that may be evicted."""
     jobs: dict[str, int] = field(default_factory=dict)
     roomy: bool = True
 
@@ -95,10 +99,24 @@ class World:
         """Return the tree of a queue."""
         return next(each for each in self.trees if name in each.queues)
 
+    def queue_of(self, name: str) -> Queue:
+        """Return a queue that takes gangs."""
+        return self.tree_of(name).queues[name]
+
     def queue(self, group: GangGroup) -> Queue:
         """Return the queue of a group."""
-        ref = group.queue or NONE
-        return self.tree_of(ref.name).queues[ref.name]
+        return self.queue_of((group.queue or NONE).name)
+
+    def charged(self, pod: Pod, sign: int = 1) -> dict[str, int]:
+        """Return what a bound pod is charged: in the first flavors that its node is of."""
+        kind = next(node.labels["kind"] for node in self.nodes if node.name == pod.node)
+        found = {}
+        for group in self.queue_of(self.held[pod.name]).resource_groups:
+            flavor = next((f for f in group.flavors if f in ("default", kind)), "")
+            for resource in group.resources if flavor else ():
+                amount = dict(pod.pod_class.requests).get(resource, 0)
+                found[f"{flavor}/{resource}"] = sign * amount
+        return found
 
     def snapshot(self) -> Snapshot:
         """Return the world as the scheduler sees it."""
@@ -113,7 +131,16 @@ class World:
         return schedule(self.snapshot(), PROFILES["binpack"])
 
     def _without_queues(self) -> Snapshot:
-        return builders.snapshot(self.nodes, self.groups, self.bound, taken_at=NOW)
+        held = [pod for pod in self.bound if pod.name in self.held]
+        evictable = builders.bound_pods(*(BoundPod(pod, key_of(pod)) for pod in held))
+        queues = {pod.uid: self.queue_of(self.held[pod.name]).ref for pod in held}
+        return builders.snapshot(
+            self.nodes,
+            self.groups,
+            [pod for pod in self.bound if pod.name not in self.held],
+            bound_pods=replace(evictable, queues=queues) if held else None,
+            taken_at=NOW,
+        )
 
     def _usage(self) -> QueueUsage:
         charged: dict[QueueRef, Charge] = {}
@@ -122,8 +149,13 @@ class World:
             for name, amounts in tree.amounts.nodes.items():
                 charged[tree.queues[name].ref] = keyed(amounts.charged)
                 asked[tree.queues[name].ref] = keyed(amounts.asked)
-        running = {self.tree_of(name).queues[name].ref: n for name, n in self.jobs.items()}
+        running = {self.queue_of(name).ref: n for name, n in self.jobs.items()}
         return QueueUsage(charged, asked, running)
+
+
+def key_of(pod: Pod) -> GangKey:
+    """Return the key of a pod that is a gang of one."""
+    return GangKey("pod", pod.namespace, pod.name)
 
 
 def keyed(amounts: Mapping[str, int]) -> Charge:
@@ -328,6 +360,36 @@ def _queue(
 # What is charged, and what waits.
 
 
+def a_crowd(seed: int) -> World:
+    """Return a world in which gangs may evict pods of their own queue, and all may be elastic."""
+    world, dice = a_world(seed), dice_of(seed + 1)
+    for tree in world.trees:
+        for name in tree.leaves():
+            tree.queues[name] = replace(tree.queues[name], evictions=EvictionRules())
+            for i in range(dice.choice((0, 1, 3))):
+                _run(dice, world, name, f"r-{name}-{i}")
+    world.groups = [_elastic(dice, group) for group in world.groups]
+    return world
+
+
+def _run(dice: Random, world: World, queue: str, name: str) -> None:
+    """Have a pod run, charged in the first flavors of its queue that its node is of."""
+    node = dice.choice(world.nodes)
+    pod = builders.pod(name, node=node.name, cpu=dice.randint(1, 3), priority=-dice.randint(0, 1))
+    world.held[name] = queue
+    charged = world.tree_of(queue).amounts.nodes[queue].charged
+    for r, amount in world.charged(pod).items():
+        charged[r] = charged.get(r, 0) + amount
+    world.bound.append(pod)
+    world.jobs[queue] = world.jobs.get(queue, 0) + 1
+
+
+def _elastic(dice: Random, group: GangGroup) -> GangGroup:
+    return builders.group(
+        *(replace(gang, min_member=dice.randint(1, gang.min_member)) for gang in group.gangs)
+    )
+
+
 def _fill(dice: Random, world: World) -> None:
     for tree in world.trees:
         for name in tree.leaves():
@@ -349,7 +411,7 @@ def _group(dice: Random, world: World, name: str, queue: str) -> GangGroup:
     classes = [
         {**where, **_asks(dice)} for _ in range(dice.choice((1, 1, 2)) if world.roomy else 1)
     ]
-    ref = world.tree_of(queue).queues[queue].ref
+    ref = world.queue_of(queue).ref
     gangs = []
     for part in range(dice.choice((1, 1, 1, 1, 2))):
         called = f"{name}-{part}"
