@@ -79,7 +79,9 @@ def _request_rules(policy: Policy) -> RequestRules:
     for each in policy.resource_transformations:
         outputs = ((name, _factor(name, factor)) for name, factor in each.outputs.items())
         replaces = each.strategy is TransformationStrategy.REPLACE
-        transformations[each.input] = Transformation(tuple(outputs), replaces=replaces)
+        transformations[each.input] = Transformation(
+            tuple(outputs), replaces=replaces, multiply_by=each.multiply_by
+        )
     return RequestRules(transformations, policy.exclude_resource_prefixes)
 
 

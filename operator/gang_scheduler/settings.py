@@ -108,18 +108,34 @@ Factor = Annotated[str | int, AfterValidator(_positive)]
 
 
 class ResourceTransformation(BaseModel):
-    """What quotas count for a resource: so much of each output for one of the input."""
+    """What quotas count for a resource: so much of each output for one of the input.
+
+    The input is taken as often as the pod requests of multiplyBy, if it does.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     input: Name
     strategy: TransformationStrategy = TransformationStrategy.RETAIN
+    multiply_by: str = Field(default="", alias="multiplyBy")
     outputs: dict[Name, Factor]
 
 
 def _from_json(given: object) -> object:
     """Return what a flag has as JSON. Raises ValueError for a text that is none."""
     return json.loads(given) if isinstance(given, str) else given
+
+
+def _each_input_once(
+    given: tuple[ResourceTransformation, ...],
+) -> tuple[ResourceTransformation, ...]:
+    """Return transformations. Raises ValueError for a second one of an input."""
+    seen: set[str] = set()
+    for number, each in enumerate(given):
+        if each.input in seen:
+            raise ValueError(f"[{number}].input {each.input!r} is there twice")
+        seen.add(each.input)
+    return given
 
 
 class Policy(BaseModel):
@@ -254,13 +270,14 @@ class Policy(BaseModel):
             "labelled, or none."
         ),
     )
-    resource_transformations: tuple[
-        Annotated[ResourceTransformation, BeforeValidator(_from_json)], ...
+    resource_transformations: Annotated[
+        tuple[Annotated[ResourceTransformation, BeforeValidator(_from_json)], ...],
+        AfterValidator(_each_input_once),
     ] = Field(
         default=(),
         description=(
             "What quotas count for resources (a JSON list in the environment): input, strategy "
-            "Retain or Replace, and outputs, the amount of each for one of the input."
+            "Retain or Replace, multiplyBy, and outputs, the amount of each for one of the input."
         ),
     )
     exclude_resource_prefixes: tuple[Name, ...] = Field(

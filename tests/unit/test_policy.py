@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 import pytest
+from pydantic import ValidationError
 
 from gang_scheduler import policy
 from gang_scheduler.cli import main
@@ -82,7 +83,17 @@ def test_run_decides_by_the_settings_that_it_has() -> None:
 def test_what_resources_count_as_is_exact() -> None:
     given = {"input": "x", "strategy": "Replace", "outputs": {"gpu": "500m", "cpu": 2, "y": "5Gi"}}
 
-    settings = Policy.model_validate({"resource_transformations": [given]})
+    settings = Policy.model_validate({"resource_transformations": [{**given, "multiplyBy": "z"}]})
     rules = policy.cache(settings, Changes()).queues.rules.requests
 
     assert rules.charged((("x", 3),)) == {"gpu": 2, "cpu": 6000, "y": 15 * 2**30}
+    assert rules.charged((("x", 1), ("z", 3))) == {"gpu": 2, "cpu": 6000, "y": 15 * 2**30, "z": 3}
+
+
+def test_a_resource_counts_as_others_by_one_rule_alone() -> None:
+    rule = {"input": "x", "outputs": {"y": 1}}
+
+    with pytest.raises(ValidationError, match=r"\[1\].input 'x' is there twice") as error:
+        Policy.model_validate({"resource_transformations": [rule, {**rule, "multiplyBy": "z"}]})
+
+    assert ("resource_transformations",) == error.value.errors()[0]["loc"]

@@ -15,11 +15,13 @@ _UNITS: Final = {CPU: 1000}
 class Transformation(NamedTuple):
     """What one of a resource counts as: so many units of each output, for each that is requested.
 
-    `replaces`: the resource itself is not charged then.
+    `replaces`: the resource itself is not charged then. Where `multiply_by` is requested, too, so
+    many times as much of the resource counts as is requested of that one.
     """
 
     outputs: tuple[tuple[str, Fraction | int], ...]
     replaces: bool = False
+    multiply_by: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,16 +38,23 @@ class RequestRules:
         a unit are rounded up.
         """
         charged: dict[str, int] = {}
-        for resource, amount in requests:
-            if resource.startswith(self.excluded_prefixes):
-                continue
+        counted = {r: n for r, n in requests if not r.startswith(self.excluded_prefixes)}
+        for resource, requested in counted.items():
             rule = self.transformations.get(resource)
+            times = _whole(rule.multiply_by, counted) if rule is not None else 1
+            amount = requested * times
             if rule is None or not rule.replaces:
                 charged[resource] = charged.get(resource, 0) + amount
             for output, factor in rule.outputs if rule is not None else ():
                 more = -(-amount * factor // _UNITS.get(resource, 1))
                 charged[output] = charged.get(output, 0) + more
         return {resource: amount for resource, amount in charged.items() if amount}
+
+
+def _whole(resource: str, requests: Mapping[str, int]) -> int:
+    """Return how many whole ones of a resource are requested, parts rounded up; 1 where none is."""
+    amount = requests.get(resource)
+    return 1 if amount is None else -(-amount // _UNITS.get(resource, 1))
 
 
 NO_RULES: Final = RequestRules({})

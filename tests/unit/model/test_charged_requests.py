@@ -33,6 +33,25 @@ def test_requests_are_transformed(
     assert dict(expected) == declared.charged(requests)
 
 
+@pytest.mark.parametrize(
+    ("requests", "replaces", "expected"),
+    [
+        ((("cores", 3), ("cpu", 1500)), True, {"credits": 12, "cpu": 1500}),
+        ((("cores", 3), ("cpu", 1500)), False, {"credits": 12, "cores": 6, "cpu": 1500}),
+        ((("cores", 3),), True, {"credits": 6}),
+        ((("cpu", 1500),), True, {"cpu": 1500}),
+    ],
+)
+def test_a_resource_may_be_multiplied_by_another(
+    requests: Requests,
+    replaces: bool,  # noqa: FBT001 - as the strategy says.
+    expected: dict[str, int],
+) -> None:
+    rules = RequestRules({"cores": Transformation((("credits", 2),), replaces, "cpu")})
+
+    assert expected == rules.charged(requests)
+
+
 def test_resources_with_a_prefix_are_left_out() -> None:
     rules = RequestRules({}, ("example.com/", "pods"))
 

@@ -28,11 +28,26 @@ def nodes_of(flavor: Flavor | None, nodes: NodeTable) -> BoolArray:
 
 
 def capacity(declared: QueueSet, product: Product, key: FlavorResource, nodes: NodeTable) -> int:
-    """Return what the nodes of the flavor that take pods can be used for, of one resource."""
+    """Return what the nodes of the flavor that take pods can be used for, of one resource.
+
+    It is counted as requests are: what nodes have may count as other resources.
+    """
     flavor = flavor_of(declared, product, key.flavor)
     if flavor is None and key.flavor != DEFAULT_FLAVOR:
         return 0
     chosen = nodes_of(flavor, nodes) & nodes.ready & ~nodes.unschedulable
+    if declared.request_rules.transformations:
+        return _transformed(declared, key.resource, nodes, chosen)
     names = declared.gpu_resources if key.resource == GPU else (key.resource,)
     columns = [nodes.axis[name] for name in names if name in nodes.axis]
     return sum(int(nodes.allocatable[chosen, column].sum()) for column in columns)
+
+
+def _transformed(declared: QueueSet, resource: str, nodes: NodeTable, chosen: BoolArray) -> int:
+    """Return what nodes have of a resource as requests count. Costs a step a kind of node."""
+    kinds, numbers = np.unique(nodes.allocatable[chosen], axis=0, return_counts=True)
+    found = 0
+    for kind, number in zip(kinds.tolist(), numbers.tolist(), strict=True):
+        requests = tuple(zip(nodes.resources, kind, strict=True))
+        found += number * declared.charged(requests).get(resource, 0)
+    return found

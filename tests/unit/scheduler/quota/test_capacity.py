@@ -1,5 +1,6 @@
 """What the nodes of a flavor have."""
 
+from gang_scheduler.model.charged_requests import RequestRules, Transformation
 from gang_scheduler.model.nodes import Node, NodeTable
 from gang_scheduler.model.queues import Flavor, FlavorResource, Product, QueueSet
 from gang_scheduler.scheduler.quota.capacity import capacity, flavor_of
@@ -36,6 +37,17 @@ def test_gpu_is_the_sum_of_all_vendors() -> None:
     assert 5 == of_ours("default", "gpu")
     assert 2 == of_ours("default", "nvidia.com/gpu")
     assert 0 == of_ours("default", "nowhere.com/fpga")
+
+
+def test_what_nodes_have_counts_as_requests_do() -> None:
+    transformations = {"amd.com/gpu": Transformation((("credits", 5),), replaces=True)}
+    declared = QueueSet(request_rules=RequestRules(transformations))
+    found = [
+        capacity(declared, Product.OURS, FlavorResource("default", name), NODES)
+        for name in ("credits", "amd.com/gpu", "gpu", "nvidia.com/gpu", "cpu")
+    ]
+
+    assert [15, 0, 2, 2, 11] == found
 
 
 def test_a_product_has_its_own_flavors_first() -> None:
