@@ -192,7 +192,9 @@ def _reports(shared: _Shared, binder: Binder) -> _Reports:
     return _Reports(
         *(backpressure, events, pod_events, gang_events),
         queue_metrics=QueueMetrics(shared.cache, shared.settings.metrics_queues),
-        queue_notes=QueueNotes(shared.cache.queues.declared, events),
+        queue_notes=QueueNotes(
+            shared.cache.queues.declared, events, shared.cache.kueue_objects.admission_checks.all
+        ),
         queue_places=QueuePlaces(),
     )
 

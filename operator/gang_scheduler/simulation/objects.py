@@ -26,7 +26,7 @@ from gang_scheduler.decode.gangs import gang_objects
 from gang_scheduler.decode.gangs.gang_objects import GangObject
 from gang_scheduler.decode.network.topologies import DeclaredTopology
 from gang_scheduler.decode.pods import pod
-from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.decode.queues.declared import AdmissionCheck, DeclaredQueue
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.simulation import (
     defaults,
@@ -263,7 +263,7 @@ class _Reading:
         why = names.why_refused(each.kind.gvr, name)
         if isinstance(noun, DeclaredTopology):
             why = networks.why_unused(noun)
-        elif isinstance(noun, DeclaredQueue):
+        elif isinstance(noun, DeclaredQueue | AdmissionCheck):
             why = "; ".join(noun.notes)
         if why:
             name = f"{each.kind.kind} {name}"

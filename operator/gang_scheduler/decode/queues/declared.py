@@ -63,8 +63,13 @@ class WorkloadPriorityClass:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionCheck:
-    """An AdmissionCheck, by the controller that answers it."""
+    """An AdmissionCheck, by the controller that answers it.
+
+    `notes` are for people: fields that have no effect.
+    """
 
     uid: str
     name: str
     controller: str
+    api_version: str = ""
+    notes: tuple[str, ...] = ()

@@ -1,13 +1,18 @@
 """LocalQueues, WorkloadPriorityClasses and AdmissionChecks of Kueue."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from gang_scheduler.decode import fields
 from gang_scheduler.decode.queues import values
 from gang_scheduler.decode.queues.declared import AdmissionCheck, LocalQueue, WorkloadPriorityClass
 from gang_scheduler.model.queues import QueueKind, QueueRef, StopPolicy
 from gang_scheduler.wire import kueue as wire
+
+MULTI_KUEUE: Final = "kueue.x-k8s.io/multikueue"
+_ONE_CLUSTER: Final = (
+    f"spec.controllerName {MULTI_KUEUE} has no effect: gangs are placed in this cluster alone"
+)
 
 
 def local_queue(body: Mapping[str, Any]) -> LocalQueue:
@@ -35,6 +40,11 @@ def workload_priority_class(body: Mapping[str, Any]) -> WorkloadPriorityClass:
 def admission_check(body: Mapping[str, Any]) -> AdmissionCheck:
     """Return an AdmissionCheck. Raises InvalidField."""
     source = fields.read(body, wire.AdmissionCheck)
+    controller = source.spec.controller_name
     return AdmissionCheck(
-        source.metadata.uid, source.metadata.name, controller=source.spec.controller_name
+        source.metadata.uid,
+        source.metadata.name,
+        controller=controller,
+        api_version=str(body.get("apiVersion", "")),
+        notes=(_ONE_CLUSTER,) if controller == MULTI_KUEUE else (),
     )

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
-from gang_scheduler.decode.queues.declared import DeclaredQueue
+from gang_scheduler.decode.queues.declared import AdmissionCheck, DeclaredQueue
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.queues import Product
 from gang_scheduler.report.events import About, Events
@@ -20,14 +20,23 @@ KINDS_IN_MANIFESTS: Final = {
 _CONTROLLERS: Final = {Product.KUEUE: "Kueue's controller", Product.VOLCANO: "Volcano's scheduler"}
 
 
-class QueueNotes:
-    """An Event on each queue with fields that have no effect, once for each state of these.
+_NO_CHECKS: Final[Mapping[str, AdmissionCheck]] = {}
 
-    `declared` are the queues by uid, and change.
+
+class QueueNotes:
+    """An Event on each object with fields that have no effect, once for each state of these.
+
+    `declared` are the queues by uid and `checks` the AdmissionChecks by name, and change.
     """
 
-    def __init__(self, declared: Mapping[str, DeclaredQueue], events: Events) -> None:
+    def __init__(
+        self,
+        declared: Mapping[str, DeclaredQueue],
+        events: Events,
+        checks: Mapping[str, AdmissionCheck] = _NO_CHECKS,
+    ) -> None:
         self._declared = declared
+        self._checks = checks
         self._events = events
         self._told: dict[str, tuple[str, ...]] = {}
 
@@ -39,12 +48,17 @@ class QueueNotes:
             await asyncio.sleep(LOOK_SECONDS)
 
     def tell(self) -> None:
-        """Tell of the queues that came or changed since the last time."""
-        self._told = {uid: notes for uid, notes in self._told.items() if uid in self._declared}
-        for uid, each in self._declared.items():
-            if each.notes != self._told.get(uid, ()):
-                self._told[uid] = each.notes
-                self._record(each)
+        """Tell of the objects that came or changed since the last time."""
+        found = {uid: (_about(each), each.notes) for uid, each in self._declared.items()}
+        for check in self._checks.values():
+            about = About(check.api_version, "AdmissionCheck", "", check.name, check.uid)
+            found[check.uid] = about, check.notes
+        told = {uid: notes for uid, notes in self._told.items() if uid in found}
+        self._told = {uid: notes for uid, (_, notes) in found.items() if notes}
+        for uid, notes in self._told.items():
+            if notes != told.get(uid):
+                words = "; ".join(notes)
+                self._events.record(found[uid][0], WITHOUT_EFFECT, words, warning=True)
 
     def decided_elsewhere(self, product: Product, lease: tuple[str, str], uid: str) -> None:
         """Tell that another controller decides quota, on its Lease."""
@@ -55,9 +69,7 @@ class QueueNotes:
         )
         self._events.record(about, NOT_ENFORCED, words)
 
-    def _record(self, declared: DeclaredQueue) -> None:
-        if declared.notes:
-            ref = declared.queue.ref
-            kind = KINDS_IN_MANIFESTS[declared.gvr.plural]
-            about = About(declared.gvr.api_version, kind, "", ref.name, declared.uid)
-            self._events.record(about, WITHOUT_EFFECT, "; ".join(declared.notes), warning=True)
+
+def _about(declared: DeclaredQueue) -> About:
+    kind = KINDS_IN_MANIFESTS[declared.gvr.plural]
+    return About(declared.gvr.api_version, kind, "", declared.queue.ref.name, declared.uid)

@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from gang_scheduler.decode.queues import kueue, ours
+from gang_scheduler.decode.queues import kueue, kueue_objects, ours
 from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.model.queues import Product
 from gang_scheduler.report.events import About, Events
@@ -59,6 +59,24 @@ def test_an_event_is_about_the_object_in_the_version_that_it_came_in() -> None:
 
     ((about, _, _),) = events.all
     assert About("kueue.x-k8s.io/v1beta1", "ClusterQueue", "", "cq", "u") == about
+
+
+def test_multikueue_has_no_effect_and_other_checks_are_not_told_of() -> None:
+    events, checks = Recorded(), {}
+    for name, controller in (("far", "kueue.x-k8s.io/multikueue"), ("near", "example.com/check")):
+        body = {
+            "apiVersion": "kueue.x-k8s.io/v1beta1",
+            "metadata": {"name": name, "uid": name},
+            "spec": {"controllerName": controller},
+        }
+        checks[name] = kueue_objects.admission_check(body)
+    notes = QueueNotes({}, cast("Events", events), checks)
+    notes.tell()
+    notes.tell()
+
+    ((about, _, note),) = events.all
+    assert About("kueue.x-k8s.io/v1beta1", "AdmissionCheck", "", "far", "far") == about
+    assert note.startswith("spec.controllerName kueue.x-k8s.io/multikueue has no effect")
 
 
 def test_who_else_decides_is_told_on_the_lease() -> None:
