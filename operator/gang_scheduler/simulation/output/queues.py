@@ -45,8 +45,9 @@ def tables(figures: Sequence[QueueFigures], most: int) -> Iterator[Table | Text]
         return
     table = cells.table(NAMES, NUMBERS)
     tree = [*_depth_first(shown)]
+    pending = queue_status.pending_in_trees(figures)
     for depth, each in tree[:most]:
-        _add_lines(table, "  " * depth, each)
+        _add_lines(table, "  " * depth, each, pending[each.queue.ref])
     yield Text()
     yield table
     left = len(tree) - most
@@ -106,13 +107,16 @@ def _below(
         yield from _below(each.queue.ref, children, depth + 1)
 
 
-def _add_lines(table: Table, indent: str, figures: QueueFigures) -> None:
-    """Add a line for each resource that is promised or used; the first one has the counts."""
+def _add_lines(table: Table, indent: str, figures: QueueFigures, pending: int) -> None:
+    """Add a line for each resource that is promised or used; the first one has the counts.
+
+    `pending` is how many gangs wait in the queue and below it, as its status has it.
+    """
     activity = queue_status.activity(figures)
     name = Text(f"{indent}{figures.queue.ref.name}")
     if not activity.status:
         name.append(f" ({activity.reason})", style="yellow")
-    counts = (_share(figures.share), str(figures.running), str(len(figures.pending)))
+    counts = (_share(figures.share), str(figures.running), str(pending))
     amounts = {of: each for of, each in figures.amounts.items() if any(each)}
     for of, each in amounts.items():
         numbers = (quantity(of.resource, number) for number in each)

@@ -98,7 +98,7 @@ def test_a_queue_that_admits_nothing_is_not_active(figures: QueueFigures, reason
 def test_people_see_the_tree() -> None:
     expected = """\
 QUEUE      RESOURCE   NOMINAL     USED   BORROWED   LENT   FAIR SHARE   SHARE   RUNNING   PENDING
-root       cpu             12      9.5          0      0           12       0         3         0
+root       cpu             12      9.5          0      0           12       0         3         2
   team-a   cpu              6        8          2      0            7   0.167         2         0
            memory           0   1.5Gi          0      0            0
   team-b   cpu              6      1.5          0      2          4.5       0         1         2
