@@ -42,6 +42,11 @@ _NODE_FAULTS: Final = {
     NodeFault.UNSCHEDULABLE: "node {node} takes no more pods",
     NodeFault.FULL: "the room on {node} was taken",
 }
+_INACTIVITIES: Final = {
+    causes.Inactivity.PARENT_NOT_FOUND: '{field} is "{value}", and no such queue exists',
+    causes.Inactivity.CYCLE: '{field} is "{value}", and the way up from there leads back to it',
+    causes.Inactivity.FLAVOR_NOT_FOUND: '{field} has "{value}", and no such ResourceFlavor exists',
+}
 _QUEUE_FAULTS: Final = {
     QueueFault.NOT_FOUND: "{kind} {queue} does not exist",
     QueueFault.NO_LEAF: "{kind} {queue} takes no gangs: it has queues below it",
@@ -134,6 +139,13 @@ def _claims_unbound(cause: causes.ClaimsUnbound) -> str:
 def _claim_not_written(cause: causes.ClaimNotWritten) -> str:
     what = f"volume {cause.volume}" if cause.volume else f"node {cause.node}"
     return f"{what} for claim {cause.claim} cannot be written: {cause.answer}"
+
+
+def _fault_of_queue(inactive: causes.QueueInactive) -> str:
+    cause, words = inactive.cause, _INACTIVITIES.get(inactive.fault)
+    if words is None or not isinstance(cause, causes.FieldRefused):
+        return text_of(cause)
+    return words.format(field=cause.field, value=cause.value)
 
 
 def _flavors_unsuitable(cause: causes.FlavorsUnsuitable) -> str:
@@ -333,7 +345,7 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
         _text(causes.FieldRefused, lambda it: f'{it.field} cannot be "{it.value}"'),
         _text(
             causes.QueueInactive,
-            lambda it: f"queue {it.queue} is not active ({it.fault}): {text_of(it.cause)}",
+            lambda it: f"queue {it.queue} is not active ({it.fault}): {_fault_of_queue(it)}",
         ),
         # The queue of a gang.
         _text(

@@ -224,7 +224,31 @@ SAMPLES: list[tuple[Cause, str]] = [
         causes.QueueInactive(
             "team", causes.Inactivity.PARENT_NOT_FOUND, causes.FieldRefused("spec.parent", "x")
         ),
-        'queue team is not active (ParentNotFound): spec.parent cannot be "x"',
+        'queue team is not active (ParentNotFound): spec.parent is "x", and no such queue exists',
+    ),
+    (
+        causes.QueueInactive(
+            "team", causes.Inactivity.CYCLE, causes.FieldRefused("spec.parent", "x")
+        ),
+        (
+            'queue team is not active (Cycle): spec.parent is "x", and the way up from there leads '
+            "back to it"
+        ),
+    ),
+    (
+        causes.QueueInactive(
+            "team", causes.Inactivity.FLAVOR_NOT_FOUND, causes.FieldRefused("spec.flavors", "x")
+        ),
+        (
+            'queue team is not active (FlavorNotFound): spec.flavors has "x", and no such '
+            "ResourceFlavor exists"
+        ),
+    ),
+    (
+        causes.QueueInactive(
+            "team", causes.Inactivity.INVALID_SPEC, causes.FieldRefused("spec.weight", "-1")
+        ),
+        'queue team is not active (InvalidSpec): spec.weight cannot be "-1"',
     ),
     (
         causes.QueueUnusable("a", causes.QueueFault.NOT_FOR_NAMESPACE, "Queue", "team"),
