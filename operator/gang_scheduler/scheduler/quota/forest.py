@@ -25,7 +25,7 @@ from gang_scheduler.scheduler.quota.accounts import accounts_of
 from gang_scheduler.scheduler.quota.charges import Charges, entries
 from gang_scheduler.scheduler.quota.figures import figures
 from gang_scheduler.scheduler.quota.promises import UNBOUNDED, Promises, Terms
-from gang_scheduler.scheduler.quota.room import potential, room
+from gang_scheduler.scheduler.quota.room import potential, room, short_below
 from gang_scheduler.scheduler.quota.trees import Trees
 
 MOST_BORROWERS = 3
@@ -53,7 +53,7 @@ class Forest:
 
     def __init__(self, state: QueueState, nodes: NodeTable) -> None:
         self.accounts = accounts_of(state, nodes)
-        self._borrowers: dict[tuple[int, FlavorResource], list[int]] = {}
+        self._borrowers: dict[tuple[int, FlavorResource], dict[int, list[int]]] = {}
         self._rooms: dict[tuple[int, FlavorResource], dict[int, int]] = {}
 
     def copy(self) -> "Forest":
@@ -158,7 +158,7 @@ class Forest:
         if row is None:
             return _first(charge)
         for key in self._lacking(row, charge):
-            borrowers = self._most_borrowing(row, key)
+            borrowers = self._most_borrowing(row, key, charge[key])
             return Shortage(key, charge[key], self._available(row, key), borrowers)
         return None
 
@@ -280,21 +280,25 @@ class Forest:
             return free
         return potential(self._promises, row, key)
 
-    def _most_borrowing(self, row: int, key: FlavorResource) -> tuple[QueueRef, ...]:
-        """Return the leaves of the tree that borrow most, without the queue itself."""
-        root = self._trees.root(row)
+    def _most_borrowing(self, row: int, key: FlavorResource, asked: int) -> tuple[QueueRef, ...]:
+        """Return the leaves that borrow most of what the queue lacks, without the queue itself."""
         if not self._governs(row, key):
             return ()
-        if (root, key) not in self._borrowers:
-            self._borrowers[root, key] = self._borrowing_leaves(root, key)
-        found = [each for each in self._borrowers[root, key] if each != row][:MOST_BORROWERS]
+        used, total = self._charges.used[key], self._charges.total[key]
+        top = short_below(self._promises, row, key, asked=asked, used=used, total=total)
+        if top == row:
+            return ()
+        known = self._borrowers.setdefault((self._trees.root(row), key), {})
+        if top not in known:
+            known[top] = self._borrowing_leaves(top, key)
+        found = [each for each in known[top] if each != row][:MOST_BORROWERS]
         return tuple(self._trees.queues[each].ref for each in found)
 
-    def _borrowing_leaves(self, root: int, key: FlavorResource) -> list[int]:
+    def _borrowing_leaves(self, top: int, key: FlavorResource) -> list[int]:
         trees, nominal, used = self._trees, self._terms(key).nominal, self._charges.used[key]
         found = (
             each
-            for each in range(root, trees.ends[root])
+            for each in range(top, trees.ends[top])
             if used[each] > nominal[each] and not trees.children[each]
         )
         # One more than is named: one of them may be the queue that asks.

@@ -17,11 +17,32 @@ def room(
     left = terms.nominal[way[0]] - used[way[0]]
     limit = terms.limit[way[0]] - total[way[0]]
     for each in way[1:]:
-        kept = terms.guaranteed[each]
-        most = terms.nominal[each] + _borrowing(promises, each, key, used) - max(kept, used[each])
-        left = max(0, kept - used[each]) + min(left, most)
+        kept = max(0, terms.guaranteed[each] - used[each])
+        left = kept + min(left, _from_above(promises, each, key, used))
         limit = min(limit, terms.limit[each] - total[each])
     return min(left, limit)
+
+
+def short_below(
+    promises: Promises,
+    row: int,
+    key: FlavorResource,
+    *,
+    asked: int,
+    used: Sequence[int],
+    total: Sequence[int],
+) -> int:
+    """Return the lowest queue, from this one up to its root, that lets no so much through.
+
+    What queues beside it give back does not help. The root, if none below it is full.
+    """
+    terms, way = promises.terms[key], promises.trees.ways[row]
+    for each in reversed(way[1:]):
+        kept = max(0, terms.guaranteed[each] - used[each])
+        most = kept + _from_above(promises, each, key, used)
+        if asked > min(most, terms.limit[each] - total[each]):
+            return each
+    return way[0]
 
 
 def potential(promises: Promises, row: int, key: FlavorResource) -> int:
@@ -40,6 +61,13 @@ def lendable(promises: Promises, row: int, resource: str) -> int:
         keys = promises.by_resource(row).get(resource, ())
         known[row, resource] = sum(potential(promises, row, key) for key in keys)
     return known[row, resource]
+
+
+def _from_above(promises: Promises, row: int, key: FlavorResource, used: Sequence[int]) -> int:
+    """Return how much more a queue may take of what the one above it has."""
+    terms = promises.terms[key]
+    most = terms.nominal[row] + _borrowing(promises, row, key, used)
+    return most - max(terms.guaranteed[row], used[row])
 
 
 def _borrowing(promises: Promises, row: int, key: FlavorResource, used: Sequence[int]) -> int:

@@ -255,6 +255,27 @@ def test_a_queue_is_not_named_as_the_one_that_borrows_from_itself() -> None:
     assert () == shortage.borrowers
 
 
+def test_no_queue_is_named_where_the_queue_has_used_up_its_own() -> None:
+    queues = [our_queue("root", 12), our_queue("a", 4), our_queue("b", 4, borrowing=True)]
+    forest = forest_of(queues, {A: 4, B: 8})
+
+    shortage = forest.shortage(A, {CPU: 2})
+
+    assert shortage is not None
+    assert () == shortage.borrowers
+
+
+def test_only_borrowers_below_the_queue_that_is_full_are_named() -> None:
+    beside = [our_queue("q", 4), our_queue("c", 2, borrowing=True, parent="q")]
+    below = [our_queue(name, 2, borrowing=True, parent="p") for name in "ab"]
+    forest = forest_of([our_queue("root", 8), our_queue("p", 4), *below, *beside], {B: 4, C: 4})
+
+    shortage = forest.shortage(A, {CPU: 1})
+
+    assert shortage is not None
+    assert (B,) == shortage.borrowers
+
+
 def test_a_release_is_the_opposite_of_a_charge() -> None:
     queues = [our_queue("root", 20), our_queue("p", 9), our_queue("a", 4, guaranteed=3, parent="p")]
     forest = forest_of(queues, {A: 2})
