@@ -266,6 +266,10 @@ def _notes(spec: Mapping[str, Any], queue: Queue) -> Iterator[str]:
             yield f"spec.{path} has no effect yet"
     if queue.stop is StopPolicy.HOLD_AND_DRAIN:
         yield f"spec.stopPolicy {queue.stop} evicts nothing yet"
+    borrowing = spec.get("borrowing") or {}
+    for name in ("maxBorrowRatio", "allowedQueues"):
+        if borrowing.get(name) is not None and not borrowing.get("enabled"):
+            yield f"spec.borrowing.{name} has no effect while spec.borrowing.enabled is not true"
 
 
 def _recent(status: object) -> RecentUsage | None:

@@ -245,6 +245,16 @@ def test_gpus_are_not_counted_twice() -> None:
     assert "example.com/gpu" in found
 
 
+def test_terms_of_borrowing_are_noted_where_it_is_not_enabled() -> None:
+    terms = {"maxBorrowRatio": 0.5, "allowedQueues": ["b"]}
+
+    assert (
+        "spec.borrowing.maxBorrowRatio has no effect while spec.borrowing.enabled is not true",
+        "spec.borrowing.allowedQueues has no effect while spec.borrowing.enabled is not true",
+    ) == read(borrowing=terms).notes
+    assert () == read(borrowing={**terms, "enabled": True}).notes
+
+
 def test_fields_without_effect_are_noted() -> None:
     spec: dict[str, Any] = {"preemption": {"fence": True}, "backfill": {"enabled": True}}
 
