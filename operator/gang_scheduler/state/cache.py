@@ -151,6 +151,7 @@ class Cache:
         """Return the cluster with the gangs that are worth a try. `now` is in seconds."""
         self._note(self.pod_store.enrich_stale())
         self.gang_queue.matches_came(self.selector_matches.take_helped())
+        self.gang_queue.take_in_queues()
         self.queue_state(now)
         if (table := self.node_usage.table()) is not self._table:
             self._table = table

@@ -221,12 +221,16 @@ class GangQueue:
 
     # What is to be tried.
 
-    def take_due(self, now: int) -> tuple[GangGroup, ...]:
-        """Return the groups to try now, and expect a verdict on each of their waiting gangs."""
+    def take_in_queues(self) -> None:
+        """Make all groups anew if queues have changed; before any queue of a gang is asked for."""
         if self._round != self.queues.round:
             self._round = self.queues.round
             for info in self.infos.values():
                 info.relinked()
+
+    def take_due(self, now: int) -> tuple[GangGroup, ...]:
+        """Return the groups to try now, and expect a verdict on each of their waiting gangs."""
+        self.take_in_queues()
         due = self._retries.due(now) | self._queueing_hints.helped()
         self._to_try |= self._grouping.not_kept(due)
         for key in list(self._to_try):

@@ -111,6 +111,20 @@ class _Index:
         self.queue_set = queue_set
         self.queues: Mapping[QueueRef, Queue] = {each.ref: each for each in queue_set.queues}
         self.parents = {ROOT, *(each.parent for each in queue_set.queues)}
+        self._written: dict[str, QueueRef] = {}
+
+    def written(self, text: str) -> QueueRef | None:
+        """Return the queue that a binding names; looked for once if there is one."""
+        found = self._written.get(text)
+        if found is None and (found := self._find(text)) is not None:
+            self._written[text] = found
+        return found
+
+    def _find(self, text: str) -> QueueRef | None:
+        kind, _, name = text.rpartition("/")
+        kinds = [each for each in (QueueKind.QUEUE, *_WRITTEN) if not kind or each == kind]
+        refs = (QueueRef(each, name) for each in kinds)
+        return next((ref for ref in refs if ref == NONE or ref in self.queues), None)
 
 
 class QueueNames:
@@ -167,10 +181,7 @@ class QueueNames:
 
         See `annotation_of`. A plain name is our Queue's, or that of the first product that has one.
         """
-        kind, _, name = text.rpartition("/")
-        kinds = [each for each in (QueueKind.QUEUE, *_WRITTEN) if not kind or each == kind]
-        refs = (QueueRef(each, name) for each in kinds)
-        return next((ref for ref in refs if ref == NONE or ref in self._index().queues), None)
+        return self._index().written(text)
 
     def _by_local_queue(self, name: str, namespace: str) -> Meant:
         found = self.known.local_queue(LocalQueueKey(namespace, name))
@@ -230,8 +241,11 @@ def annotation_of(ref: QueueRef) -> str:
 
 def different(names: Iterable[QueueName]) -> tuple[QueueName, ...]:
     """Return names without those that are repeated, in the order of their kinds."""
+    found = tuple(dict.fromkeys(names))
+    if len(found) <= 1:
+        return found
     order = list(QueueNameKind)
-    return tuple(sorted(dict.fromkeys(names), key=lambda each: order.index(each.kind)))
+    return tuple(sorted(found, key=lambda each: order.index(each.kind)))
 
 
 def _unusable(kind: str, name: str, fault: QueueFault, namespace: str) -> Problem:
