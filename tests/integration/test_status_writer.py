@@ -5,18 +5,27 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import CLUSTER_NETWORK_TOPOLOGIES, GVR, NODES, POD_GROUPS, PODS
+from gang_scheduler.api.kinds import (
+    CLUSTER_NETWORK_TOPOLOGIES,
+    GVR,
+    NODES,
+    POD_GROUPS,
+    PODS,
+    QUEUES,
+)
 from gang_scheduler.client.errors import ApiError
 from gang_scheduler.client.fake.client import FakeApi
 from gang_scheduler.client.fake.cluster import FakeCluster
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.model.plan import Bind
+from gang_scheduler.model.queues import NONE, Queue, QueueFigures
 from gang_scheduler.report import status_writer as status
+from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.scheduler.cycle import schedule
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from support import api_objects, applying, builders, parts, watches
+from support import api_objects, applying, builders, cache_feeding, parts, watches
 
 NAMESPACE = "default"
 
@@ -289,6 +298,54 @@ class FullStatusHarness(StatusHarness):
         conditions = self.cluster.get(POD_GROUPS, NAMESPACE, "a")["status"]["conditions"]
         (found,) = [each["message"] for each in conditions if each["type"] == "Scheduled"]
         return str(found)
+
+
+class QueuedHarness(FullStatusHarness):
+    """One in which the gang `a` waits in the queue for gangs that name none."""
+
+    def __init__(self) -> None:
+        super().__init__(room=2)
+        self.places = QueuePlaces()
+        self.writer = parts.status_writer(
+            self.api, self.cache, clock=lambda: self.now, places=self.places
+        )
+        body = {"kind": "Queue", "metadata": {"name": "team-a", "uid": "uid-team-a"}, "spec": {}}
+        handlers = cache_feeding.event_handlers(self.cache)
+        cache_feeding.tell(handlers, "ADDED", {"apiVersion": QUEUES.api_version, **body})
+
+    def tell_places(self, *pending: str) -> None:
+        """Tell the places of gangs in their queue."""
+        keys = tuple(builders.gang_key(name) for name in pending)
+        figures = QueueFigures(Queue(NONE), {}, pending=keys)
+        self.cache.gang_queue.changed |= self.places.show([figures], self.now)
+
+    def position(self) -> int | None:
+        """Return the place that the status tells; None while no status is written."""
+        status = self.cluster.get(POD_GROUPS, NAMESPACE, "a").get("status", {})
+        position: int | None = status.get("queue", {}).get("position")
+        return position
+
+
+async def test_the_first_status_of_a_gang_that_waits_has_its_place() -> None:
+    harness = QueuedHarness()
+    harness.tell_places("other")
+    await harness.look()
+    before = harness.position()
+
+    harness.tell_places("other", "a")
+    await harness.writer.flush()
+
+    assert (None, 2) == (before, harness.position())
+
+
+async def test_a_status_does_not_wait_for_long_for_a_place() -> None:
+    harness = QueuedHarness()
+    harness.tell_places("other")
+    await harness.look()
+
+    await harness.look(status.PLACE_SECONDS)
+
+    assert harness.position() == 0
 
 
 async def test_other_numbers_in_a_message_are_written_after_a_while() -> None:

@@ -119,6 +119,7 @@ def status_writer(
     clock: Callable[[], float],
     concurrency: int = 2,
     told_pods: PodEvents | None = None,
+    places: QueuePlaces | None = None,
 ) -> StatusWriter:
     """Return a writer of statuses by itself, of gangs that never lose room."""
     return StatusWriter(
@@ -128,7 +129,7 @@ def status_writer(
         lost_nominations=LostNominations(cache, Naming()),
         backpressure=NO_BACKPRESSURE,
         missing_members=MissingMembers(cache, events(api, clock)),
-        places=QueuePlaces(),
+        places=places or QueuePlaces(),
         evictions=EvictionTexts(cache, Naming()),
         pod_events=told_pods or pod_events(api, cache, clock, enabled=False),
         clock=clock,

@@ -51,6 +51,8 @@ STATUSES = {
 """How the status of each API group is made. Jobs and JobSets get no status from this scheduler."""
 QUIET_SECONDS = 5
 """Only what lasts so long is written: not every new member, nor that a gang is being bound."""
+PLACE_SECONDS = 2
+"""How long the status of a gang waits for its place in its queue, so that both are one write."""
 REWORD_SECONDS = 30
 """The counts in a message change with every pod that starts or ends elsewhere."""
 MOST_GONE = 1000
@@ -65,8 +67,9 @@ class _Told:
 
     `uid` is the uid of the object that describes the gang: a new object gets a status of its own.
     All times are in seconds since the epoch: `at` is when the gang was last looked at,
-    `binding_since` since when it is being bound, and `untold_since` since when members wait that no
-    verdict covers.
+    `binding_since` since when it is being bound, `untold_since` since when members wait that no
+    verdict covers, and `without_place_since` since when it waits in a queue and its place is not
+    known.
     """
 
     uid: str = ""
@@ -76,6 +79,7 @@ class _Told:
     at: int = 0
     binding_since: int | None = None
     untold_since: int | None = None
+    without_place_since: int | None = None
 
 
 class StatusWriter:
@@ -201,6 +205,8 @@ class StatusWriter:
         told_by_others = gang_spec.status and not (info.observed.members or told.status)
         if told_by_others and self._cache.foreign_members.are_in(info.key):
             return  # The status is written by the installation that schedules the members.
+        if self._awaits_place(info, told, now):
+            return
         view = View(
             written=told.status or gang_spec.status,
             now=now,
@@ -216,6 +222,20 @@ class StatusWriter:
         if self._is_news(gvr, gang_spec, told, status):
             yield lambda: self._write_status(gvr, info.key, status)
         told.status = status
+
+    def _awaits_place(self, info: GangInfo, told: _Told, now: int) -> bool:
+        """Return whether the place of a gang is to be known soon that has just begun to wait."""
+        has_place = not self._places.in_use or self._places.of(info.key) is not None
+        waits = _waits_in_line(info.verdict.refusal)
+        if has_place or not waits or self._queue_of(info.key) is None:
+            told.without_place_since = None
+            return False
+        if told.without_place_since is None:
+            told.without_place_since = now
+        until = told.without_place_since + PLACE_SECONDS
+        if now < until:
+            self._look_again(info.key, until)
+        return now < until
 
     def _queue_of(self, key: GangKey) -> QueueRef | None:
         resolved = self._cache.gang_queue.queues.of(key)
@@ -333,6 +353,13 @@ def _undated(status: Mapping[str, Any]) -> dict[str, Any]:
     conditions = status.get("conditions") or []
     plain = [{k: v for k, v in each.items() if k != "observedGeneration"} for each in conditions]
     return {k: v for k, v in {**status, "conditions": plain}.items() if v is not None}
+
+
+def _waits_in_line(refusal: Refused | None) -> bool:
+    """Return whether the quorum of a gang waits for what its queue may give."""
+    if refusal is None or refusal.left_over:
+        return False
+    return refusal.reason in queueing_hints.HELPED_BY_QUEUES
 
 
 def _of_others(refusal: Refused) -> str:

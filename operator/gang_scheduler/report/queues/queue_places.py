@@ -23,17 +23,23 @@ class QueuePlaces:
     """The places that are told now."""
 
     def __init__(self) -> None:
+        self.in_use = False
+        """Whether there ever were figures."""
         self._places: dict[GangKey, Place] = {}
         self._next = 0.0
 
     def show(self, figures: Sequence[QueueFigures], now: float) -> set[GangKey]:
-        """Take in figures, unless that was lately; return the gangs of which the place is new.
+        """Take in figures; return the gangs of which the place is new.
 
-        `now` is in seconds. Called again within LEAST_SECONDS, it changes nothing.
+        `now` is in seconds. Called again within LEAST_SECONDS, it only tells the places of gangs
+        that had none.
         """
-        if now < self._next:
-            return set()
         places = dict(_places(figures))
+        self.in_use = True
+        if now < self._next:
+            new = {key: place for key, place in places.items() if key not in self._places}
+            self._places.update(new)
+            return set(new)
         known = self._places.keys() | places.keys()
         changed = {key for key in known if self._places.get(key) != places.get(key)}
         if changed:

@@ -31,6 +31,14 @@ def test_places_stay_for_a_while() -> None:
     assert Place(1, 2) == places.of(X)
 
 
+def test_a_gang_that_begins_to_wait_has_its_place_at_once() -> None:
+    places = QueuePlaces()
+    places.show([replace(TEAM_B, pending=(Y,))], 1000)
+
+    assert {X} == places.show([replace(TEAM_B, pending=(X, Y))], 1001)
+    assert (Place(1, 2), Place(1, 1)) == (places.of(X), places.of(Y))
+
+
 def test_only_the_first_gangs_of_a_queue_have_a_place() -> None:
     keys = tuple(GangKey("PodGroup", "default", f"g-{i}") for i in range(MOST + 1))
     places = QueuePlaces()
