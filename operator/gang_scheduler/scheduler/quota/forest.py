@@ -97,7 +97,7 @@ class Forest:
     @property
     def version(self) -> int:
         """How often anything was charged or released."""
-        return self._charges.version
+        return self.accounts.charges.version
 
     def charge(self, ref: QueueRef, charge: Charge) -> None:
         """Charge amounts to a queue, whether they fit or not. What is ungoverned is left out."""

@@ -20,7 +20,6 @@ from gang_scheduler.model.plan import (
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import (
     NONE,
-    EvictionPolicy,
     Queue,
     QueueRef,
     QueueState,
@@ -226,17 +225,14 @@ class ByTurns(WithinQuota):
     def _refuse_tree(self, ref: QueueRef) -> None:
         """Refuse all that is left of a tree without quota: one queue after the other will do."""
         for line in self._trees.lines(ref):
-            line.is_over = True
-            request = self._heads.pop(line.queue.ref, None)
-            while request is not None or self._next_head(line.queue.ref) is not None:
-                self._take_turn(request or self._heads.pop(line.queue.ref))
-                request = None
+            line.is_over, own = True, line.queue.ref
+            while own in self._heads or self._next_head(own) is not None:
+                self._take_turn(self._heads.pop(own))
 
     def _is_refused_at_once(self, line: Line, group: GangGroup) -> bool:
         """Refuse a group for quota, if its turn would do no more than that."""
         queue = line.queue
-        lends = queue.evictions.reclaim is EvictionPolicy.ANY
-        if queue.strategy is Strategy.STRICT_FIFO or not lends:
+        if queue.strategy is Strategy.STRICT_FIFO:
             return False
         if self._may_be_promised(group, queue):
             return False
@@ -246,9 +242,10 @@ class ByTurns(WithinQuota):
         if limits.full(queue, self.ledger.running[queue.ref]) is not None:
             return False
         problem = self.lacking_quota(request)
-        if problem is not None:
-            self.set_aside(group, problem)
-        return problem is not None
+        if problem is None or self.ledger.kept(queue, (way.charge for way in request.ways)):
+            return False
+        self.set_aside(group, problem)
+        return True
 
     # What is known to fail.
 

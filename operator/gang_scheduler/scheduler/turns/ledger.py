@@ -73,23 +73,27 @@ class Ledger:
             self._lending.release(ref, charge)
 
     def keep(self, queue: Queue, charges: Iterable[Charge]) -> None:
-        """Let the owner keep what is free of its quota for the first request that is within it.
+        """Let the owner keep what is free of its quota for the first request that is within it."""
+        kept = self.kept(queue, charges)
+        if kept:
+            if self._lending is None:
+                self._lending = self.forest.copy()
+            self._lending.charge(queue.ref, kept)
+
+    def kept(self, queue: Queue, charges: Iterable[Charge]) -> Charge:
+        """Return what the owner would keep of its quota; nothing where none of it is free.
 
         A queue that may reclaim from all lends, and takes back later.
         """
         if queue.evictions.reclaim is EvictionPolicy.ANY:
-            return
+            return {}
         for charge in charges:
             nominal = {key: self.forest.nominal(queue.ref, key) for key in charge}
             if all(amount <= nominal[key] for key, amount in charge.items()):
-                self._keep(queue.ref, charge, nominal)
-                return
+                return self._free_of(queue.ref, charge, nominal)
+        return {}
 
-    def _keep(self, ref: QueueRef, charge: Charge, nominal: Charge) -> None:
+    def _free_of(self, ref: QueueRef, charge: Charge, nominal: Charge) -> Charge:
         known = self._lending or self.forest
         free = {key: max(0, nominal[key] - known.used(ref, key)) for key in charge}
-        kept = {key: min(amount, free[key]) for key, amount in charge.items() if free[key]}
-        if kept:
-            if self._lending is None:
-                self._lending = self.forest.copy()
-            self._lending.charge(ref, kept)
+        return {key: min(amount, free[key]) for key, amount in charge.items() if free[key]}
