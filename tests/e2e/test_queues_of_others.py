@@ -23,7 +23,6 @@ TAINT = {"key": GPU, "value": "present", "effect": "NoSchedule"}
 TOLERATION = {"key": GPU, "operator": "Exists", "effect": "NoSchedule"}
 KUEUE_LABEL = "kueue.x-k8s.io/queue-name"
 VOLCANO_LABEL = "scheduling.volcano.sh/queue-name"
-KINDS = ("resourceflavors", "clusterqueues", "localqueues", "cohorts", "workloadpriorityclasses")
 KUEUE_QUEUES = """
 apiVersion: kueue.x-k8s.io/v1beta1
 kind: ResourceFlavor
@@ -127,7 +126,7 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
 @pytest.fixture(scope="module")
 def operator_process(plane: controlplane.ControlPlane) -> Iterator[controlplane.Scheduler]:
     with controlplane.Scheduler(plane) as started, queues.objects(plane) as made:
-        # Without any queue in the cluster, what gangs say of queues is not looked at.
+        # Without any queue in the cluster, labels of products without CRDs say nothing.
         made.create_and_wait(queues.queue("idle", 0))
         yield started
 
@@ -164,7 +163,7 @@ def test_gangs_are_bound_in_flavors_of_kueue_whose_crds_come_later(
     research.create(*of_gpus("first", 2, "ml-research-queue", tolerations=[TOLERATION]))
     eventually("QueueNotFound", lambda: reason(research, "first"))
 
-    queues.install(plane, *kueue_crds())
+    queues.install(plane, *foreign_crds.queues_of_kueue())
     objects.create(*yaml.safe_load_all(KUEUE_QUEUES))
 
     eventually({A100}, lambda: products(research, "first"))
@@ -199,15 +198,6 @@ def own_nodes(namespace: Namespace, *products: str) -> None:
     """Create a node for each product: with 8 of these GPUs, and the taint."""
     for each in products:
         namespace.own_nodes(1, labels={PRODUCT: each}, taints=[TAINT], devices={GPU: "8"})
-
-
-def kueue_crds() -> Iterator[Manifest]:
-    """Yield CRDs of Kueue in one version, since nothing converts between two of them."""
-    for kind in KINDS:
-        crd = yaml.safe_load((foreign_crds.kueue() / f"kueue.x-k8s.io_{kind}.yaml").read_text())
-        versions = [each for each in crd["spec"]["versions"] if each["name"] == "v1beta1"]
-        crd["spec"]["versions"] = [{**each, "storage": True} for each in versions]
-        yield crd
 
 
 def of_gpus(name: str, pods: int, queue: str, key: str = KUEUE_LABEL, **pod: Any) -> list[Manifest]:

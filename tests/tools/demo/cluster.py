@@ -1,13 +1,14 @@
 """The demo's cluster: the nodes of a file, our CRDs, the operator, and what some examples need."""
 
 import contextlib
+import json
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from tools import controlplane
+from tools import controlplane, foreign_crds
 from tools.controlplane import builds, errors, nodes
 from tools.demo import examples
 from tools.jobset import standin
@@ -54,6 +55,8 @@ def furnished(
     crds = str(CHECKOUT / "crds")
     plane.kubectl("apply", "-f", crds)
     plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", "-f", crds)
+    if examples.KUEUE in needs:
+        _install_kueue(plane, say)
     with _job_sets(plane, say) if examples.JOB_SET in needs else contextlib.nullcontext():
         say("starting the scheduler")
         scheduler = controlplane.Scheduler(plane, "--log-format=console")
@@ -79,6 +82,15 @@ def _job_sets(plane: controlplane.ControlPlane, say: builds.Say) -> Iterator[Non
     standin.install(plane)
     with standin.playing(plane):
         yield
+
+
+def _install_kueue(plane: controlplane.ControlPlane, say: builds.Say) -> None:
+    say("installing the CRDs of Kueue's queues; its controller is not needed")
+    crds = list(foreign_crds.queues_of_kueue())
+    items = json.dumps({"apiVersion": "v1", "kind": "List", "items": crds})
+    plane.kubectl("apply", "--server-side", "--filename=-", input=items)
+    names = [f"crd/{each['metadata']['name']}" for each in crds]
+    plane.kubectl("wait", "--for=condition=Established", "--timeout=30s", *names)
 
 
 def _shown(path: Path) -> Path:

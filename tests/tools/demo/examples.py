@@ -41,8 +41,10 @@ EXPECTED = "expected.toml"
 TWO_TEAMS = EXAMPLES / "22-two-teams"
 NATIVE_GANGS = "native-gangs"
 JOB_SET = "jobset"
-NEEDS = {NATIVE_GANGS, JOB_SET}
-"""An API server that serves PodGroups of its own; the CRD of JobSets, and their controller."""
+KUEUE = "kueue"
+NEEDS = {NATIVE_GANGS, JOB_SET, KUEUE}
+"""An API server that serves PodGroups of its own; the CRD of JobSets, and their controller; the
+CRDs of Kueue's queues, without its controller."""
 Needs = tuple[str, ...]
 
 

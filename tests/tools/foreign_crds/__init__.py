@@ -7,12 +7,23 @@ Volcano publishes none as a module: `volcano-queue.yaml` declares the fields of 
 import json
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from tools.controlplane import builds, errors
 
 KUEUE = "sigs.k8s.io/kueue@v0.16.1"
 KUEUE_SUM = "h1:67H0gT8VvY3kJKbI6XI09OyJ1UJ0eJ8mbOw0ITHJVpU="
+OF_QUEUES = (
+    "resourceflavors",
+    "clusterqueues",
+    "localqueues",
+    "cohorts",
+    "workloadpriorityclasses",
+)
 VOLCANO_QUEUE = Path(__file__).parent / "volcano-queue.yaml"
 
 
@@ -32,3 +43,13 @@ def kueue() -> Path:
     if found["Sum"] != KUEUE_SUM:
         raise errors.ControlPlaneError(f"{KUEUE}: the checksum is {found['Sum']}, not {KUEUE_SUM}")
     return Path(found["Dir"]) / "config" / "components" / "crd" / "bases"
+
+
+def queues_of_kueue() -> Iterator[dict[str, Any]]:
+    """Yield the CRDs of Kueue's queues in one version: nothing converts between two of them."""
+    bases = kueue()
+    for kind in OF_QUEUES:
+        crd = yaml.safe_load((bases / f"kueue.x-k8s.io_{kind}.yaml").read_text())
+        versions = [each for each in crd["spec"]["versions"] if each["name"] == "v1beta1"]
+        crd["spec"]["versions"] = [{**each, "storage": True} for each in versions]
+        yield crd
