@@ -341,7 +341,7 @@ def _queue(
         return queue
     if tree.product is Product.OURS and dice.random() < 0.2:
         node.lenders = frozenset(dice.sample(sorted(tree.amounts.nodes), 1))
-    policies = (EvictionPolicy.ANY, EvictionPolicy.NEVER, EvictionPolicy.LOWER_PRIORITY)
+    policies = (EvictionPolicy.ANY, *[EvictionPolicy.NEVER] * 3, EvictionPolicy.LOWER_PRIORITY)
     return replace(
         queue,
         lenders=node.lenders,
@@ -399,14 +399,17 @@ def _fill(dice: Random, world: World) -> None:
                     amounts[r] = dice.choice((0, 1, dice.randint(1, 5))) * _unit(r)
                 world.jobs[name] = int(any(amounts.values()))
     leaves = [name for tree in world.trees for name in tree.leaves()]
+    # Small gangs in few queues: one borrows what another lacks a little of.
+    lean = dice.random() < 0.5
+    leaves = dice.sample(leaves, min(3, len(leaves))) if lean else leaves
     for number in range(dice.randint(1, 8)):
-        world.groups.append(_group(dice, world, f"g{number}", dice.choice(leaves)))
+        world.groups.append(_group(dice, world, f"g{number}", dice.choice(leaves), lean=lean))
     for i in range(dice.choice((0, 0, 2))):
         where = dice.choice(world.nodes).name
         world.bound.append(builders.pod(f"x{i}", node=where, scheduler="other"))
 
 
-def _group(dice: Random, world: World, name: str, queue: str) -> GangGroup:
+def _group(dice: Random, world: World, name: str, queue: str, *, lean: bool) -> GangGroup:
     where = _where(dice)
     classes = [
         {**where, **_asks(dice)} for _ in range(dice.choice((1, 1, 2)) if world.roomy else 1)
@@ -417,7 +420,7 @@ def _group(dice: Random, world: World, name: str, queue: str) -> GangGroup:
         called = f"{name}-{part}"
         members = [
             builders.pod(f"{called}-{i}", gang=called, **dice.choice(classes))
-            for i in range(dice.randint(1, 4))
+            for i in range(dice.randint(1, 2 if lean else 4))
         ]
         # Where room is short, members of elastic gangs may move for surplus: a plan hides that.
         least = 1 if world.roomy else len(members)
