@@ -7,7 +7,7 @@ from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.model.charged_requests import RequestRules, Transformation
 from gang_scheduler.model.queues import Aging, Fairness, Product
 from gang_scheduler.model.resources import amount_of, parse_quantity
-from gang_scheduler.scheduler.policies import PreemptionRules, Profile, QueueRules
+from gang_scheduler.scheduler.policies import FairStrategy, PreemptionRules, Profile, QueueRules
 from gang_scheduler.scheduler.profile import PROFILES
 from gang_scheduler.settings import (
     CountOtherSchedulers,
@@ -51,6 +51,8 @@ def profile(policy: Policy) -> Profile:
     queues = QueueRules(
         aging=Aging(policy.aging_per_hour, policy.aging_max),
         reservation_after_seconds=policy.reservation_after_seconds,
+        fair_strategies=tuple(FairStrategy(each) for each in policy.fair_strategies),
+        max_min_runtime_seconds=policy.max_min_runtime_seconds,
     )
     return replace(PROFILES[policy.strategy], preemption=rules, queues=queues)
 

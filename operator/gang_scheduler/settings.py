@@ -36,6 +36,13 @@ class QueueNamespaces(enum.StrEnum):
     NONE = "none"
 
 
+class FairStrategy(enum.StrEnum):
+    """When a gang of a queue of a smaller share may evict one of a larger share."""
+
+    FINAL = "LessThanOrEqualToFinalShare"
+    INITIAL = "LessThanInitialShare"
+
+
 class KueueFairness(enum.StrEnum):
     """In which order Kueue's queues take turns: without and with its fair sharing."""
 
@@ -247,6 +254,13 @@ class Policy(BaseModel):
         description=(
             "In which order ClusterQueues take turns: Priority, or DRS, which is Kueue's fair "
             "sharing."
+        ),
+    )
+    fair_strategies: tuple[FairStrategy, ...] = Field(
+        default=tuple(FairStrategy),
+        description=(
+            "When gangs of a queue that borrows may evict those of one that borrows more, in trees "
+            "with fairness DRS or DRF: LessThanOrEqualToFinalShare, LessThanInitialShare, or both."
         ),
     )
     default_queue: str = Field(

@@ -27,6 +27,12 @@ LABELS = {
     "kueue": "kueue.x-k8s.io/queue-name",
     "volcano": "scheduling.volcano.sh/queue-name",
 }
+SPEC = {
+    "preemptionPolicy": "preemptionPolicy",
+    "scheduler": "schedulerName",
+    "deadline": "activeDeadlineSeconds",
+}
+"""Fields of gangs that are fields of their pods."""
 BIG = {
     "name": "big",
     "allocatable": {"cpu": 1000, "memory": "4000Gi", "nvidia.com/gpu": 1000, "pods": 5000},
@@ -149,15 +155,18 @@ def _gang(gang: Case, named_by: str, created: float) -> Iterator[Body]:
     podsets = gang.get("podsets", [gang])
     members = [podset for podset in podsets for _ in range(podset.get("pods", 1))]
     yield api_objects.pod_group_body(
-        gang["gang"], min_member=gang.get("min", len(members)), metadata=dict(metadata)
+        gang["gang"],
+        min_member=gang.get("min", len(members)),
+        metadata=dict(metadata),
+        **({"status": _dated(gang["status"])} if "status" in gang else {}),
     )
     for number, podset in enumerate(members):
         name = f"{gang['gang']}-{number}"
         own = {**labels, builders.POD_GROUP_LABEL: gang["gang"]}
-        spec = {key: gang[key] for key in ("preemptionPolicy",) if key in gang}
+        spec = {SPEC[key]: gang[key] for key in SPEC if key in gang}
         yield api_objects.pod_body(
             name,
-            metadata={**metadata, "name": name, "uid": name, "labels": own},
+            metadata={**metadata, "name": name, "uid": name, "labels": own, **_leaving(gang)},
             containers=[api_objects.container(requests=podset["requests"])],
             priority=gang.get("priority", 0),
             **{key: podset[key] for key in ("tolerations",) if key in podset},
@@ -166,8 +175,16 @@ def _gang(gang: Case, named_by: str, created: float) -> Iterator[Body]:
         )
 
 
+def _leaving(gang: Case) -> Body:
+    if not gang.get("deleting"):
+        return {}
+    return {"deletionTimestamp": at(20), "deletionGracePeriodSeconds": 30}
+
+
 def _annotations(gang: Case) -> Body:
     said = dict(gang.get("annotations", {}))
+    if "duration" in gang:
+        said["py-gang-scheduler.io/expected-duration"] = gang["duration"]
     if "flavors" in gang:
         said["py-gang-scheduler.io/flavors"] = json.dumps(gang["flavors"])
     return said

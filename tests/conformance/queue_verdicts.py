@@ -23,6 +23,7 @@ def faults(case: Case, decided: Decided) -> Iterator[str]:
         order = list(_gangs(decided, "bindings", "nominations"))
         yield from _unequal("order", [_full(each) for each in expected["order"]], order)
     yield from _waiting(expected.get("waiting", {}), decided)
+    yield from _victims(expected, decided)
     yield from _of_gangs(expected, decided)
     shown = {row["queue"]: row for row in decided.get("queues", [])}
     for name, figures in expected.get("queues", {}).items():
@@ -45,6 +46,21 @@ def _gangs(decided: Decided, *lists: str) -> dict[str, None]:
 def _unequal(what: str, expected: object, found: object) -> Iterator[str]:
     if expected != found:
         yield f"{what}: {found} instead of {expected}"
+
+
+def _victims(expected: Case, decided: Decided) -> Iterator[str]:
+    rows = decided["victims"]
+    found = sorted({row["gang"] for row in rows})
+    if "victims" in expected or "victims_any" in expected:
+        sets = expected.get("victims_any") or [expected["victims"]]
+        wanted = [sorted(map(_full, each)) for each in sets]
+        if found not in wanted:
+            yield f"victims: {found} instead of {wanted}"
+    if "victim_pods" in expected:
+        yield from _unequal("evicted pods", expected["victim_pods"], len(rows))
+    for name, wanted in expected.get("classes", {}).items():
+        classes = {row.get("class") for row in rows if row["gang"] == _full(name)}
+        yield from _unequal(f"classes of {name}", {wanted}, classes)
 
 
 def _waiting(expected: Case, decided: Decided) -> Iterator[str]:

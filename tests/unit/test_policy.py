@@ -34,7 +34,7 @@ def another(name: str) -> Any:
     if isinstance(value, str):
         return "another"
     if isinstance(value, tuple):
-        return ("another",)
+        return value[1:] if len(value) > 1 else ("another",)
     return not value if isinstance(value, bool) else value + 1
 
 

@@ -223,31 +223,33 @@ class QueuePreemption(ApiModel):
     reclaim: Reclaim | None = Field(
         default=None,
         description=(
-            "Which gangs of queues that borrow a gang may evict that stays within soft: Any. "
-            "Gangs are not evicted across queues yet; with any other value what is free of soft is "
-            "kept for a gang of the queue that waits."
+            "Which gangs of queues that borrow a gang may evict that stays within soft: Any. With "
+            "any other value what is free of soft is kept for a gang of the queue that waits."
         ),
     )
     while_borrowing: BorrowingEviction | None = Field(
-        default=None, description=f"What a gang may evict that borrows. {NOT_YET}"
+        default=None,
+        description="What a gang may evict that borrows, where fairness is Priority.",
     )
     allow_preemption: Flag | None = Field(
         default=None,
-        description=f"Whether gangs of other queues may evict from this one. {NOT_YET}",
+        description="Whether gangs of other queues may evict from this one.",
     )
     allow_preempt_from: Names | None = Field(
         default=None,
-        description=f"The only queues whose gangs may evict from this one. {NOT_YET}",
+        description=(
+            "The only queues, with those below them, whose gangs may evict from this one."
+        ),
         json_schema_extra=ATOMIC_LIST,
     )
     grace_period: Duration | None = Field(
         default=None, description=f"The least time from notice to deletion. {NOT_YET}"
     )
     fence: Flag | None = Field(
-        default=None, description=f"Whether gangs look for victims below this queue only. {NOT_YET}"
+        default=None, description="Whether gangs look for victims below this queue only."
     )
     min_runtime: Duration | None = Field(
-        default=None, description=f"How long gangs run before other queues evict them. {NOT_YET}"
+        default=None, description="How long gangs run before they may be evicted."
     )
 
 

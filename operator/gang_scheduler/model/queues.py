@@ -201,12 +201,27 @@ class AdmissionLimits:
 
 @dataclass(frozen=True, slots=True)
 class EvictionRules:
-    """Which gangs of other queues and of its own a gang of the queue may evict."""
+    """Which gangs of other queues and of its own a gang of the queue may evict, and it must not.
+
+    `may_lose`: gangs from outside may evict from the queue; `may_lose_to` are the only queues
+    (leaves or subtrees) whose gangs may, None: all. `fence`: gangs look for victims no higher than
+    here. `min_runtime` is how long gangs run, in seconds, before they may be evicted.
+    """
 
     within_queue: EvictionPolicy = EvictionPolicy.LOWER_PRIORITY
     reclaim: EvictionPolicy = EvictionPolicy.ANY
     while_borrowing: EvictionPolicy = EvictionPolicy.NEVER
     while_borrowing_threshold: int | None = None
+    may_lose: bool = True
+    may_lose_to: frozenset[str] | None = None
+    fence: bool = False
+    min_runtime: int = 0
+
+    @property
+    def may_evict(self) -> bool:
+        """Whether a gang of the queue may evict any other."""
+        policies = {self.within_queue, self.reclaim, self.while_borrowing}
+        return policies != {EvictionPolicy.NEVER}
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@
 | surplus         | places members beyond the quorum                                     |
 | placement       | where members go                                                     |
 | preemption      | which pods are evicted so that a whole group fits                    |
+| rights          | by what right a gang of a queue evicts others                        |
 | filters         | what makes a node refuse a pod, one policy a file                    |
 | preferences     | which nodes a pod would rather have, one a file                      |
 | ordering        | which gang comes first, one policy a file                            |

@@ -1,5 +1,6 @@
 """What a policy can be: the protocols, and the profile that puts policies together."""
 
+import enum
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -92,6 +93,16 @@ class PreemptionRules:
 NO_AGING: Final = Aging(per_hour=0, most=1000)
 
 
+class FairStrategy(enum.StrEnum):
+    """When a gang of a smaller share may evict one of a larger share, by Kueue's names."""
+
+    FINAL = "LessThanOrEqualToFinalShare"
+    INITIAL = "LessThanInitialShare"
+
+
+ALL_STRATEGIES: Final = (FairStrategy.FINAL, FairStrategy.INITIAL)
+
+
 @dataclass(frozen=True, slots=True)
 class QueueRules:
     """What holds for queues that do not say it themselves.
@@ -99,6 +110,7 @@ class QueueRules:
     A gang that has waited for `reservation_after_seconds` may get one of so many `reservations`;
     and its queue starves if that is for what the queue was promised. Ends of gangs count that are
     at most `backfill_window_seconds` away. `hides_names` of gangs from those of other namespaces.
+    Minimum run times of queues count up to `max_min_runtime_seconds`.
     """
 
     aging: Aging = NO_AGING
@@ -106,6 +118,8 @@ class QueueRules:
     reservations: int = 0
     backfill_window_seconds: int = 86_400
     hides_names: bool = False
+    fair_strategies: tuple[FairStrategy, ...] = ALL_STRATEGIES
+    max_min_runtime_seconds: int = 3600
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,7 @@ from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption.evaluator import PreemptionEvaluator
 from gang_scheduler.scheduler.quorums import NOTHING, Outcome, Quorums
+from gang_scheduler.scheduler.rights.claims import Claim
 from gang_scheduler.scheduler.surplus import Surplus
 from gang_scheduler.scheduler.trial import Trial
 
@@ -124,11 +125,11 @@ class Steps:
         short = {group.gangs[0].key for group in waiting} | self.in_part
         return [group for group in groups if group.gangs[0].key in short]
 
-    def make_room(self, group: GangGroup) -> None:
+    def make_room(self, group: GangGroup, claim: Claim | None = None) -> None:
         """Nominate the group to room that pods leave or must leave, if that is enough."""
         units = self.lacking(group)
         nominations = self.evaluator.nominated_room.release(gang.key for gang in group.gangs)
-        outcome = self.make_room_for(group, units, nominations)
+        outcome = self.make_room_for(group, units, nominations, claim)
         if outcome.verdict is not PreemptionVerdict.NO_VICTIMS:
             self.note_preemption(group, outcome)
 
@@ -141,13 +142,22 @@ class Steps:
         return units
 
     def make_room_for(
-        self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
+        self,
+        group: GangGroup,
+        units: Sequence[PlacementUnit],
+        nominations: Sequence[Nominated],
+        claim: Claim | None = None,
     ) -> PreemptionOutcome:
-        """Reserve room for the quorums that pods leave or must leave, if that is enough."""
+        """Reserve room for the quorums that pods leave or must leave, if that is enough.
+
+        With a `claim` on quota, too.
+        """
         alike = None if nominations else prospects(group, units, self.evaluator.own(group))
+        if alike and claim is not None:
+            alike = alike, self.judged_by(claim)
         outcome = self.hopeless.get(alike)
         if outcome is None:
-            outcome = self._attempt(group, units, nominations)
+            outcome = self._attempt(group, units, nominations, claim)
             if outcome.waits:
                 # Room that was reserved for lower priorities may be free now.
                 self.known_misfits.clear()
@@ -157,14 +167,22 @@ class Steps:
                 self.hopeless[alike] = outcome
         return outcome
 
+    def judged_by(self, claim: Claim) -> Hashable:
+        """Return what counts of a claim where evictions are judged."""
+        return frozenset(claim.charge.items()), claim.priority, claim.created_at
+
     def _attempt(
-        self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
+        self,
+        group: GangGroup,
+        units: Sequence[PlacementUnit],
+        nominations: Sequence[Nominated],
+        claim: Claim | None,
     ) -> PreemptionOutcome:
         """Make room for all that the group lacks; if that fails, for gangs of one one by one."""
-        outcome = self.evaluator.attempt(group, units, nominations)
+        outcome = self.evaluator.attempt(group, units, nominations, claim)
         if outcome.waits or units[0].quorum == 1 or not all(gang.apart for gang in group.waiting):
             return outcome
-        return self.evaluator.attempt_each(group, units[0], nominations)
+        return self.evaluator.attempt_each(group, units[0], nominations, claim)
 
     def _give_up_room(self) -> None:
         """Note that room is not reserved for a gang any more: other gangs may fit there."""

@@ -4,8 +4,7 @@ Plain synchronous code. Handlers and the binder change it, the loop takes snapsh
 status reads it; all on one event loop, so nothing here needs a lock.
 """
 
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 from gang_scheduler.model.bound_pods import BoundPods
@@ -28,7 +27,7 @@ from gang_scheduler.state.nominator import Nominator
 from gang_scheduler.state.object_stores import NodeStore, Store
 from gang_scheduler.state.pod_affinity.matches import SelectorMatches
 from gang_scheduler.state.pod_store import PodStore
-from gang_scheduler.state.queues import declared_queues, names, usage
+from gang_scheduler.state.queues import declared_queues, names, running_gangs, usage
 from gang_scheduler.state.queues.declared_queues import DeclaredQueues, QueueRules
 from gang_scheduler.state.queues.kueue_objects import KueueObjects
 from gang_scheduler.state.queues.names import KnownQueues, NamingRules, QueueNames
@@ -157,6 +156,8 @@ class Cache:
             self._table = table
             self.gang_queue.quota_waits.nodes_changed()
         groups = self.gang_queue.take_due(now)
+        # Once more: which gangs are one group is known only now.
+        queues = self.queue_state(now)
         nominated = self._nominator.all(self.gang_queue.infos)
         gated = any(gang.min_resources for group in groups for gang in group.gangs)
         return Snapshot(
@@ -168,12 +169,11 @@ class Cache:
             volumes=self._volumes(groups),
             held=self.node_usage.held() if gated else {},
             tree_specs=self.topologies.tree_specs(),
-            bound_pods=self._bound_pods(groups, now),
+            bound_pods=self._bound_pods(groups, now, queues),
             pinned=self.node_usage.pinned(),
             nominated=nominated,
             groups=groups,
-            # Once more: which gangs are one group is known only now.
-            queues=self.queue_state(now),
+            queues=queues,
             yielded=self.evictions.yielded(now),
         )
 
@@ -219,15 +219,28 @@ class Cache:
             self.gang_queue.queues_changed()
         self._changes.cycle.set()
 
-    def _bound_pods(self, groups: Iterable[GangGroup], now: int) -> BoundPods | None:
+    def _bound_pods(
+        self, groups: Sequence[GangGroup], now: int, queues: QueueState | None
+    ) -> BoundPods | None:
         """Return the pods on nodes with their queues, if a group may evict some of them."""
-        bound_pods = self.evictable_pods.bound_pods_for(
-            groups, self.gang_queue.infos, self.pods, now, self.gang_queue.ranked()
+        evictable, infos = self.evictable_pods, self.gang_queue.infos
+        ranked = self.gang_queue.ranked()
+        if queues is None:
+            return evictable.bound_pods_for(groups, infos, self.pods, now, ranked)
+        bound_pods = (
+            evictable.bound_pods(infos, self.pods, now, ranked)
+            if running_gangs.may_evict(groups, queues.declared)
+            else evictable.leaving_for(groups, now)
         )
-        if bound_pods is None or not bound_pods.pods:
-            return bound_pods
-        queues = self.queue_usage.queues_of_pods()
-        return replace(bound_pods, queues=queues) if queues else bound_pods
+        if bound_pods is None:
+            return None
+        return running_gangs.in_queues(
+            bound_pods,
+            self.queue_usage.charges_of_pods(),
+            infos,
+            self.gang_queue.queues,
+            evictable.rules.max_min_runtime_seconds,
+        )
 
     def _selector_matches(
         self, groups: Iterable[GangGroup], nominated: Iterable[Nominated]

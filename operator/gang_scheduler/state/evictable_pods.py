@@ -166,7 +166,11 @@ class EvictablePods:
         lowest = min(ranked.values(), default=SYSTEM_PRIORITY)
         if any(lowest < each or self.outranked_by(each) for each in priorities):
             return self.bound_pods(infos, pods, now, ranked)
-        going = self.leaving.bound_pods(now) if priorities else ()
+        return self.leaving_for(priorities, now)
+
+    def leaving_for(self, waiting: Collection[object], now: int) -> BoundPods | None:
+        """Return the pods that leave if anything waits for them; None if there are none."""
+        going = self.leaving.bound_pods(now) if waiting else ()
         return BoundPods(leaving=going) if going else None
 
     def bound_pods(

@@ -24,6 +24,7 @@ class QueueSpec(Wire, frozen=True):
     guarantee: Guarantee = Guarantee()
     parent: str = ""
     priority: Int32 = 0
+    reclaimable: bool | None = None
     dequeue_strategy: str = ""
     affinity: dict[str, Any] | None = None
     extend_clusters: list[Any] = field(default_factory=list)

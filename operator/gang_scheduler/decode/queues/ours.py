@@ -43,12 +43,7 @@ from gang_scheduler.wire.selectors import LabelSelector
 from gang_scheduler.wire.structs import Wire
 
 IDLE: Final = (
-    "preemption.whileBorrowing",
-    "preemption.allowPreemption",
-    "preemption.allowPreemptFrom",
     "preemption.gracePeriod",
-    "preemption.fence",
-    "preemption.minRuntime",
     "backfill",
     "provisioningClass",
     "checkpointTimeout",
@@ -216,12 +211,16 @@ def _fungibility(source: api.FlavorFungibility) -> Fungibility:
 
 
 def _evictions(source: api.QueuePreemption) -> EvictionRules:
-    borrowing = source.while_borrowing or api.BorrowingEviction()
+    borrowing, ours = source.while_borrowing or api.BorrowingEviction(), source.allow_preempt_from
     return EvictionRules(
         within_queue=EvictionPolicy(source.within_queue or EvictionPolicy.LOWER_PRIORITY),
         reclaim=EvictionPolicy(source.reclaim or EvictionPolicy.ANY),
         while_borrowing=EvictionPolicy(borrowing.policy or EvictionPolicy.NEVER),
         while_borrowing_threshold=borrowing.max_priority_threshold,
+        may_lose=source.allow_preemption is not False,
+        may_lose_to=None if ours is None else frozenset(ours),
+        fence=bool(source.fence),
+        min_runtime=values.seconds(source.min_runtime),
     )
 
 

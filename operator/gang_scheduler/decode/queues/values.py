@@ -1,5 +1,6 @@
 """Single values of queues. Each raises InvalidField that names the field and the value."""
 
+import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from fractions import Fraction
@@ -16,6 +17,13 @@ E = TypeVar("E", bound=StrEnum)
 MOST_QUOTA: Final = 2**56
 """The largest amount of a quota that counts: more than any cluster has, and sums fit 64 bits."""
 _MILLIONTHS: Final = 10**6
+_DURATION: Final = re.compile(r"([0-9.]+)(ms|s|m|h)")
+_SECONDS: Final = {
+    "ms": Fraction(1, 1000),
+    "s": Fraction(1),
+    "m": Fraction(60),
+    "h": Fraction(3600),
+}
 
 
 def amount(where: str, resource: str, quantity: Quantity) -> int:
@@ -33,6 +41,12 @@ def amounts(where: str, quantities: Mapping[str, Any] | None) -> dict[str, int]:
     """Return the amounts of several resources."""
     given = (quantities or {}).items()
     return {name: amount(f"{where}.{name}", name, quantity) for name, quantity in given}
+
+
+def seconds(duration: str | None) -> int:
+    """Return a duration such as `1h30m` in seconds, rounded up; 0 for none."""
+    parts = _DURATION.findall(duration or "")
+    return -int(-sum(Fraction(number) * _SECONDS[unit] for number, unit in parts) // 1)
 
 
 def weight(where: str, quantity: Quantity) -> Fraction:

@@ -54,11 +54,17 @@ def queue(body: Mapping[str, Any]) -> DeclaredQueue:
         resource_groups=_resource_groups(quotas),
         strategy=_strategy(spec.dequeue_strategy),
         stop=StopPolicy.HOLD if source.status.state in CLOSED else StopPolicy.NONE,
-        evictions=EvictionRules(EvictionPolicy.LOWER_PRIORITY, EvictionPolicy.ANY),
+        evictions=_evictions(spec),
         problem=problem,
     )
     gvr, notes = gvr_of(body, "queues"), tuple(_notes(spec))
     return DeclaredQueue(found, gvr, notes=notes, generation=source.metadata.generation)
+
+
+def _evictions(spec: wire.QueueSpec) -> EvictionRules:
+    return EvictionRules(
+        EvictionPolicy.LOWER_PRIORITY, EvictionPolicy.ANY, may_lose=spec.reclaimable is not False
+    )
 
 
 def _parent(ref: QueueRef, spec: wire.QueueSpec) -> QueueRef | None:

@@ -15,7 +15,7 @@
 | potential_victims | all pods that may be evicted, kept for a whole cycle             |
 | needs             | what a preemptor needs of the nodes at least                     |
 | slots             | how many members would fit as victims leave                      |
-| legality          | which pods a gang may evict as far as queues say                 |
-| yielded           | which gangs gave way to which, so that evictions end             |
+| judge             | which victims queues allow together, and how such sets compare   |
+| in_order          | many victims where there are queues: the first that suffice      |
 | nominated_room    | room that is reserved for nominated pods                         |
 """

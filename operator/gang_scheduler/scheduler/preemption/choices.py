@@ -1,10 +1,11 @@
 """What can be evicted apart in a domain: whole gangs, and single pods of elastic gangs."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.names import natural_key
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
@@ -47,17 +48,30 @@ def choices_of(
     broken = (costs.unit(costs.members(gang)) for gang in elastic if costs.may_break(gang))
     both = [*found.values(), *(Choice(unit, whole=True) for unit in broken)]
     # Of sets that cost the same always one is chosen, in whatever order the pods come.
+    if costs.has_standings:
+        return sorted(both, key=lambda each: (each.whole, _name(each), min(each.unit.uids)))
     return sorted(both, key=lambda each: (each.whole, min(each.unit.uids)))
 
 
-def better(choices: Sequence[Choice]) -> Mapping[int, frozenset[int]]:
+def _name(choice: Choice) -> tuple[object, ...]:
+    pods = (each.pod for each in choice.unit.bound_pods)
+    gang = choice.gang
+    first = min(natural_key(pod.name) for pod in pods)
+    return natural_key(gang.namespace), natural_key(gang.name), first
+
+
+def better(
+    choices: Sequence[Choice], traits: Callable[[EvictionUnit], Hashable] | None = None
+) -> Mapping[int, frozenset[int]]:
     """Return for each choice the choices to evict before it: the same room, and no dearer.
 
-    By their places in the sequence. Of equal choices, the earlier ones.
+    By their places in the sequence. Of equal choices, the earlier ones. `traits` are what else
+    counts of a unit.
     """
     alike: dict[object, list[int]] = {}
     for place, each in enumerate(choices):
-        alike.setdefault(_likeness(each), []).append(place)
+        key = _likeness(each), traits and traits(each.unit)
+        alike.setdefault(key, []).append(place)
     found: dict[int, frozenset[int]] = {}
     for several in alike.values():
         for place in several:

@@ -3,8 +3,10 @@
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import Final, NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
+from gang_scheduler.model.evictions import Forgotten
 from gang_scheduler.model.gangs import BlockCause, Gang, GangGroup
 from gang_scheduler.model.plan import Bind, Offers, Preemption, PreemptionOutcome, PreemptionVerdict
 from gang_scheduler.model.pod_affinity import PodSelector
@@ -15,20 +17,32 @@ from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.preemption import search
-from gang_scheduler.scheduler.preemption.legality import Legality
+from gang_scheduler.scheduler.preemption.judge import Judge
 from gang_scheduler.scheduler.preemption.nominated_room import NominatedRoom
 from gang_scheduler.scheduler.preemption.potential_victims import PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import Nominee, Placements, Preemptor, usage_of
-from gang_scheduler.scheduler.preemption.search import Found
+from gang_scheduler.scheduler.preemption.search import ANY_PRIORITY, Found
 from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
+from gang_scheduler.scheduler.rights.claims import Claim
+from gang_scheduler.scheduler.rights.rounds import Rounds
+from gang_scheduler.scheduler.rights.yielded import Memory
 from gang_scheduler.scheduler.trial import Trial, merged
 
 NO_VICTIMS = PreemptionOutcome(PreemptionVerdict.NO_VICTIMS)
 TERMINATING = PreemptionOutcome(PreemptionVerdict.TERMINATING)
 
-_VictimsKey = tuple[int, frozenset[GangKey], frozenset[PodSelector], QueueRef | None]
-"""Up to which priority pods may be evicted, the gangs that are spared, the pods that are, and the
-queue of the preemptor."""
+PODS_A_LOOK: Final = 40
+"""How many potential victims are looked at in the time of a look."""
+
+_VictimsKey = tuple[int, frozenset[GangKey], frozenset[PodSelector]]
+"""Up to which priority pods may be evicted, the gangs that are spared, and the pods that are."""
+
+
+class Foreseen(NamedTuple):
+    """What evictions for a group would come to: the highest class, and whether it borrows then."""
+
+    highest_class: int = 0
+    borrows: bool = False
 
 
 class PreemptionEvaluator:
@@ -49,39 +63,68 @@ class PreemptionEvaluator:
         self._bound = frozenset(each.gang for each in self._bound_pods.pods)
         evictable = (each.priority for each in self._bound_pods.pods if each.evictable)
         self._lowest = min(evictable, default=None)
-        self._legality = Legality(snapshot)
-        self.nominated_room = NominatedRoom(_ranked(snapshot), trial)
+        self._memory = Memory(snapshot.yielded)
+        self.nominated_room = NominatedRoom(_ranked(snapshot), trial, _queues(snapshot))
         self.preemptions: list[Preemption] = []
+        self.rounds: Rounds | None = None
+        """What queues say of evictions, where there are any."""
 
     def attempt(
-        self, group: GangGroup, units: Sequence[PlacementUnit], nominations: Sequence[Nominated]
+        self,
+        group: GangGroup,
+        units: Sequence[PlacementUnit],
+        nominations: Sequence[Nominated],
+        claim: Claim | None = None,
     ) -> PreemptionOutcome:
         """Make room for a group that does not fit; return the outcome.
 
         `nominations` is the room that was reserved for the group and is released now. The room is
-        reserved again only if the group goes on waiting.
+        reserved again only if the group goes on waiting. A `claim` is what the group asks of its
+        queue: quota is freed, too.
         """
         if not any(gang.lacking for gang in group.waiting):
             return NO_VICTIMS  # No pod is evicted for surplus.
         blocks = [each for gang in group.waiting if (each := gang.preemption_block) is not None]
         causes = {block.cause for block in blocks}
         displacing = causes <= {BlockCause.UNDER_WAY}
-        waits = self._wait_for_leaving(group, units, nominations, displacing=displacing)
+        will_pay = claim is None or not self._lacks_quota(claim)
+        waits = (
+            self._wait_for_leaving(group, units, nominations, displacing=displacing)
+            if will_pay
+            else None
+        )
         if waits is not None:
             self._carry_out(group, waits, nominations)
             return TERMINATING
         if nominations and BlockCause.UNDER_WAY in causes:
             self.nominated_room.keep(nominations)
             return TERMINATING
-        below = group.priority - self._profile.preemption.min_difference
-        if self._lowest is None or self._lowest > below:
+        potential = self._potential_victims(group, units, claim)
+        if potential is None:
             return NO_VICTIMS
         if blocks:
             return PreemptionOutcome(PreemptionVerdict.BLOCKED, block=min(blocks))
-        return self._evict(group, units, nominations)
+        return self._evict(group, units, nominations, potential)
+
+    def foreseen(
+        self, group: GangGroup, units: Sequence[PlacementUnit], claim: Claim
+    ) -> Foreseen | None:
+        """Return what an attempt would come to that finds victims; None if it finds none."""
+        if not self._lacks_quota(claim) and self._preemptor(units).place(None) is not None:
+            return Foreseen()
+        potential = self._potential_victims(group, units, claim)
+        found = search.find(self._preemptor(units), potential) if potential is not None else None
+        if found is None or potential is None or potential.judge is None:
+            return None
+        borrows = potential.judge.borrows(found.victims)
+        return Foreseen(max(found.classes.values(), default=0), borrows)
 
     def attempt_each(
-        self, group: GangGroup, unit: PlacementUnit, nominations: Sequence[Nominated]
+        self,
+        group: GangGroup,
+        unit: PlacementUnit,
+        nominations: Sequence[Nominated],
+        claim: Claim | None = None,
     ) -> PreemptionOutcome:
         """Make room for members that are gangs of one, for each by itself, in one preemption."""
         before = len(self.preemptions)
@@ -93,9 +136,14 @@ class PreemptionEvaluator:
                 beside = unit.after(self.nominated_room.binds(group.waiting[0].key))
                 alone = replace(beside, required=frozenset([pod.uid]))
                 own = [each for each in nominations if each.pod.uid == pod.uid]
-                outcomes.append(self.attempt(group, [alone], own))
+                asked = claim.of([pod]) if claim is not None else None
+                outcomes.append(self.attempt(group, [alone], own, asked))
                 if not outcomes[-1].waits:
                     full.add(pod.pod_class)
+                elif asked is not None and self.rounds is not None:
+                    self.rounds.expect(asked)
+        if self.rounds is not None:
+            self.rounds.expect(None)
         made = self.preemptions[before:]
         if len(made) > 1:
             self.preemptions[before:] = [_joined(made)]
@@ -140,8 +188,7 @@ class PreemptionEvaluator:
 
     def displaceable(self, group: GangGroup) -> list[GangKey]:
         """Return the gangs whose reserved room the group may take: of lower priority."""
-        below = self.nominated_room.below(group.priority)
-        return self._legality.displaceable(group, below) if below else below
+        return self.nominated_room.below(group.priority, group.queue)
 
     def own(self, group: GangGroup) -> frozenset[GangKey]:
         """Return the gangs of the group that have pods on nodes: a group never evicts its own."""
@@ -179,13 +226,19 @@ class PreemptionEvaluator:
         displaced = self.nominated_room.keep_elsewhere(released, {bind.node for bind in binds})
         return Preemption(group.waiting, binds, displaced=tuple(displaced))
 
+    def _lacks_quota(self, claim: Claim) -> bool:
+        """Return whether a claim lacks quota even once all that leaves has left."""
+        if self.rounds is None:
+            return False
+        return bool(self.rounds.without_leaving().lacking(claim.ref, claim.charge))
+
     def _evict(
         self,
         group: GangGroup,
         units: Sequence[PlacementUnit],
         nominations: Sequence[Nominated],
+        potential: PotentialVictims,
     ) -> PreemptionOutcome:
-        potential = self._potential_victims(group)
         resumed = self._resumed(units, potential, nominations)
         found, released = (resumed, []) if resumed else self._cheapest(group, units, potential)
         limit = self._profile.preemption.most_victims
@@ -198,9 +251,22 @@ class PreemptionEvaluator:
         binds = _binds(found.placements)
         displaced = self.nominated_room.keep_elsewhere(released, {bind.node for bind in binds})
         victims = tuple(found.victims.values())
-        preemption = Preemption(group.waiting, binds, victims, tuple(displaced), found.domain)
+        preemption = Preemption(
+            *(group.waiting, binds, victims, tuple(displaced), found.domain, found.classes),
+            forgotten=self._remember(group, found, potential),
+        )
         self._carry_out(group, preemption, nominations)
         return _evicting(len(found.victims), cut_off=self._trial.effort.cut_off)
+
+    def _remember(
+        self, group: GangGroup, found: Found, potential: PotentialVictims
+    ) -> tuple[Forgotten, ...]:
+        """Note which gangs yield to the group; return what must not count any longer."""
+        if potential.judge is None:
+            return ()
+        yielding = potential.judge.yielding(found.victims, found.classes)
+        preemptors = [gang.key for gang in group.waiting]
+        return self._memory.carry_out(preemptors, yielding, self._snapshot.taken_at)
 
     def _resumed(
         self,
@@ -261,24 +327,51 @@ class PreemptionEvaluator:
         preemptor.free(self._left)
         return preemptor
 
-    def _potential_victims(self, group: GangGroup) -> PotentialVictims:
+    def _potential_victims(
+        self, group: GangGroup, units: Sequence[PlacementUnit], claim: Claim | None
+    ) -> PotentialVictims | None:
         """Return the pods that the group may evict, without the victims of earlier gangs."""
+        if claim is not None:
+            return self._by_rights(group, units, claim)
         below = group.priority - self._profile.preemption.min_difference
+        if self._lowest is None or self._lowest > below:
+            return None
         own = self.own(group)
-        key = below, own, self._leant_on, group.queue
+        key = below, own, self._leant_on
         if key not in self._by_priority:
             # Priorities only fall from one group to the next.
             self._by_priority = {
                 key: each for key, each in self._by_priority.items() if key[0] == below
             }
-            legal = self._legality.victims(group, self._bound_pods)
-            spared = _sparing(own, self._leant_on, legal)
+            spared = _sparing(own, self._leant_on, self._bound_pods)
             potential = PotentialVictims(
                 VictimCosts(spared, below, self._snapshot.taken_at), self._trial.nodes
             )
             self._by_priority[key] = potential
             potential.leave(self._victims)
         return self._by_priority[key]
+
+    def _by_rights(
+        self, group: GangGroup, units: Sequence[PlacementUnit], claim: Claim
+    ) -> PotentialVictims | None:
+        """Return the pods that the group may have a right to evict; None if there are none."""
+        if self.rounds is None or not self._trial.effort.may_begin():
+            return None
+        resources = self._preemptor(units).lacking_resources()
+        judge = Judge(self.rounds, self.rounds.rights(claim, resources), self._memory)
+        if not judge.held:
+            return None
+        members = [each for gang in judge.held for each in self.rounds.members(gang)]
+        self._trial.effort.spend(len(members) // PODS_A_LOOK)
+        spared = _sparing(
+            self.own(group), self._leant_on, replace(self._bound_pods, pods=tuple(members))
+        )
+        now = self._snapshot.taken_at
+        judge.costs = VictimCosts(spared, ANY_PRIORITY, now, judge.standings())
+        potential = PotentialVictims(judge.costs, self._trial.nodes, judge)
+        potential.leave(self._victims)
+        remaining = potential.victims(potential.remaining)
+        return None if not remaining or judge.lacking(remaining) else potential
 
     def _carry_out(
         self, group: GangGroup, preemption: Preemption, nominations: Sequence[Nominated]
@@ -297,6 +390,8 @@ class PreemptionEvaluator:
         self._gone += victims
         self._numbers.update(each.gang for each in victims)
         self._left = merged([*self._left, *usage_of(victims, self._trial.nodes)])
+        if self.rounds is not None:
+            self.rounds.leave(victims)
         for potential in self._by_priority.values():
             potential.leave(victims)
 
@@ -308,6 +403,7 @@ def _joined(preemptions: Sequence[Preemption]) -> Preemption:
         tuple(bind for each in preemptions for bind in each.nominations),
         tuple(victim for each in preemptions for victim in each.victims),
         tuple(pod for each in preemptions for pod in each.displaced),
+        classes={gang: each for made in preemptions for gang, each in made.classes.items()},
     )
 
 
@@ -345,6 +441,13 @@ def _ranked(snapshot: Snapshot) -> list[Nominated]:
     return [
         each._replace(priority=ranks.get(each.gang, each.priority)) for each in snapshot.nominated
     ]
+
+
+def _queues(snapshot: Snapshot) -> dict[GangKey, QueueRef | None] | None:
+    """Return the queues of the gangs that wait; None where there are no queues."""
+    if snapshot.queues is None:
+        return None
+    return {gang.key: gang.queue for group in snapshot.groups for gang in group.waiting}
 
 
 def _nominated(group: GangGroup, binds: Sequence[Bind]) -> list[Nominated]:

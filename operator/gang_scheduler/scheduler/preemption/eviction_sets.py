@@ -8,7 +8,7 @@ some node, with every other member of their gangs, and the slots that this frees
 import heapq
 from collections.abc import Hashable, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from gang_scheduler.scheduler.preemption.victim_costs import Cost, Victims
 
 SCALE: Final = 1_000_000
 WEIGHINGS_A_LOOK: Final = 4
-Key = tuple[int, ...]
+Key = tuple[Any, ...]
 
 
 class EvictionSets:
@@ -167,7 +167,9 @@ def _a_slot(before: Cost, after: Cost, gain: int) -> Key:
     """Return how much more a slot costs, as integers, in the order of `Cost`."""
     return (
         (after.over_budget - before.over_budget) * SCALE // gain,
+        after.highest_class,
         after.highest_priority,
+        after.least_share,
         (after.broken - before.broken) * SCALE // gain,
         (after.touched - before.touched) * SCALE // gain,
         (after.unprotected - before.unprotected) * SCALE // gain,

@@ -3,6 +3,7 @@
 import functools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -14,6 +15,28 @@ from gang_scheduler.model.refs import GangKey
 
 NOBODY: Final = -(2**31)
 """A priority below all."""
+
+
+ShareRank = tuple[int, Fraction]
+"""How much a queue borrows, so that of two the one that borrows more is less."""
+NO_SHARE: Final[ShareRank] = (-1, Fraction(0))
+"""Less than all: no victim is of another queue, or there are no queues."""
+
+
+class Standing(NamedTuple):
+    """How the eviction of a gang compares where there are queues.
+
+    `lowest_class` is the lowest by which it may go, `share` what its queue borrows, none if the
+    queue is that of the preemptor. `saved_at` is when it last saved its work, in seconds.
+    """
+
+    lowest_class: int = 0
+    share: ShareRank = NO_SHARE
+    saved_at: int = 0
+
+
+NO_STANDING: Final = Standing()
+"""That of all gangs where there are no queues."""
 
 
 class Usage(NamedTuple):
@@ -39,10 +62,12 @@ class EvictionUnit:
     is the number, `highest_priority` the highest priority, `unprotected` the number of pods of Jobs
     that evictions could end for good, `lost_work` the run time in pod-seconds, `covered` the number
     of pods under one PodDisruptionBudget by that budget, and `overlapping` are the pods under
-    several budgets.
+    several budgets. `lowest_class` and `share` are those of its standing.
     """
 
-    def __init__(self, bound_pods: Sequence[BoundPod], now: int) -> None:
+    def __init__(
+        self, bound_pods: Sequence[BoundPod], now: int, standing: Standing = NO_STANDING
+    ) -> None:
         self.bound_pods = tuple(bound_pods)
         self.gang: GangKey = bound_pods[0].gang
         pods = [each.pod for each in bound_pods if not each.pod.marked]
@@ -50,7 +75,10 @@ class EvictionUnit:
         priorities = (each.priority for each in bound_pods if not each.pod.marked)
         self.highest_priority = max(priorities, default=NOBODY)
         self.unprotected = sum(1 for each in bound_pods if each.unprotected and not each.pod.marked)
-        self.lost_work = sum([work_of(pod, now) for pod in pods])
+        saved_at = standing.saved_at
+        self.lost_work = sum([work_of(pod, now, saved_at) for pod in pods])
+        self.lowest_class = standing.lowest_class if pods else 0
+        self.share = standing.share if pods else NO_SHARE
         under_budget = [each for each in bound_pods if each.budgets and not each.pod.marked]
         self.covered = Counter(each.budgets[0] for each in under_budget if len(each.budgets) == 1)
         self.overlapping = tuple(
@@ -78,9 +106,18 @@ class EvictionUnit:
         return self._usage
 
 
-def work_of(pod: Pod, now: int) -> int:
-    """Return the run time that is lost with a pod, in pod-seconds; `now` is in seconds."""
-    return max(0, now - pod.started_at) if pod.started_at and not pod.marked else 0
+def work_of(pod: Pod, now: int, saved_at: int = 0) -> int:
+    """Return the run time that is lost with a pod, in pod-seconds; times are in seconds."""
+    if not pod.started_at or pod.marked:
+        return 0
+    return max(0, now - max(pod.started_at, saved_at if saved_at <= now else 0))
+
+
+def of_surplus(unit: EvictionUnit) -> EvictionUnit:
+    """Return surplus as it compares where there are queues: before any whole gang of its class."""
+    unit.highest_priority = NOBODY
+    unit.share = NO_SHARE
+    return unit
 
 
 def by_gang(bound_pods: Iterable[BoundPod]) -> dict[GangKey, list[BoundPod]]:

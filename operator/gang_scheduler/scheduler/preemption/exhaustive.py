@@ -9,30 +9,32 @@ A preemptor that fits still fits with more victims gone, except for victims that
 they are (`tied`): they are decided first, and until then no set is skipped by that rule.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from gang_scheduler.model.nodes import IntArray, NodeTable
+from gang_scheduler.model.queues import FlavorResource
 from gang_scheduler.scheduler.effort import Effort
 from gang_scheduler.scheduler.preemption import choices
 from gang_scheduler.scheduler.preemption.choices import Choice
 from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
+from gang_scheduler.scheduler.preemption.judge import Judge, victims_of
 from gang_scheduler.scheduler.preemption.needs import (
     NONE,
     Needs,
     cheapest_share,
     lowest_that_suffice,
 )
-from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tally, VictimCosts
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tally, VictimCosts, Victims
 
 MOST_LOSSES: Final = 16
 LOOKS: Final = 3
 """What it costs to look at one set of victims, beside the trials whether the preemptor fits."""
 
 Fits = Callable[[Sequence[EvictionUnit]], bool]
-Key = tuple[float, ...]
+Key = tuple[Any, ...]
 Places = tuple[int, ...]
 """Choices, by their places in the sequence of all."""
 
@@ -41,7 +43,7 @@ class Problem(NamedTuple):
     """The choices in a domain, what the preemptor needs there, and the test whether it fits.
 
     Sets that cost more than `bound` are not searched. `counts`: counting alone says exactly what
-    fits, and not only what cannot.
+    fits, and not only what cannot. With a `judge` a set must be allowed, too.
     """
 
     choices: Sequence[Choice]
@@ -51,6 +53,7 @@ class Problem(NamedTuple):
     fits: Fits
     bound: Cost | None = None
     counts: bool = False
+    judge: Judge | None = None
 
 
 class Answer(NamedTuple):
@@ -89,11 +92,15 @@ class _Search:
         self._costs = problem.costs
         self._needs = problem.needs
         self._fit: dict[frozenset[int], bool] = {}
-        self._better = choices.better(problem.choices)
+        self._judge = problem.judge
+        traits = self._judge.traits if self._judge is not None else None
+        self._better = choices.better(problem.choices, traits)
         units = [each.unit for each in problem.choices]
         self._used = _used(units, problem.needs, problem.nodes)
         self._parts = problem.needs.parts(self._used)
         self._priorities = [each.highest_priority for each in units]
+        self._classes = [each.lowest_class for each in units]
+        self._shares = [each.share for each in units]
         self._breaks = [int(each.unit.going > 0 and not each.single) for each in problem.choices]
         self._unprotected = [each.unprotected for each in units]
         self._work = [each.lost_work for each in units]
@@ -119,12 +126,52 @@ class _Search:
             return
         there = self._needs.places(at.free)
         lacking = self._needs.lacking(there)
-        if int(lacking.max()) <= 0 and self._fits(at.chosen):
-            self.best = tuple(self._choices[each].unit for each in at.chosen)
-            self._least = tally.cost
+        if self._is_enough(at.chosen, lacking) and self._take(at.chosen, tally.cost):
             return
         for each in self._branches(at, tally, there, lacking):
             self._branch(each)
+
+    def _is_enough(self, chosen: Places, lacking: IntArray) -> bool:
+        """Return whether there is room and quota without the chosen units."""
+        if int(lacking.max()) > 0 or self._short(chosen):
+            return False
+        return self._fits(chosen)
+
+    def _take(self, chosen: Places, cost: Cost) -> bool:
+        """Keep a set if it is the best so far; return whether it is allowed.
+
+        More victims can make allowed what was not: another queue may go when the own one does.
+        """
+        if self._judge is not None:
+            victims = self._victims(chosen)
+            classes = self._judge.classes(victims)
+            if classes is None:
+                return False
+            cost = self._judge.cost(cost, victims, classes)
+            if self._is_dear(cost) or not self._needs_all(chosen):
+                return True
+        self.best = tuple(self._choices[each].unit for each in chosen)
+        self._least = cost
+        return True
+
+    def _needs_all(self, chosen: Places) -> bool:
+        """Return whether no unit can be spared."""
+        return not any(self._does_without(chosen, each) for each in chosen)
+
+    def _does_without(self, chosen: Places, spared: int) -> bool:
+        rest = tuple(each for each in chosen if each != spared)
+        free = self._needs.free + self._used[list(rest)].sum(axis=0)
+        lacking = self._needs.lacking(self._needs.places(free))
+        if self._judge is None or not self._is_enough(rest, lacking):
+            return False
+        return self._judge.classes(self._victims(rest)) is not None
+
+    def _victims(self, chosen: Places) -> Victims:
+        return victims_of(self._choices[each].unit for each in chosen)
+
+    def _short(self, chosen: Places) -> Mapping[FlavorResource, int]:
+        """Return what lacks of quota without the chosen units."""
+        return {} if self._judge is None else self._judge.lacking(self._victims(chosen))
 
     def _branches(
         self, at: _Branch, tally: Tally, there: IntArray, lacking: IntArray
@@ -140,10 +187,16 @@ class _Search:
             at_best = self._needs.places(at.free + self._used[list(at.left)].sum(axis=0))
             if int(self._needs.lacking(at_best).max()) > 0:
                 return
+        if self._short((*at.chosen, *at.left)):
+            return
         tied = [each for each in at.left if self._choices[each].tied]
         if int(lacking.max()) > 0:
             gains, left = self._gaining(at, there, at_best, lacking)
             if not left or self._is_dear(self._at_least(tally, left, gains, int(lacking.max()))):
+                return
+        elif self._judge is not None and (short := self._short(at.chosen)):
+            gains, left, most = *self._freeing(at.left, short), max(short.values())
+            if self._judge.counts and self._is_dear(self._at_least(tally, left, gains, most)):
                 return
         elif tied or self._fits((*at.chosen, *at.left)):
             # There are places enough, and still not all members fit.
@@ -176,9 +229,18 @@ class _Search:
         kept = [
             (gain, each)
             for gain, use, each in zip(most, useful, some, strict=True)
-            if use > 0 or self._choices[each].tied or not self._problem.counts
+            if use > 0 or self._choices[each].tied or not self._problem.counts or self._judge
         ]
         return [gain for gain, _ in kept], tuple([each for _, each in kept])
+
+    def _freeing(
+        self, left: Places, short: Mapping[FlavorResource, int]
+    ) -> tuple[list[float], Places]:
+        """Return what each choice frees of the quota that lacks most."""
+        most = max(short, key=lambda key: (short[key], key))
+        units = (self._choices[each].unit for each in left)
+        freed = [self._judge.freed(each) if self._judge else {} for each in units]
+        return [float(each.get(most, 0)) for each in freed], left
 
     def _at_least(self, tally: Tally, left: Places, gains: Sequence[float], lacking: int) -> Cost:
         """Return the least cost of the set once it has grown by the places that are lacking."""
@@ -190,15 +252,21 @@ class _Search:
             cheapest_share([weights[each] for each in left], gains, lacking)
             for weights in (self._unprotected, self._work, self._pods)
         )
+        least = self._lowest_class(left, gains, lacking) if self._judge is not None else 0
         return Cost(
             over_budget=now.over_budget + over,
+            highest_class=max(now.highest_class, least),
             highest_priority=max(now.highest_priority, price),
+            least_share=now.least_share,
             broken=now.broken + breaks,
             touched=now.touched + breaks,
             unprotected=now.unprotected + unprotected,
             lost_work=now.lost_work + work,
             pods=now.pods + pods,
         )
+
+    def _lowest_class(self, left: Places, gains: Sequence[float], lacking: int) -> int:
+        return lowest_that_suffice([self._classes[each] for each in left], gains, lacking)
 
     def _keys(self, tally: Tally, left: Places, gains: Sequence[float]) -> Iterator[Key]:
         """Yield sort keys that find good sets soon: the cheapest choice for each place first."""
@@ -207,7 +275,9 @@ class _Search:
             made = max(gain, NONE)
             yield (
                 beyond,
+                self._classes[each],
                 self._priorities[each],
+                self._shares[each],
                 self._breaks[each] / made,
                 self._unprotected[each] / made,
                 self._work[each] / made,

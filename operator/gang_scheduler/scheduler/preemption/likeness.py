@@ -9,7 +9,6 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.preemption.candidates import Candidate
 from gang_scheduler.scheduler.preemption.potential_victims import PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import Preemptor
-from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts
 
 Traits = tuple[object, ...]
 """What counts of one pod: what it uses, and what its gang costs."""
@@ -31,22 +30,24 @@ def likeness_of(
     }
     for place in places.tolist():
         each = potential.bound_pods[place]
-        there[int(potential.rows[place])].append((_traits(each, potential.costs), each))
+        there[int(potential.rows[place])].append((_traits(each, potential), each))
     nodes = []
     for row, held in there.items():
         room = preemptor.trial.free[row].tobytes(), preemptor.open_to[:, row].tobytes()
-        held.sort(key=lambda each: each[0])
+        held.sort(key=lambda each: each[0] if potential.judge is None else str(each[0]))
         nodes.append(((room, tuple(traits for traits, _ in held)), [t.gang for _, t in held]))
-    nodes.sort(key=lambda each: each[0])
+    nodes.sort(key=lambda each: each[0] if potential.judge is None else (each[0][0], str(each[0])))
     gangs = _numbered(gang for _, some in nodes for gang in some)
     return tuple(traits for traits, _ in nodes), gangs
 
 
-def _traits(bound_pod: BoundPod, costs: VictimCosts) -> Traits:
-    whole = costs.unit_of(bound_pod)
+def _traits(bound_pod: BoundPod, potential: PotentialVictims) -> Traits:
+    whole = potential.costs.unit_of(bound_pod)
     cost = whole.going, whole.highest_priority, whole.unprotected, whole.lost_work
     guards = tuple(sorted(whole.covered.items())), whole.overlapping
-    return bound_pod.pod.pod_class.requests, len(whole), cost, guards
+    traits = bound_pod.pod.pod_class.requests, len(whole), cost, guards
+    judge = potential.judge
+    return traits if judge is None else (*traits, *judge.traits(whole))
 
 
 def _numbered(gangs: Iterable[GangKey]) -> tuple[int, ...]:

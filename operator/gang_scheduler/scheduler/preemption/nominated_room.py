@@ -1,28 +1,41 @@
 """Room that is reserved for nominated pods, against all gangs of no higher priority."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.scheduler.trial import Share, Trial, shares
 
 
 class NominatedRoom:
-    """The nominations of waiting pods, assumed on a trial until they are released."""
+    """The nominations of waiting pods, assumed on a trial until they are released.
 
-    def __init__(self, nominated: Iterable[Nominated], trial: Trial) -> None:
+    `queues` are those of the gangs that wait; None where there are no queues.
+    """
+
+    def __init__(
+        self,
+        nominated: Iterable[Nominated],
+        trial: Trial,
+        queues: Mapping[GangKey, QueueRef | None] | None = None,
+    ) -> None:
         self._trial = trial
+        self._queues = queues
         self._by_gang: dict[GangKey, list[Nominated]] = {}
         self.keep([each for each in nominated if each.pod.nominated in trial.nodes.rows])
 
-    def below(self, priority: int) -> list[GangKey]:
-        """Return the gangs of lower priority that room is reserved for."""
-        return [
+    def below(self, priority: int, queue: QueueRef | None = None) -> list[GangKey]:
+        """Return the gangs of lower priority that room is reserved for, of the same queue."""
+        found = [
             key for key, nominations in self._by_gang.items() if nominations[0].priority < priority
         ]
+        if self._queues is None or not found:
+            return found
+        return [key for key in found if self._queues.get(key) == queue]
 
     def all(self) -> list[Nominated]:
         """Return all pods that room is reserved for."""

@@ -14,6 +14,7 @@ from gang_scheduler.model.nodes import BoolArray, IntArray, NodeTable
 from gang_scheduler.model.pod_affinity import PodSelector
 from gang_scheduler.model.pods import PodClass
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.preemption.judge import Judge
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
 from gang_scheduler.scheduler.trial import Share
 
@@ -50,11 +51,13 @@ class PotentialVictims:
     the pod, `gangs` numbers of gangs, `used` what the pod uses along the resource axis, and `work`
     the run time lost in pod-seconds. Masks: pods `under_budget` are under a budget, `marked` are
     victims already, `unprotected` are others of Jobs that evictions could end for good, `elastic`
-    had a gang with surplus at first, and `remaining` may be evicted still.
+    had a gang with surplus at first, and `remaining` may be evicted still. Where there are queues,
+    the `judge` says which of them may go together.
     """
 
-    def __init__(self, costs: VictimCosts, nodes: NodeTable) -> None:
+    def __init__(self, costs: VictimCosts, nodes: NodeTable, judge: Judge | None = None) -> None:
         self.costs = costs
+        self.judge = judge
         self.nodes = nodes
         self.bound_pods = costs.evictable
         rows = [nodes.rows.get(each.pod.node, NOWHERE) for each in self.bound_pods]
@@ -112,6 +115,14 @@ class PotentialVictims:
         """Return the mask of the remaining pods on some nodes, given as a mask of rows."""
         found: BoolArray = self.remaining & (self.rows != NOWHERE)
         found[found] = nodes[self.rows[found]]
+        return found
+
+    def freeing_quota(self) -> BoolArray:
+        """Return the mask of the remaining pods that free quota of which a claim lacks some."""
+        found: BoolArray = np.zeros_like(self.remaining)
+        if self.judge is not None and self.judge.rights.short:
+            for place in np.flatnonzero(self.remaining).tolist():
+                found[place] = self.judge.frees_quota(self.bound_pods[place])
         return found
 
     def priorities_of(self, chosen: BoolArray) -> list[int]:

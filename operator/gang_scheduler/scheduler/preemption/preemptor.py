@@ -21,6 +21,7 @@ from gang_scheduler.scheduler.placement.feasible_slots import fit_if_empty
 from gang_scheduler.scheduler.placement.network import gather
 from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
+from gang_scheduler.scheduler.preemption.needs import places
 from gang_scheduler.scheduler.trial import Share, Trial, shares
 
 VICTIMS: Final = "victims"
@@ -88,6 +89,31 @@ class Preemptor:
     def open_rows(self) -> BoolArray:
         """The nodes that could take a member of the largest class if they were empty."""
         return fit_if_empty(self.largest_class[0], self.trial, self.profile)
+
+    def lacking_resources(self) -> frozenset[str]:
+        """Return the resources of which room lacks: all that are asked for if none does alone.
+
+        None if all members fit.
+        """
+        if self.fits((), None):
+            return frozenset()
+        names = self.trial.nodes.resources
+        columns = [column for column in range(len(names)) if self.floors.least[:, column].any()]
+        short = [names[column] for column in columns if not self._has_enough_of(column)]
+        return frozenset(short or [names[column] for column in columns])
+
+    def _has_enough_of(self, column: int) -> bool:
+        """Return whether all members fit in some domain as far as one resource counts."""
+        least = np.zeros_like(self.floors.least)
+        least[:, column] = self.floors.least[:, column]
+        there = places(least, self.trial.free, self.open_to)
+        scope = self.units[0].scope
+        if len(self.units) > 1 or scope is None or scope.must == 0:
+            return bool((there.sum(axis=1) >= self.floors.needed).all())
+        of_rows = scope.tree.levels[scope.must].at(np.arange(len(scope.tree.rows)))
+        sums = [np.bincount(of_rows, each[scope.tree.rows]) for each in there]
+        needed = np.array(self.floors.needed)[:, np.newaxis]
+        return bool((np.array(sums) >= needed).all(axis=0).any())
 
     def free_without(self, freed: IntArray) -> IntArray:
         """Return what is free once so much more is freed, nodes by resources."""

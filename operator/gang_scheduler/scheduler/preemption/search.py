@@ -1,11 +1,13 @@
 """The cheapest victims for a gang to fit, and not one too many.
 
-1. Victims may only be pods of a lower priority that nothing else protects (`victim_costs`).
+1. Victims may only be pods of a lower priority that nothing else protects (`victim_costs`). Where
+   there are queues, these say which may go, and which of them together (`judge`).
 2. Candidates are the domains of the layer that the gang must gather in; without a topology request
    the whole cluster. The least cost of each is counted for all at once and orders them
    (`candidates`).
 3. In each candidate that may be cheaper than the best so far: the cheapest set of victims that
-   makes room. Exact up to sixteen units (`exhaustive`), by eviction sets above (`eviction_sets`).
+   makes room. Exact up to sixteen units (`exhaustive`), by eviction sets above (`eviction_sets`),
+   or with queues the first that suffice in some order (`in_order`).
 4. Reprieve: put victims back while the gang still fits, the most valuable first.
 5. Of all candidates the cheapest; then the one with the least left over; then the first by name.
 
@@ -13,8 +15,8 @@ The search is bounded for the whole cycle (`effort`). Once the bound is reached,
 found so far are taken, and the outcome says that the search was cut off.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -22,30 +24,43 @@ import numpy as np
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.nodes import BoolArray
 from gang_scheduler.model.pod_affinity import PodSelector
-from gang_scheduler.scheduler.preemption import candidates, choices, exhaustive, likeness
+from gang_scheduler.scheduler.preemption import (
+    candidates,
+    choices,
+    exhaustive,
+    in_order,
+    likeness,
+)
 from gang_scheduler.scheduler.preemption.candidates import Candidate
 from gang_scheduler.scheduler.preemption.choices import Choice
 from gang_scheduler.scheduler.preemption.eviction_sets import EvictionSets
 from gang_scheduler.scheduler.preemption.eviction_units import EvictionUnit
 from gang_scheduler.scheduler.preemption.exhaustive import LOOKS, MOST_LOSSES, Problem
+from gang_scheduler.scheduler.preemption.judge import Classes, Judge, victims_of
 from gang_scheduler.scheduler.preemption.needs import Needs
 from gang_scheduler.scheduler.preemption.potential_victims import Pool, PotentialVictims
 from gang_scheduler.scheduler.preemption.preemptor import Placements, Preemptor, usage_of
 from gang_scheduler.scheduler.preemption.slots import Slots
-from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, Victims
 
 ANY_PRIORITY: Final = 2**31
+LACKS_QUOTA: Final = "quota"
+MOST_WITHIN_BUDGETS: Final = Cost(highest_class=ANY_PRIORITY, highest_priority=ANY_PRIORITY)
 NO_SELECTORS: Final[frozenset[PodSelector]] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """Victims, their cost, and the placements of the preemptor; no `domain`: the whole cluster."""
+    """Victims, their cost, and the placements of the preemptor; no `domain`: the whole cluster.
+
+    `classes` are those of the gangs of the victims; empty without queues.
+    """
 
     victims: Victims
     placements: Placements
     cost: Cost
     domain: Domain | None = None
+    classes: Classes = field(default_factory=dict)
 
 
 def find(preemptor: Preemptor, potential: PotentialVictims) -> Found | None:
@@ -57,8 +72,8 @@ def find(preemptor: Preemptor, potential: PotentialVictims) -> Found | None:
     best: _Best | None = None
     # Never beyond what budgets allow, where that is the rule.
     rules = preemptor.profile.preemption
-    bound = Cost(highest_priority=ANY_PRIORITY) if rules.within_budgets else None
-    judged: set[object] = set()
+    bound = MOST_WITHIN_BUDGETS if rules.within_budgets else None
+    judged: set[Hashable] = set()
     for candidate in candidates.candidates_of(preemptor, potential) if effort.may_begin() else ():
         if not effort.may_begin():
             break
@@ -66,21 +81,21 @@ def find(preemptor: Preemptor, potential: PotentialVictims) -> Found | None:
             break
         if best is not None and not effort.may_go_on():
             break
-        alike = likeness.likeness_of(candidate, preemptor, potential)
+        domain = _Domain(preemptor, potential, candidate)
+        alike = domain.likeness()
         if alike is not None and alike in judged:
             continue
         judged.add(alike)
-        domain = _Domain(preemptor, potential, candidate)
         victims = domain.cheapest(bound)
         if victims is None:
             continue
-        found = _Best(potential.costs.cost(victims), domain, victims)
+        found = _Best(domain.cost(victims), domain, victims)
         if bound is None or found.cost <= bound:
             best = found if best is None else best.or_cheaper(found)
             bound = best.cost
     if best is None:
         return None
-    return _found(preemptor, potential.costs, best.domain.candidate, best.victims)
+    return _found(preemptor, potential, best)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -98,9 +113,8 @@ class _Best:
         return min(self, other, key=lambda each: each.domain.size)
 
 
-def _found(
-    preemptor: Preemptor, costs: VictimCosts, candidate: Candidate, victims: Victims
-) -> Found | None:
+def _found(preemptor: Preemptor, potential: PotentialVictims, best: _Best) -> Found | None:
+    candidate, victims = best.domain.candidate, best.victims
     preemptor.trial.effort.extend()
     with preemptor.trial.all_or_nothing():
         preemptor.free(usage_of(victims.values(), preemptor.trial.nodes))
@@ -113,7 +127,8 @@ def _found(
     domain = None
     if scope is not None and candidate.place is not None:
         domain = scope.tree.domain(scope.must, candidate.place)
-    return Found(victims, placements, costs.cost(victims), domain)
+    classes = potential.judge.classes(victims) if potential.judge is not None else None
+    return Found(victims, placements, best.cost, domain, classes or {})
 
 
 class _Domain:
@@ -128,20 +143,36 @@ class _Domain:
         self._nodes = preemptor.trial.nodes
         self.candidate = candidate
         self._here = potential.on_nodes(candidate.rows)
+        self._judge = potential.judge
+
+    def likeness(self) -> Hashable | None:
+        """Return a key that only domains share that are alike in all that counts."""
+        judge = self._judge
+        if judge is not None and judge.rights.short and self._fits({}):
+            # All domains that have room need the same victims, for their quota.
+            return LACKS_QUOTA
+        return likeness.likeness_of(self.candidate, self._preemptor, self._potential)
+
+    def cost(self, victims: Victims) -> Cost:
+        """Return what victims cost that are allowed."""
+        cost = self._costs.cost(victims)
+        if self._judge is None:
+            return cost
+        return self._judge.cost(cost, victims, self._judge.classes(victims) or {})
 
     def cheapest(self, bound: Cost | None) -> Victims | None:
         """Return the cheapest victims; empty if the preemptor fits without any eviction.
 
         None if all potential victims are too few, or cost more than the bound.
         """
-        if self._fits({}):
+        if self._suits({}):
             return {}
         found, exact = self._exactly(bound)
         if exact:
             return found
-        greedy = self._by_eviction_sets()
+        greedy = self._by_eviction_sets() if self._judge is None else self._in_order(self._judge)
         known = (each for each in (found, greedy) if each is not None)
-        return min(known, key=self._costs.cost, default=None)
+        return min(known, key=self.cost, default=None)
 
     @property
     def size(self) -> tuple[int, int]:
@@ -152,7 +183,7 @@ class _Domain:
     def _exactly(self, bound: Cost | None) -> tuple[Victims | None, bool]:
         """Return the cheapest victims of few eviction units, and whether the result is exact."""
         bound_pods = (
-            self._potential.bound_pods[place] for place in np.flatnonzero(self._here).tolist()
+            self._potential.bound_pods[place] for place in np.flatnonzero(self._may_go()).tolist()
         )
         there = choices.choices_of(bound_pods, self._costs, MOST_LOSSES)
         if there is None:
@@ -162,11 +193,12 @@ class _Domain:
         problem = Problem(
             *(there, needs, self._nodes, self._costs, self._fits_without, bound),
             counts=preemptor.is_plain,
+            judge=self._judge,
         )
         units, cut_off = exhaustive.cheapest(problem, preemptor.trial.effort)
         if units is None:
             return None, not cut_off
-        victims = {each.pod.uid: each for unit in units for each in unit.bound_pods}
+        victims = victims_of(units)
         # Marked pods cost nothing, so the search may have added some that are not needed.
         spared = any(not unit.going for unit in units)
         return self._reprieved(victims) if spared else victims, not cut_off
@@ -201,7 +233,30 @@ class _Domain:
         """Return whether all members fit without units that free enough by plain counting."""
         if self._preemptor.is_plain:
             return True
-        return self._fits({each.pod.uid: each for unit in units for each in unit.bound_pods})
+        return self._fits(victims_of(units))
+
+    def _suits(self, victims: Victims) -> bool:
+        """Return whether the preemptor fits without victims, and queues allow these."""
+        if self._judge is None:
+            return self._fits(victims)
+        if self._judge.lacking(victims) or self._judge.classes(victims) is None:
+            return False
+        return self._fits(victims)
+
+    def _may_go(self) -> BoolArray:
+        """Return the mask of the pods whose eviction makes room here, or frees quota."""
+        if self._judge is None:
+            return self._here
+        found: BoolArray = self._here | self._potential.freeing_quota()
+        return found
+
+    def _in_order(self, judge: Judge) -> Victims | None:
+        """Return the first victims that suffice in some order, less those that can be spared."""
+        bound_pods = (
+            self._potential.bound_pods[place] for place in np.flatnonzero(self._may_go()).tolist()
+        )
+        found = in_order.allowed(bound_pods, self._costs, judge, self._fits)
+        return self._reprieved(found) if found is not None else None
 
     def _by_eviction_sets(self) -> Victims | None:
         """Return victims that make room: within budgets and of low priority, if these are enough.
@@ -276,7 +331,7 @@ class _Domain:
             if effort.is_used_up():
                 break
             fewer = {uid: each for uid, each in victims.items() if uid not in unit.uids}
-            if self._fits(fewer):
+            if self._suits(fewer):
                 slots.restore([unit])
                 victims = fewer
         return victims

@@ -6,21 +6,27 @@ left of it would only hold GPUs without progress. Surplus of an elastic gang is 
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.preemption.eviction_units import (
+    NO_SHARE,
+    NO_STANDING,
     NOBODY,
     EvictionUnit,
     Overlap,
+    ShareRank,
+    Standing,
     by_gang,
+    of_surplus,
     work_of,
 )
 
 Victims = dict[str, BoundPod]
 """Bound pods by the uid of the pod."""
 NONE: Mapping[GangKey, int] = {}
+NO_STANDINGS: Mapping[GangKey, Standing] = {}
 
 
 class Cost(NamedTuple):
@@ -33,15 +39,22 @@ class Cost(NamedTuple):
     `broken` are gangs that fall below their minMember (a gang of one, too), `touched` gangs that
     lose any member. `unprotected` are pods of Jobs that evictions could end for good. That comes
     before `lost_work`, in pod-seconds: such a Job loses all of its work, however long it ran.
+
+    Only queues make a difference in the others: `highest_class` by which a victim goes,
+    `least_share` that a queue of victims borrows, and `ties`, which decide between sets that are
+    allowed and cost the same. Bounds have no ties.
     """
 
     over_budget: int = 0
+    highest_class: int = 0
     highest_priority: int = NOBODY
+    least_share: ShareRank = NO_SHARE
     broken: int = 0
     touched: int = 0
     unprotected: int = 0
     lost_work: int = 0
     pods: int = 0
+    ties: tuple[Any, ...] = ()
 
 
 class VictimCosts:
@@ -50,9 +63,19 @@ class VictimCosts:
     Kept for all of a cycle: the victims of one preemptor have left for the next one.
     """
 
-    def __init__(self, bound_pods: BoundPods, below: int, now: int) -> None:
-        """Only pods of at most the priority `below` may be evicted; `now` is in seconds."""
+    def __init__(
+        self,
+        bound_pods: BoundPods,
+        below: int,
+        now: int,
+        standings: Mapping[GangKey, Standing] = NO_STANDINGS,
+    ) -> None:
+        """Only pods of at most the priority `below` may be evicted; `now` is in seconds.
+
+        `standings` are how gangs compare where there are queues.
+        """
         self._below = below
+        self._standings = standings
         self._now = now
         self._surplus = dict(bound_pods.surplus)
         self._allowed = dict(bound_pods.allowed)
@@ -70,6 +93,11 @@ class VictimCosts:
         self._alone: dict[GangKey | str, Cost] = {}
         self.evictable = [each for each in low if self.may_go(each)]
         """The pods that could be evicted at first."""
+
+    @property
+    def has_standings(self) -> bool:
+        """Whether there are queues."""
+        return bool(self._standings)
 
     def leave(self, victims: Collection[BoundPod]) -> None:
         """Note that victims have left, with all members of their gangs that must go with them."""
@@ -106,12 +134,13 @@ class VictimCosts:
     def priority(self, bound_pod: BoundPod) -> int:
         """Return the highest priority that is evicted with a pod: its own, or that of its gang."""
         if self.surplus(bound_pod.gang):
-            return _price(bound_pod)
+            return NOBODY if self._standings else _price(bound_pod)
         return self._highest[bound_pod.gang]
 
     def work(self, bound_pod: BoundPod) -> int:
         """Return the run time that is lost with a pod, in pod-seconds."""
-        return work_of(bound_pod.pod, self._now)
+        standing = self._standings.get(bound_pod.gang, NO_STANDING)
+        return work_of(bound_pod.pod, self._now, standing.saved_at)
 
     def is_beyond(self, bound_pod: BoundPod) -> bool:
         """Return whether a budget allows no eviction of a pod, whatever the other victims are."""
@@ -139,7 +168,11 @@ class VictimCosts:
 
     def unit(self, bound_pods: Collection[BoundPod]) -> EvictionUnit:
         """Return bound pods of one gang as one eviction unit."""
-        return EvictionUnit(tuple(bound_pods), self._now)
+        if not self._standings:
+            return EvictionUnit(tuple(bound_pods), self._now)
+        first = next(iter(bound_pods))
+        unit = EvictionUnit(tuple(bound_pods), self._now, self._standings[first.gang])
+        return of_surplus(unit) if len(unit) <= self.surplus(first.gang) else unit
 
     def cost_of(self, bound_pod: BoundPod) -> Cost:
         """Return the cost of a pod, with its gang if the gang must be evicted as a whole."""
@@ -247,7 +280,9 @@ class Tally:
             going[each.gang] = going.get(each.gang, 0) + each.going
         return Cost(
             over_budget=self._over_budget(more),
+            highest_class=max([now.highest_class, *(e.lowest_class for e in more)]),
             highest_priority=max([now.highest_priority, *(e.highest_priority for e in more)]),
+            least_share=max([now.least_share, *(e.share for e in more)]),
             broken=now.broken
             + sum(self._breaks(gang, number, going[gang]) for gang, number in numbers.items()),
             touched=now.touched + sum(n > 0 and not self._going[gang] for gang, n in going.items()),

@@ -101,6 +101,11 @@ class Accounts:
             "recent", (self.promises, self.usage), lambda: _recent(self.promises, self.usage)
         )
 
+    @property
+    def lasting(self) -> "Accounts":
+        """The same accounts, on which what was used lately does not count."""
+        return self if self.recent is None else _Lasting(**vars(self))
+
     def now(self, row: int) -> "Standing":
         """Return how a queue stands as it is, for all that its tree governs."""
         used, total = self.charges.used, self.charges.total
@@ -117,6 +122,14 @@ class Accounts:
         used = {key: charges.used_after(leaf, row, key, more) for key, more in asked.items()}
         total = {key: charges.total[key][row] + more for key, more in asked.items()}
         return Standing(self, row, used, total)
+
+
+class _Lasting(Accounts):
+    """Accounts on which what was used lately does not count."""
+
+    @property
+    def recent(self) -> None:
+        """Nothing."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -152,6 +152,13 @@ class Forest:
             asked > 0 and asked > self._available(row, key) for key, asked in charge.items()
         )
 
+    def lacking(self, ref: QueueRef, charge: Charge) -> dict[FlavorResource, int]:
+        """Return how much a request lacks, by what it lacks; empty if it fits."""
+        row = self._row(ref)
+        if row is None:
+            return dict(_asked(charge))
+        return {key: charge[key] - self._available(row, key) for key in self._lacking(row, charge)}
+
     def shortage(self, ref: QueueRef, charge: Charge) -> Shortage | None:
         """Return the first that a request lacks, by flavor and resource; None if it fits."""
         row = self._row(ref)

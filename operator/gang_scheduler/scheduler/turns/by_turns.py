@@ -214,7 +214,10 @@ class ByTurns(WithinQuota):
             return False
         self.deciding = group
         request = self.plain_request(group, line.queue)
-        may_fit = request is None or (bool(request.ways) and self.lacking_quota(request) is None)
+        may_fit = request is None or (
+            bool(request.ways)
+            and (self.lacking_quota(request) is None or self.may_free_quota(request))
+        )
         self.deciding = None
         return may_fit or self._may_be_promised(group, line.queue)
 
@@ -232,9 +235,7 @@ class ByTurns(WithinQuota):
     def _is_refused_at_once(self, line: Line, group: GangGroup) -> bool:
         """Refuse a group for quota, if its turn would do no more than that."""
         queue = line.queue
-        if queue.strategy is Strategy.STRICT_FIFO:
-            return False
-        if self._may_be_promised(group, queue):
+        if queue.strategy is Strategy.STRICT_FIFO or self._may_be_promised(group, queue):
             return False
         request = self.plain_request(group, queue)
         if request is None or not request.ways:
@@ -242,7 +243,9 @@ class ByTurns(WithinQuota):
         if limits.full(queue, self.ledger.running[queue.ref]) is not None:
             return False
         problem = self.lacking_quota(request)
-        if problem is None or self.ledger.kept(queue, (way.charge for way in request.ways)):
+        if problem is None or self.may_free_quota(request):
+            return False
+        if self.ledger.kept(queue, (way.charge for way in request.ways)):
             return False
         self.set_aside(group, problem)
         return True

@@ -7,7 +7,14 @@ it: what it keeps counts as used for requests that would borrow, and for no othe
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
-from gang_scheduler.model.queues import Charge, EvictionPolicy, Product, Queue, QueueRef
+from gang_scheduler.model.queues import (
+    Charge,
+    EvictionPolicy,
+    FlavorResource,
+    Product,
+    Queue,
+    QueueRef,
+)
 from gang_scheduler.scheduler.quota.forest import Forest, Shortage
 
 
@@ -53,6 +60,27 @@ class Ledger:
         if self._lending is None or not self.forest.borrows(ref, charge):
             return True
         return self._lending.fits(ref, charge)
+
+    def lacking(self, ref: QueueRef, charge: Charge) -> dict[FlavorResource, int]:
+        """Return how much a request lacks, by what it lacks; empty if it fits."""
+        if ref.product not in self._enforced:
+            return {}
+        short = self.forest.lacking(ref, charge)
+        if self._lending is None or not self.forest.borrows(ref, charge):
+            return short
+        return {**short, **self._lending.lacking(ref, charge)}
+
+    def copy(self) -> "Ledger":
+        """Return the same charges, to be changed apart."""
+        copied = Ledger(self.forest.copy(), self.running, self._enforced)
+        if self._lending is not None:
+            copied._lending = self._lending.copy()
+        return copied
+
+    @property
+    def keeps(self) -> bool:
+        """Whether any quota is kept by its owner."""
+        return self._lending is not None
 
     def exceeds_potential(self, ref: QueueRef, charge: Charge) -> Shortage | None:
         """Return the first of which a request is more than could ever be there."""

@@ -6,10 +6,12 @@ counts for all later tries.
 
 import functools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Final
 
+from gang_scheduler.model.bound_pods import BoundPods
 from gang_scheduler.model.causes import ChecksUnanswered, DelaysReserved, QuotaShort
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import (
@@ -43,6 +45,9 @@ from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quorums import Outcome
 from gang_scheduler.scheduler.quota.forest import Forest, Shortage
 from gang_scheduler.scheduler.reservation.reservations import Reservations
+from gang_scheduler.scheduler.rights.claims import Claim, claim_of
+from gang_scheduler.scheduler.rights.permits import Limits
+from gang_scheduler.scheduler.rights.rounds import Rounds
 from gang_scheduler.scheduler.steps import Steps
 from gang_scheduler.scheduler.turns import limits
 from gang_scheduler.scheduler.turns.ledger import Ledger
@@ -59,13 +64,15 @@ Unfit = tuple[PlacementUnit, Misfit]
 class Try:
     """One try of a group: the ways without room, with the reason, and what evictions came to.
 
-    `delaying` are the gangs that were promised a start and would be delayed, way by way.
+    `delaying` are the gangs that were promised a start and would be delayed, way by way. `unpaid`
+    are the ways without quota, where evictions may free some.
     """
 
     request: Request
     nominations: Sequence[Nominated]
     evicting: bool
     full: list[tuple[Way, Unfit]] = field(default_factory=list)
+    unpaid: list[Way] = field(default_factory=list)
     outcomes: dict[Way, PreemptionOutcome] = field(default_factory=dict)
     delaying: list[DelaysReserved] = field(default_factory=list)
 
@@ -79,6 +86,9 @@ class WithinQuota(Steps):
         self.forest = Forest(state, snapshot.nodes)
         self.ledger = Ledger(self.forest, state.usage.running, state.declared.enforced)
         self.requests = Requests(snapshot, state, self.ledger)
+        limits_of = Limits.of(profile, snapshot.taken_at)
+        self.rounds = Rounds(snapshot.bound_pods or BoundPods(), self.ledger, limits_of)
+        self.evaluator.rounds = self.rounds
         self.reservations = Reservations(
             *(snapshot, profile, self.trial, self.ledger, self.evaluator),
             units_of=self._units,
@@ -124,17 +134,19 @@ class WithinQuota(Steps):
         self.tried[request.group.gangs[0].key] = request
         ways = self._with_quota(request)
         problem = self._not_now(request, ways)
-        if problem is not None:
-            self.set_aside(request.group, problem)
-            if trying.evicting and problem.reason is Reason.WAITING_FOR_QUOTA:
-                self.ledger.keep(request.queue, [way.charge for way in request.ways])
-        elif self._find(trying, ways):
+        short = problem is not None and problem.reason is Reason.WAITING_FOR_QUOTA
+        if (problem is None or (short and trying.evicting)) and self._find(trying, ways):
             return
-        elif trying.delaying:
+        if trying.delaying:
             problem = Problem(Reason.WAITING_FOR_TURN, trying.delaying[0])
             self.set_aside(request.group, problem)
-        else:
+            return
+        if problem is None:
             self._refuse_all(trying)
+            return
+        self.set_aside(request.group, problem)
+        if short and trying.evicting:
+            self.ledger.keep(request.queue, [way.charge for way in request.ways])
 
     def plain_request(self, group: GangGroup, queue: Queue) -> Request | None:
         """Return what a group asks, without ways if it has no turn; None where more matters.
@@ -172,6 +184,16 @@ class WithinQuota(Steps):
         if any(self.ledger.fits(request.ref, way.charge) for way in request.ways):
             return None
         return self._quota_short(request)
+
+    def may_free_quota(self, request: Request) -> bool:
+        """Return whether quota may be free once pods have left for a group: cheap."""
+        if self.rounds.is_idle:
+            return False
+        claims = (
+            claim_of(request.group, request.ref, way.charge, way.offer.charge_of)
+            for way in request.ways
+        )
+        return any(map(self.rounds.may_help, claims))
 
     def _with_quota(self, request: Request) -> list[Way]:
         """Return the ways that there is quota for."""
@@ -246,12 +268,15 @@ class WithinQuota(Steps):
             return None
         return known[2]
 
-    def _find(self, trying: Try, ways: Sequence[Way]) -> bool:
-        """Take the best way by the rules of the queue; return whether there is one."""
+    def _find(self, trying: Try, paid: Sequence[Way]) -> bool:
+        """Take the best way by the rules of the queue; return whether there is one.
+
+        There is quota for the ways that are `paid`; for others it may be freed.
+        """
         request = trying.request
         rules = request.queue.fungibility
-        if not request.holds and request.ref.product in self.declared.enforced:
-            ways = [way for way in ways if not limits.checks(request.queue, way.offer.names)]
+        trying.unpaid = self._unpaid(trying, paid)
+        ways = self._unchecked(request, in_order(request, [*paid, *trying.unpaid]))
         if trying.nominations:
             ways = sorted(ways, key=lambda way: not self._suits(way, trying.nominations))
         borrowing = {way for way in ways if self.forest.borrows(request.ref, way.charge)}
@@ -261,18 +286,33 @@ class WithinQuota(Steps):
                 later.append(way)
             elif self._places(trying, way):
                 return True
-            if rules.stop_when_evicting and self._evicts(trying, way):
+            if rules.stop_when_evicting and self._evicts(trying, [way]):
                 return True
         if rules.preference is FlavorPreference.PREEMPTION_OVER_BORROWING:
-            full = [way for way, _ in trying.full if way not in borrowing]
-            if any(self._evicts(trying, way) for way in full):
+            rest = [way for way in ways if way not in later or way in trying.unpaid]
+            if self._evicts(trying, rest, borrowing=False):
                 return True
         if any(self._places(trying, way) for way in later):
             return True
-        return any(self._evicts(trying, way) for way, _ in tuple(trying.full))
+        return self._evicts(trying, ways)
+
+    def _unchecked(self, request: Request, ways: Sequence[Way]) -> Sequence[Way]:
+        """Return the ways that no admission check stands against."""
+        if request.holds or request.ref.product not in self.declared.enforced:
+            return ways
+        return [way for way in ways if not limits.checks(request.queue, way.offer.names)]
+
+    def _unpaid(self, trying: Try, paid: Sequence[Way]) -> list[Way]:
+        """Return the ways without quota, as long as evictions may free some."""
+        if not trying.evicting:
+            return []
+        offers = {way.offer for way in paid}
+        return [way for way in trying.request.ways if way.offer not in offers]
 
     def _places(self, trying: Try, way: Way) -> bool:
         """Take room for the quorums on the nodes of their flavors, if there is enough."""
+        if way in trying.unpaid:
+            return False
         request, units = trying.request, self._units(way)
         group, ref = request.group, request.ref
         outcome = self.find_place(group, units, trying.nominations)
@@ -334,23 +374,64 @@ class WithinQuota(Steps):
             self._failed_at = min(self._failed_at, group.priority)
         return outcome
 
-    def _evicts(self, trying: Try, way: Way) -> bool:
-        """Reserve room that pods leave or must leave, if that is enough."""
-        full = [why for each, why in trying.full if each is way]
-        if not (trying.evicting and full) or way in trying.outcomes:
+    def _evicts(self, trying: Try, ways: Sequence[Way], *, borrowing: bool = True) -> bool:
+        """Reserve room and quota that pods leave or must leave, if that is enough in any way.
+
+        Of several ways the one with victims of the lower class. Unless `borrowing`, the queue must
+        stay within its promise.
+        """
+        short = {way for way, _ in trying.full} | set(trying.unpaid)
+        left = [way for way in ways if way in short and way not in trying.outcomes]
+        if not (trying.evicting and left):
             return False
+        if len(left) > 1 or not borrowing:
+            left = self._by_class(trying, left, borrowing=borrowing)
+        return any(self._evicts_in(trying, way) for way in left)
+
+    def _by_class(self, trying: Try, ways: Sequence[Way], *, borrowing: bool) -> list[Way]:
+        """Return the ways in which evictions help, those of lower classes first."""
+        found = []
+        for way in ways:
+            units = tuple(unit for unit in self._units(way) if unit.quorum)
+            foreseen = self.evaluator.foreseen(
+                trying.request.group, units, self._claim(trying.request, way)
+            )
+            if foreseen is not None and (borrowing or not foreseen.borrows):
+                found.append((foreseen.highest_class, way))
+        return [way for _, way in sorted(found, key=itemgetter(0))]
+
+    def _evicts_in(self, trying: Try, way: Way) -> bool:
         request, units = trying.request, tuple(unit for unit in self._units(way) if unit.quorum)
-        outcome = self.make_room_for(request.group, units, trying.nominations)
+        claim = self._claim(request, way)
+        outcome = self.make_room_for(request.group, units, trying.nominations, claim)
         trying.nominations = ()
         trying.outcomes[way] = outcome
         if not outcome.waits:
             return False
-        self.refuse(request.group, *full[0])
+        full = next((why for each, why in trying.full if each is way), None)
+        if full is not None:
+            self.refuse(request.group, *full)
+        else:
+            self.set_aside(request.group, self._quota_short(request))
         self.note_preemption(request.group, outcome)
         self._choose(request, way)
-        self.ledger.charge(request.ref, way.charge)
+        self.ledger.charge(request.ref, self._charge_of_nominated(request, way))
         self.reservations.nominated(request, way)
         return True
+
+    def _claim(self, request: Request, way: Way) -> Claim:
+        """Return what a group asks for in one way."""
+        return claim_of(request.group, request.ref, way.charge, self._charger(request, way))
+
+    def _charger(self, request: Request, way: Way) -> Callable[[Iterable[Pod]], Charge]:
+        """Return what says what members are charged: by the requests that they were declared."""
+        as_they_are = {pod.uid: pod for unit in request.units for pod in unit.members}
+        return lambda pods: way.offer.charge_of(as_they_are[pod.uid] for pod in pods)
+
+    def _charge_of_nominated(self, request: Request, way: Way) -> Charge:
+        room = self.evaluator.nominated_room
+        binds = (bind for gang in request.group.waiting for bind in room.binds(gang.key))
+        return self._charger(request, way)(bind.pod for bind in binds)
 
     def _refuse_all(self, trying: Try) -> None:
         """Note why the first way has no room, and why none can be made."""
@@ -440,14 +521,17 @@ class WithinQuota(Steps):
         why = Refused(unit.gangs[0], Reason.WAITING_FOR_QUOTA, (), cause=cause, left_over=True)
         self.report_left_over(unit.only({pod.uid for pod in unpaid}), why)
 
-    def make_room(self, group: GangGroup) -> None:
-        """Nominate the members that a quorum still lacks, if there is quota for them."""
+    def make_room(self, group: GangGroup, claim: Claim | None = None) -> None:
+        """Nominate the members that a quorum still lacks, if there is quota for them or will be."""
         key, ref = group.gangs[0].key, group.queue or NONE
         lacking = self.lacking(group)
         pods = [pod for unit in lacking for pod in unit.members if pod.uid in unit.required]
         charge = self._offers[key].charge_of(self._pods[pod.uid] for pod in pods)
-        if pods and self.ledger.fits(ref, charge):
-            super().make_room(group)
+        if pods and claim is None:
+            way = Way(self._offers[key], charge, lacking)
+            super().make_room(
+                group, claim_of(group, ref, charge, self._charger(self.tried[key], way))
+            )
             if self.has_reserved_room(group):
                 self.ledger.charge(ref, charge)
 
@@ -493,6 +577,12 @@ def _refusals(gangs: Iterable[Gang], problem: Problem) -> tuple[Refused, ...]:
 def _problem_of(ref: QueueRef, short: Shortage) -> Problem:
     # The same object for equal ones: a gang that waits on with the same words is no news.
     return Problem(Reason.WAITING_FOR_QUOTA, _cause_of(ref, short))
+
+
+def in_order(request: Request, ways: Sequence[Way]) -> list[Way]:
+    """Return ways in the order of the flavors of the queue."""
+    order = {way.offer: place for place, way in enumerate(request.ways)}
+    return sorted(ways, key=lambda way: order[way.offer])
 
 
 def _cause_of(ref: QueueRef, short: Shortage) -> QuotaShort:

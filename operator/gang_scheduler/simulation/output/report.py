@@ -7,7 +7,7 @@ from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.gang_sources import job_set_gang
 from gang_scheduler.model.network.topology import Domain
-from gang_scheduler.model.plan import Bind, Refused
+from gang_scheduler.model.plan import Bind, Preemption, Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report import messages
@@ -78,7 +78,14 @@ def _victims(outcome: Outcome) -> Iterator[Json]:
                 "node": victim.pod.node,
                 "gang": str(victim.gang) if has_gang else None,
                 "preemptor": str(preemption.gangs[0].key),
+                **_class(preemption, victim.gang),
             }
+
+
+def _class(preemption: Preemption, gang: GangKey) -> Json:
+    """Return by what right a gang is evicted; nothing without queues."""
+    found = preemption.classes.get(gang)
+    return {} if found is None else {"class": found.shown}
 
 
 def _waiting(refused: Refused) -> Json:

@@ -11,6 +11,7 @@
 | quota_waits      | which waiting gangs are tried when quota is given back            |
 | usage            | what is charged to queues, pod by pod                             |
 | tallies          | the sums that usage consists of                                   |
+| running_gangs    | what is known of gangs on nodes that may be evicted               |
 | recent_usage     | what leaves used lately, by half after a half-life                |
 | charged_flavors  | the flavors that a pod is charged in                              |
 """

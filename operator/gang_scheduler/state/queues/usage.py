@@ -150,10 +150,16 @@ class QueueUsageStore:
                 found.update(dict(entry.amounts))
         return found
 
-    def queues_of_pods(self) -> dict[str, QueueRef]:
-        """Return the queues that pods on nodes and nominated pods are charged to, by uid."""
-        entries = self._tallies.entries.items()
-        return {uid: entry.ref for uid, entry in entries if not entry.waits}
+    def charges_of_pods(self) -> dict[str, tuple[QueueRef, Charge]]:
+        """Return what pods on nodes and nominated pods are charged, and to which queues, by uid."""
+        known: dict[Amounts, Charge] = {}
+        found = {}
+        for uid, entry in self._tallies.entries.items():
+            if not entry.waits:
+                if entry.amounts not in known:
+                    known[entry.amounts] = dict(entry.amounts)
+                found[uid] = (entry.ref, known[entry.amounts])
+        return found
 
     def differences(self, pods: Pods) -> int:
         """Compare with a sum made anew, and go on with that; return how many figures differ.

@@ -255,11 +255,26 @@ def test_terms_of_borrowing_are_noted_where_it_is_not_enabled() -> None:
     assert () == read(borrowing={**terms, "enabled": True}).notes
 
 
+def test_vetoes_protect_the_gangs_of_a_queue() -> None:
+    preemption = {
+        "allowPreemption": False,
+        "allowPreemptFrom": ["b", "c"],
+        "fence": True,
+        "minRuntime": "1h30m0.5s",
+    }
+
+    rules = read(preemption=preemption).queue.evictions
+
+    assert (False, frozenset({"b", "c"}), True, 5401) == (
+        *(rules.may_lose, rules.may_lose_to, rules.fence, rules.min_runtime),
+    )
+
+
 def test_fields_without_effect_are_noted() -> None:
-    spec: dict[str, Any] = {"preemption": {"fence": True}, "backfill": {"enabled": True}}
+    spec: dict[str, Any] = {"preemption": {"gracePeriod": "1m"}, "backfill": {"enabled": True}}
 
     assert (
-        "spec.preemption.fence has no effect yet",
+        "spec.preemption.gracePeriod has no effect yet",
         "spec.backfill has no effect yet",
         "spec.stopPolicy HoldAndDrain evicts nothing yet",
     ) == read(stopPolicy="HoldAndDrain", **spec).notes

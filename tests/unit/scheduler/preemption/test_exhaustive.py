@@ -113,8 +113,11 @@ def test_among_sixteen_the_fewest_go(cpu: int) -> None:
 def test_nothing_is_found_that_costs_more_than_the_bound() -> None:
     held = singles(4)
 
-    assert {"x-0"} == Nodes(held, cpu=4, bound=Cost(0, 0, 1, 1, 0, 0, 1)).victims()
-    assert Nodes(held, cpu=4, bound=Cost(0, 0, 1, 0, 0, 0, 9)).victims() is None
+    one = Cost(highest_priority=0, broken=1, touched=1, pods=1)
+    less = Cost(highest_priority=0, broken=1, touched=0, pods=9)
+
+    assert {"x-0"} == Nodes(held, cpu=4, bound=one).victims()
+    assert Nodes(held, cpu=4, bound=less).victims() is None
 
 
 def test_without_looks_it_says_that_it_was_cut_off() -> None:

@@ -8,6 +8,7 @@ from gang_scheduler.model.gangs import BlockCause, Gang, PreemptionBlock
 from gang_scheduler.model.nodes import Node
 from gang_scheduler.model.plan import Plan
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.model.snapshot import Nominated
 from gang_scheduler.report import messages
 from gang_scheduler.scheduler.cycle import schedule
@@ -294,3 +295,13 @@ def test_only_lower_gangs_can_lose_their_room() -> None:
 
     assert [gang_key("kept")] == nominated_room.below(6)
     assert [] == nominated_room.below(5)
+
+
+def test_a_gang_takes_room_that_is_reserved_in_its_own_queue_only() -> None:
+    a, b = (QueueRef(QueueKind.QUEUE, name) for name in "ab")
+    reserved = [Nominated(pod(f"{name}-0", nominated="n"), gang_key(name), 0) for name in "yz"]
+    queues = {gang_key("y"): a, gang_key("z"): b}
+    trial = Trial(snapshot([node("n")]))
+
+    assert [gang_key("y")] == NominatedRoom(reserved, trial, queues).below(1, a)
+    assert [gang_key("y"), gang_key("z")] == NominatedRoom(reserved, trial).below(1)

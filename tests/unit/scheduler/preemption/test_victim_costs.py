@@ -94,13 +94,17 @@ def test_no_victims_cost_nothing() -> None:
 def test_a_broken_gang_is_counted_whole() -> None:
     whole = of_gang("g", 3, priority=4, started_at=NOW - 10)
 
-    assert Cost(0, 4, 1, 1, 0, 30, 3) == tolls(*whole).cost(victims(whole))
+    assert Cost(highest_priority=4, broken=1, touched=1, lost_work=30, pods=3) == tolls(
+        *whole
+    ).cost(victims(whole))
 
 
 def test_surplus_breaks_nothing_but_touches() -> None:
     whole = of_gang("g", 3)
 
-    assert Cost(0, 0, 0, 1, 0, 0, 1) == tolls(*whole, surplus={"g": 1}).cost(victims(whole[:1]))
+    assert Cost(highest_priority=0, touched=1, pods=1) == tolls(*whole, surplus={"g": 1}).cost(
+        victims(whole[:1])
+    )
 
 
 def test_only_what_is_beyond_a_budget_is_over_it() -> None:

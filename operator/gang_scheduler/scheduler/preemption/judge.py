@@ -1,0 +1,226 @@
+"""Which sets of victims queues allow, and how such sets compare. Only queues need a judge.
+
+A set must leave quota enough, each victim must go by right in the final state, and no victim may
+take back at once what it was evicted for.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+from gang_scheduler.model.bound_pods import BoundPod
+from gang_scheduler.model.evictions import EvictionClass
+from gang_scheduler.model.names import natural_key
+from gang_scheduler.model.queues import FlavorResource
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.ordering import drs
+from gang_scheduler.scheduler.preemption.eviction_units import (
+    NO_SHARE,
+    EvictionUnit,
+    ShareRank,
+    Standing,
+    by_gang,
+)
+from gang_scheduler.scheduler.preemption.victim_costs import Cost, VictimCosts, Victims
+from gang_scheduler.scheduler.quota.accounts import Share
+from gang_scheduler.scheduler.rights.claims import Held
+from gang_scheduler.scheduler.rights.returning import returning
+from gang_scheduler.scheduler.rights.rights import Judgement, Part, Quota, Rights
+from gang_scheduler.scheduler.rights.rounds import Rounds
+from gang_scheduler.scheduler.rights.yielded import Memory
+
+Classes = Mapping[GangKey, EvictionClass]
+
+
+class Judge:
+    """Judges the victims of one claim."""
+
+    def __init__(self, rounds: Rounds, rights: Rights, memory: Memory) -> None:
+        self.rights = rights
+        self._memory = memory
+        self._quota = rounds.without_leaving()
+        self.held = {each.key: each for each in rounds.candidates(rights)}
+        """The gangs that may have to go in some final state."""
+        self._shares: dict[object, ShareRank] = {}
+        self._lacking: dict[frozenset[str], Mapping[FlavorResource, int]] = {}
+        self._judged: dict[frozenset[str], Judgement] = {}
+        self.counts = not self._quota.keeps
+        """What is freed of quota is at least what comes to be available."""
+        self.costs: VictimCosts | None = None
+
+    # What each gang costs at least.
+
+    def standings(self) -> dict[GangKey, Standing]:
+        """Return how gangs compare: by the lowest class that is possible, and by their queues."""
+        return {key: self._standing(held) for key, held in self.held.items()}
+
+    def _standing(self, held: Held) -> Standing:
+        own = held.ref == self.rights.claim.ref
+        share = NO_SHARE if own else self._share(held)
+        return Standing(min(self.rights.possible(held)), share, held.known.saved_at)
+
+    def _share(self, held: Held) -> ShareRank:
+        """Return what the queue of a gang borrows before any plan, as it is compared."""
+        if held.ref not in self._shares:
+            accounts = self._quota.forest.accounts
+            row = accounts.promises.trees.rows[held.ref]
+            self._shares[held.ref] = ranked(drs.share(accounts.now(row)))
+        return self._shares[held.ref]
+
+    # Sets of victims.
+
+    def lacking(self, victims: Victims) -> Mapping[FlavorResource, int]:
+        """Return what lacks of quota once victims have gone; empty if there is enough."""
+        if not self.rights.short:
+            return {}
+        key = frozenset(victims)
+        if key not in self._lacking:
+            self._lacking[key] = self.rights.lacking(self._parts(victims))
+        return self._lacking[key]
+
+    def freed(self, unit: EvictionUnit) -> Mapping[FlavorResource, int]:
+        """Return what a unit is charged."""
+        return self.held[unit.gang].charge_of(unit.uids)
+
+    def frees_quota(self, bound_pod: BoundPod) -> bool:
+        """Return whether a pod is charged anything of what lacks."""
+        charge = self.held[bound_pod.gang].charges.get(bound_pod.pod.uid, {})
+        return any(charge.get(key, 0) > 0 for key in self.rights.short)
+
+    def classes(self, victims: Victims) -> Classes | None:
+        """Return the class of each gang with victims; None if the set is not allowed."""
+        judged = self.judged(victims)
+        return None if judged.illegal else judged.classes
+
+    def judged(self, victims: Victims) -> Judgement:
+        """Return the classes of victims, and the gangs that must not go with the others."""
+        key = frozenset(victims)
+        if key not in self._judged:
+            parts = self._parts(victims)
+            found = self.rights.judge(parts)
+            if not found.illegal:
+                found = found._replace(illegal=self._refused(victims, parts, found.classes))
+            self._judged[key] = found
+        return self._judged[key]
+
+    def borrows(self, victims: Victims) -> bool:
+        """Return whether the queue of the claim borrows in the final state."""
+        return self.rights.borrows(self._parts(victims))
+
+    def yielding(self, victims: Victims, classes: Classes) -> Classes:
+        """Return the gangs that go as a whole, with their classes."""
+        numbers = Counter(each.gang for each in victims.values())
+        return {gang: classes[gang] for gang, n in numbers.items() if self._breaks(gang, n)}
+
+    def _refused(
+        self, victims: Victims, parts: Sequence[Part], classes: Classes
+    ) -> frozenset[GangKey]:
+        """Return the victims by which a plan that is legal in all else would go round and round."""
+        rights = self.rights
+        circling = frozenset(
+            gang
+            for gang, by in self.yielding(victims, classes).items()
+            if self._memory.closes_a_circle(rights.claim.gangs, gang, by)
+        )
+        return circling | returning(self._quota, rights.claim, parts, rights.limits)
+
+    def _parts(self, victims: Victims) -> list[Part]:
+        """Return victims as they go: broken gangs as a whole, surplus pod by pod."""
+        found = []
+        for gang, some in by_gang(victims.values()).items():
+            held = self.held[gang]
+            if self._breaks(gang, len(some)):
+                found.append(Part(held, held.charge_of(each.pod.uid for each in some)))
+            else:
+                uids = (each.pod.uid for each in some)
+                found += [Part(held, held.charge_of([uid]), whole=False) for uid in uids]
+        return found
+
+    def _breaks(self, gang: GangKey, number: int) -> bool:
+        return self.costs is None or number > self.costs.surplus(gang)
+
+    @contextmanager
+    def draining(self) -> Iterator["Draining"]:
+        """Let units leave one by one; all are back in the end."""
+        drained = Draining(self, self._quota)
+        try:
+            yield drained
+        finally:
+            drained.restore()
+
+    def traits(self, unit: EvictionUnit) -> tuple[Hashable, ...]:
+        """Return what counts of a unit beside its room and its price."""
+        held, claim = self.held[unit.gang], self.rights.claim
+        charge = frozenset(held.charge_of(unit.uids).items())
+        newer = held.known.created_at > claim.created_at
+        return held.ref, charge, self.rights.possible(held), held.priority, newer
+
+    # How sets compare.
+
+    def cost(self, cost: Cost, victims: Victims, classes: Classes) -> Cost:
+        """Return the cost of an allowed set, by the classes of its victims as they are."""
+        going = {each.gang for each in victims.values() if not each.pod.marked}
+        highest = max((classes[gang] for gang in going), default=0)
+        return cost._replace(highest_class=int(highest), ties=self._ties(victims))
+
+    def _ties(self, victims: Victims) -> tuple[object, ...]:
+        """Return what decides between sets that cost the same; never empty."""
+        held = [self.held[gang] for gang in by_gang(victims.values())]
+        own = self.rights.claim.ref
+        shares = sorted((self._share(each) for each in held if each.ref != own), reverse=True)
+        return (
+            tuple(sorted((each.priority for each in held), reverse=True)),
+            tuple(shares),
+            self._left_over(victims),
+            tuple(sorted(_name(each.key) for each in held)),
+            tuple(sorted(natural_key(each.pod.name) for each in victims.values())),
+        )
+
+    def _left_over(self, victims: Victims) -> tuple[int, ...]:
+        """Return how much more is freed of what lacks than is needed."""
+        freed: dict[FlavorResource, int] = {}
+        for each in victims.values():
+            for key, amount in self.held[each.gang].charges.get(each.pod.uid, {}).items():
+                freed[key] = freed.get(key, 0) + amount
+        rights = self.rights
+        keys = {*rights.short, *(key for key in freed if key.resource in rights.resources)}
+        return tuple(freed.get(key, 0) for key in sorted(keys))
+
+
+class Draining:
+    """What queues borrow as units leave them one by one."""
+
+    def __init__(self, judge: Judge, quota: Quota) -> None:
+        self._judge = judge
+        self._quota = quota
+        self.taken: list[EvictionUnit] = []
+
+    def take(self, unit: EvictionUnit) -> None:
+        """Let a unit leave."""
+        self._quota.release(self._judge.held[unit.gang].ref, self._judge.freed(unit))
+        self.taken.append(unit)
+
+    def rank(self, unit: EvictionUnit) -> ShareRank:
+        """Return how the queue of a unit compares now: less where it borrows more."""
+        accounts = self._quota.forest.accounts
+        row = accounts.promises.trees.rows[self._judge.held[unit.gang].ref]
+        return ranked(drs.share(accounts.now(row)))
+
+    def restore(self) -> None:
+        """Put all units back."""
+        for unit in self.taken:
+            self._quota.charge(self._judge.held[unit.gang].ref, self._judge.freed(unit))
+
+
+def ranked(share: Share) -> ShareRank:
+    """Return a share so that the larger one comes first: less is better among costs."""
+    return (0 if share.is_infinite else 1, -share.number)
+
+
+def _name(key: GangKey) -> tuple[object, ...]:
+    return natural_key(key.namespace), natural_key(key.name), key.source
+
+
+def victims_of(units: Iterable[EvictionUnit]) -> Victims:
+    """Return the pods of units by uid."""
+    return {each.pod.uid: each for unit in units for each in unit.bound_pods}

@@ -1,0 +1,158 @@
+"""Which classes of eviction are possible at all: by policies, vetoes, priorities and ages.
+
+What the final state must be like is not looked at here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gang_scheduler.model.evictions import EvictionClass
+from gang_scheduler.model.queues import (
+    NONE,
+    EvictionPolicy,
+    EvictionRules,
+    Fairness,
+    Queue,
+)
+from gang_scheduler.scheduler.policies import FairStrategy, Profile
+from gang_scheduler.scheduler.quota.accounts import Accounts
+from gang_scheduler.scheduler.rights.claims import Claim, Held
+from gang_scheduler.scheduler.rights.positions import Meeting, meeting
+
+_BY_SHARES = frozenset({Fairness.DRS, Fairness.DRF})
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What the settings say. A higher priority is higher by `least`; times are in seconds."""
+
+    now: int = 0
+    least: int = 1
+    max_min_runtime_seconds: int = 3600
+    fair_strategies: tuple[FairStrategy, ...] = tuple(FairStrategy)
+
+    @classmethod
+    def of(cls, profile: Profile, now: int) -> "Limits":
+        """Return what a profile says."""
+        queues = profile.queues
+        return cls(
+            now,
+            profile.preemption.min_difference,
+            queues.max_min_runtime_seconds,
+            queues.fair_strategies,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Permits:
+    """What a claim may do to the gangs of one queue, whatever the final state.
+
+    `meeting` is None for the own queue and for that of another tree (`foreign`).
+    """
+
+    classes: tuple[EvictionClass, ...] = ()
+    meeting: Meeting | None = None
+    foreign: bool = False
+
+
+NO_PERMITS = Permits()
+
+
+def permits(accounts: Accounts, claim: Claim, theirs: int, limits: Limits) -> Permits:
+    """Return what is possible between two queues, by their places, fences and vetoes."""
+    trees, declared = accounts.promises.trees, accounts.declared
+    ours = trees.rows.get(claim.ref)
+    if ours is None:
+        return NO_PERMITS
+    if ours == theirs:
+        return Permits((EvictionClass.OVERRUN, EvictionClass.IN_QUEUE))
+    queue = trees.queues[theirs]
+    if claim.ref == NONE or not {claim.ref.product, queue.ref.product} <= declared.enforced:
+        return NO_PERMITS
+    if trees.root(ours) != trees.root(theirs):
+        return _of_another_tree(accounts, ours, theirs)
+    met = meeting(accounts, ours, theirs)
+    if met is None or _is_vetoed(accounts, ours, met.theirs) or _is_fenced(accounts, met.ours):
+        return NO_PERMITS
+    return Permits(tuple(_in_tree(accounts, ours, limits)), met)
+
+
+def _of_another_tree(accounts: Accounts, ours: int, theirs: int) -> Permits:
+    ways = accounts.promises.trees.ways
+    if _is_fenced(accounts, ways[ours]) or _is_vetoed(accounts, ours, ways[theirs]):
+        return NO_PERMITS
+    return Permits((EvictionClass.RECLAIM,), foreign=True)
+
+
+def _in_tree(accounts: Accounts, ours: int, limits: Limits) -> Iterator[EvictionClass]:
+    """Yield the classes between queues of a tree, the lowest first."""
+    yield EvictionClass.OVERRUN
+    yield EvictionClass.RECLAIM
+    fairness = accounts.fairness(accounts.promises.trees.root(ours))
+    if fairness is Fairness.PRIORITY:
+        yield EvictionClass.WHILE_BORROWING
+    elif fairness is Fairness.FAIR_SHARE or FairStrategy.FINAL in limits.fair_strategies:
+        yield EvictionClass.FAIR_SHARE
+    if fairness in _BY_SHARES and FairStrategy.INITIAL in limits.fair_strategies:
+        yield EvictionClass.FAIR_SHARE_AT_FIRST
+
+
+def _is_vetoed(accounts: Accounts, ours: int, theirs: tuple[int, ...]) -> bool:
+    """Return whether a queue on the other way lets no gang of ours evict."""
+    trees = accounts.promises.trees
+    names = {trees.queues[row].ref.name for row in trees.ways[ours]}
+    rules = (trees.queues[row].evictions for row in theirs)
+    return any(not each.may_lose or not _may_come(each, names) for each in rules)
+
+
+def _may_come(rules: EvictionRules, names: set[str]) -> bool:
+    return rules.may_lose_to is None or not names.isdisjoint(rules.may_lose_to)
+
+
+def _is_fenced(accounts: Accounts, ours: tuple[int, ...]) -> bool:
+    """Return whether a fence is on our way, below the queue where two ways meet."""
+    queues = accounts.promises.trees.queues
+    return any(queues[row].evictions.fence for row in ours)
+
+
+def allows(
+    eviction_class: EvictionClass, claim: Claim, held: Held, queue: Queue, limits: Limits
+) -> bool:
+    """Return whether the rules of the claim's queue let it evict a gang by a class."""
+    rules, least = queue.evictions, limits.least
+    match eviction_class:
+        case EvictionClass.OVERRUN:
+            known = held.known.backfilled
+            return known is not None and known.until <= limits.now and known.ahead_of in claim.gangs
+        case EvictionClass.IN_QUEUE if claim.ref == NONE:
+            return held.pod_priority <= claim.pod_priority - least
+        case EvictionClass.IN_QUEUE:
+            return _is_lower(rules.within_queue, claim, held, least)
+        case EvictionClass.WHILE_BORROWING:
+            threshold = rules.while_borrowing_threshold
+            low = threshold is None or held.priority <= threshold
+            return low and _is_lower(rules.while_borrowing, claim, held, least)
+    return _is_lower(rules.reclaim, claim, held, least)
+
+
+def _is_lower(policy: EvictionPolicy, claim: Claim, held: Held, least: int) -> bool:
+    match policy:
+        case EvictionPolicy.NEVER:
+            return False
+        case EvictionPolicy.ANY:
+            return True
+        case EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY if held.priority == claim.priority:
+            return held.known.created_at > claim.created_at
+    return held.priority <= claim.priority - least
+
+
+def is_young(
+    accounts: Accounts, theirs: int, met: Meeting | None, held: Held, limits: Limits
+) -> bool:
+    """Return whether a gang has not run for as long as it, or a queue of it, asks for."""
+    queues = accounts.promises.trees.queues
+    # Of the child where the ways meet only the leaf itself counts.
+    rows = {theirs, *(met.theirs[:-1] if met is not None else ())}
+    asked = max(queues[row].evictions.min_runtime for row in rows)
+    least = max(held.known.min_runtime, min(asked, limits.max_min_runtime_seconds))
+    return limits.now - held.known.started_at < least

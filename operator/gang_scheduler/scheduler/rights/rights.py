@@ -1,0 +1,331 @@
+"""The class of each victim in the final state: all victims have gone, and the claim is charged.
+
+A set of victims is legal when each has a class. Where a class takes what a queue borrows, the
+victims must be able to go one after the other so that their queues still borrow as each one goes.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final, NamedTuple, Protocol
+
+from gang_scheduler.model.evictions import EvictionClass
+from gang_scheduler.model.queues import (
+    NONE,
+    Charge,
+    EvictionPolicy,
+    Fairness,
+    FlavorResource,
+    QueueRef,
+)
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.ordering import drf, drs, fair_share
+from gang_scheduler.scheduler.quota.accounts import Accounts, Share
+from gang_scheduler.scheduler.quota.forest import Forest
+from gang_scheduler.scheduler.rights import permits
+from gang_scheduler.scheduler.rights.claims import Claim, Held
+from gang_scheduler.scheduler.rights.permits import Limits, Permits
+from gang_scheduler.scheduler.rights.positions import Meeting, is_over, is_within, keys_at
+
+FROM_BORROWERS: Final = frozenset(EvictionClass) - {EvictionClass.OVERRUN, EvictionClass.IN_QUEUE}
+"""The classes that take only what a queue uses beyond its promise."""
+NO_CLASSES: Final = frozenset[EvictionClass]()
+_ONE: Final = Share()._replace(number=Share().number + 1)
+
+
+class Quota(Protocol):
+    """What is charged, and what a queue may be charged still."""
+
+    @property
+    def forest(self) -> Forest:
+        """The trees."""
+
+    @property
+    def keeps(self) -> bool:
+        """Whether any quota is kept by its owner."""
+
+    def lacking(self, ref: QueueRef, charge: Charge) -> Mapping[FlavorResource, int]:
+        """Return how much a request lacks, by what it lacks; empty if it fits."""
+
+    def charge(self, ref: QueueRef, charge: Charge) -> None:
+        """Charge amounts."""
+
+    def release(self, ref: QueueRef, charge: Charge) -> None:
+        """Take back what was charged."""
+
+
+class Part(NamedTuple):
+    """Victims of one gang that go at once: the `whole` gang, or of its surplus one pod."""
+
+    held: Held
+    charge: Charge
+    whole: bool = True
+
+
+class Judgement(NamedTuple):
+    """The classes of the gangs of a set of victims; the set is legal if none is `illegal`."""
+
+    classes: Mapping[GangKey, EvictionClass]
+    illegal: frozenset[GangKey] = frozenset()
+
+
+class Rights:
+    """The rights of one claim, on what is charged while nothing of it is.
+
+    `resources` are those of which room lacks; what lacks of quota is found out.
+    """
+
+    def __init__(
+        self, quota: Quota, claim: Claim, limits: Limits, resources: Collection[str] = ()
+    ) -> None:
+        self.claim = claim
+        self.limits = limits
+        self.resources = frozenset(resources)
+        self._quota = quota
+        self._accounts = quota.forest.accounts
+        self._trees = self._accounts.promises.trees
+        self.short = frozenset(quota.lacking(claim.ref, claim.charge))
+        """What lacks of quota, before anything is evicted."""
+        self._permits: dict[int, Permits] = {}
+        self._possible: dict[GangKey, frozenset[EvictionClass]] = {}
+        self._keys: dict[int, frozenset[FlavorResource]] = {}
+
+    @property
+    def reaches_out(self) -> bool:
+        """Whether the queue of the claim lets it evict from other queues at all."""
+        row = self._trees.rows.get(self.claim.ref)
+        rules = None if row is None else self._trees.queues[row].evictions
+        return rules is not None and (
+            rules.reclaim is not EvictionPolicy.NEVER
+            or rules.while_borrowing is not EvictionPolicy.NEVER
+        )
+
+    # What is possible at all.
+
+    def possible(self, held: Held) -> frozenset[EvictionClass]:
+        """Return the classes by which a gang may have to go in some final state."""
+        if held.key not in self._possible:
+            self._possible[held.key] = self._found_possible(held)
+        return self._possible[held.key]
+
+    def _found_possible(self, held: Held) -> frozenset[EvictionClass]:
+        row = self._trees.rows.get(held.ref)
+        if row is None or not self._uses(held):
+            return NO_CLASSES
+        given = self.permits_at(row)
+        if not given.classes or permits.is_young(
+            self._accounts, row, given.meeting, held, self.limits
+        ):
+            return NO_CLASSES
+        queue = self._trees.queues[self._trees.rows[self.claim.ref]]
+        allowed = frozenset(
+            each
+            for each in given.classes
+            if permits.allows(each, self.claim, held, queue, self.limits)
+        )
+        # What others leave makes no queue borrow that does not borrow now.
+        return allowed if self._is_beyond(row, given) else allowed - FROM_BORROWERS
+
+    def permits_at(self, row: int) -> Permits:
+        """Return what is possible between the queue of the claim and another, worked out once."""
+        if row not in self._permits:
+            self._permits[row] = permits.permits(self._accounts, self.claim, row, self.limits)
+        return self._permits[row]
+
+    def borrowers(self, rows: Iterable[int]) -> Iterator[int]:
+        """Yield those of the queues that use more than promised of what lacks."""
+        return (row for row in rows if self._borrows(row))
+
+    def _uses(self, held: Held) -> bool:
+        """Return whether a gang uses anything of what lacks."""
+        if not self.resources.isdisjoint(held.resources):
+            return True
+        charges = held.charges.values() if self.short else ()
+        return any(
+            amount > 0 and key in self.short for charge in charges for key, amount in charge.items()
+        )
+
+    def _is_beyond(self, row: int, given: Permits) -> bool:
+        """Return whether a queue, and those up to where the ways meet, use more than promised."""
+        if given.foreign:
+            return self._borrows(row)
+        return given.meeting is not None and all(map(self._borrows, given.meeting.theirs))
+
+    def _borrows(self, row: int) -> bool:
+        if self._trees.queues[row].ref == NONE:
+            return True
+        if row not in self._keys:
+            self._keys[row] = keys_at(self._accounts, row, self.short, self.resources)
+        return is_over(self._accounts, row, self._keys[row])
+
+    # The final state.
+
+    def lacking(self, parts: Iterable[Part]) -> Mapping[FlavorResource, int]:
+        """Return what the claim lacks of quota once these have gone; empty if it fits."""
+        with self._gone(parts):
+            return self._quota.lacking(self.claim.ref, self.claim.charge)
+
+    def borrows(self, parts: Iterable[Part]) -> bool:
+        """Return whether the queue of the claim borrows in the final state."""
+        with self._gone(parts):
+            return self._quota.forest.borrows(self.claim.ref, self.claim.charge)
+
+    def judge(self, parts: Sequence[Part]) -> "Judgement":
+        """Return the class of each gang with victims, and those that go by no right."""
+        illegal = frozenset(each.held.key for each in parts if not self.possible(each.held))
+        if illegal:
+            return Judgement({}, illegal)
+        with self._gone(parts), self._charged(self.claim.ref, self.claim.charge):
+            return self._judged(parts)
+
+    @contextmanager
+    def _gone(self, parts: Iterable[Part]) -> Iterator[None]:
+        parts = tuple(parts)
+        for each in parts:
+            self._quota.release(each.held.ref, each.charge)
+        try:
+            yield
+        finally:
+            for each in parts:
+                self._quota.charge(each.held.ref, each.charge)
+
+    @contextmanager
+    def _charged(self, ref: QueueRef, charge: Charge) -> Iterator[None]:
+        self._quota.charge(ref, charge)
+        try:
+            yield
+        finally:
+            self._quota.release(ref, charge)
+
+    def _judged(self, parts: Sequence[Part]) -> "Judgement":
+        final = _Final(self, self._accounts, self._quota, parts)
+        classes = {each.held.key: final.class_of(each.held) for each in parts}
+        borrowed = []
+        for part in parts:
+            found = classes[part.held.key]
+            if found in FROM_BORROWERS:
+                borrowed.append(part)
+            elif found is not None:
+                # As it goes last, it is still there while others do.
+                final.put_back(part)
+        illegal = {key for key, found in classes.items() if found is None}
+        if not illegal:
+            illegal = {part.held.key for part in final.left_behind(borrowed)}
+        return Judgement(
+            {key: found for key, found in classes.items() if found is not None}, frozenset(illegal)
+        )
+
+    def is_beyond_at(self, held: Held) -> bool:
+        """Return whether the queue of a gang uses more than it was promised as things are."""
+        row = self._trees.rows[held.ref]
+        return self._is_beyond(row, self.permits_at(row))
+
+
+class _Final:
+    """The final state, as it is charged now; victims are put back to see in which order they go."""
+
+    def __init__(
+        self, rights: Rights, accounts: Accounts, quota: Quota, parts: Sequence[Part]
+    ) -> None:
+        self._rights = rights
+        self._accounts = accounts
+        self._trees = accounts.promises.trees
+        self._quota = quota
+        self._parts = parts
+        self._within: dict[Meeting | None, bool] = {}
+        self._by_shares: dict[tuple[EvictionClass, Meeting], bool] = {}
+        self._back: list[Part] = []
+
+    def class_of(self, held: Held) -> EvictionClass | None:
+        """Return the lowest class by which a gang may go."""
+        met = self._rights.permits_at(self._trees.rows[held.ref]).meeting
+        for each in sorted(self._rights.possible(held)):
+            if each is EvictionClass.RECLAIM and not self._is_within(met):
+                continue
+            if each >= EvictionClass.FAIR_SHARE and not self._is_fair(each, met):
+                continue
+            return each
+        return None
+
+    def put_back(self, part: Part) -> None:
+        """Let victims be there again while others go."""
+        self._back.append(part)
+
+    def left_behind(self, borrowed: Sequence[Part]) -> list[Part]:
+        """Return those that cannot go, in any order, while their queues borrow.
+
+        From the last to the first: those that are back make no queue borrow less.
+        """
+        left = list(borrowed)
+        back = list(self._back)
+        for part in back:
+            self._quota.charge(part.held.ref, part.charge)
+        while left:
+            later = [part for part in left if not self._goes(part, back)]
+            if len(later) == len(left):
+                break
+            left = later
+        for part in back:
+            self._quota.release(part.held.ref, part.charge)
+        return left
+
+    def _goes(self, part: Part, back: list[Part]) -> bool:
+        """Put victims back if their queue borrows then; return whether it does."""
+        self._quota.charge(part.held.ref, part.charge)
+        if self._rights.is_beyond_at(part.held):
+            back.append(part)
+            return True
+        self._quota.release(part.held.ref, part.charge)
+        return False
+
+    def _is_within(self, met: Meeting | None) -> bool:
+        """Return whether the claim stays within what a queue was promised, up to the meeting.
+
+        Towards another tree: of every queue up to the root.
+        """
+        if met not in self._within:
+            claim, trees = self._rights.claim, self._trees
+            rows = trees.ways[trees.rows[claim.ref]] if met is None else met.ours
+            judge = all if met is None else any
+            self._within[met] = judge(is_within(self._accounts, row, claim.charge) for row in rows)
+        return self._within[met]
+
+    def _is_fair(self, eviction_class: EvictionClass, met: Meeting | None) -> bool:
+        if met is None:
+            return False
+        key = (eviction_class, met)
+        if key not in self._by_shares:
+            self._by_shares[key] = self._judged(eviction_class, met)
+        return self._by_shares[key]
+
+    def _judged(self, eviction_class: EvictionClass, met: Meeting) -> bool:
+        """Compare the shares of the two children where the ways meet."""
+        fairness = self._accounts.fairness(self._trees.root(met.our_child))
+        ours = self._share(fairness, met.our_child)
+        if fairness is Fairness.FAIR_SHARE:
+            return ours <= _ONE and any(
+                each > _ONE for each in self._with_one_back(fairness, met.their_child)
+            )
+        if eviction_class is EvictionClass.FAIR_SHARE:
+            return ours <= self._share(fairness, met.their_child)
+        return any(ours < each for each in self._with_one_back(fairness, met.their_child))
+
+    def _with_one_back(self, fairness: Fairness, row: int) -> Iterator[Share]:
+        """Yield the share of a queue with one victim of it back, that can be the last to go."""
+        for part in self._parts:
+            if row in self._trees.ways[self._trees.rows[part.held.ref]]:
+                self._quota.charge(part.held.ref, part.charge)
+                share, last = (
+                    self._share(fairness, row),
+                    self._rights.is_beyond_at(part.held),
+                )
+                self._quota.release(part.held.ref, part.charge)
+                if last:
+                    yield share
+
+    def _share(self, fairness: Fairness, row: int) -> Share:
+        standing = self._accounts.lasting.now(row)
+        if fairness is Fairness.DRF:
+            return drf.share(standing)
+        if fairness is Fairness.FAIR_SHARE:
+            return fair_share.share(standing)
+        return drs.share(standing)

@@ -1,0 +1,152 @@
+"""The claims of one cycle, on what is charged once leaving pods have left."""
+
+import math
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from typing import Protocol
+
+from gang_scheduler.model.bound_pods import BoundPod, BoundPods
+from gang_scheduler.model.queues import NONE, Charge, QueueRef
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.rights.claims import Claim, Held, held_of
+from gang_scheduler.scheduler.rights.permits import Limits
+from gang_scheduler.scheduler.rights.rights import Quota, Rights
+
+_State = tuple[Hashable, int, int]
+"""What is another one once anything else is charged, or leaves."""
+
+
+class Charged(Quota, Protocol):
+    """What is charged in this cycle so far."""
+
+    @property
+    def version(self) -> tuple[int, int]:
+        """What is another one after anything was charged, released or kept."""
+
+    def copy(self) -> "Charged":
+        """Return the same charges, to be changed apart."""
+
+
+class Rounds:
+    """The gangs on nodes by queue, and what is charged without those that leave.
+
+    The gangs are looked at once, in the first round.
+    """
+
+    def __init__(self, bound_pods: BoundPods, charged: Charged, limits: Limits) -> None:
+        self.limits = limits
+        self._bound_pods = bound_pods
+        self._charged = charged
+        self._leaving = list(bound_pods.leaving)
+        self._expected: list[Claim] = []
+        self._without: tuple[_State, Charged] | None = None
+        self._asked_at: _State | None = None
+        self._asked: dict[Hashable, bool] = {}
+        self._borrowers: dict[Hashable, frozenset[int]] = {}
+        self._members: dict[GangKey, list[BoundPod]] | None = None
+        self._by_queue: dict[QueueRef, list[Held]] = {}
+        self._backfilled: list[Held] = []
+
+    def leave(self, victims: Iterable[BoundPod]) -> None:
+        """Note that victims leave."""
+        self._leaving += victims
+
+    def expect(self, claim: Claim | None) -> None:
+        """Note that a claim is met, and will be charged; None: all such claims are charged now."""
+        self._expected = [*self._expected, claim] if claim is not None else []
+
+    @property
+    def _state(self) -> _State:
+        return self._charged.version, len(self._leaving), len(self._expected)
+
+    def without_leaving(self) -> Charged:
+        """Return what is charged once all that leaves has left. To be left as it was."""
+        state = self._state
+        if self._without is None or self._without[0] != state:
+            quota = self._charged.copy()
+            for each in self._leaving:
+                quota.release(*self._charge_of(each))
+            for claim in self._expected:
+                quota.charge(claim.ref, claim.charge)
+            self._without = (state, quota)
+            self._borrowers.clear()
+        return self._without[1]
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether there is nothing that could leave."""
+        return not (self._bound_pods.pods or self._leaving)
+
+    def may_help(self, claim: Claim) -> bool:
+        """Return whether any gang might have to go for what a claim lacks, or leaves in any case.
+
+        Worked out once for claims alike, until anything is charged.
+        """
+        state = self._state
+        if self._asked_at != state:
+            self._asked_at, self._asked = state, {}
+        alike = claim.ref, claim.priority, claim.pod_priority, frozenset(claim.charge.items())
+        if alike not in self._asked:
+            # As if it were older than all: what is equal and newer may be possible then.
+            rights = self.rights(replace(claim, created_at=-math.inf))
+            self._asked[alike] = not rights.short or any(self.candidates(rights))
+        return self._asked[alike]
+
+    def rights(self, claim: Claim, resources: Collection[str] = ()) -> Rights:
+        """Return the rights of a claim now; `resources` are those of which room lacks."""
+        return Rights(self.without_leaving(), claim, self.limits, resources)
+
+    def candidates(self, rights: Rights) -> Iterator[Held]:
+        """Yield the gangs that may have to go for a claim in some final state."""
+        self._look_once()
+        trees = self.without_leaving().forest.accounts.promises.trees
+        own = trees.rows.get(rights.claim.ref)
+        worth = self._worth(rights) if rights.reaches_out else frozenset[int]()
+        for ref, gangs in self._by_queue.items():
+            row = trees.rows.get(ref)
+            if row == own or row in worth:
+                yield from (held for held in gangs if rights.possible(held))
+        seen = {own, *worth}
+        for held in self._backfilled:
+            if trees.rows.get(held.ref) not in seen and rights.possible(held):
+                yield held
+
+    def _worth(self, rights: Rights) -> frozenset[int]:
+        """Return the queues that use more than promised of what lacks, worked out once."""
+        key = rights.short, rights.resources
+        if key not in self._borrowers:
+            rows = self.without_leaving().forest.accounts.promises.trees.rows
+            held = (rows[ref] for ref in self._by_queue if ref in rows)
+            self._borrowers[key] = frozenset(rights.borrowers(held))
+        return self._borrowers[key]
+
+    def members(self, gang: GangKey) -> Sequence[BoundPod]:
+        """Return the pods of a gang on nodes that do not leave as of the snapshot."""
+        self._look_once()
+        return (self._members or {}).get(gang, ())
+
+    @property
+    def bound_pods(self) -> BoundPods:
+        """The pods on nodes."""
+        return self._bound_pods
+
+    def _look_once(self) -> None:
+        if self._members is not None:
+            return
+        members: dict[GangKey, list[BoundPod]] = {}
+        for each in self._bound_pods.pods:
+            members.setdefault(each.gang, []).append(each)
+        for some in members.values():
+            # A gang of which no pod may go is no candidate.
+            held = held_of(some, self._bound_pods) if any(e.evictable for e in some) else None
+            if held is not None:
+                self._by_queue.setdefault(held.ref, []).append(held)
+                if held.known.backfilled is not None:
+                    self._backfilled.append(held)
+        self._members = members
+
+    def _charge_of(self, bound_pod: BoundPod) -> tuple[QueueRef, Charge]:
+        uid, known = bound_pod.pod.uid, self._bound_pods
+        if uid not in known.queues:
+            return NONE, {}
+        return known.queues[uid], known.charges.get(uid, {})
