@@ -8,7 +8,7 @@ import pytest
 
 from e2e.support import gang_manifests, manifests, preemption
 from e2e.support.gang_watcher import GangWatcher
-from e2e.support.manifests import SCHEDULER, Manifest
+from e2e.support.manifests import Manifest
 from e2e.support.namespaces import Namespace
 from e2e.support.preemption import high, name_of
 from e2e.support.waiting import eventually, until
@@ -19,8 +19,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
 PODS = 20
 JOB_SECONDS = 60.0
-DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
-RULE = {"action": "Ignore", "onPodConditions": [DISRUPTED]}
 (RACK_NEIGHBOURS,) = examples.EXAMPLES.glob("17-*")
 
 
@@ -66,7 +64,7 @@ def test_a_job_that_evictions_end_is_told_so_goes_last_and_ends_with_its_gang(
     assert "its 8 pods fail together, and more than 6 failures end it" in note
     eventually(8, lambda: len(bound(fresh(namespace, "frail", set()))))
     tough = gang_manifests.job("tough", 8, **on(namespace))
-    tough["spec"]["podFailurePolicy"] = {"rules": [RULE]}
+    tough["spec"]["podFailurePolicy"] = {"rules": [gang_manifests.IGNORES_DISRUPTIONS]}
     namespace.create(tough)
     eventually(8, lambda: len(bound(fresh(namespace, "tough", set()))), JOB_SECONDS)
 
@@ -119,31 +117,8 @@ def on(namespace: Namespace) -> dict[str, Any]:
 
 
 def job(namespace: Namespace) -> Manifest:
-    """Return a Job of low priority whose pods are one gang; an own failure ends an index."""
-    container = {"name": "main", "image": "none", "resources": {"requests": {"cpu": "1"}}}
-    return {
-        "apiVersion": "batch/v1",
-        "kind": "Job",
-        "metadata": {"name": "job"},
-        "spec": {
-            "parallelism": PODS,
-            "completions": PODS,
-            "completionMode": "Indexed",
-            # Else the Job waits minutes before it makes new pods: the longer, the more ended.
-            "backoffLimitPerIndex": 0,
-            "podFailurePolicy": {"rules": [RULE]},
-            "template": {
-                "metadata": {"labels": {"py-gang-scheduler.io/gang": "true"}},
-                "spec": {
-                    "schedulerName": SCHEDULER,
-                    "priorityClassName": preemption.LOW,
-                    "restartPolicy": "Never",
-                    "nodeSelector": namespace.here,
-                    "containers": [container],
-                },
-            },
-        },
-    }
+    """Return a Job of low priority whose pods are one gang, and which evictions never end."""
+    return gang_manifests.evictable_job("job", PODS, **on(namespace))
 
 
 def starts_whole(namespace: Namespace, before: set[str]) -> set[str]:

@@ -16,6 +16,8 @@ PREFIX = "gang.scheduling.koordinator.sh"
 CRDS = Path(__file__).parents[3] / "crds"
 SCHED_PLUGINS = "scheduling.x-k8s.io/v1alpha1"
 JOB_LABEL = {"py-gang-scheduler.io/gang": "true"}
+DISRUPTED = {"type": "DisruptionTarget", "status": "True"}
+IGNORES_DISRUPTIONS = {"action": "Ignore", "onPodConditions": [DISRUPTED]}
 
 
 def create(namespace: Namespace, *documents: Manifest) -> None:
@@ -79,6 +81,19 @@ def job(name: str, count: int, labels: dict[str, str] = JOB_LABEL, **pod_fields:
         "metadata": {"name": name},
         "spec": _job_spec(count, labels, pod_fields),
     }
+
+
+def evictable_job(
+    name: str, count: int, labels: dict[str, str] = JOB_LABEL, **pod_fields: Any
+) -> Manifest:
+    """Return a Job that evictions never end; a failure of a pod's own ends its index.
+
+    Else the Job would wait before it makes new pods: minutes, once many have ended.
+    """
+    made = job(name, count, labels, **pod_fields)
+    made["spec"]["backoffLimitPerIndex"] = 0
+    made["spec"]["podFailurePolicy"] = {"rules": [IGNORES_DISRUPTIONS]}
+    return made
 
 
 def job_set(name: str, jobs: dict[str, tuple[int, int]], **pod_fields: Any) -> Manifest:

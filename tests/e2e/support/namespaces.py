@@ -102,8 +102,8 @@ class Namespace:
         return found
 
     def delete(self, plural: str, *names: str) -> None:
-        """Delete objects at once."""
-        now = {"gracePeriodSeconds": 0}
+        """Delete objects at once, and what they own."""
+        now = {"gracePeriodSeconds": 0, "propagationPolicy": "Background"}
         requests = [("DELETE", f"{self.path(plural)}/{name}", now) for name in names]
         for reply in _in_parallel(self.cluster, requests):
             reply.check()
