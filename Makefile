@@ -124,6 +124,13 @@ storm: SOURCE ?= kopf
 storm: binaries ## Let SECONDS of faults loose on two replicas, by SEED, and check what they did
 	@$(WITH_TESTS) -m e2e.storm --seconds $(SECONDS) --seed $(SEED) --source $(SOURCE)
 
+.PHONY: churn
+churn: SECONDS ?= 300
+churn: SEED ?= 1
+churn: SOURCE ?= kopf
+churn: binaries ## Let five queues compete for SECONDS, by SEED, and check that they come to a fair rest
+	@$(WITH_TESTS) -m e2e.churn --seconds $(SECONDS) --seed $(SEED) --source $(SOURCE)
+
 .PHONY: crds
 crds: setup ## Write the CRDs again from the models in api/
 	@$(VENV_PYTHON) -m gang_scheduler.api.crds $(CRD_DIRECTORIES)
