@@ -1,0 +1,143 @@
+"""What a team lent comes back when it asks for it, and the Jobs that gave it back run again."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from e2e.support import gang_manifests, operator_health, preemption, queues
+from e2e.support.gang_watcher import GangWatcher
+from e2e.support.manifests import Manifest
+from e2e.support.namespaces import Namespace
+from e2e.support.queues import QUEUE, Objects, gang, queue
+from e2e.support.waiting import eventually, until
+from tools import controlplane
+
+pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("operator")]
+
+JOB_SECONDS = 60.0
+BORROWS = {"enabled": True}
+
+
+@pytest.fixture(scope="module")
+def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
+    """Give a control plane of its own: a queue may borrow what all nodes have."""
+    with controlplane.start() as started:
+        started.kubectl("apply", f"--filename={crds}")
+        yield started
+
+
+@pytest.fixture
+def operator(plane: controlplane.ControlPlane) -> Iterator[controlplane.Scheduler]:
+    """Give an operator of the test's own, which may kill it."""
+    with controlplane.Scheduler(plane) as started:
+        yield started
+        assert [] == operator_health.take_tracebacks(started)
+
+
+@pytest.fixture
+def objects(plane: controlplane.ControlPlane) -> Iterator[Objects]:
+    with queues.objects(plane) as made:
+        yield made
+
+
+def test_a_job_gives_back_what_it_borrowed_and_runs_again_when_there_is_quota(
+    namespace: Namespace, objects: Objects
+) -> None:
+    namespace.own_nodes(2, cpu=4)
+    objects.create(queue("root", 8), queue("owner", 4), queue("guest", 4, borrowing=BORROWS))
+    kept = starts(namespace, "kept", "guest")
+    namespace.wait_for_the_next_second()
+    lent = starts(namespace, "lent", "guest")
+
+    with GangWatcher(namespace.cluster, namespace.name) as watcher:
+        starts(namespace, "own", "owner")
+        again = until(partial(fresh, namespace, "lent", lent), JOB_SECONDS)
+        assert lent == {event.uid for event in watcher.history if event.deleting}
+        assert kept == uids(pods_of(namespace, "kept"))
+        (note,) = until(partial(namespace.notes, "lent", "Reclaimed"))
+        assert f"{namespace.name}/own" in note
+        eventually({"WaitingForQuota"}, lambda: reasons(namespace, fresh(namespace, "lent", lent)))
+        assert not any("nodeName" in each["spec"] for each in again)
+
+        namespace.delete("jobs", "own")
+
+        eventually(4, lambda: len(bound(fresh(namespace, "lent", lent))), JOB_SECONDS)
+        assert [] == watcher.partial_gangs({"kept": 4, "lent": 4, "own": 4})
+    assert 0 == namespace.get("jobs", "lent")["status"].get("failed", 0)
+
+
+def test_a_reclaim_goes_on_as_it_began_when_the_operator_is_killed(
+    namespace: Namespace, objects: Objects, operator: controlplane.Scheduler
+) -> None:
+    node_a, node_b = namespace.own_nodes(2, cpu=4, kubelets=False)
+    objects.create(queue("root", 8), queue("owner", 4), queue("guest", 4, borrowing=BORROWS))
+    for name, node in (("first", node_a), ("second", node_b)):
+        namespace.wait_for_the_next_second()
+        members = gang(name, 4, "guest", on=namespace.here, terminationGracePeriodSeconds=600)
+        namespace.create(*members)
+        eventually([node] * 4, partial(nodes_of, namespace, name))
+        for pod in namespace.bound(f"{name}-"):
+            namespace.set_phase(pod, "Running")
+
+    namespace.create(*gang("own", 4, "owner", on=namespace.here))
+    victims = until(lambda: all_of_a_gang(preemption.evicted(namespace)))
+    places = preemption.nominated(namespace, "own-")
+
+    operator.kill()
+    operator.start()
+
+    eventually(places, lambda: preemption.nominated(namespace, "own-"))
+    assert victims == preemption.evicted(namespace)
+    preemption.let_go(namespace, victims)
+    eventually(places, lambda: namespace.bound("own-"))
+    assert 4 == len(namespace.bound("first-")) + len(namespace.bound("second-"))
+
+
+def starts(namespace: Namespace, name: str, queue: str) -> set[str]:
+    """Create a Job of four pods that is a gang in a queue; return its pods once all have nodes."""
+    namespace.create(job(namespace, name, queue))
+    eventually(4, lambda: len(bound(pods_of(namespace, name))), JOB_SECONDS)
+    return uids(pods_of(namespace, name))
+
+
+def job(namespace: Namespace, name: str, queue: str) -> Manifest:
+    """Return a Job of four pods in a queue, which evictions never end."""
+    labels = {**gang_manifests.JOB_LABEL, QUEUE: queue}
+    return gang_manifests.evictable_job(name, 4, labels, on=namespace.here)
+
+
+def nodes_of(namespace: Namespace, name: str) -> list[str]:
+    """Return the nodes that pods of a gang have."""
+    return sorted(namespace.bound(f"{name}-").values())
+
+
+def pods_of(namespace: Namespace, name: str) -> list[Manifest]:
+    """Return the pods of a Job."""
+    found = namespace.every("pods")
+    return [each for each in found if each["metadata"]["name"].startswith(f"{name}-")]
+
+
+def fresh(namespace: Namespace, name: str, before: set[str]) -> list[Manifest]:
+    """Return the four pods that a Job made in place of others; none while there are fewer."""
+    found = [each for each in pods_of(namespace, name) if each["metadata"]["uid"] not in before]
+    return found if len(found) == 4 else []
+
+
+def all_of_a_gang(names: set[str]) -> set[str]:
+    """Return pods once they are as many as a gang has."""
+    return names if len(names) >= 4 else set()
+
+
+def uids(pods: list[Manifest]) -> set[str]:
+    return {each["metadata"]["uid"] for each in pods}
+
+
+def bound(pods: list[Manifest]) -> list[Manifest]:
+    return [each for each in pods if "nodeName" in each["spec"]]
+
+
+def reasons(namespace: Namespace, pods: list[Manifest]) -> set[str | None]:
+    names = (each["metadata"]["name"] for each in pods)
+    return {namespace.condition_of_pod(name).get("reason") for name in names}
