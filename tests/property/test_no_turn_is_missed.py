@@ -73,7 +73,7 @@ def _fields(dice: Random) -> dict[str, Any]:
         "strategy": dice.choice((*[Strategy.BEST_EFFORT_FIFO] * 3, Strategy.STRICT_FIFO)),
         "evictions": EvictionRules(reclaim=dice.choice(RECLAIM)),
         "limits": AdmissionLimits(jobs=dice.choice((None, None, 1)), highest_priority=3),
-        "stop": dice.choice((*[StopPolicy.NONE] * 8, StopPolicy.HOLD)),
+        "stop": dice.choice((*[StopPolicy.NONE] * 12, StopPolicy.HOLD)),
     }
 
 
@@ -82,9 +82,12 @@ def a_world(dice: Random, fairness: Fairness) -> Snapshot:
     queues = queues_of(dice)
     leaves = [each.ref for each in queues if each.ref.name.startswith(("q", "cq"))]
     nodes = [node(f"n{i}", cpu=dice.randint(1, 8)) for i in range(NODES)]
+    # Now and then all nodes are full.
+    free = [each.name for each in nodes for _ in range(dict(each.allocatable)["cpu"] // 1000)]
+    number = dice.choice((len(free), dice.randint(0, len(free))))
     runs = [
-        running(dice.choice(leaves), f"r{i}", f"n{i % NODES}", cpu=1, priority=dice.randint(0, 1))
-        for i in range(dice.randint(0, 5))
+        running(dice.choice(leaves), f"r{i}", at, cpu=1, priority=dice.randint(0, 1))
+        for i, at in enumerate(dice.sample(free, number))
     ]
     gangs = [_gang(dice, dice.choice(leaves), i) for i in range(dice.randint(1, 12))]
     by_product = dict.fromkeys(Product, fairness)
@@ -95,8 +98,8 @@ def a_world(dice: Random, fairness: Fairness) -> Snapshot:
 
 
 def _gang(dice: Random, ref: QueueRef, number: int) -> Gang:
-    name, size, priority = f"g{number}", dice.randint(1, 4), dice.choice((0, 0, 1, 2, 4))
-    cpu, target = dice.randint(1, 3), dice.choice(["", "", "", "", "n0"])
+    name, size, priority = f"g{number}", dice.choice((1, 1, 2, 4)), dice.choice((0, 1, 2, 3, 4))
+    cpu, target = dice.choice((1, 1, 2)), dice.choice([*[""] * 9, "n0"])
     members = [
         pod(f"{name}-{i}", gang=name, cpu=cpu, priority=priority, nominated=target)
         for i in range(size)
