@@ -64,15 +64,18 @@ class PodStore:
 
     def upsert(self, pod: Pod) -> Change:
         """Take in a pod as the API server shows it."""
+        is_confirmed = bool(pod.node) and self._assumed.pop(pod.uid, None) is not None
         if pod.node:
-            self._assumed.pop(pod.uid, None)
             self._nominator.forget(pod.uid)
         else:
             pod = self._nominator.seen(pod)
         if pod.uid in self._assumed:
             # An older state than our own bind, whose echo is still on its way.
             pod = replace(pod, node=self._assumed[pod.uid], assumed=True)
-        return self._replace(pod.uid, pod)
+        change = self._replace(pod.uid, pod)
+        if is_confirmed:
+            self._gang_queue.confirmed(pod.gang)
+        return change
 
     def delete(self, uid: str) -> Change:
         """Forget a pod whose object is gone."""

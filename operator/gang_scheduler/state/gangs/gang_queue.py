@@ -306,6 +306,12 @@ class GangQueue:
         info.verdict.warn(warned.problem)
         self.changed.add(info.key)
 
+    def confirmed(self, key: GangKey) -> None:
+        """Note that the API server shows the node of a member: from then on it can be evicted."""
+        info = self.infos.get(key)
+        if info is not None and not any(pod.assumed for pod in info.observed.living):
+            self.quota_waits.runs(key)
+
     def bound(self, key: GangKey) -> None:
         """Note that all members of a plan were bound."""
         info = self.infos.get(key)
@@ -462,5 +468,6 @@ class GangQueue:
         self._queueing_hints.forget(self.infos.pop(key))
         self._retries.forget(key)
         self.queues.forget(key)
+        self.quota_waits.forget(key)
         for keys in (self.changed, self.reworded, self.evicted, self._to_try, self._apart):
             keys.discard(key)

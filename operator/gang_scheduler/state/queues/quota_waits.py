@@ -1,7 +1,8 @@
 """Gangs that wait in their queues, and which of them are tried when quota is given back.
 
 A tree of queues shares its quota: what one queue gives back may help gangs of all its queues. And
-where the order of gangs decides, none is tried without those that may come before it.
+where the order of gangs decides, none is tried without those that may come before it. What a gang
+borrows can be taken back once it runs, and not while it is nominated or being bound.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -26,6 +27,7 @@ HELPED_BY_QUOTA: Final = frozenset(
 """What may be so no more when a queue of the tree holds less."""
 HELPED_BY_POOL: Final = HELPED_BY_QUOTA | {Reason.QUOTA_EXCEEDED}
 """The same when there are other nodes: the pool of a tree may be what no queue was promised."""
+WAITING_FOR_QUOTA: Final = frozenset({Reason.WAITING_FOR_QUOTA})
 BLOCKS_NONE: Final = frozenset(
     {
         Reason.INVALID_SPEC,
@@ -67,6 +69,11 @@ class _Trees:
         """Return whether what is free of a queue's quota is kept for a gang that waits for it."""
         return self._queue(ref).evictions.reclaim is not EvictionPolicy.ANY
 
+    def takes_back(self, ref: QueueRef) -> bool:
+        """Return whether gangs of a queue may evict gangs of others."""
+        rules = self._queue(ref).evictions
+        return {rules.reclaim, rules.while_borrowing} != {EvictionPolicy.NEVER}
+
     def _queue(self, ref: QueueRef) -> Queue:
         return self._queues.get(ref) or Queue(ref)
 
@@ -89,11 +96,13 @@ class QuotaWaits:
         self._waiting: dict[QueueRef, dict[GangKey, Reason]] = {}
         self._freed: set[QueueRef] = set()
         self._nodes_changed = False
+        self._borrowers: dict[GangKey, QueueRef] = {}
+        self._lent: set[QueueRef] = set()
 
     @property
     def pending(self) -> bool:
         """Whether gangs are to be tried that nothing else may wake."""
-        return any(self._of_trees(self._freed, HELPED_BY_QUOTA))
+        return any(self._of_trees(self._freed, HELPED_BY_QUOTA)) or any(self._taking_back())
 
     def moved(
         self, key: GangKey, before: Refused | None, after: Refused | None, *, placed: bool = False
@@ -119,16 +128,31 @@ class QuotaWaits:
         """Note that queues hold less than before."""
         self._freed.update(refs)
 
+    def borrows(self, key: GangKey, ref: QueueRef) -> None:
+        """Note that a gang of a queue is being bound that borrows quota."""
+        self._borrowers[key] = ref
+
+    def runs(self, key: GangKey) -> None:
+        """Note that a gang is bound: what it borrows may be taken back from now on."""
+        ref = self._borrowers.pop(key, None)
+        if ref is not None:
+            self._lent.add(ref)
+
+    def forget(self, key: GangKey) -> None:
+        """Forget a gang that is gone."""
+        self._borrowers.pop(key, None)
+
     def nodes_changed(self) -> None:
         """Note that there are other nodes."""
         self._nodes_changed = bool(self._waiting)
 
     def helped(self) -> set[GangKey]:
         """Return the gangs that may be helped by what has changed since the last time."""
-        found = set(self._of_trees(self._freed, HELPED_BY_QUOTA))
+        found = set(self._of_trees(self._freed, HELPED_BY_QUOTA)) | set(self._taking_back())
         if self._nodes_changed:
             found.update(self._of_queues(self._waiting, HELPED_BY_POOL))
         self._freed.clear()
+        self._lent.clear()
         self._nodes_changed = False
         return found
 
@@ -160,6 +184,13 @@ class QuotaWaits:
             yield from self._of_queues(
                 (r for r in self._waiting if trees.root(r) in roots), reasons
             )
+
+    def _taking_back(self) -> Iterator[GangKey]:
+        """Yield the gangs that wait for quota and may take back what is borrowed in their tree."""
+        trees = self._trees
+        roots = {trees.root(ref) for ref in self._lent}
+        refs = (r for r in self._waiting if trees.root(r) in roots and trees.takes_back(r))
+        yield from self._of_queues(refs, WAITING_FOR_QUOTA) if roots else ()
 
     def _of_queues(self, refs: Iterable[QueueRef], reasons: frozenset[Reason]) -> Iterator[GangKey]:
         for ref in refs:

@@ -1,7 +1,10 @@
 """Our own binds count before the API server has confirmed them."""
 
+from dataclasses import replace
+
 from gang_scheduler.model.plan import Bind
 from support.builders import node, pod
+from support.queue_builders import queue_ref
 from support.two_member_gang import due, free_cpu, new_cache, record_members
 
 
@@ -107,3 +110,18 @@ def test_a_pod_that_is_being_deleted_while_assumed_still_uses_its_room() -> None
     cache.upsert_pod(pod("a-0", gang="a", cpu=3, deleting=True))
 
     assert 5000 == free_cpu(cache)
+
+
+def test_a_gang_runs_when_the_last_of_its_binds_is_confirmed() -> None:
+    cache = new_cache()
+    members = [pod(f"a-{number}", gang="a") for number in range(2)]
+    for each in members:
+        cache.upsert_pod(each)
+        cache.assume(Bind(each, "n1"))
+    waits = cache.gang_queue.quota_waits
+    waits.borrows(members[0].gang, queue_ref("b"))
+
+    cache.upsert_pod(replace(members[0], node="n1"))
+    assert not waits._lent
+    cache.upsert_pod(replace(members[1], node="n1"))
+    assert {queue_ref("b")} == waits._lent

@@ -167,3 +167,45 @@ def test_what_keeps_quota_is_tried_with_all_that_might_take_it() -> None:
     found.put("n", "a")
 
     assert ["default/n", "default/w"] == sorted(refuse_all(found))
+
+
+@pytest.mark.parametrize(
+    ("rules", "woken"),
+    [
+        (EvictionRules(), "x"),
+        (EvictionRules(reclaim=EvictionPolicy.NEVER), ""),
+        (
+            EvictionRules(
+                reclaim=EvictionPolicy.NEVER, while_borrowing=EvictionPolicy.LOWER_PRIORITY
+            ),
+            "x",
+        ),
+    ],
+)
+def test_what_is_borrowed_may_be_taken_back_once_its_gang_runs(
+    rules: EvictionRules, woken: str
+) -> None:
+    waits = waits_in(
+        replace(our_queue("a", 1), evictions=rules),
+        our_queue("b", 1),
+        cluster_queue("c"),
+        x=(A, QUOTA),
+        y=(A, ROOM),
+        u=(cq_ref("c"), QUOTA),
+    )
+    waits.borrows(gang_key("z"), B)
+    assert (False, set()) == (waits.pending, waits.helped())
+
+    waits.runs(gang_key("z"))
+    assert (bool(woken), woken) == (waits.pending, names(waits.helped()))
+    waits.runs(gang_key("z"))
+    assert (False, set()) == (waits.pending, waits.helped())
+
+
+def test_a_borrower_that_is_gone_is_forgotten() -> None:
+    waits = waits_in(our_queue("a", 1), our_queue("b", 1), x=(A, QUOTA))
+    waits.borrows(gang_key("z"), B)
+    waits.forget(gang_key("z"))
+    waits.runs(gang_key("z"))
+
+    assert not waits.helped()
