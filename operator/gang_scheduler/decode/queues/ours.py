@@ -121,8 +121,8 @@ def gpus_twice(queue: Queue, gpu_resources: Collection[str]) -> Problem | None:
     where = (
         "spec.quota" if queue.resource_groups[0].flavors == (DEFAULT_FLAVOR,) else "spec.flavors"
     )
-    must = f"must not name it beside {GPU}, which counts it, too"
-    return values.problem(InvalidField(where, both[0], must))
+    must = f"must not name both {GPU} and {both[0]}: {GPU} counts it, too"
+    return values.problem(InvalidField(where, None, must))
 
 
 def _parent(ref: QueueRef, spec: api.QueueSpec) -> QueueRef | None:
