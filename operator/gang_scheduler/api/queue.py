@@ -253,6 +253,16 @@ class QueuePreemption(ApiModel):
     )
 
 
+PRIORITY_RULES: Final[dict[str, Any]] = {
+    "x-kubernetes-validations": [
+        {
+            "rule": "!has(self.min) || !has(self.max) || self.min <= self.max",
+            "message": "min must not be more than max",
+        }
+    ]
+}
+
+
 class PriorityRange(ApiModel):
     """Bounds of the priority of gangs."""
 
@@ -273,7 +283,9 @@ class AdmissionControl(ApiModel):
         description="How many GPUs all members of a gang may have together.",
     )
     priority_range: PriorityRange | None = Field(
-        default=None, description="Which priority gangs may have."
+        default=None,
+        description="Which priority gangs may have.",
+        json_schema_extra=PRIORITY_RULES,
     )
 
 

@@ -168,6 +168,13 @@ def test_amounts_of_a_queue_are_refused_that_are_negative_or_out_of_order() -> N
     ] == [rule["message"] for rule in quota["x-kubernetes-validations"]]
 
 
+def test_priorities_of_a_queue_are_refused_that_are_out_of_order() -> None:
+    limits = root(QUEUES)["properties"]["spec"]["properties"]["admissionControl"]["properties"]
+
+    (rule,) = limits["priorityRange"]["x-kubernetes-validations"]
+    assert "min must not be more than max" == rule["message"]
+
+
 def test_a_queue_of_the_name_of_the_one_for_all_others_is_refused() -> None:
     rules = root(QUEUES)["x-kubernetes-validations"]
 

@@ -231,6 +231,7 @@ def _judged(queue: Queue, spec: api.QueueSpec) -> Queue:
         _check_places(queue, spec)
         for _, where, quota in _by_flavor(spec):
             _check_order(where, quota)
+        _check_priorities(queue.limits)
     except InvalidField as error:
         return replace(queue, problem=values.problem(error))
     return queue
@@ -255,6 +256,14 @@ def _check_order(where: str, quota: api.QueueQuota) -> None:
                 given, bound = getattr(quota, least)[resource], getattr(quota, most)[resource]
                 must = f"must not be more than {most}, which is {bound}"
                 raise InvalidField(f"{where}.{least}.{resource}", given, must)
+
+
+def _check_priorities(limits: AdmissionLimits) -> None:
+    """Raise InvalidField for bounds that no priority is within."""
+    least, most = limits.lowest_priority, limits.highest_priority
+    if least is not None and most is not None and least > most:
+        where = "spec.admissionControl.priorityRange.min"
+        raise InvalidField(where, least, f"must not be more than max, which is {most}")
 
 
 def _notes(spec: Mapping[str, Any], queue: Queue) -> Iterator[str]:

@@ -225,6 +225,11 @@ def test_the_name_of_the_queue_for_all_others_is_reserved() -> None:
             {"flavors": [{"name": "f", "quota": {"soft": {"cpu": 4}, "hard": {"cpu": 3}}}]},
             "spec.flavors[0].quota.soft.cpu must not be more than hard, which is 3, not 4",
         ),
+        (
+            "a",
+            {"admissionControl": {"priorityRange": {"min": 10, "max": 1}}},
+            "spec.admissionControl.priorityRange.min must not be more than max, which is 1, not 10",
+        ),
         ("a", {"quota": {}, "flavors": [{"name": "f"}]}, "spec.quota must be absent where"),
         ("a", {"fairness": "DRS"}, 'spec.fairness must be absent of all but root, not "DRS"'),
         ("root", {"parent": "a"}, 'spec.parent must be absent of root, not "a"'),
