@@ -8,7 +8,7 @@ condition can say what is wrong.
 import enum
 from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import Field, Strict, WithJsonSchema
+from pydantic import ConfigDict, Field, Strict, WithJsonSchema
 
 from gang_scheduler.api.meta import (
     ATOMIC_LIST,
@@ -26,6 +26,8 @@ from gang_scheduler.api.meta import (
 MOST_RESOURCES: Final = 32
 MOST_FLAVORS: Final = 16
 MOST_QUEUES: Final = 64
+MOST_EXPRESSIONS: Final = 64
+"""Bounds what the rule costs that each of them must keep."""
 DURATION: Final = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$"
 NOT_YET: Final = "This version keeps the field and does nothing with it."
 
@@ -308,6 +310,21 @@ class Backfill(ApiModel):
 class SelectorExpression(ApiModel):
     """What a label must be like."""
 
+    # Values that do not go with the operator are refused where selectors of all kinds are read.
+    model_config = ConfigDict(
+        json_schema_extra={
+            "x-kubernetes-validations": [
+                {
+                    "rule": (
+                        "(self.operator in ['In', 'NotIn'])"
+                        " == (has(self.values) && self.values.size() > 0)"
+                    ),
+                    "message": "values must be there with In and NotIn, and with nothing else",
+                }
+            ]
+        }
+    )
+
     key: Name = Field(description="The key of the label.")
     operator: SelectorOperator = Field(description="In, NotIn, Exists or DoesNotExist.")
     values: tuple[Text, ...] = Field(
@@ -323,6 +340,7 @@ class NamespaceSelector(ApiModel):
     )
     match_expressions: tuple[SelectorExpression, ...] = Field(
         default=(),
+        max_length=MOST_EXPRESSIONS,
         description="What labels of namespaces must be like.",
         json_schema_extra=ATOMIC_LIST,
     )

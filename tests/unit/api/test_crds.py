@@ -175,6 +175,15 @@ def test_priorities_of_a_queue_are_refused_that_are_out_of_order() -> None:
     assert "min must not be more than max" == rule["message"]
 
 
+def test_values_are_refused_that_do_not_go_with_the_operator_of_a_selector() -> None:
+    selector = root(QUEUES)["properties"]["spec"]["properties"]["namespaceSelector"]
+    expressions = selector["properties"]["matchExpressions"]
+
+    (rule,) = expressions["items"]["x-kubernetes-validations"]
+    assert "values must be there with In and NotIn, and with nothing else" == rule["message"]
+    assert 64 == expressions["maxItems"]
+
+
 def test_a_queue_of_the_name_of_the_one_for_all_others_is_refused() -> None:
     rules = root(QUEUES)["x-kubernetes-validations"]
 
