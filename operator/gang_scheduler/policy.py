@@ -21,6 +21,7 @@ from gang_scheduler.state.changes import Changes
 from gang_scheduler.state.evictable_pods import Rules
 from gang_scheduler.state.queues import declared_queues
 from gang_scheduler.state.queues.names import NamingRules
+from gang_scheduler.state.queues.reservations import ReservationSettings
 from gang_scheduler.state.queues.usage import ChargeRules
 
 
@@ -36,6 +37,12 @@ def cache(policy: Policy, changes: Changes) -> Cache:
         charge_rules=ChargeRules(
             others=policy.count_other_schedulers is CountOtherSchedulers.LABELLED,
             half_life_seconds=policy.usage_half_life_seconds,
+        ),
+        reservation_settings=ReservationSettings(
+            number=policy.reservations,
+            after_seconds=policy.reservation_after_seconds,
+            timeout_seconds=policy.reservation_timeout_seconds,
+            enforce_backfill=policy.enforce_backfill,
         ),
     )
 
@@ -53,6 +60,9 @@ def profile(policy: Policy) -> Profile:
         reservation_after_seconds=policy.reservation_after_seconds,
         fair_strategies=tuple(FairStrategy(each) for each in policy.fair_strategies),
         max_min_runtime_seconds=policy.max_min_runtime_seconds,
+        reservations=policy.reservations,
+        backfill_window_seconds=policy.backfill_window_seconds,
+        hides_names=policy.hide_foreign_names,
     )
     return replace(PROFILES[policy.strategy], preemption=rules, queues=queues)
 

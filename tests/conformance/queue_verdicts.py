@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from conformance import queue_manifests
 from conformance.queue_manifests import Case
 from gang_scheduler.model.resources import parse_quantity
 
@@ -31,6 +32,8 @@ def faults(case: Case, decided: Decided) -> Iterator[str]:
             yield f"queue {name} is not shown"
         else:
             yield from _figures(name, figures, shown[name])
+    if "reservation" in expected:
+        yield from _reservation(expected["reservation"], decided["reservations"])
     yield from _parts(case, decided)
 
 
@@ -86,6 +89,17 @@ def _of_gangs(expected: Case, decided: Decided) -> Iterator[str]:
             found: Case = podsets.get(podset) or next(iter(podsets.values()), {})
             chosen = {key: found.get(key) for key in flavors}
             yield from _unequal(f"flavors of {name} {podset}", flavors, chosen)
+
+
+def _reservation(expected: Case | None, found: list[Case]) -> Iterator[str]:
+    if expected is None:
+        yield from _unequal("reservations", [], found)
+        return
+    wanted = {"gang": _full(expected["gang"]), "start": queue_manifests.at(expected["start"])}
+    if "after" in expected:
+        wanted["after"] = _full(expected["after"])
+    shown = [{key: each[key] for key in wanted} for each in found]
+    yield from _unequal("reservations", [wanted], shown)
 
 
 def _figures(name: str, expected: Case, row: Case) -> Iterator[str]:

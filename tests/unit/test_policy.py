@@ -44,7 +44,8 @@ def made_of(given: Policy) -> tuple[Any, ...]:
     queue, rules = vars(cache.gang_queue), cache.evictable_pods.rules
     kept = sorted(value for value in queue.values() if type(value) is int)
     names = cache.gang_queue.queues.names
-    queue_rules = cache.queues.rules, names.rules, cache.queue_usage.rules
+    settings = cache.gang_queue.reservations.settings
+    queue_rules = cache.queues.rules, names.rules, cache.queue_usage.rules, settings
     return cache.schedulers, rules, kept, queue_rules, policy.profile(given), policy.naming(given)
 
 

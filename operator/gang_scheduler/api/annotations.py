@@ -37,6 +37,11 @@ NETWORK_TOPOLOGY_INDEX: Final = "gang.scheduling.koordinator.sh/network-topology
 # How long a gang must have run before it may be evicted, as a duration such as "10m".
 MIN_RUNTIME: Final = "py-gang-scheduler.io/min-runtime"
 
+# For how long pods will run, as such a duration or in seconds: by that a gang that waits is
+# promised a start, and others are let pass. On a PodGroup, a Job or pods; Kueue's is a label.
+EXPECTED_DURATION: Final = "py-gang-scheduler.io/expected-duration"
+KUEUE_MAX_EXEC_TIME: Final = "kueue.x-k8s.io/max-exec-time-seconds"
+
 # Which queue a gang is charged to: labels of its PodGroup, its Job or its pods. Of Kueue's and
 # Volcano's keys the annotation is read, too.
 QUEUE: Final = "py-gang-scheduler.io/queue"

@@ -299,11 +299,18 @@ class Aging(ApiModel):
 
 
 class Backfill(ApiModel):
-    """How a gang that waits long is let pass."""
+    """Whether gangs that wait for long are promised a start."""
 
-    enabled: Flag | None = Field(default=None, description=f"Whether it is. {NOT_YET}")
+    enabled: Flag | None = Field(
+        default=None,
+        description=(
+            "Whether a gang that waits for long is promised a start, while others are let pass "
+            "that do not delay it. true."
+        ),
+    )
     reservation_after: Duration | None = Field(
-        default=None, description=f"After how long a wait room is kept for a gang. {NOT_YET}"
+        default=None,
+        description="After how long a wait; the default is a setting of the scheduler.",
     )
 
 
@@ -414,7 +421,7 @@ class QueueSpec(ApiModel):
         default=None, description="How waiting raises the priority by which gangs are ordered."
     )
     backfill: Backfill | None = Field(
-        default=None, description="How a gang that waits long is let pass."
+        default=None, description="Whether gangs that wait for long are promised a start."
     )
     provisioning_class: Text | None = Field(
         default=None, description=f"The class of ProvisioningRequests. {NOT_YET}"

@@ -20,6 +20,7 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.queues.reservations import News
 
 
 class Writers(Protocol):
@@ -74,13 +75,14 @@ class BinderAndEvictor:
 
 @dataclass(frozen=True, slots=True)
 class TakenIn:
-    """A plan as it was taken in, and the pods whose nominations ended with it.
+    """A plan as it was taken in, the pods whose nominations ended with it, and new reservations.
 
     Gangs that could not be taken in because of an error are among the refused.
     """
 
     plan: Plan
     lost: tuple[Pod, ...]
+    reservations: tuple[News, ...] = ()
 
 
 def take_in(
@@ -104,7 +106,9 @@ def take_in(
         _preempt(cache, Preemption((), (), displaced=lost), now_seconds, writers)
     plan = replace(plan, refused=(*plan.refused, *failed))
     _note_verdicts(cache, plan, now_seconds)
-    return TakenIn(plan, lost)
+    news = cache.gang_queue.reservations.take_in(plan, now_seconds)
+    cache.gang_queue.changed.update(each.key for each in news)
+    return TakenIn(plan, lost, tuple(news))
 
 
 def _together(placed: Iterable[Placed]) -> list[list[Placed]]:
@@ -125,6 +129,7 @@ def _bind(cache: Cache, together: Sequence[Placed], writers: Writers) -> list[Re
             cache.gang_queue.placed(placed.gang.key)
             if placed.borrows and placed.gang.queue is not None:
                 cache.gang_queue.quota_waits.borrows(placed.gang.key, placed.gang.queue)
+            cache.gang_queue.admitted(placed)
         for bind in binds:
             cache.assume(bind)
         writers.bind(together)

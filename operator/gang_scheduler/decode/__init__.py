@@ -7,6 +7,7 @@
 | sink              | the protocol of what takes in what was decoded                        |
 | left_out          | the queue of objects that cannot be read                              |
 | fields            | single fields: structs, times, amounts, whole numbers, label keys     |
+| durations         | Go durations, and how long pods are declared to run                   |
 | json_fields       | fields of JSON in annotations                                         |
 | keys              | keys that look like ones that are read, and are not                   |
 | resource_versions | which of two states of an object is the newer one                     |

@@ -31,6 +31,7 @@ ANNOTATIONS: Final = frozenset(
         annotations.NETWORK_TOPOLOGY_SPEC,
         annotations.NETWORK_TOPOLOGY_INDEX,
         annotations.MIN_RUNTIME,
+        annotations.EXPECTED_DURATION,
         annotations.PLAN_ID,
         annotations.PLAN_SIZE,
         annotations.PLAN_LEFT_OUT,

@@ -92,6 +92,18 @@ class Backfilled:
     ahead_of: GangKey
 
 
+class RunTime(NamedTuple):
+    """How long pods run, as one object declares it, in seconds; None where it does not.
+
+    They are ended when the `deadline` has passed, and may run for longer than is `expected`. What
+    a Job declares counts from `since`, in seconds since the epoch, if it has a start.
+    """
+
+    deadline: int | None = None
+    expected: int | None = None
+    since: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class RunningGang:
     """What is known of a gang with members on nodes, beside its pods. Times are in seconds.

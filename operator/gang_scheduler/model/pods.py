@@ -4,6 +4,7 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.names import NaturalKey, natural_key
 from gang_scheduler.model.network.topology_request import GangRequest, PodSet
 from gang_scheduler.model.pod_affinity import PodAffinity, PodSelector
@@ -110,7 +111,7 @@ class Pod:
     `rank` is by its index, smaller first; empty without an index. `podset` is what the pod's own
     annotations ask of the network, `gang_request` what they ask for its whole gang, `volumes` are
     the volumes that may matter to where it goes. `queue_request` is what the pod says of its queue,
-    `charged_to` what its binding says; None for most pods.
+    `charged_to` what its binding says, `run_time` how long it runs; None for most pods.
 
     `priority_class` is the name of the class that `priority` is of, for people alone.
     `unscheduled` is the reason and message of a PodScheduled condition that is false: the scheduler
@@ -146,6 +147,7 @@ class Pod:
     volumes: tuple[PodVolume, ...] = ()
     queue_request: QueueRequest | None = None
     charged_to: ChargedTo | None = None
+    run_time: RunTime | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
     unscheduled: tuple[str, str] | None = field(default=None, compare=False)

@@ -11,7 +11,7 @@ from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.apply.lost_nominations import LostNominations
 from gang_scheduler.apply.plan import take_in
 from gang_scheduler.model.network.topology import Topology
-from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused
+from gang_scheduler.model.plan import Bind, Placed, Plan, Preemption, Refused, Reservation
 from gang_scheduler.model.pods import Pod, PodPhase
 from gang_scheduler.model.queues import QueueFigures
 from gang_scheduler.model.refs import GangKey
@@ -48,9 +48,9 @@ class Outcome:
 
     `nominated` are the decided nominations that still stand in the end. `refused` are the gangs
     with members that wait without a nomination. `asked` are the trees of topology requests.
-    `queues` are the figures in the end; empty without queues. `evictions` are how often each gang
-    was evicted, None where victims do not come back. Not `settled`: something would have changed
-    still after the last cycle.
+    `queues` are the figures in the end, and `reservations` those that stand then; none without
+    queues. `evictions` are how often each gang was evicted, None where victims do not come back.
+    Not `settled`: something would have changed still after the last cycle.
     """
 
     placed: tuple[Placed, ...]
@@ -62,6 +62,7 @@ class Outcome:
     queues: tuple[QueueFigures, ...] = ()
     evictions: Mapping[GangKey, int] | None = None
     settled: bool = True
+    reservations: tuple[Reservation, ...] = ()
 
 
 class _AtOnce:
@@ -141,6 +142,7 @@ def simulate(objects: Objects, options: Options) -> Outcome:
         queues=queue_figures.figures_of(cache, profile.queues, now, _victims(preemptions)),
         evictions=_evictions(preemptions) if options.recreate_victims else None,
         settled=settled or not options.until_settled,
+        reservations=cache.gang_queue.reservations.standing(),
     )
 
 

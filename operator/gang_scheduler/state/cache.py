@@ -27,11 +27,19 @@ from gang_scheduler.state.nominator import Nominator
 from gang_scheduler.state.object_stores import NodeStore, Store
 from gang_scheduler.state.pod_affinity.matches import SelectorMatches
 from gang_scheduler.state.pod_store import PodStore
-from gang_scheduler.state.queues import declared_queues, names, running_gangs, usage
+from gang_scheduler.state.queues import (
+    declared_queues,
+    expected_ends,
+    names,
+    reservations,
+    running_gangs,
+    usage,
+)
 from gang_scheduler.state.queues.declared_queues import DeclaredQueues, QueueRules
 from gang_scheduler.state.queues.kueue_objects import KueueObjects
 from gang_scheduler.state.queues.names import KnownQueues, NamingRules, QueueNames
 from gang_scheduler.state.queues.recent_usage import RecentUsages
+from gang_scheduler.state.queues.reservations import ReservationSettings
 from gang_scheduler.state.queues.usage import ChargeRules, QueueUsageStore
 from gang_scheduler.state.topologies import Topologies
 from gang_scheduler.state.victims import Victims
@@ -56,6 +64,7 @@ class Cache:
         *,
         naming_rules: NamingRules = names.DEFAULT_RULES,
         charge_rules: ChargeRules = usage.DEFAULT_RULES,
+        reservation_settings: ReservationSettings = reservations.DEFAULT_SETTINGS,
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.node_usage = NodeUsage()
@@ -71,6 +80,7 @@ class Cache:
                 self.selector_matches.namespaces,
                 naming_rules,
             ),
+            reservation_settings=reservation_settings,
         )
         self.evictions = EvictionRecords(self.gang_queue, self.queues, rules.yield_memory_seconds)
         self.queue_usage = QueueUsageStore(self.gang_queue, self.node_usage.labels_of, charge_rules)
@@ -175,6 +185,7 @@ class Cache:
             groups=groups,
             queues=queues,
             yielded=self.evictions.yielded(now),
+            resting=self.gang_queue.reservations.resting(now),
         )
 
     def queue_state(self, now: int) -> QueueState | None:
@@ -222,25 +233,34 @@ class Cache:
     def _bound_pods(
         self, groups: Sequence[GangGroup], now: int, queues: QueueState | None
     ) -> BoundPods | None:
-        """Return the pods on nodes with their queues, if a group may evict some of them."""
+        """Return the pods on nodes with their queues, if a group may evict some of them.
+
+        Or if one may be promised a start: then with the expected ends of gangs.
+        """
         evictable, infos = self.evictable_pods, self.gang_queue.infos
         ranked = self.gang_queue.ranked()
         if queues is None:
             return evictable.bound_pods_for(groups, infos, self.pods, now, ranked)
-        bound_pods = (
-            evictable.bound_pods(infos, self.pods, now, ranked)
-            if running_gangs.may_evict(groups, queues.declared)
-            else evictable.leaving_for(groups, now)
-        )
+        promising = self.gang_queue.reservations.wanted(groups, now)
+        bound_pods: BoundPods | None
+        if promising and not evictable.rules.preemption:
+            bound_pods = expected_ends.all_bound(self.pod_store)
+        elif promising or running_gangs.may_evict(groups, queues.declared):
+            bound_pods = evictable.bound_pods(infos, self.pods, now, ranked)
+        else:
+            bound_pods = evictable.leaving_for(groups, now)
         if bound_pods is None:
             return None
-        return running_gangs.in_queues(
+        bound_pods = running_gangs.in_queues(
             bound_pods,
             self.queue_usage.charges_of_pods(),
             infos,
             self.gang_queue.queues,
             evictable.rules.max_min_runtime_seconds,
         )
+        if not promising:
+            return bound_pods
+        return expected_ends.added(bound_pods, self.gang_queue, now)
 
     def _selector_matches(
         self, groups: Iterable[GangGroup], nominated: Iterable[Nominated]

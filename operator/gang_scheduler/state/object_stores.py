@@ -141,6 +141,7 @@ class JobStore(GangStore):
         if not described.readable:
             return change
         self._jobs.upsert_job(described.uid, described.pods)
+        self._jobs.upsert_run_time(described.uid, described.run_time, described.run_time_problem)
         self._jobs.job_failed(described.uid, described.failed_gang)
         freed = self._evictable_pods.upsert_job(described.uid, described.failures)
         return Change.ROOM_FREED if freed else change

@@ -45,6 +45,7 @@ class JobSpec(Wire, frozen=True):
     template: PodTemplate = PodTemplate()
     parallelism: Count = 1
     completions: Count | None = None
+    active_deadline_seconds: Count | None = None
     backoff_limit: Count | None = None
     backoff_limit_per_index: Count | None = None
     pod_failure_policy: PodFailurePolicy = PodFailurePolicy()
@@ -55,6 +56,7 @@ class JobStatus(Wire, frozen=True):
 
     succeeded: Count = 0
     failed: Count = 0
+    start_time: str = ""
     conditions: list[Condition] = field(default_factory=list)
 
 

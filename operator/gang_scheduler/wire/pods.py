@@ -48,6 +48,7 @@ class PodSpec(Wire, frozen=True):
     volumes: list[Volume] = field(default_factory=list)
     resource_claims: list[dict[str, object]] = field(default_factory=list)
     scheduling_group: SchedulingGroup = SchedulingGroup()
+    active_deadline_seconds: int | None = None
     host_network: bool = False
     host_users: bool | None = None
 

@@ -8,6 +8,7 @@ import msgspec
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import Faults, InvalidField
+from gang_scheduler.decode.durations import duration
 from gang_scheduler.decode.fields import field, whole_number
 from gang_scheduler.model.gangs import MatchPolicy
 from gang_scheduler.model.refs import GangName
@@ -15,10 +16,6 @@ from gang_scheduler.model.refs import GangName
 MOST_GROUPS = 64
 STRICT, NON_STRICT = "Strict", "NonStrict"
 
-# Go accepts two letters for micro: the micro sign and the Greek letter.
-_MICRO = {"us": 1e-6, "\u00b5s": 1e-6, "\u03bcs": 1e-6}
-_SECONDS = {"ns": 1e-9, **_MICRO, "ms": 1e-3, "s": 1, "m": 60, "h": 3600}
-_DURATION = re.compile(rf"(?:[0-9]{{1,12}}(?:\.[0-9]*)?|\.[0-9]+)(?:{'|'.join(_SECONDS)})")
 _NAME = re.compile(r"(?P<namespace>[^/\s]+)/(?P<name>\S+)")
 
 
@@ -44,7 +41,7 @@ def read(present: Mapping[str, str]) -> GangOptions:
             lambda: _match_policy(present.get(annotations.GANG_MATCH_POLICY)), none.match_policy
         ),
         timeout_seconds=faults.read(
-            lambda: _duration(present, annotations.GANG_WAITING_TIME), none.timeout_seconds
+            lambda: duration(present, annotations.GANG_WAITING_TIME), none.timeout_seconds
         ),
         total=faults.read(
             lambda: whole_number(present, annotations.GANG_TOTAL_NUMBER, none.total), none.total
@@ -57,7 +54,7 @@ def read(present: Mapping[str, str]) -> GangOptions:
 
 def min_runtime(present: Mapping[str, str]) -> int:
     """Return the minimum run time that a gang asks for, in seconds. Raises InvalidField."""
-    return _duration(present, annotations.MIN_RUNTIME) or 0
+    return duration(present, annotations.MIN_RUNTIME) or 0
 
 
 def _groups(text: str | None) -> tuple[GangName, ...]:
@@ -92,21 +89,3 @@ def _match_policy(text: str | None) -> MatchPolicy:
         known = ", ".join(MatchPolicy)
         problem = f"must be one of {known}"
         raise InvalidField(field(annotations.GANG_MATCH_POLICY), text, problem) from error
-
-
-def _duration(present: Mapping[str, str], key: str) -> int | None:
-    """Return a Go duration in seconds, rounded up."""
-    text = present.get(key)
-    if text is None:
-        return None
-    parts = _DURATION.findall(text)
-    seconds = sum(_seconds(part) for part in parts)
-    if "".join(parts) != text.removeprefix("+") or not seconds > 0:
-        problem = 'must be a duration of more than 0, such as "90s" or "10m"'
-        raise InvalidField(field(key), text, problem)
-    return -int(-seconds // 1)
-
-
-def _seconds(part: str) -> float:
-    unit = part.lstrip("0123456789.")
-    return float(part.removesuffix(unit)) * _SECONDS[unit]

@@ -6,6 +6,7 @@ from typing import Any
 
 from gang_scheduler.decode.gangs import gang_specs
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.problems import Problem
 from gang_scheduler.model.refs import GangKey, JobFailures, JobPods, QueueRequest, WorkloadRef
 
@@ -31,9 +32,10 @@ class GangObject:
 
     `misplaced` is what a workload asks for in the wrong place, `queue_request` what it says of the
     queue of its pods, and `workload` how these name it: by its uid, or by namespace/name. Of a Job,
-    `pods` is how many it can have, `failures` what evictions mean for it, and `failed_gang` the
-    gang of its pods if it has failed. Of a JobSet, `parts` are its replicatedJobs with how many
-    pods each can have. If it is not `readable`, all of these stay as they were known.
+    `pods` is how many it can have, `run_time` how long they run with what is wrong with that,
+    `failures` what evictions mean for it, and `failed_gang` the gang of its pods if it has failed.
+    Of a JobSet, `parts` are its replicatedJobs with how many pods each can have. If it is not
+    `readable`, all of these stay as they were known.
     """
 
     uid: str
@@ -45,6 +47,8 @@ class GangObject:
     failed_gang: GangKey | None = None
     workload: str = ""
     queue_request: QueueRequest | None = None
+    run_time: RunTime | None = None
+    run_time_problem: Problem | None = None
     readable: bool = True
 
 

@@ -8,7 +8,7 @@ from gang_scheduler.api import annotations
 from gang_scheduler.api.kinds import GVR
 from gang_scheduler.api.parsing import Faults, InvalidField, parse_spec
 from gang_scheduler.api.pod_group import PodGroup, PodGroupSpec
-from gang_scheduler.decode import fields, keys
+from gang_scheduler.decode import durations, fields, keys
 from gang_scheduler.decode.fields import amounts
 from gang_scheduler.decode.gangs import evictions, gang_annotations, native_constraints
 from gang_scheduler.decode.gangs.gang_annotations import GangOptions
@@ -16,17 +16,19 @@ from gang_scheduler.decode.network import gang_requests
 from gang_scheduler.decode.queues import naming
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import FieldsUnsupported, InvalidInput
-from gang_scheduler.model.evictions import Evictions
+from gang_scheduler.model.evictions import Evictions, RunTime
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
-from gang_scheduler.model.refs import GangKey, QueueRequest
+from gang_scheduler.model.refs import GangKey, GangName, QueueRequest
 from gang_scheduler.wire.metadata import Metadata, MetadataOnly
 from gang_scheduler.wire.pod_groups import DisruptionMode, NativePodGroup, NativePodGroupSpec
 
 DEFAULTS = GangOptions()
 UNREAD = PodGroup(spec=PodGroupSpec(min_member=1))
 """Stands for a PodGroup that cannot be read until all of its faults are found."""
+RESERVED, RESTING = "Reserved", "TimedOut"
+"""A condition, and why a gang that had a reservation for long gets none for a while."""
 NATIVE_UNREAD = NativePodGroup(metadata=Metadata())
 
 
@@ -38,10 +40,12 @@ class GangSpec:
     gang of one. `priority` is None if the members' priorities decide. Of all `completions`, the
     succeeded ones are not needed any more; `finished`: none is. `topology_request` is the request
     of the whole gang. `disrupted_whole`: if one member is evicted, all are. `queue_request` is what
-    the object says of the gang's queue. `status` is what the object has now; `was_scheduled`,
-    `scheduled_at` and `quorum_since` (both in seconds since the epoch), and `evictions` are from
-    the status. The scheduler writes the status, which without a status subresource moves the
-    generation: so gang specs are equal without all of these.
+    the object says of the gang's queue, `run_time` how long its members run. `status` is what the
+    object has now; from it are `was_scheduled`, `evictions`, until when the gang was let pass and
+    by which other gang (`backfilled`), and in seconds since the epoch `scheduled_at`,
+    `quorum_since`, and since when it has a reservation or gets none (`rests_since`). The scheduler
+    writes the status, which without a status subresource moves the generation: so gang specs are
+    equal without all of these.
     """
 
     key: GangKey
@@ -59,12 +63,16 @@ class GangSpec:
     topology_request: TopologyRequest | None = None
     disrupted_whole: bool = False
     queue_request: QueueRequest | None = None
+    run_time: RunTime | None = None
     problem: Problem | None = None
     was_scheduled: bool = field(default=False, compare=False)
     scheduled_at: int = field(default=0, compare=False)
     quorum_since: int | None = field(default=None, compare=False)
     evictions: Evictions | None = field(default=None, compare=False)
     status: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    backfilled: tuple[int, GangName] | None = field(default=None, compare=False)
+    reserved_since: int = field(default=0, compare=False)
+    rests_since: int = field(default=0, compare=False)
 
 
 def pod_group(body: Mapping[str, Any]) -> GangSpec:
@@ -81,6 +89,7 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
             faults.add(misplaced)
         options = faults.read(lambda: gang_annotations.read(present), DEFAULTS)
         topology_request = faults.read(lambda: gang_requests.network_topology_spec(present), None)
+        lasts = faults.read(lambda: durations.expected(metadata.labels, present), None)
         not_read = tuple(keys.not_read(metadata.labels, present))
         for each in not_read if faults else ():
             faults.add(each)
@@ -98,10 +107,14 @@ def pod_group(body: Mapping[str, Any]) -> GangSpec:
             options=options,
             topology_request=topology_request,
             queue_request=naming.request_of(metadata.labels, present),
+            run_time=None if lasts is None else RunTime(expected=lasts),
             problem=_not_read(not_read),
             was_scheduled=_is_true(seen.status, "Scheduled"),
             scheduled_at=_since(seen.status, "Scheduled"),
             quorum_since=_start_time(seen.status),
+            backfilled=_backfilled(seen.status),
+            reserved_since=_since(seen.status, RESERVED),
+            rests_since=_since(seen.status, RESERVED, reason=RESTING),
         )
     )
 
@@ -117,6 +130,7 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
             faults.add(wrong)
         min_count = faults.read(lambda: _min_count(spec), 1)
         min_runtime = faults.read(lambda: gang_annotations.min_runtime(metadata.annotations), 0)
+        lasts = faults.read(lambda: durations.expected(metadata.labels, metadata.annotations), None)
         constraints = spec.scheduling_constraints
         topology_request = faults.read(
             lambda: native_constraints.native_constraint(constraints), None
@@ -136,6 +150,7 @@ def native_pod_group(body: Mapping[str, Any]) -> GangSpec:
         topology_request=topology_request,
         disrupted_whole=_disrupts_all(spec.disruption_mode),
         queue_request=naming.request_of(metadata.labels, metadata.annotations),
+        run_time=None if lasts is None else RunTime(expected=lasts),
         problem=_unsupported(unsupported),
         was_scheduled=_is_true(seen.status, "PodGroupInitiallyScheduled"),
         scheduled_at=_since(seen.status, "PodGroupInitiallyScheduled"),
@@ -260,15 +275,25 @@ def _is_true(status: Mapping[str, Any], condition: str) -> bool:
     )
 
 
-def _since(status: Mapping[str, Any], condition: str) -> int:
-    """Return since when a condition is true, in seconds since the epoch; 0 if unknown."""
+def _since(status: Mapping[str, Any], condition: str, reason: str = "") -> int:
+    """Return since when a condition is true, in seconds since the epoch; 0 if unknown.
+
+    With a `reason`: since when it is false for that reason.
+    """
     for each in status.get("conditions") or []:
-        if each["type"] == condition and each.get("status") == "True":
-            try:
-                return fields.timestamp(each.get("lastTransitionTime") or "")
-            except InvalidField:
-                return 0
+        said = (each["type"], each.get("status"), reason and each.get("reason"))
+        if said == (condition, "False" if reason else "True", reason):
+            return _time(each.get("lastTransitionTime"))
     return 0
+
+
+def _backfilled(status: Mapping[str, Any]) -> tuple[int, GangName] | None:
+    """Return until when a gang was let pass, in seconds since the epoch, and by which gang."""
+    found = status.get("backfill")
+    if not isinstance(found, Mapping):
+        return None
+    until, (namespace, _, name) = _time(found.get("until")), str(found.get("for")).partition("/")
+    return (until, GangName(namespace, name)) if until and name else None
 
 
 def _start_time(status: Mapping[str, Any]) -> int | None:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 from gang_scheduler.api import annotations
 from gang_scheduler.api.parsing import InvalidField
-from gang_scheduler.decode import keys
+from gang_scheduler.decode import durations, keys
 from gang_scheduler.decode.fields import field
 from gang_scheduler.decode.keys import label_field
 from gang_scheduler.decode.pods.rank import Rank, index_of
@@ -53,7 +53,8 @@ def problem_of(
         rank or annotations.NETWORK_TOPOLOGY_INDEX not in metadata.annotations
     )
     queue = None if bound else naming.misplaced(metadata.labels, metadata.annotations)
-    if not (is_unreadable or queue or _tells(metadata, is_alone=is_alone)):
+    lasting = durations.says(metadata.labels, metadata.annotations)
+    if not (is_unreadable or queue or lasting or _tells(metadata, is_alone=is_alone)):
         return None
     found = [*_misspelt(metadata), *_unreadable(metadata, podset)]
     if queue is not None:
@@ -103,6 +104,10 @@ def _unreadable(metadata: Metadata, podset: PodSet | None) -> Iterator[_Fault]:
         yield _Fault(str(error))
     if podset is not None and podset.problem:
         yield _Fault(podset.problem)
+    try:
+        durations.expected(metadata.labels, metadata.annotations)
+    except InvalidField as error:
+        yield _Fault(str(error))
 
 
 def _in_vain(metadata: Metadata) -> Iterator[_Fault]:

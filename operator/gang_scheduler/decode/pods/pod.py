@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gang_scheduler.api import annotations
+from gang_scheduler.decode import durations
 from gang_scheduler.decode.fields import read, timestamp
 from gang_scheduler.decode.network import gang_requests
 from gang_scheduler.decode.pods import faults, membership, node_requirements, podsets, rank, volumes
@@ -62,6 +63,9 @@ def pod_from_wire(source: pod_wire.Pod) -> Pod:
         volumes=volumes.volumes_of(source),
         queue_request=naming.request_of(metadata.labels, metadata.annotations),
         charged_to=naming.charged_to(metadata.annotations),
+        run_time=durations.run_time(
+            spec.active_deadline_seconds, metadata.labels, metadata.annotations
+        ),
         labels=metadata.labels,
         annotations=_known(metadata.annotations),
         pinned=_pinned(metadata),

@@ -10,7 +10,7 @@ from msgspec import field
 from gang_scheduler.api import queue as api
 from gang_scheduler.api.kinds import QUEUES
 from gang_scheduler.api.parsing import InvalidField, parse_spec
-from gang_scheduler.decode import fields, label_selectors
+from gang_scheduler.decode import durations, fields, label_selectors
 from gang_scheduler.decode.queues import values
 from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.model.problems import Problem
@@ -32,6 +32,7 @@ from gang_scheduler.model.queues import (
     QueueRef,
     Quota,
     RecentUsage,
+    ReservationRules,
     ResourceGroup,
     StopPolicy,
     Strategy,
@@ -44,7 +45,6 @@ from gang_scheduler.wire.structs import Wire
 
 IDLE: Final = (
     "preemption.gracePeriod",
-    "backfill",
     "provisioningClass",
     "checkpointTimeout",
 )
@@ -99,6 +99,7 @@ def queue(body: Mapping[str, Any]) -> DeclaredQueue:
         fungibility=_fungibility(spec.flavor_fungibility or api.FlavorFungibility()),
         evictions=_evictions(spec.preemption or api.QueuePreemption()),
         aging=Aging(spec.aging.per_hour, spec.aging.max) if spec.aging else Aging(),
+        reservations=_reservations(spec.backfill or api.Backfill()),
     )
     status = body.get("status")
     return DeclaredQueue(
@@ -208,6 +209,14 @@ def _fungibility(source: api.FlavorFungibility) -> Fungibility:
             source.preference or FlavorPreference.BORROWING_OVER_PREEMPTION
         ),
     )
+
+
+def _reservations(source: api.Backfill) -> ReservationRules:
+    after = None
+    if source.reservation_after is not None:
+        where = "spec.backfill.reservationAfter"
+        after = durations.seconds(source.reservation_after, where, or_zero=True)
+    return ReservationRules(source.enabled is not False, after)
 
 
 def _evictions(source: api.QueuePreemption) -> EvictionRules:

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from gang_scheduler.api.annotations import JOB_SET_LABEL, REPLICATED_JOB_LABEL
+from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.gang_sources import job_set_gang
 from gang_scheduler.model.network.topology import Domain
-from gang_scheduler.model.plan import Bind, Preemption, Refused
+from gang_scheduler.model.plan import Bind, Preemption, Refused, Reservation
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report import messages
@@ -37,8 +38,19 @@ def document(outcome: Outcome) -> Json:
 
 
 def _queues(outcome: Outcome) -> Json:
-    # Nothing is reserved or unsuspended yet.
-    return {"queues": queues.rows(outcome.queues), "reservations": [], "admissions": []}
+    # Nothing is unsuspended yet.
+    reservations = [*map(_reservation, outcome.reservations)]
+    return {"queues": queues.rows(outcome.queues), "reservations": reservations, "admissions": []}
+
+
+def _reservation(reservation: Reservation) -> Json:
+    start, after = reservation.start, reservation.after
+    return {
+        "gang": str(reservation.gangs[0].key),
+        "start": None if start is None else rfc3339(start),
+        "after": None if after is None else str(after),
+        "flavors": dict(reservation.flavors),
+    }
 
 
 def described(cache: Cache) -> Iterator[GangInfo]:

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.causes import GangRequestMisplaced, ObjectMissing, ObjectTwice
+from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod, rank_key
@@ -22,11 +23,12 @@ class GangInfo:
 
     Each record changes only by its own methods. These count in `version` what can make the gang
     another one for the scheduler. `jobs_failed`: all members were of Jobs that have failed.
+    `backfilled` is which gang it was let pass when it was last `admitted_here`, by this process.
     """
 
     __slots__ = (
         *("key", "version", "observed", "attempt", "verdict"),
-        *("preemptor", "preempted", "volume_waits", "jobs_failed"),
+        *("preemptor", "preempted", "volume_waits", "jobs_failed", "backfilled", "admitted_here"),
     )
 
     def __init__(self, key: GangKey) -> None:
@@ -39,6 +41,8 @@ class GangInfo:
         self.preempted = Preempted(self.observed)
         self.volume_waits = VolumeWaits(self.version)
         self.jobs_failed = False
+        self.backfilled: Backfilled | None = None
+        self.admitted_here = False
 
     def settle(self, now: int) -> Transition:
         """Bring what is remembered in line with the members; return what that changed.

@@ -5,10 +5,12 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from gang_scheduler.decode.gangs.gang_objects import MisplacedRequest
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.causes import DelaysReserved
+from gang_scheduler.model.evictions import RunTime
 from gang_scheduler.model.gangs import Gang, GangGroup
-from gang_scheduler.model.plan import Refused, Warned
+from gang_scheduler.model.plan import Placed, Refused, Warned
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.refs import GangKey, JobPods, QueueRequest
 from gang_scheduler.state.evictable_pods import EvictablePods
 from gang_scheduler.state.gangs.backoff import LAST_RETRY_SECONDS, REST_RETRY_SECONDS, Retries
@@ -19,9 +21,11 @@ from gang_scheduler.state.gangs.job_sizes import JobSizes
 from gang_scheduler.state.gangs.misplaced_requests import MisplacedRequests
 from gang_scheduler.state.gangs.preemption_eligibility import PreemptionEligibility
 from gang_scheduler.state.gangs.queueing_hints import TRIED_WITH_NODES, QueueingHints
+from gang_scheduler.state.queues import reservations
 from gang_scheduler.state.queues.gang_queues import GangQueues
 from gang_scheduler.state.queues.names import QueueNames
 from gang_scheduler.state.queues.quota_waits import QuotaWaits
+from gang_scheduler.state.queues.reservations import Reservations, ReservationSettings
 
 WITH_BACKOFF = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_VICTIMS, Reason.INTERNAL_ERROR})
 """What only time may change, too: then a gang is tried again after a backoff."""
@@ -42,6 +46,8 @@ class GangQueue:
         evictable_pods: EvictablePods,
         layers: Callable[[], Collection[str]],
         queue_names: QueueNames | None = None,
+        *,
+        reservation_settings: ReservationSettings = reservations.DEFAULT_SETTINGS,
     ) -> None:
         self.schedulers = frozenset(schedulers)
         self.infos: dict[GangKey, GangInfo] = {}
@@ -73,7 +79,8 @@ class GangQueue:
             queues=self.queues,
         )
         self.quota_waits = QuotaWaits(self.queues.names.known.queue_set)
-        self._queueing_hints = QueueingHints(self.infos, self.quota_waits)
+        self.reservations = Reservations(self.infos, reservation_settings)
+        self._queueing_hints = QueueingHints(self.infos, self.quota_waits, self.reservations)
         self.waiting = self._queueing_hints.waiting
         """How many gangs wait, by reason."""
 
@@ -93,6 +100,7 @@ class GangQueue:
         self.misplaced_requests.upsert_member(key, pod)
         if pod.job_uid:
             self.queues.workloads.upsert_member(key, pod)
+            self.queues.run_times.upsert_member(key, pod)
             self._failed_jobs.upsert_member(key, pod)
             self._settle_failure([key])
         self._touched(key)
@@ -166,12 +174,19 @@ class GangQueue:
         """Forget what a Job or JobSet said of the queue of its pods."""
         self._requeue(self.queues.workloads.delete(uid))
 
+    def upsert_run_time(
+        self, uid: str, run_time: RunTime | None, problem: Problem | None = None
+    ) -> None:
+        """Note how long the pods of a Job run, as it declares, and what is wrong with that."""
+        self._requeue(self.queues.run_times.upsert(uid, run_time, problem))
+
     def job_failed(self, uid: str, gang: GangKey | None) -> None:
         """Note the gang of a Job that has failed for good; None: it has not."""
         self._settle_failure(self._failed_jobs.upsert(uid, gang))
 
     def job_gone(self, uid: str) -> None:
         """Note that nothing is known of a Job any more."""
+        self._requeue(self.queues.run_times.delete(uid))
         self._settle_failure(self._failed_jobs.delete(uid))
 
     def room_freed(self) -> None:
@@ -250,12 +265,14 @@ class GangQueue:
         queues = {gang.queue for gang in waiting if gang.queue is not None}
         if queues:
             there = {gang.key for group in groups for gang in group.gangs}
-            others = self.quota_waits.companions(queues) - there
+            found = self.quota_waits.companions(queues) | self.reservations.companions(now)
+            others = found - there
             yield from self._grouping.groups(sorted(others), now)
 
     def next_retry(self) -> int | None:
         """Return when the first backoff ends, in seconds since the epoch."""
-        return 0 if self.quota_waits.pending else self._retries.next()
+        pending = self.quota_waits.pending or self.reservations.pending
+        return 0 if pending else self._retries.next()
 
     def deadline(self, info: GangInfo) -> int | None:
         """Return when the schedule timeout ends, in seconds since the epoch; None: not running."""
@@ -295,10 +312,19 @@ class GangQueue:
             self._grouping.release([info.key])
         if refusal.reason is not Reason.WAITING_FOR_VICTIMS:
             info.preemptor.end()
-        if refusal.reason in WITH_BACKOFF:
+        if refusal.reason in WITH_BACKOFF or isinstance(refusal.cause, DelaysReserved):
             self._retries.later(info.key, now, deadline)
-        elif deadline is not None and now < deadline:
-            self._retries.at(info.key, deadline)
+            return
+        moments = (deadline, self.reservations.first_wait_ends(refusal, now))
+        next_one = min((each for each in moments if each is not None and now < each), default=None)
+        if next_one is not None:
+            self._retries.at(info.key, next_one)
+
+    def admitted(self, placed: Placed) -> None:
+        """Note which gang a gang was let pass whose quorum has found room, or that it was none."""
+        if placed.gang.queue is not None and placed.gang.quorum:
+            info = self._info(placed.gang.key)
+            info.backfilled, info.admitted_here = placed.backfilled, True
 
     def warned(self, warned: Warned) -> None:
         """Note what people should know of a gang, after the verdict of the same try."""
@@ -425,6 +451,7 @@ class GangQueue:
             self._apart.add(gang_spec.key)
         if before is None:
             info.attempt.take_over(gang_spec)
+            self.reservations.take_over(info.key, gang_spec.rests_since)
         elif (before.options, before.topology_request) != (
             gang_spec.options,
             gang_spec.topology_request,
@@ -467,6 +494,7 @@ class GangQueue:
         self._to_try |= self._grouping.forget(key)
         self._queueing_hints.forget(self.infos.pop(key))
         self._retries.forget(key)
+        self.reservations.forget(key)
         self.queues.forget(key)
         self.quota_waits.forget(key)
         for keys in (self.changed, self.reworded, self.evicted, self._to_try, self._apart):

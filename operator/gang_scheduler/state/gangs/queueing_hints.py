@@ -12,6 +12,7 @@ from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.queues.quota_waits import HELPED_BY_POOL, QuotaWaits
+from gang_scheduler.state.queues.reservations import Reservations
 
 HELPED_BY_NODES: Final = frozenset(
     {Reason.UNSCHEDULABLE, Reason.UNKNOWN_LAYER, Reason.WAITING_FOR_VICTIMS}
@@ -41,10 +42,16 @@ HELPED_BY_QUEUES: Final = WAITING_IN_QUEUE | {Reason.UNSCHEDULABLE, Reason.INVAL
 class QueueingHints:
     """How many gangs wait, by reason, and what has changed since `helped` was last asked."""
 
-    def __init__(self, infos: Mapping[GangKey, GangInfo], quota_waits: QuotaWaits) -> None:
+    def __init__(
+        self,
+        infos: Mapping[GangKey, GangInfo],
+        quota_waits: QuotaWaits,
+        reservations: Reservations,
+    ) -> None:
         self.waiting: Counter[Reason] = Counter()
         self._infos = infos
         self._quota_waits = quota_waits
+        self._reservations = reservations
         self._short_of_nodes: set[GangKey] = set()
         self._room_freed = False
         self._topologies_changed = False
@@ -95,6 +102,7 @@ class QueueingHints:
         if self._queues_changed:
             helped.update(self._refused_for(HELPED_BY_QUEUES))
         helped |= self._quota_waits.helped()
+        helped |= self._reservations.helped(room_freed=self._room_freed)
         self._room_freed = self._topologies_changed = self._queues_changed = False
         return helped
 
@@ -109,6 +117,9 @@ class QueueingHints:
         if before is after:
             return
         self._quota_waits.moved(info.key, before, after, placed=placed)
+        latest = after or before
+        if latest is not None and latest.gang.queue is not None:
+            self._reservations.moved(info.key, after)
         if before is not None:
             self.waiting[before.reason] -= 1
         if after is not None:

@@ -15,6 +15,7 @@ from gang_scheduler.model.queues import LocalQueueWeight, Product, QueueRef
 from gang_scheduler.model.refs import GangKey, QueueName, QueueRequest
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.queues.names import Meant, QueueNames, different
+from gang_scheduler.state.queues.run_times import RunTimes
 from gang_scheduler.state.queues.workloads import WorkloadQueues
 
 
@@ -46,6 +47,7 @@ class GangQueues:
     def __init__(self, infos: Mapping[GangKey, GangInfo], names: QueueNames) -> None:
         self.names = names
         self.workloads = WorkloadQueues()
+        self.run_times = RunTimes()
         self.touched: set[GangKey] = set()
         self.round = 0
         self.regrouped = False
@@ -87,8 +89,18 @@ class GangQueues:
         resolved = self.of(gang.key)
         if resolved is None:
             return gang
-        in_queue = _in_queue(gang, resolved)
+        in_queue = self._lasting(_in_queue(gang, resolved))
         return replace(in_queue, flavors=self._flavors_of(gang.key)) if gang.bound else in_queue
+
+    def _lasting(self, gang: Gang) -> Gang:
+        """Return a gang with how long it runs, and with what is wrong with what its Job says."""
+        info = self._infos.get(gang.key)
+        spec = info.observed.spec if info is not None else None
+        duration = self.run_times.duration(gang.pending, spec.run_time if spec else None)
+        problem = gang.problem or self.run_times.problem(gang.pending)
+        if duration is None and problem is gang.problem:
+            return gang
+        return replace(gang, duration=duration, problem=problem)
 
     def _flavors_of(self, key: GangKey) -> frozenset[tuple[str, str]]:
         """Return the flavors that members on nodes are charged in, as their bindings say."""

@@ -23,6 +23,7 @@ from gang_scheduler.model.queues import (
     QueueRef,
     Quota,
     RecentUsage,
+    ReservationRules,
     ResourceGroup,
     StopPolicy,
     Strategy,
@@ -276,11 +277,11 @@ def test_vetoes_protect_the_gangs_of_a_queue() -> None:
 
 
 def test_fields_without_effect_are_noted() -> None:
-    spec: dict[str, Any] = {"preemption": {"gracePeriod": "1m"}, "backfill": {"enabled": True}}
+    spec: dict[str, Any] = {"preemption": {"gracePeriod": "1m"}, "provisioningClass": "x"}
 
     assert (
         "spec.preemption.gracePeriod has no effect yet",
-        "spec.backfill has no effect yet",
+        "spec.provisioningClass has no effect yet",
         "spec.stopPolicy HoldAndDrain evicts nothing yet",
     ) == read(stopPolicy="HoldAndDrain", **spec).notes
 
@@ -301,3 +302,18 @@ def test_a_status_never_makes_a_queue_unreadable(
     status: object, recent: RecentUsage | None
 ) -> None:
     assert recent == read(status=status).recent
+
+
+@pytest.mark.parametrize(
+    ("backfill", "expected"),
+    [
+        ({}, ReservationRules()),
+        ({"reservationAfter": "90s"}, ReservationRules(after_seconds=90)),
+        ({"reservationAfter": "0s"}, ReservationRules(after_seconds=0)),
+        ({"enabled": False}, ReservationRules(enabled=False)),
+    ],
+)
+def test_when_gangs_are_promised_a_start(
+    backfill: dict[str, Any], expected: ReservationRules
+) -> None:
+    assert read(backfill=backfill).queue.reservations == expected

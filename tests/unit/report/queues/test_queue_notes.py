@@ -30,7 +30,7 @@ def queue(**spec: Any) -> DeclaredQueue:
 
 def test_fields_without_effect_are_told_once_and_again_when_they_are_others() -> None:
     events = Recorded()
-    declared = {"u": queue(backfill={"enabled": True})}
+    declared = {"u": queue(provisioningClass="x")}
     notes = notes_on(declared, events)
 
     notes.tell()
@@ -42,7 +42,7 @@ def test_fields_without_effect_are_told_once_and_again_when_they_are_others() ->
 
     about = About("py-gang-scheduler.io/v1alpha1", "Queue", "", "a", "u")
     assert [
-        (about, "WithoutEffect", "spec.backfill has no effect yet"),
+        (about, "WithoutEffect", "spec.provisioningClass has no effect yet"),
         (about, "WithoutEffect", "spec.preemption.gracePeriod has no effect yet"),
     ] == events.all
 

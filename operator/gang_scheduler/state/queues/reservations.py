@@ -1,0 +1,183 @@
+"""The reservations that stand, since when, and which gangs rest after they had one for long.
+
+A cycle decides the gangs that something has changed for. Those with a reservation are tried with
+them every time, and those that may get one while fewer stand than may.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from gang_scheduler.model.causes import DelaysReserved
+from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.plan import Plan, Refused, Reservation
+from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.refs import GangKey
+from gang_scheduler.state.gangs.gang_info import GangInfo
+
+REST_SECONDS: Final = 3600
+MOST_CANDIDATES: Final = 16
+"""How many gangs are tried with others since they may get a reservation."""
+PROMISED: Final = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_QUOTA})
+
+
+@dataclass(frozen=True, slots=True)
+class ReservationSettings:
+    """How many gangs may have one at once, after which wait, and for how long. In seconds."""
+
+    number: int = 0
+    after_seconds: int = 300
+    timeout_seconds: int = 86_400
+    enforce_backfill: bool = True
+
+
+DEFAULT_SETTINGS: Final = ReservationSettings()
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A reservation that stands since a time, in seconds since the epoch."""
+
+    reservation: Reservation
+    since: int
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """What changed with a plan: the reservation of a gang now, and the one it had."""
+
+    key: GangKey
+    now: Reservation | None
+    before: Reservation | None
+
+
+class Reservations:
+    """The reservations that stand, by gang. Times are in seconds since the epoch."""
+
+    def __init__(
+        self,
+        infos: Mapping[GangKey, GangInfo],
+        settings: ReservationSettings = DEFAULT_SETTINGS,
+    ) -> None:
+        self.settings = settings
+        self.held: dict[GangKey, Held] = {}
+        self._infos = infos
+        self._rests_until: dict[GangKey, int] = {}
+        self._behind: set[GangKey] = set()
+        self._waiting: dict[GangKey, Refused] = {}
+        self._ended = False
+
+    # What is to be tried.
+
+    @property
+    def pending(self) -> bool:
+        """Whether gangs are to be tried that nothing else may wake."""
+        return self._ended and bool(self._behind)
+
+    def wanted(self, groups: Iterable[GangGroup], now: int) -> bool:
+        """Return whether one of these groups may be promised a start."""
+        if not self.settings.number:
+            return False
+        return any(
+            group.queue is not None and self._has_waited(group.created_at, now) for group in groups
+        )
+
+    def resting(self, now: int) -> frozenset[GangKey]:
+        """Return the gangs that get no reservation now."""
+        return frozenset(key for key, until in self._rests_until.items() if now < until)
+
+    def companions(self, now: int) -> set[GangKey]:
+        """Return the gangs that must be tried with any other."""
+        keys = {key for key in self.held if key in self._infos}
+        if len(keys) >= self.settings.number:
+            return keys
+        found = sorted(
+            (-each.gang.queue_priority, each.gang.created_at, str(key), key)
+            for key, each in self._waiting.items()
+            if self._has_waited(each.gang.created_at, now) and now >= self._rests_until.get(key, 0)
+        )
+        return keys | {each[-1] for each in found[:MOST_CANDIDATES]}
+
+    def helped(self, *, room_freed: bool) -> set[GangKey]:
+        """Return the gangs that may start after all since a reservation may hold no more."""
+        if not (room_freed or self._ended):
+            return set()
+        self._ended = False
+        return {key for key in self._behind if key in self._infos}
+
+    def first_wait_ends(self, refused: Refused, now: int) -> int | None:
+        """Return when a gang that waits may get a reservation, if that is to come."""
+        if not self.settings.number or refused.reason not in PROMISED or refused.gang.queue is None:
+            return None
+        moment = int(refused.gang.created_at) + self.settings.after_seconds
+        return moment if moment > now else None
+
+    def _has_waited(self, since: float, now: int) -> bool:
+        # A queue may ask for a shorter wait: then its gangs are tried when they are due anyway.
+        return now - since >= self.settings.after_seconds or bool(self.held)
+
+    def standing(self) -> tuple[Reservation, ...]:
+        """Return the reservations that stand."""
+        first = {each.reservation.gangs[0].key: each.reservation for each in self.held.values()}
+        return tuple(first.values())
+
+    # What came of it.
+
+    def moved(self, key: GangKey, after: Refused | None) -> None:
+        """Note why a gang waits now; None: it does not."""
+        self._behind.discard(key)
+        self._waiting.pop(key, None)
+        if after is None or not self.settings.number:
+            return
+        if isinstance(after.cause, DelaysReserved):
+            self._behind.add(key)
+        elif after.gang.queue is not None and after.reason in PROMISED and not after.left_over:
+            self._waiting[key] = after
+
+    def forget(self, key: GangKey) -> None:
+        """Forget a gang that is gone."""
+        self.moved(key, None)
+        self._rests_until.pop(key, None)
+        self._ended |= self.held.pop(key, None) is not None
+
+    def take_in(self, plan: Plan, now: int) -> list[News]:
+        """Take in the reservations of a plan; return what is new."""
+        if not (self.held or plan.reservations):
+            return []
+        promised = {gang.key: each for each in plan.reservations for gang in each.gangs}
+        decided = {each.gang.key for each in plan.placed}
+        decided.update(each.gang.key for each in plan.refused)
+        news = list(self._kept(promised, now))
+        over = [key for key in self.held if key in decided and key not in promised]
+        news += [News(key, None, self.held.pop(key).reservation) for key in over]
+        self._rests_until = {k: until for k, until in self._rests_until.items() if now < until}
+        self._ended |= any(each.now is None for each in news)
+        return news
+
+    def _kept(self, promised: Mapping[GangKey, Reservation], now: int) -> Iterator[News]:
+        for key, reservation in promised.items():
+            before = self.held.get(key)
+            since = before.since if before else self._written_since(key) or now
+            if now - since >= self.settings.timeout_seconds:
+                self._rests_until[key] = now + REST_SECONDS
+                self.held.pop(key, None)
+                yield News(key, None, before.reservation if before else reservation)
+                continue
+            self.held[key] = Held(reservation, since)
+            if before is None or _moment(before.reservation) != _moment(reservation):
+                yield News(key, reservation, before.reservation if before else None)
+
+    def _written_since(self, key: GangKey) -> int:
+        info = self._infos.get(key)
+        spec = info.observed.spec if info is not None else None
+        return spec.reserved_since if spec is not None else 0
+
+    def take_over(self, key: GangKey, rests_since: int) -> None:
+        """Take in that a gang rests since a time, as its object says."""
+        if rests_since:
+            self._rests_until.setdefault(key, rests_since + REST_SECONDS)
+
+
+def _moment(reservation: Reservation) -> tuple[int | None, GangKey | None]:
+    """Return what of a reservation users are told; ends that are known may move by seconds."""
+    return reservation.start, reservation.after

@@ -1,0 +1,81 @@
+"""How long gangs run, and when they will have ended, by what they and their Jobs declare."""
+
+from collections.abc import Iterable, Iterator
+
+from gang_scheduler.model.evictions import RunTime
+from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Problem
+from gang_scheduler.model.refs import GangKey
+
+NOTHING = RunTime()
+
+
+class RunTimes:
+    """What Jobs declare, by uid, and which gangs have pods of them. All times are in seconds."""
+
+    def __init__(self) -> None:
+        self._jobs: dict[str, tuple[RunTime, Problem | None]] = {}
+        self._gangs: dict[str, set[GangKey]] = {}
+
+    def upsert_member(self, key: GangKey, pod: Pod) -> None:
+        """Note in which gang a pod of a Job is."""
+        self._gangs.setdefault(pod.job_uid, set()).add(key)
+
+    def upsert(self, uid: str, said: RunTime | None, problem: Problem | None) -> set[GangKey]:
+        """Note what a Job declares; return the gangs for which that is news."""
+        before = self._jobs.pop(uid, None)
+        if said is not None or problem is not None:
+            self._jobs[uid] = (said or NOTHING, problem)
+        return self._gangs.get(uid, set()) if before != self._jobs.get(uid) else set()
+
+    def delete(self, uid: str) -> set[GangKey]:
+        """Forget a Job; return the gangs for which that is news."""
+        gangs = self._gangs.pop(uid, set())
+        return gangs if self._jobs.pop(uid, None) is not None else set()
+
+    def problem(self, pods: Iterable[Pod]) -> Problem | None:
+        """Return what is wrong with what the Job of one of these pods declares."""
+        if not self._jobs:
+            return None
+        found = (self._jobs.get(pod.job_uid) for pod in pods)
+        return next((each[1] for each in found if each is not None and each[1] is not None), None)
+
+    def duration(self, pods: Iterable[Pod], of_gang: RunTime | None) -> int | None:
+        """Return how long pods run that start now; None where it is not known of one of them."""
+        longest = 0
+        for pod in pods:
+            pairs = (each[:2] for each in self._said(pod, of_gang))
+            said = [each for pair in pairs for each in pair if each is not None]
+            if not said:
+                return None
+            longest = max(longest, min(said))
+        return longest or None
+
+    def ends_at(self, pods: Iterable[Pod], of_gang: RunTime | None, now: int) -> int | None:
+        """Return when the last of these pods will have ended; None where that is not known.
+
+        What was expected and has passed says nothing.
+        """
+        last = 0
+        for pod in pods:
+            ends = min(self._ends(pod, of_gang, now), default=None)
+            if ends is None:
+                return None
+            last = max(last, ends)
+        return last or None
+
+    def _ends(self, pod: Pod, of_gang: RunTime | None, now: int) -> Iterator[int]:
+        began = pod.started_at or pod.scheduled_at or now
+        for deadline, expected, since in self._said(pod, of_gang):
+            if deadline is not None:
+                yield (since or began) + deadline
+            if expected is not None and began + expected > now:
+                yield began + expected
+
+    def _said(self, pod: Pod, of_gang: RunTime | None) -> Iterator[RunTime]:
+        if pod.run_time is not None:
+            yield pod.run_time
+        if of_gang is not None:
+            yield of_gang
+        if self._jobs and pod.job_uid in self._jobs:
+            yield self._jobs[pod.job_uid][0]
