@@ -43,6 +43,7 @@ def cache(policy: Policy, changes: Changes) -> Cache:
             after_seconds=policy.reservation_after_seconds,
             timeout_seconds=policy.reservation_timeout_seconds,
             enforce_backfill=policy.enforce_backfill,
+            hides_names=policy.hide_foreign_names,
         ),
     )
 

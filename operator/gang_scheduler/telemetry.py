@@ -74,6 +74,11 @@ QUEUE_NOMINAL, QUEUE_USED, QUEUE_BORROWED, QUEUE_LENT = (
 QUEUE_OLDEST_WAIT = Gauge(
     "pgs_queue_oldest_wait_seconds", "Age of the oldest gang that waits in a queue.", ["queue"]
 )
+RESERVATION_START = Gauge(
+    "pgs_reservation_start_seconds",
+    "Seconds until the estimated start of the first gang of a queue that is promised one.",
+    ["queue"],
+)
 SCHEDULING_SECONDS = Histogram(
     "training_job_scheduling_duration_seconds",
     "Time from when a gang has minMember members until its last binding.",

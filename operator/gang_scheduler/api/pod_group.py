@@ -83,6 +83,19 @@ class PodGroupQueue(ApiModel):
         default=0, ge=0, description="How many gangs wait in the queue; 0 where position is 0."
     )
     reason: Text = Field(default="", description="Why it waits; empty: it does not.")
+    estimated_start: Time | None = Field(
+        default=None,
+        description="When it starts at the latest, if it is promised a start and that is known.",
+    )
+
+
+class PodGroupBackfill(ApiModel):
+    """Which gang was let pass, and until when."""
+
+    until: Time = Field(description="When its members will have ended, as they declare.")
+    for_: Text = Field(
+        alias="for", description="The gang that was promised a start, as namespace/name."
+    )
 
 
 class EvictionReason(enum.StrEnum):
@@ -156,6 +169,13 @@ class PodGroupStatus(ApiModel):
     )
     queue: PodGroupQueue | None = Field(
         default=None, description="The queue of the gang. Absent where there are no queues."
+    )
+    backfill: PodGroupBackfill | None = Field(
+        default=None,
+        description=(
+            "Set while the gang runs that was let pass another one because of its declared end: "
+            "after that the other one may evict it."
+        ),
     )
     occupied_by: Text | None = Field(
         default=None, description="The owner of the gang's pods, as namespace/name."

@@ -259,7 +259,8 @@ class Failure:
 class Reservation:
     """Room and quota that gangs of one group will have, once others have ended.
 
-    `after` is the gang that must end last, None if pods that leave already make room enough;
+    `after` is the gang that must end last, None if pods that leave already make room enough, or
+    where its name is hidden;
     `start` is when it will have ended, in seconds, None if that is not known. `flavors` are pairs
     of a resource and a flavor.
     """

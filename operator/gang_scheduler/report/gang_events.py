@@ -26,9 +26,11 @@ from gang_scheduler.report.events import About, Events
 from gang_scheduler.report.messages import by_reason, describe
 from gang_scheduler.report.misplaced_events import MisplacedRequestEvents
 from gang_scheduler.report.pod_events import PodEvents
+from gang_scheduler.report.queues import reservation_texts
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.report.unprotected_jobs import UnprotectedJobs
 from gang_scheduler.state.cache import Cache
+from gang_scheduler.state.queues.reservations import News
 
 # A gang whose members or PodGroup do not exist yet is not worth an Event, nor is one in a line.
 SILENT = frozenset({Reason.WAITING_FOR_MEMBERS, Reason.WAITING_FOR_GANGS, Reason.WAITING_FOR_TURN})
@@ -81,6 +83,14 @@ class GangEvents:
             if preemption.nominations:
                 with confined("report", str(preemption.gangs[0].key)):
                     self._preempting(preemption)
+
+    def promised(self, news: Iterable[News]) -> None:
+        """Report the starts that gangs are promised, and those that are later than before."""
+        for each in news:
+            said = reservation_texts.event_of(each)
+            if said is not None and each.now is not None:
+                gang = next(gang for gang in each.now.gangs if gang.key == each.key)
+                self._events.record(self._about(gang), *said)
 
     def _waits(self, refused: Refused, now: int) -> None:
         self.decision_log.waits(refused)

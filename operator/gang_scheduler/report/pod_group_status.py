@@ -9,20 +9,24 @@ from gang_scheduler.api.conditions import Finding
 from gang_scheduler.api.pod_group import Phase
 from gang_scheduler.apply import disruption_target
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
+from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.problems import Cause, Problem, Reason
 from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.report.cause_texts import text_of
 from gang_scheduler.report.messages import describe
+from gang_scheduler.report.queues import reservation_texts
 from gang_scheduler.report.queues.evictions import EVICTED
 from gang_scheduler.report.queues.queue_places import Place
+from gang_scheduler.report.queues.reservation_texts import Promised
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.gangs.phases import Counts, counts_of, phase_of
 
 INITIALLY = "PodGroupInitiallyScheduled"
 JOB_FAILED = "JobFailed"
 QUOTA_RESERVED = "QuotaReserved"
+NOTHING_PROMISED = Promised()
 WARNINGS = (Reason.UNKNOWN_LAYER, Reason.SCATTERED)
 """Problems that need not keep a gang waiting: each is a condition of that type."""
 
@@ -35,8 +39,10 @@ class View:
     timeout ends, are in seconds since the epoch; there is no deadline while the timeout does not
     run. `domain` is the lowest domain that holds the gang, None for the whole cluster. `room_lost`
     is how the room that was made for the gang was lost, if it was. `queue` is the queue of the
-    gang, None where there are none, and `place` its place among those that wait, if that is told.
-    `evictions` is what is remembered of its evictions, and `evicted` the condition of the last one.
+    gang, None where there are none, `place` its place among those that wait, if that is told, and
+    `promised` the start that it is promised. `evictions` is what is remembered of its evictions,
+    and `evicted` the condition of the last one. `backfilled` is which gang it was let pass, if this
+    process decided that, and may tell.
     """
 
     written: Mapping[str, Any]
@@ -48,6 +54,8 @@ class View:
     place: Place | None = None
     evictions: Mapping[str, Any] | None = None
     evicted: Finding | None = None
+    promised: Promised = NOTHING_PROMISED
+    backfilled: Backfilled | None = None
 
 
 def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]:
@@ -70,6 +78,7 @@ def status_of(info: GangInfo, gang_spec: GangSpec, view: View) -> dict[str, Any]
         "failed": counts.failed,
         "domain": str(view.domain) if view.domain else None,
         "queue": _queue(info, counts, view),
+        "backfill": _backfill(info, view),
         "occupiedBy": _owners(info) or None,
         "scheduleStartTime": _start_time(info, view.written),
         **({"evictions": view.evictions} if view.evictions else {}),
@@ -129,6 +138,7 @@ def _findings(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:
         yield Finding("PartiallyBound", status=False, reason="NotPartial")
     yield from _of_preemption(info, counts, view)
     yield _quota_reserved(info, view)
+    yield reservation_texts.finding(view.promised)
 
 
 def _quota_reserved(info: GangInfo, view: View) -> Finding:
@@ -162,7 +172,28 @@ def _queue(info: GangInfo, counts: Counts, view: View) -> dict[str, Any] | None:
         "position": place.position if place else 0,
         "pending": place.pending if place else 0,
         "reason": refusal.reason.value if refusal else "",
+        **_estimated_start(view),
     }
+
+
+def _estimated_start(view: View) -> dict[str, str | None]:
+    """Return when the gang will start; null where that was written, and is not known any more."""
+    reservation = view.promised.reservation
+    start = reservation.start if reservation is not None else None
+    if start is not None:
+        return {"estimatedStart": conditions.rfc3339(start)}
+    was_written = "estimatedStart" in (view.written.get("queue") or {})
+    return {"estimatedStart": None} if was_written else {}
+
+
+def _backfill(info: GangInfo, view: View) -> Mapping[str, Any] | None:
+    """Return which gang was let pass until when; what was written stands after a restart."""
+    if not any(info.observed.with_node()):
+        return None
+    if info.admitted_here:
+        return reservation_texts.backfill_of(view.backfilled)
+    written: Mapping[str, Any] | None = view.written.get("backfill")
+    return written
 
 
 def _of_preemption(info: GangInfo, counts: Counts, view: View) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ from gang_scheduler.client.errors import ApiError, Kind
 from gang_scheduler.client.port import Api
 from gang_scheduler.decode.gangs.gang_specs import GangSpec
 from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
@@ -38,6 +39,7 @@ from gang_scheduler.report.pod_events import PodEvents
 from gang_scheduler.report.pod_group_status import View, native_status_of, status_of
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.report.queues.queue_places import QueuePlaces
+from gang_scheduler.report.queues.reservation_texts import Promised
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.gangs import queueing_hints
 from gang_scheduler.state.gangs.gang_info import GangInfo
@@ -217,6 +219,8 @@ class StatusWriter:
             place=self._places.of(info.key),
             evictions=self._evictions.status_of(info.key),
             evicted=self._evictions.finding(info.key),
+            promised=self._promised(info.key, now),
+            backfilled=self._backfilled(info),
         )
         status = STATUSES[gvr.group](info, gang_spec, view)
         if self._is_news(gvr, gang_spec, told, status):
@@ -236,6 +240,18 @@ class StatusWriter:
         if now < until:
             self._look_again(info.key, until)
         return now < until
+
+    def _promised(self, key: GangKey, now: int) -> Promised:
+        reservations = self._cache.gang_queue.reservations
+        held = reservations.held.get(key)
+        return Promised(held.reservation if held else None, key in reservations.resting(now))
+
+    def _backfilled(self, info: GangInfo) -> Backfilled | None:
+        """Return which gang a gang was let pass, if its namespace may know that."""
+        found = info.backfilled
+        hides = self._cache.gang_queue.reservations.settings.hides_names
+        away = found is not None and found.ahead_of.namespace != info.key.namespace
+        return None if hides and away else found
 
     def _queue_of(self, key: GangKey) -> QueueRef | None:
         resolved = self._cache.gang_queue.queues.of(key)

@@ -102,6 +102,7 @@ class QueueMetrics:
                 total = sum(each[place] for each in found)
                 series[gauge, (name, *of)] = _in_units(of.resource, total)
         series.update(_utilization(amounts))
+        self._add_reservations(series)
         for name, deviation in self._deviations(figures):
             key = (telemetry.QUEUE_DEVIATION, (name,))
             series[key] = max(deviation, series.get(key, deviation))
@@ -118,6 +119,15 @@ class QueueMetrics:
         wait = 0 if oldest is None else max(0, self._clock() - oldest)
         in_series = (telemetry.QUEUE_OLDEST_WAIT, (name,))
         series[in_series] = max(wait, series.get(in_series, 0))
+
+    def _add_reservations(self, series: Series) -> None:
+        """Add how long it takes until gangs start that were promised it, where that is known."""
+        for each in self._cache.gang_queue.reservations.standing():
+            queue = each.gangs[0].queue
+            if queue is not None and each.start is not None:
+                key = (telemetry.RESERVATION_START, (self._label(queue.name),))
+                left = max(0, each.start - self._clock())
+                series[key] = min(left, series.get(key, left))
 
     def _deviations(self, figures: Sequence[QueueFigures]) -> Iterator[tuple[str, float]]:
         """Yield how far each queue is above its fair share; the largest part of any resource."""

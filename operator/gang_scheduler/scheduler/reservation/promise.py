@@ -61,12 +61,15 @@ class Promise:
         """The gang that it is named after."""
         return self.request.group.waiting[0].key
 
-    def shown(self) -> Reservation:
-        """Return the reservation as it is shown."""
+    def shown(self, *, hides_names: bool) -> Reservation:
+        """Return the reservation as it is shown; `hides_names` of gangs of other namespaces."""
         pods = (bind.pod for each in self.fit.placements.values() for bind in each.binds)
         flavors = {pair for pod in pods for pair in self.fit.way.offer.flavors_of(pod)}
         waiting = self.request.group.waiting
-        return Reservation(waiting, self.start, self.after, tuple(sorted(flavors)))
+        after = self.after
+        if hides_names and after is not None and after.namespace != self.key.namespace:
+            after = None
+        return Reservation(waiting, self.start, after, tuple(sorted(flavors)))
 
     def is_gone(self, gang: GangKey, ends_at: int | None) -> bool:
         """Return whether a gang has ended at the start. What is not known ends last of all."""

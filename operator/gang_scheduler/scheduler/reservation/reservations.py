@@ -107,7 +107,7 @@ class Reservations:
     def made(self) -> tuple[Reservation, ...]:
         """Return the reservations, in the order of turns."""
         self._refresh()
-        return tuple(each.shown() for each in self._promises)
+        return tuple(each.shown(hides_names=self._rules.hides_names) for each in self._promises)
 
     def _is_tired(self) -> bool:
         return self._candidates >= MOST_CANDIDATES or self._looks >= MOST_LOOKS

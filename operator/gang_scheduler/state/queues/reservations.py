@@ -23,12 +23,16 @@ PROMISED: Final = frozenset({Reason.UNSCHEDULABLE, Reason.WAITING_FOR_QUOTA})
 
 @dataclass(frozen=True, slots=True)
 class ReservationSettings:
-    """How many gangs may have one at once, after which wait, and for how long. In seconds."""
+    """How many gangs may have one at once, after which wait, and for how long. In seconds.
+
+    `hides_names` of gangs from those of other namespaces.
+    """
 
     number: int = 0
     after_seconds: int = 300
     timeout_seconds: int = 86_400
     enforce_backfill: bool = True
+    hides_names: bool = False
 
 
 DEFAULT_SETTINGS: Final = ReservationSettings()
