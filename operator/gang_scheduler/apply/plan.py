@@ -127,8 +127,6 @@ def _bind(cache: Cache, together: Sequence[Placed], writers: Writers) -> list[Re
         for placed in together:
             writers.stop_preempting(bind.pod.uid for bind in placed.binds)
             cache.gang_queue.placed(placed.gang.key)
-            if placed.borrows and placed.gang.queue is not None:
-                cache.gang_queue.quota_waits.borrows(placed.gang.key, placed.gang.queue)
             cache.gang_queue.admitted(placed)
         for bind in binds:
             cache.assume(bind)

@@ -321,8 +321,12 @@ class GangQueue:
             self._retries.at(info.key, next_one)
 
     def admitted(self, placed: Placed) -> None:
-        """Note which gang a gang was let pass whose quorum has found room, or that it was none."""
-        if placed.gang.queue is not None and placed.gang.quorum:
+        """Note whether a gang borrows, and which gang it was let pass, once it has found room."""
+        if placed.gang.queue is None:
+            return
+        if placed.borrows:
+            self.quota_waits.borrows(placed.gang.key, placed.gang.queue)
+        if placed.gang.quorum:
             info = self._info(placed.gang.key)
             info.backfilled, info.admitted_here = placed.backfilled, True
 
