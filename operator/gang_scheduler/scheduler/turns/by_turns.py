@@ -230,7 +230,9 @@ class ByTurns(WithinQuota):
         for line in self._trees.lines(ref):
             line.is_over, own = True, line.queue.ref
             while own in self._heads or self._next_head(own) is not None:
-                self._take_turn(self._heads.pop(own))
+                request = self._heads.pop(own)
+                if not self._is_refused_at_once(line, request.group):
+                    self._take_turn(request)
 
     def _is_refused_at_once(self, line: Line, group: GangGroup) -> bool:
         """Refuse a group for quota, if its turn would do no more than that."""
