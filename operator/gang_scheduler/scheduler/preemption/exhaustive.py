@@ -9,7 +9,8 @@ A preemptor that fits still fits with more victims gone, except for victims that
 they are (`tied`): they are decided first, and until then no set is skipped by that rule.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -30,6 +31,9 @@ from gang_scheduler.scheduler.preemption.needs import (
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, Tally, VictimCosts, Victims
 
 MOST_LOSSES: Final = 16
+FEW: Final = 5
+"""Of so many units any number may be spared at once; of more, only pairs are tried."""
+PAIRS: Final = 2
 LOOKS: Final = 3
 """What it costs to look at one set of victims, beside the trials whether the preemptor fits."""
 
@@ -155,16 +159,34 @@ class _Search:
         return True
 
     def _needs_all(self, chosen: Places) -> bool:
-        """Return whether no unit can be spared."""
-        return not any(self._does_without(chosen, each) for each in chosen)
+        """Return whether nothing can be spared: several units together if there are few."""
+        at_once = len(chosen) if len(chosen) <= FEW else PAIRS
+        spared = (each for n in range(1, at_once + 1) for each in combinations(chosen, n))
+        return not any(map(self._is_allowed, self._fewer(chosen, spared)))
 
-    def _does_without(self, chosen: Places, spared: int) -> bool:
-        rest = tuple(each for each in chosen if each != spared)
-        free = self._needs.free + self._used[list(rest)].sum(axis=0)
+    def _fewer(self, chosen: Places, spared: Iterable[Places]) -> Iterator[Places]:
+        """Yield what is left, and for gangs that are broken, the surplus of one in its place."""
+        for some in spared:
+            rest = tuple(each for each in chosen if each not in some)
+            yield rest
+            [first, *others] = some
+            gang = self._choices[first].gang
+            if self._choices[first].whole and not others:
+                singles = [
+                    place
+                    for place, each in enumerate(self._choices)
+                    if each.single and each.gang == gang
+                ]
+                for number in range(1, self._costs.surplus(gang) + 1):
+                    yield (*rest, *singles[:number])
+
+    def _is_allowed(self, chosen: Places) -> bool:
+        """Return whether there is room and quota without these, and they are allowed to go."""
+        free = self._needs.free + self._used[list(chosen)].sum(axis=0)
         lacking = self._needs.lacking(self._needs.places(free))
-        if self._judge is None or not self._is_enough(rest, lacking):
+        if self._judge is None or not self._is_enough(chosen, lacking):
             return False
-        return self._judge.classes(self._victims(rest)) is not None
+        return self._judge.classes(self._victims(chosen)) is not None
 
     def _victims(self, chosen: Places) -> Victims:
         return victims_of(self._choices[each].unit for each in chosen)

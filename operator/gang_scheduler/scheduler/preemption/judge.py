@@ -176,15 +176,19 @@ class Judge:
             tuple(sorted(natural_key(each.pod.name) for each in victims.values())),
         )
 
-    def _left_over(self, victims: Victims) -> tuple[int, ...]:
-        """Return how much more is freed of what lacks than is needed."""
-        freed: dict[FlavorResource, int] = {}
-        for each in victims.values():
-            for key, amount in self.held[each.gang].charges.get(each.pod.uid, {}).items():
-                freed[key] = freed.get(key, 0) + amount
+    def _left_over(self, victims: Victims) -> int:
+        """Return how much is freed of what lacks: the less beyond the need, the better."""
         rights = self.rights
-        keys = {*rights.short, *(key for key in freed if key.resource in rights.resources)}
-        return tuple(freed.get(key, 0) for key in sorted(keys))
+        resources = rights.resources.union(key.resource for key in rights.short)
+        freed = 0
+        for each in victims.values():
+            requests = dict(each.pod.pod_class.requests)
+            freed += sum(requests.get(name, 0) for name in resources)
+            # What quotas count otherwise than pods request it.
+            charge = self.held[each.gang].charges.get(each.pod.uid, {})
+            others = resources.difference(requests)
+            freed += sum(amount for key, amount in charge.items() if key.resource in others)
+        return freed
 
 
 class Draining:

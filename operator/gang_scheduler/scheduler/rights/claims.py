@@ -1,5 +1,6 @@
 """What a gang asks of its queue, and the gangs that may have to go for it."""
 
+import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -49,11 +50,11 @@ def claim_of(
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Held:
     """A gang on nodes, with what each of its pods is charged; `priority` is that in its queue.
 
-    `resources` are all that its pods request.
+    `resources` are all that its pods request. `preempts`: its members may evict other pods.
     """
 
     key: GangKey
@@ -63,6 +64,13 @@ class Held:
     charges: Mapping[str, Charge] = field(default_factory=dict)
     pod_priority: int = 0
     resources: frozenset[str] = frozenset()
+    preempts: bool = True
+
+    @functools.cached_property
+    def keys(self) -> frozenset[FlavorResource]:
+        """All that its pods are charged."""
+        charges = self.charges.values()
+        return frozenset(key for charge in charges for key, amount in charge.items() if amount > 0)
 
     def charge_of(self, uids: Iterable[str]) -> dict[FlavorResource, int]:
         """Return what some of its pods are charged together."""
@@ -94,4 +102,5 @@ def held_of(members: Sequence[BoundPod], bound_pods: BoundPods) -> Held | None:
             for name, amount in pod_class.requests
             if amount > 0
         ),
+        all(each.pod.preempts for each in members),
     )

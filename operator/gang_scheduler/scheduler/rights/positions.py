@@ -55,8 +55,8 @@ def is_within(accounts: Accounts, row: int, charge: Charge) -> bool:
     )
 
 
-def is_over(accounts: Accounts, row: int, keys: Collection[FlavorResource]) -> bool:
-    """Return whether a queue uses more than it was promised, of one of the keys that it governs."""
+def is_over(accounts: Accounts, row: int, keys: Iterable[FlavorResource]) -> bool:
+    """Return whether a queue uses more than it was promised, of one of the keys."""
     used, terms = accounts.charges.used, accounts.promises.terms
     return any(used[key][row] > terms[key].nominal[row] for key in keys)
 

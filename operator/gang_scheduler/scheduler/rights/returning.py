@@ -35,8 +35,8 @@ def returning(
 
 
 def _whole(parts: Iterable[Part]) -> Iterable[tuple[Held, Charge]]:
-    """Return the gangs that go as a whole: surplus that waits evicts nothing."""
-    return ((part.held, part.charge) for part in parts if part.whole)
+    """Return the gangs that go as a whole and may evict: surplus that waits evicts nothing."""
+    return ((part.held, part.charge) for part in parts if part.whole and part.held.preempts)
 
 
 def _could(quota: Quota, claim: Claim, held: Held, charge: Charge, limits: Limits) -> bool:

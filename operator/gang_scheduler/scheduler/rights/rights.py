@@ -87,7 +87,7 @@ class Rights:
         """What lacks of quota, before anything is evicted."""
         self._permits: dict[int, Permits] = {}
         self._possible: dict[GangKey, frozenset[EvictionClass]] = {}
-        self._keys: dict[int, frozenset[FlavorResource]] = {}
+        self._keys: dict[GangKey, frozenset[FlavorResource]] = {}
 
     @property
     def reaches_out(self) -> bool:
@@ -109,12 +109,10 @@ class Rights:
 
     def _found_possible(self, held: Held) -> frozenset[EvictionClass]:
         row = self._trees.rows.get(held.ref)
-        if row is None or not self._uses(held):
+        if row is None:
             return NO_CLASSES
         given = self.permits_at(row)
-        if not given.classes or permits.is_young(
-            self._accounts, row, given.meeting, held, self.limits
-        ):
+        if not given.classes or not self._uses(held, given) or self._is_young(row, held, given):
             return NO_CLASSES
         queue = self._trees.queues[self._trees.rows[self.claim.ref]]
         allowed = frozenset(
@@ -123,7 +121,7 @@ class Rights:
             if permits.allows(each, self.claim, held, queue, self.limits)
         )
         # What others leave makes no queue borrow that does not borrow now.
-        return allowed if self._is_beyond(row, given) else allowed - FROM_BORROWERS
+        return allowed if self.is_beyond(held) else allowed - FROM_BORROWERS
 
     def permits_at(self, row: int) -> Permits:
         """Return what is possible between the queue of the claim and another, worked out once."""
@@ -133,29 +131,40 @@ class Rights:
 
     def borrowers(self, rows: Iterable[int]) -> Iterator[int]:
         """Yield those of the queues that use more than promised of what lacks."""
-        return (row for row in rows if self._borrows(row))
+        for row in rows:
+            keys = keys_at(self._accounts, row, self.short, self.resources)
+            if self._trees.queues[row].ref == NONE or is_over(self._accounts, row, keys):
+                yield row
 
-    def _uses(self, held: Held) -> bool:
+    def is_beyond(self, held: Held) -> bool:
+        """Return whether the queue of a gang, and those up to where the ways meet, borrow now.
+
+        Each of them something that lacks and that the gang is charged. What is in no queue of a
+        tree is always beyond its promise.
+        """
+        row = self._trees.rows[held.ref]
+        given = self.permits_at(row)
+        if given.meeting is None and not given.foreign:
+            return False
+        if held.ref == NONE:
+            return True
+        if held.key not in self._keys:
+            keys = keys_at(self._accounts, row, self._short_for(given), self.resources)
+            self._keys[held.key] = keys & held.keys
+        rows = (row,) if given.meeting is None else given.meeting.theirs
+        return all(is_over(self._accounts, each, self._keys[held.key]) for each in rows)
+
+    def _short_for(self, given: Permits) -> frozenset[FlavorResource]:
+        """Return what lacks of quota: what another tree is charged frees none."""
+        return frozenset() if given.foreign else self.short
+
+    def _uses(self, held: Held, given: Permits) -> bool:
         """Return whether a gang uses anything of what lacks."""
-        if not self.resources.isdisjoint(held.resources):
-            return True
-        charges = held.charges.values() if self.short else ()
-        return any(
-            amount > 0 and key in self.short for charge in charges for key, amount in charge.items()
-        )
+        by_quota = not held.keys.isdisjoint(self._short_for(given))
+        return by_quota or not self.resources.isdisjoint(held.resources)
 
-    def _is_beyond(self, row: int, given: Permits) -> bool:
-        """Return whether a queue, and those up to where the ways meet, use more than promised."""
-        if given.foreign:
-            return self._borrows(row)
-        return given.meeting is not None and all(map(self._borrows, given.meeting.theirs))
-
-    def _borrows(self, row: int) -> bool:
-        if self._trees.queues[row].ref == NONE:
-            return True
-        if row not in self._keys:
-            self._keys[row] = keys_at(self._accounts, row, self.short, self.resources)
-        return is_over(self._accounts, row, self._keys[row])
+    def _is_young(self, row: int, held: Held, given: Permits) -> bool:
+        return permits.is_young(self._accounts, row, given.meeting, held, self.limits)
 
     # The final state.
 
@@ -214,11 +223,6 @@ class Rights:
             {key: found for key, found in classes.items() if found is not None}, frozenset(illegal)
         )
 
-    def is_beyond_at(self, held: Held) -> bool:
-        """Return whether the queue of a gang uses more than it was promised as things are."""
-        row = self._trees.rows[held.ref]
-        return self._is_beyond(row, self.permits_at(row))
-
 
 class _Final:
     """The final state, as it is charged now; victims are put back to see in which order they go."""
@@ -271,7 +275,7 @@ class _Final:
     def _goes(self, part: Part, back: list[Part]) -> bool:
         """Put victims back if their queue borrows then; return whether it does."""
         self._quota.charge(part.held.ref, part.charge)
-        if self._rights.is_beyond_at(part.held):
+        if self._rights.is_beyond(part.held):
             back.append(part)
             return True
         self._quota.release(part.held.ref, part.charge)
@@ -316,7 +320,7 @@ class _Final:
                 self._quota.charge(part.held.ref, part.charge)
                 share, last = (
                     self._share(fairness, row),
-                    self._rights.is_beyond_at(part.held),
+                    self._rights.is_beyond(part.held),
                 )
                 self._quota.release(part.held.ref, part.charge)
                 if last:

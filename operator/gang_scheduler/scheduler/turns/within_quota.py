@@ -283,15 +283,14 @@ class WithinQuota(Steps):
         later = []
         for way in ways:
             if way in borrowing and not rules.stop_when_borrowing:
-                later.append(way)
+                later += [way] * self._has_room(trying, way)
             elif self._places(trying, way):
                 return True
             if rules.stop_when_evicting and self._evicts(trying, [way]):
                 return True
-        if rules.preference is FlavorPreference.PREEMPTION_OVER_BORROWING:
-            rest = [way for way in ways if way not in later or way in trying.unpaid]
-            if self._evicts(trying, rest, borrowing=False):
-                return True
+        over = rules.preference is FlavorPreference.PREEMPTION_OVER_BORROWING
+        if over and self._evicts(trying, ways, borrowing=False):
+            return True
         if any(self._places(trying, way) for way in later):
             return True
         return self._evicts(trying, ways)
@@ -308,6 +307,19 @@ class WithinQuota(Steps):
             return []
         offers = {way.offer for way in paid}
         return [way for way in trying.request.ways if way.offer not in offers]
+
+    def _has_room(self, trying: Try, way: Way) -> bool:
+        """Return whether there is room for a way with quota, and leave it free."""
+        if way in trying.unpaid:
+            return False
+        units = self._units(way)
+        outcome = self.known_misfits.known(units) or self.quorums.in_any_order(units)
+        if not isinstance(outcome, dict):
+            trying.full.append((way, outcome))
+            return False
+        for placement in outcome.values():
+            release(placement, self.trial)
+        return True
 
     def _places(self, trying: Try, way: Way) -> bool:
         """Take room for the quorums on the nodes of their flavors, if there is enough."""
@@ -412,7 +424,7 @@ class WithinQuota(Steps):
         if full is not None:
             self.refuse(request.group, *full)
         else:
-            self.set_aside(request.group, self._quota_short(request))
+            self.set_aside(request.group, self._quota_short(replace(request, ways=(way,))))
         self.note_preemption(request.group, outcome)
         self._choose(request, way)
         self.ledger.charge(request.ref, self._charge_of_nominated(request, way))
