@@ -32,6 +32,7 @@ from gang_scheduler.model.queues import (
     Charge,
     FlavorPreference,
     FlavorResource,
+    Fungibility,
     Queue,
     QueueRef,
     QueueState,
@@ -279,21 +280,26 @@ class WithinQuota(Steps):
         ways = self._unchecked(request, in_order(request, [*paid, *trying.unpaid]))
         if trying.nominations:
             ways = sorted(ways, key=lambda way: not self._suits(way, trying.nominations))
-        borrowing = {way for way in ways if self.forest.borrows(request.ref, way.charge)}
-        later = []
+        over = rules.preference is FlavorPreference.PREEMPTION_OVER_BORROWING
+        judged, later = [], []
         for way in ways:
-            if way in borrowing and not rules.stop_when_borrowing:
+            judged.append(way)
+            borrows = self.forest.borrows(request.ref, way.charge)
+            if borrows and (over or not rules.stop_when_borrowing):
                 later += [way] * self._has_room(trying, way)
             elif self._places(trying, way):
                 return True
-            if rules.stop_when_evicting and self._evicts(trying, [way]):
-                return True
-        over = rules.preference is FlavorPreference.PREEMPTION_OVER_BORROWING
-        if over and self._evicts(trying, ways, borrowing=False):
+            if self._is_last(rules, trying, way, borrows=way in later):
+                break
+        if over and self._evicts(trying, judged, borrowing=False):
             return True
-        if any(self._places(trying, way) for way in later):
-            return True
-        return self._evicts(trying, ways)
+        return any(self._places(trying, way) for way in later) or self._evicts(trying, judged)
+
+    def _is_last(self, rules: Fungibility, trying: Try, way: Way, *, borrows: bool) -> bool:
+        """Return whether the search for a flavor ends with one that borrows, or evicts."""
+        if borrows:
+            return rules.stop_when_borrowing
+        return rules.stop_when_evicting and bool(self._by_class(trying, [way], borrowing=True))
 
     def _unchecked(self, request: Request, ways: Sequence[Way]) -> Sequence[Way]:
         """Return the ways that no admission check stands against."""
@@ -392,18 +398,20 @@ class WithinQuota(Steps):
         Of several ways the one with victims of the lower class. Unless `borrowing`, the queue must
         stay within its promise.
         """
-        short = {way for way, _ in trying.full} | set(trying.unpaid)
-        left = [way for way in ways if way in short and way not in trying.outcomes]
-        if not (trying.evicting and left):
-            return False
+        left = self._short_of(trying, ways)
         if len(left) > 1 or not borrowing:
             left = self._by_class(trying, left, borrowing=borrowing)
         return any(self._evicts_in(trying, way) for way in left)
 
+    def _short_of(self, trying: Try, ways: Sequence[Way]) -> list[Way]:
+        """Return the ways that lack room or quota, if evictions may help and were not tried yet."""
+        short = {way for way, _ in trying.full} | set(trying.unpaid) if trying.evicting else ()
+        return [way for way in ways if way in short and way not in trying.outcomes]
+
     def _by_class(self, trying: Try, ways: Sequence[Way], *, borrowing: bool) -> list[Way]:
         """Return the ways in which evictions help, those of lower classes first."""
         found = []
-        for way in ways:
+        for way in self._short_of(trying, ways):
             units = tuple(unit for unit in self._units(way) if unit.quorum)
             foreseen = self.evaluator.foreseen(
                 trying.request.group, units, self._claim(trying.request, way)
