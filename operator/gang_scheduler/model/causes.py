@@ -388,14 +388,25 @@ class QueueFault(enum.Enum):
     NOT_FOR_NAMESPACE = enum.auto()
 
 
+class QueueDefault(enum.Enum):
+    """Where the queue of gangs is named that name none themselves."""
+
+    OF_NAMESPACE = enum.auto()
+    OF_SETTINGS = enum.auto()
+
+
 @dataclass(frozen=True, slots=True)
 class QueueUnusable(Cause):
-    """The queue that the gang names, of this kind, takes no gangs, or none of its namespace."""
+    """The queue that the gang names, of this kind, takes no gangs, or none of its namespace.
+
+    Unless `default` is None the gang names none, and is in this queue by default.
+    """
 
     queue: str
     fault: QueueFault
     kind: str = "queue"
     namespace: str = ""
+    default: QueueDefault | None = None
 
 
 class Inactivity(enum.StrEnum):

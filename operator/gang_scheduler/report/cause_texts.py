@@ -3,7 +3,13 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final, TypeVar
 
-from gang_scheduler.api.annotations import GANG_GROUPS, NETWORK_TOPOLOGY_SPEC, PODSET_GROUP, QUEUE
+from gang_scheduler.api.annotations import (
+    DEFAULT_QUEUE,
+    GANG_GROUPS,
+    NETWORK_TOPOLOGY_SPEC,
+    PODSET_GROUP,
+    QUEUE,
+)
 from gang_scheduler.api.conditions import rfc3339
 from gang_scheduler.decode import keys
 from gang_scheduler.decode.fields import field
@@ -13,6 +19,7 @@ from gang_scheduler.model.causes import (
     ClaimFault,
     FlavorFault,
     NodeFault,
+    QueueDefault,
     QueueFault,
     SliceFault,
 )
@@ -51,6 +58,10 @@ _QUEUE_FAULTS: Final = {
     QueueFault.NOT_FOUND: "{kind} {queue} does not exist",
     QueueFault.NO_LEAF: "{kind} {queue} takes no gangs: it has queues below it",
     QueueFault.NOT_FOR_NAMESPACE: "{kind} {queue} is not for namespace {namespace}",
+}
+_QUEUE_DEFAULTS: Final = {
+    QueueDefault.OF_NAMESPACE: f"annotation {DEFAULT_QUEUE} of namespace {{namespace}}",
+    QueueDefault.OF_SETTINGS: "setting defaultQueue",
 }
 _NO_QUEUE: Final = "gangs without a queue"
 _NAME_A_QUEUE: Final = f"label {QUEUE}"
@@ -139,6 +150,14 @@ def _claims_unbound(cause: causes.ClaimsUnbound) -> str:
 def _claim_not_written(cause: causes.ClaimNotWritten) -> str:
     what = f"volume {cause.volume}" if cause.volume else f"node {cause.node}"
     return f"{what} for claim {cause.claim} cannot be written: {cause.answer}"
+
+
+def _queue_unusable(cause: causes.QueueUnusable) -> str:
+    names = {"kind": cause.kind, "queue": cause.queue, "namespace": cause.namespace}
+    words = _QUEUE_FAULTS[cause.fault].format(**names)
+    if cause.default is None:
+        return words
+    return f"{words}; it is the default by {_QUEUE_DEFAULTS[cause.default].format(**names)}"
 
 
 def _fault_of_queue(inactive: causes.QueueInactive) -> str:
@@ -338,9 +357,7 @@ TEXTS: Final[Mapping[type[Cause], Text]] = dict(
         # Queues.
         _text(
             causes.QueueUnusable,
-            lambda it: _QUEUE_FAULTS[it.fault].format(
-                kind=it.kind, queue=it.queue, namespace=it.namespace
-            ),
+            _queue_unusable,
         ),
         _text(causes.FieldRefused, lambda it: f'{it.field} cannot be "{it.value}"'),
         _text(

@@ -255,6 +255,23 @@ SAMPLES: list[tuple[Cause, str]] = [
         "Queue a is not for namespace team",
     ),
     (
+        causes.QueueUnusable(
+            *("a", causes.QueueFault.NOT_FOUND, "Queue", "team"),
+            default=causes.QueueDefault.OF_SETTINGS,
+        ),
+        "Queue a does not exist; it is the default by setting defaultQueue",
+    ),
+    (
+        causes.QueueUnusable(
+            *("a", causes.QueueFault.NOT_FOR_NAMESPACE, "Queue", "team"),
+            default=causes.QueueDefault.OF_NAMESPACE,
+        ),
+        (
+            "Queue a is not for namespace team; it is the default by annotation "
+            "py-gang-scheduler.io/default-queue of namespace team"
+        ),
+    ),
+    (
         causes.QueueNotNamed("team"),
         "gangs of namespace team must name a queue: label py-gang-scheduler.io/queue",
     ),

@@ -1,12 +1,13 @@
 """From the name of a queue to the leaf that it means."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from gang_scheduler.decode.queues.declared import LocalQueue, WorkloadPriorityClass
 from gang_scheduler.model.causes import (
     LocalQueueStopped,
+    QueueDefault,
     QueueFault,
     QueueNotNamed,
     QueueUnusable,
@@ -163,11 +164,11 @@ class QueueNames:
     def default(self, namespace: str) -> Meant:
         """Return the leaf of gangs of a namespace that name none."""
         if name := self._namespaces.default_queue_of(namespace):
-            return self.meant(QueueName(QueueNameKind.QUEUE, name), namespace)
+            return self._by_default(name, namespace, QueueDefault.OF_NAMESPACE)
         if self.known.local_queue(LocalQueueKey(namespace, DEFAULT_LOCAL_QUEUE)) is not None:
             return self._by_local_queue(DEFAULT_LOCAL_QUEUE, namespace)
         if name := self.rules.default_queue:
-            return self.meant(QueueName(QueueNameKind.QUEUE, name), namespace)
+            return self._by_default(name, namespace, QueueDefault.OF_SETTINGS)
         return self.unnamed(namespace)
 
     def unnamed(self, namespace: str) -> Meant:
@@ -182,6 +183,15 @@ class QueueNames:
         See `annotation_of`. A plain name is our Queue's, or that of the first product that has one.
         """
         return self._index().written(text)
+
+    def _by_default(self, name: str, namespace: str, default: QueueDefault) -> Meant:
+        """Return the leaf of that name; what is wrong with it tells where it is named."""
+        meant = self.meant(QueueName(QueueNameKind.QUEUE, name), namespace)
+        problem = meant.problem
+        if problem is None or not isinstance(problem.cause, QueueUnusable):
+            return meant
+        cause = replace(problem.cause, default=default)
+        return meant._replace(problem=replace(problem, cause=cause))
 
     def _by_local_queue(self, name: str, namespace: str) -> Meant:
         found = self.known.local_queue(LocalQueueKey(namespace, name))

@@ -4,7 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from gang_scheduler.model.causes import LocalQueueStopped, QueueFault, QueueNotNamed, QueueUnusable
+from gang_scheduler.model.causes import (
+    LocalQueueStopped,
+    QueueDefault,
+    QueueFault,
+    QueueNotNamed,
+    QueueUnusable,
+)
 from gang_scheduler.model.problems import Cause, Problem, Reason
 from gang_scheduler.model.queues import (
     NONE,
@@ -141,7 +147,16 @@ def test_a_default_that_does_not_exist_is_not_passed_over() -> None:
 
     found = queues.names().default(HERE)
 
-    assert unusable("Queue", "typo", QueueFault.NOT_FOUND) == found.problem
+    cause = QueueUnusable("typo", QueueFault.NOT_FOUND, "Queue", HERE, QueueDefault.OF_NAMESPACE)
+    assert Problem(Reason.QUEUE_NOT_FOUND, cause) == found.problem
+
+
+def test_a_default_by_the_settings_that_is_not_for_the_namespace_is_told_as_such() -> None:
+    found = some().names(NamingRules(default_queue="theirs")).default(HERE)
+
+    fault, default = QueueFault.NOT_FOR_NAMESPACE, QueueDefault.OF_SETTINGS
+    cause = QueueUnusable("theirs", fault, "Queue", HERE, default)
+    assert Meant(queue_ref("theirs"), Problem(Reason.QUEUE_NOT_FOUND, cause)) == found
 
 
 def test_a_default_of_a_product_that_another_controller_judges_is_none() -> None:
