@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.api.kinds import JOB_SETS, PODS
+from gang_scheduler.api.kinds import JOB_SETS, PODS, QUEUES
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.apply.disruption_target import Naming
 from gang_scheduler.client.errors import ApiError
@@ -15,6 +15,7 @@ from gang_scheduler.client.fake.cluster import EVENTS
 from gang_scheduler.client.fake.faults import Fault
 from gang_scheduler.decode.event_handlers import EventHandlers
 from gang_scheduler.decode.left_out import LeftOut, LeftOutObjects
+from gang_scheduler.decode.queues import unreadable
 from gang_scheduler.model import gang_sources
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.causes import ApiAnswer, InvalidInput
@@ -348,6 +349,23 @@ async def test_an_object_that_has_a_name_is_told_what_is_wrong_whatever_else_it_
 
     note = "left out: metadata.labels must be an object, not 5"
     assert [("Warning", "FailedScheduling", "a", note)] == await desk.told()
+
+
+async def test_what_is_never_scheduled_is_told_to_be_invalid() -> None:
+    desk, left_out = Desk(), LeftOutObjects()
+    why = InvalidField("spec.weight", "2", "must be a number")
+    obj = {"metadata": {"name": "q", "uid": "u"}}
+    holds = unreadable.queue(QueueKind.QUEUE, QUEUES)(obj, why, None)
+
+    left_out_events(desk, left_out).tell(LeftOut("Queue", obj, why, holds))
+    node = {"metadata": {"name": "n", "uid": "v"}}
+    left_out_events(desk, left_out).tell(LeftOut("Node", node, why))
+
+    wrong = 'spec.weight must be a number, not "2"'
+    assert [
+        ("Warning", "InvalidSpec", "q", f"not active: {wrong}"),
+        ("Warning", "InvalidSpec", "n", f"left out: {wrong}"),
+    ] == await desk.told()
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,20 @@
 """Tells people which objects were left out because they cannot be read, and why."""
 
 from collections.abc import Collection
+from typing import Final
 
 import structlog
 
 from gang_scheduler.decode import unreadable
 from gang_scheduler.decode.left_out import LeftOut, LeftOutObjects
+from gang_scheduler.decode.queues.declared import DeclaredQueue
 from gang_scheduler.internal_errors import confined
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.report.events import About, Events
+
+SCHEDULED: Final = frozenset({"Pod", "PodGroup", "Job", "JobSet"})
+"""Kinds that are scheduled, or whose pods are: of others it is only told what is wrong."""
 
 log = structlog.get_logger()
 
@@ -44,7 +50,10 @@ class LeftOutEvents:
             return  # There is nothing that an Event could be about, or another one says it.
         version = str(obj.get("apiVersion", "v1"))
         about = About(version, kind, found.namespace, found.name, found.uid)
-        self._events.record(about, "FailedScheduling", f"left out: {why}", warning=True)
+        reason = "FailedScheduling" if kind in SCHEDULED else Reason.INVALID_SPEC.value
+        # A queue that cannot be read is there all the same, and what hangs below it.
+        what = "not active" if isinstance(holds, DeclaredQueue) else "left out"
+        self._events.record(about, reason, f"{what}: {why}", warning=True)
 
     def _waits_with_problem(self, holds: object) -> bool:
         """Return whether what holds of an object is a pod that the scheduler gives a verdict on."""
