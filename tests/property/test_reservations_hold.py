@@ -1,0 +1,78 @@
+"""A start that was promised moves later only by a fact, and gangs that were let pass delay nothing.
+
+Closed runs in simulated time: all gangs come within minutes, run as long as they say, and none is
+ahead of the big one in the order of turns.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from random import Random
+from typing import Final
+
+import pytest
+
+from gang_scheduler.settings import Policy
+from support.builders import node
+from support.churn import Churn, Job
+from support.queue_builders import our_queue
+
+SEEDS: Final = range(12)
+WHOLE: Final = 40_000
+
+
+def jobs_of(dice: Random) -> tuple[list[Job], Job]:
+    """Return small gangs and one that needs most of the cluster; what they say is true."""
+    small = []
+    for number in range(dice.randint(4, 24)):
+        runs = dice.choice((60, 300, 900, 3600, 7200)) + dice.randint(0, 50)
+        size, cpu = dice.randint(1, 3), dice.randint(1, 4)
+        arrives = dice.choice((0, 0, dice.randint(1, 2000)))
+        small.append(Job(f"s{number}", arrives, size, cpu, runs, runs))
+    # Of a priority above theirs: none that comes later is before it.
+    big = Job("big", dice.randint(1, 400), dice.randint(3, 5), dice.randint(5, 8), 600, 600)
+    return small, replace(big, priority=1)
+
+
+def churn_of(jobs: Sequence[Job], reservations: int) -> Churn:
+    queues = [our_queue("root", WHOLE), our_queue("batch", WHOLE)]
+    given = Policy(reservations=reservations, preemption=False, reservation_after_seconds=60)
+    churn = Churn(given, [node(f"n{i}", cpu=8) for i in range(5)], queues)
+    for job in jobs:
+        churn.submit(job)
+    return churn
+
+
+def starts_promised(churn: Churn) -> Iterator[int | None]:
+    """Yield the start of the big gang at each cycle in which it is promised one."""
+    while "big" not in churn.starts and (plan := churn.advance()) is not None:
+        promised = churn.promised(plan)
+        if "big" in promised:
+            yield promised["big"]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_start_moves_no_later_and_is_kept(seed: int) -> None:
+    small, big = jobs_of(Random(seed))  # noqa: S311 - a test that can be repeated.
+    churn = churn_of([*small, big], reservations=1)
+
+    promised = [each for each in starts_promised(churn) if each is not None]
+
+    assert promised == sorted(promised, reverse=True)
+    if promised:
+        assert churn.starts["big"] <= promised[-1]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_gangs_that_are_let_pass_delay_nothing(seed: int) -> None:
+    """Beside a run in which none starts any more once the big one is promised a start."""
+    small, big = jobs_of(Random(seed))  # noqa: S311 - a test that can be repeated.
+    among, alone = (churn_of([*small, big], reservations=1) for _ in range(2))
+    promised = next(iter(starts_promised(alone)), None)
+    alone.withdraw(job.name for job in small)
+
+    for churn in (among, alone):
+        while "big" not in churn.starts and churn.advance() is not None:
+            pass
+
+    assert among.starts["big"] <= alone.starts["big"]
+    assert promised is None or alone.starts["big"] <= promised
