@@ -39,7 +39,7 @@ from gang_scheduler.state.queues.declared_queues import DeclaredQueues, QueueRul
 from gang_scheduler.state.queues.kueue_objects import KueueObjects
 from gang_scheduler.state.queues.names import KnownQueues, NamingRules, QueueNames
 from gang_scheduler.state.queues.recent_usage import RecentUsages
-from gang_scheduler.state.queues.reservations import ReservationSettings
+from gang_scheduler.state.queues.reservations import ReservationSettings, waits_of
 from gang_scheduler.state.queues.usage import ChargeRules, QueueUsageStore
 from gang_scheduler.state.topologies import Topologies
 from gang_scheduler.state.victims import Victims
@@ -161,7 +161,8 @@ class Cache:
         self._note(self.pod_store.enrich_stale())
         self.gang_queue.matches_came(self.selector_matches.take_helped())
         self.gang_queue.take_in_queues()
-        self.queue_state(now)
+        state = self.queue_state(now)
+        self.gang_queue.reservations.waits = {} if state is None else waits_of(state.declared)
         if (table := self.node_usage.table()) is not self._table:
             self._table = table
             self.gang_queue.quota_waits.nodes_changed()

@@ -12,6 +12,7 @@ from gang_scheduler.model.causes import DelaysReserved
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import Plan, Refused, Reservation
 from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.queues import QueueRef, QueueSet
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
 
@@ -65,6 +66,8 @@ class Reservations:
     ) -> None:
         self.settings = settings
         self.held: dict[GangKey, Held] = {}
+        self.waits: Mapping[QueueRef, int] = {}
+        """After which wait gangs of a queue may get one, in seconds, where the queue says it."""
         self._infos = infos
         self._rests_until: dict[GangKey, int] = {}
         self._behind: set[GangKey] = set()
@@ -83,7 +86,8 @@ class Reservations:
         if not self.settings.number:
             return False
         return any(
-            group.queue is not None and self._has_waited(group.created_at, now) for group in groups
+            bool(self.held) or self._has_waited(group.queue, group.created_at, now)
+            for group in groups
         )
 
     def resting(self, now: int) -> frozenset[GangKey]:
@@ -98,7 +102,8 @@ class Reservations:
         found = sorted(
             (-each.gang.queue_priority, each.gang.created_at, str(key), key)
             for key, each in self._waiting.items()
-            if self._has_waited(each.gang.created_at, now) and now >= self._rests_until.get(key, 0)
+            if self._has_waited(each.gang.queue, each.gang.created_at, now)
+            and now >= self._rests_until.get(key, 0)
         )
         return keys | {each[-1] for each in found[:MOST_CANDIDATES]}
 
@@ -113,12 +118,14 @@ class Reservations:
         """Return when a gang that waits may get a reservation, if that is to come."""
         if not self.settings.number or refused.reason not in PROMISED or refused.gang.queue is None:
             return None
-        moment = int(refused.gang.created_at) + self.settings.after_seconds
+        moment = int(refused.gang.created_at) + self._after(refused.gang.queue)
         return moment if moment > now else None
 
-    def _has_waited(self, since: float, now: int) -> bool:
-        # A queue may ask for a shorter wait: then its gangs are tried when they are due anyway.
-        return now - since >= self.settings.after_seconds or bool(self.held)
+    def _has_waited(self, queue: QueueRef | None, since: float, now: int) -> bool:
+        return queue is not None and now - since >= self._after(queue)
+
+    def _after(self, queue: QueueRef) -> int:
+        return self.waits.get(queue, self.settings.after_seconds)
 
     def standing(self) -> tuple[Reservation, ...]:
         """Return the reservations that stand."""
@@ -180,6 +187,17 @@ class Reservations:
         """Take in that a gang rests since a time, as its object says."""
         if rests_since:
             self._rests_until.setdefault(key, rests_since + REST_SECONDS)
+
+
+def waits_of(declared: QueueSet) -> Mapping[QueueRef, int]:
+    """Return after which waits gangs may get a reservation, of queues that say it."""
+    return declared.derive("waits", (), lambda: dict(_waits(declared)))
+
+
+def _waits(declared: QueueSet) -> Iterator[tuple[QueueRef, int]]:
+    for queue in declared.queues:
+        if queue.reservations.after_seconds is not None:
+            yield queue.ref, queue.reservations.after_seconds
 
 
 def _moment(reservation: Reservation) -> tuple[int | None, GangKey | None]:

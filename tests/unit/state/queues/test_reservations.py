@@ -6,15 +6,17 @@ from gang_scheduler.model.causes import DelaysReserved
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.plan import Plan, Refused, Reservation
 from gang_scheduler.model.problems import Reason
+from gang_scheduler.model.queues import ReservationRules
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.queues.reservations import (
     REST_SECONDS,
     Reservations,
     ReservationSettings,
+    waits_of,
 )
 from support.builders import gang, gang_spec, group
-from support.queue_builders import queue_ref
+from support.queue_builders import our_queue, queue_ref, queue_set
 
 A = queue_ref("a")
 NOW = 100_000
@@ -119,3 +121,14 @@ def test_when_the_wait_for_one_ends() -> None:
     assert reservations.first_wait_ends(refused(young), NOW) == NOW + 100
     assert reservations.first_wait_ends(refused(BIG), NOW) is None
     assert reservations.first_wait_ends(refused(young, Reason.INVALID_SPEC), NOW) is None
+
+
+def test_a_queue_may_ask_for_another_wait() -> None:
+    reservations, young = standing(), waits("young", created_at=NOW - 10)
+    hasty = our_queue("a", 1, reservations=ReservationRules(after_seconds=5))
+    assert not reservations.wanted([group(young)], NOW)
+
+    reservations.waits = waits_of(queue_set([hasty, our_queue("b", 1)]))
+
+    assert reservations.wanted([group(young)], NOW)
+    assert reservations.first_wait_ends(refused(young), NOW - 8) == NOW - 5
