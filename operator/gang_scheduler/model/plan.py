@@ -3,6 +3,7 @@
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from gang_scheduler.model.bound_pods import BoundPod
 from gang_scheduler.model.evictions import Backfilled, EvictionClass, Forgotten
@@ -133,6 +134,13 @@ class IfEmpty(enum.Enum):
     """The search was cut off, or other gangs had used up what a cycle searches."""
 
 
+class EmptyFlavor(NamedTuple):
+    """A flavor that no node is of, ready or not, and the labels that such nodes would have."""
+
+    name: str
+    labels: tuple[tuple[str, str], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class Offers:
     """What the domains offer in which members could have gathered.
@@ -194,7 +202,8 @@ class Refused:
     """A gang that stays pending, wholly or (`left_over`) with members beyond its quorum.
 
     `misfit` is why its members found no place, and `if_empty` whether the group would in the empty
-    cluster; None where that says nothing. `cause` is what else keeps the gang waiting.
+    cluster; None where that says nothing. `empty_flavors` are those among the flavors of `misfit`
+    that no node is of. `cause` is what else keeps the gang waiting.
     `preemption` is the outcome of its preemption; None if none was attempted. `with_group` is why
     the gang waits if not it but another gang of its group does not fit.
     """
@@ -208,6 +217,7 @@ class Refused:
     preemption: PreemptionOutcome | None = None
     with_group: "GroupRejection | None" = None
     if_empty: IfEmpty | None = None
+    empty_flavors: tuple[EmptyFlavor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Final
 
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import (
+    EmptyFlavor,
     IfEmpty,
     Misfit,
     Obstacle,
@@ -76,11 +77,14 @@ _LESS: Final = "ask for less, or add nodes."
 _LARGER: Final = "ask for less, or add larger nodes."
 _ANOTHER: Final = "ask for another resource, or add nodes that have it."
 _LAYER: Final = "ask for another layer, or label the nodes."
+_FLAVOR: Final = "add such nodes, or change the labels of the flavor."
 _OTHERS: Final = "change what it asks for, or the nodes."
 
 
 def shortage(refused: Refused, misfit: Misfit) -> str:
     """Return what is short, and how many members fit now; first what no node has."""
+    if refused.empty_flavors:
+        return f"No node is of {' or '.join(map(_flavor, refused.empty_flavors))}."
     if misfit.unlabelled is not None:
         said = lacking(misfit)
         return f"{said[:1].upper()}{said[1:]}."
@@ -106,7 +110,8 @@ def if_empty(refused: Refused, misfit: Misfit) -> str:
         return _OTHERS_END
     if refused.if_empty is not IfEmpty.TOO_LARGE:
         return _IF_EMPTY[refused.if_empty]
-    return f"{_TOO_LARGE}{_while_out(misfit)}: {_way_out(misfit)}"
+    way_out = _FLAVOR if refused.empty_flavors else _way_out(misfit)
+    return f"{_TOO_LARGE}{_while_out(misfit)}: {way_out}"
 
 
 def _way_out(misfit: Misfit) -> str:
@@ -144,6 +149,11 @@ def lacking(misfit: Misfit, member: str = "a member") -> str:
     one, several = _OBSTACLES[short.obstacle]
     then = "then " if misfit.fits else ""
     return f"{then}{short.nodes} of {misfit.nodes} nodes {one if short.nodes == 1 else several}"
+
+
+def _flavor(flavor: EmptyFlavor) -> str:
+    labels = ", ".join(f"{key}={value}" for key, value in flavor.labels)
+    return f'flavor "{flavor.name}" (labels {labels})'
 
 
 def _counted(refused: Refused, misfit: Misfit) -> str:

@@ -16,7 +16,7 @@ plan.
 """
 
 import functools
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 from weakref import WeakKeyDictionary
@@ -70,12 +70,25 @@ class EmptyCluster:
         # Volumes change, and nothing says when: what depends on them is known for a cycle.
         self._of_volumes = _Findings()
 
-    def would_fit(self, group: GangGroup, units: Sequence[PlacementUnit]) -> IfEmpty | None:
+    def would_fit(
+        self, group: GangGroup, ways: Iterable[Sequence[PlacementUnit]]
+    ) -> IfEmpty | None:
         """Return whether the quorums of a group that waits would fit; None says nothing.
 
-        `units` are those of the group. Units that are alike are searched once, and the same units
-        looked up once: a group that waits on costs one look into a dict.
+        `ways` are the units of the group, on all nodes or on those of some flavors: one way is
+        enough. Units that are alike are searched once, and the same units looked up once: a group
+        that waits on costs one look into a dict.
         """
+        found: IfEmpty | None = IfEmpty.TOO_LARGE
+        for units in ways:
+            verdict = self._would_fit(group, units)
+            if verdict is IfEmpty.FITS:
+                return verdict
+            if found is IfEmpty.TOO_LARGE or verdict is None:
+                found = verdict
+        return found
+
+    def _would_fit(self, group: GangGroup, units: Sequence[PlacementUnit]) -> IfEmpty | None:
         finding = self._kept.by_unit.get(units[0]) or self._finding(group, units)
         if finding in self._counted:
             return finding.verdict

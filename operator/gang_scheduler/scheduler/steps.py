@@ -10,8 +10,10 @@ from gang_scheduler.model.causes import InternalError
 from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import (
     Bind,
+    EmptyFlavor,
     Failure,
     GroupRejection,
+    IfEmpty,
     Misfit,
     Placed,
     Plan,
@@ -328,15 +330,28 @@ class Steps:
         """Return whether pods that were placed since may have made room for the group."""
         return bool(self.placements) and any(unit.gains for unit in self.units[group.gangs[0].key])
 
-    def refuse(self, group: GangGroup, unit: PlacementUnit, misfit: Misfit) -> None:
+    def refuse(
+        self,
+        group: GangGroup,
+        unit: PlacementUnit,
+        misfit: Misfit,
+        empty_flavors: tuple[EmptyFlavor, ...] = (),
+    ) -> None:
         """Note which unit of the group does not fit and why."""
         blamed = unit.gangs[0]
-        if_empty = self.empty_cluster.would_fit(group, self.units[group.gangs[0].key])
-        why = Refused(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit, if_empty=if_empty)
+        why = Refused(
+            *(blamed, Reason.UNSCHEDULABLE, blamed.pending, misfit),
+            if_empty=self.would_fit_empty(group),
+            empty_flavors=empty_flavors,
+        )
         rejection = _rejection(group, why, misfit) if len(group.waiting) > 1 else None
         for gang in group.waiting:
             others = Refused(gang, Reason.UNSCHEDULABLE, gang.pending, with_group=rejection)
             self.refused[gang.key] = why if gang is blamed else others
+
+    def would_fit_empty(self, group: GangGroup) -> IfEmpty | None:
+        """Return whether the group would fit the empty cluster; None where that says nothing."""
+        return self.empty_cluster.would_fit(group, [self.units[group.gangs[0].key]])
 
     def report_left_over(self, unit: PlacementUnit, why: Refused) -> None:
         """Note why the members of the unit wait, gang by gang."""

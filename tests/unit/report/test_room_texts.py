@@ -6,6 +6,7 @@ import pytest
 
 from gang_scheduler.model.network.topology import Domain
 from gang_scheduler.model.plan import (
+    EmptyFlavor,
     IfEmpty,
     Misfit,
     Obstacle,
@@ -48,6 +49,24 @@ def test_how_many_fit_and_what_the_last_one_is_short_of() -> None:
 def test_of_several_that_do_not_fit_the_next_one_is_told_of() -> None:
     expected = f"5 of 7 members fit now; the next one is short of 8 {GPU} on one node."
     assert expected == short(Misfit(12, 5, 7, (), shortage=EIGHT_GPUS))
+
+
+def test_a_flavor_without_nodes_is_told_rather_than_what_pods_select() -> None:
+    misfit = Misfit(8, 0, 1, (), shortage=Shortage(Obstacle.NODE_AFFINITY, 8))
+    waits, spot = gang("a"), EmptyFlavor("spot", (("pool", "spot"), ("zone", "z")))
+    refused = Refused(
+        *(waits, Reason.UNSCHEDULABLE, waits.pending, misfit),
+        if_empty=IfEmpty.TOO_LARGE,
+        empty_flavors=(spot,),
+    )
+
+    expected = 'No node is of flavor "spot" (labels pool=spot, zone=z).'
+    assert expected == room_texts.shortage(refused, misfit)
+    expected = (
+        "It would not fit even the empty cluster: add such nodes, or change the labels of the "
+        "flavor."
+    )
+    assert expected == room_texts.if_empty(refused, misfit)
 
 
 def test_a_single_pod_is_not_counted() -> None:

@@ -27,6 +27,12 @@ def nodes_of(flavor: Flavor | None, nodes: NodeTable) -> BoolArray:
     return chosen
 
 
+def is_empty(flavor: Flavor, nodes: NodeTable) -> bool:
+    """Return whether no node is of a flavor; found once for these nodes."""
+    key = "is empty", flavor.node_labels
+    return nodes.derive(key, lambda: not nodes_of(flavor, nodes).any())
+
+
 def capacity(declared: QueueSet, product: Product, key: FlavorResource, nodes: NodeTable) -> int:
     """Return what the nodes of the flavor that take pods can be used for, of one resource.
 

@@ -11,6 +11,7 @@ from gang_scheduler.model.causes import (
     UnsuitableFlavor,
 )
 from gang_scheduler.model.gangs import GangGroup
+from gang_scheduler.model.plan import EmptyFlavor
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import (
@@ -23,6 +24,7 @@ from gang_scheduler.model.queues import (
 )
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey
+from gang_scheduler.scheduler.quota import capacity
 from gang_scheduler.scheduler.turns import flavors
 from gang_scheduler.scheduler.turns.flavors import Choice, FlavorChoices
 from gang_scheduler.scheduler.turns.ledger import Ledger
@@ -124,6 +126,16 @@ class Requests:
         if not possible:
             return self._exceeded(queue, ways[0])
         return possible
+
+    def empty_flavors(self, request: Request, way: Way) -> tuple[EmptyFlavor, ...]:
+        """Return the flavors of a way that no node is of."""
+        product = request.ref.product
+        found = (self._choices.flavor(product, name) for name in sorted(way.offer.names))
+        return tuple(
+            EmptyFlavor(each.name, each.node_labels)
+            for each in found
+            if each is not None and capacity.is_empty(each, self._snapshot.nodes)
+        )
 
     def nominated(self, request: Request, nominations: Sequence[Nominated]) -> Charge:
         """Return what the nominated members are charged: in the first flavors of their nodes."""

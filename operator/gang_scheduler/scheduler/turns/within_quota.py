@@ -17,6 +17,7 @@ from gang_scheduler.model.gangs import Gang, GangGroup
 from gang_scheduler.model.plan import (
     Bind,
     Failure,
+    IfEmpty,
     Misfit,
     Placed,
     Plan,
@@ -454,14 +455,21 @@ class WithinQuota(Steps):
         return self._charger(request, way)(bind.pod for bind in binds)
 
     def _refuse_all(self, trying: Try) -> None:
-        """Note why the first way has no room, and why none can be made."""
+        """Note why the first way that has nodes has no room, and why none can be made."""
         group = trying.request.group
         self.evaluator.nominated_room.keep(() if trying.evicting else trying.nominations)
-        self.refuse(group, *trying.full[0][1])
+        empty = self.requests.empty_flavors
+        way, unfit = min(trying.full, key=lambda each: len(empty(trying.request, each[0])))
+        self.refuse(group, *unfit, empty(trying.request, way))
         tried = (trying.outcomes[way] for way, _ in trying.full if way in trying.outcomes)
         told = next((each for each in tried if each.verdict is not NO_VICTIMS), None)
         if told is not None:
             self.note_preemption(group, told)
+
+    def would_fit_empty(self, group: GangGroup) -> IfEmpty | None:
+        """Return whether the group would fit the empty cluster in any way, on nodes of flavors."""
+        ways = self.tried[group.gangs[0].key].ways
+        return self.empty_cluster.would_fit(group, map(self._units, ways))
 
     def _choose(self, request: Request, way: Way) -> None:
         """Note by which way a group is charged."""

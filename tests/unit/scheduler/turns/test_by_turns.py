@@ -10,6 +10,8 @@ from gang_scheduler.model.causes import AdmissionLimit, BehindGang, LimitMissed,
 from gang_scheduler.model.charged_requests import RequestRules, Transformation
 from gang_scheduler.model.gangs import Gang
 from gang_scheduler.model.nodes import Node, Taint
+from gang_scheduler.model.plan import EmptyFlavor, IfEmpty
+from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import (
     AdmissionLimits,
     EvictionPolicy,
@@ -280,6 +282,27 @@ def test_without_room_in_any_flavor_with_quota_the_nodes_are_to_blame() -> None:
     plan = decide(world(queues, [in_queue(cq_ref("q"), "x", pods=6)], small, flavors=flavors))
 
     assert reasons(plan) == {"x": "Unschedulable"}
+
+
+def test_a_gang_whose_flavors_have_no_nodes_never_fits_and_is_told_which() -> None:
+    queues, flavors, _ = flavored(first=10)
+    gangs = [in_queue(cq_ref("q"), "x", pods=6)]
+
+    plan = decide(world(queues, gangs, [node("n", cpu=60)], flavors=flavors))
+
+    (refused,) = plan.refused
+    assert (Reason.UNSCHEDULABLE, IfEmpty.TOO_LARGE) == (refused.reason, refused.if_empty)
+    assert (EmptyFlavor("od", (("t", "od"),)),) == refused.empty_flavors
+
+
+def test_of_flavors_without_room_one_that_has_nodes_is_told_of() -> None:
+    queues, flavors, (_, spot) = flavored(first=10)
+    waits, runs = in_queue(cq_ref("q"), "x", pods=6), [running(cq_ref("o"), "y", spot.name, cpu=98)]
+
+    plan = decide(world(queues, [waits], [spot], runs, flavors=flavors))
+
+    (refused,) = plan.refused
+    assert (IfEmpty.FITS, ()) == (refused.if_empty, refused.empty_flavors)
 
 
 def test_the_pods_own_selector_rules_flavors_out() -> None:

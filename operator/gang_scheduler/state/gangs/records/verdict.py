@@ -64,5 +64,5 @@ def _wordless(refusal: Refused) -> tuple[object, ...]:
     with_group = (rejection.group, rejection.pod, rejection.refused.misfit) if rejection else None
     return (
         *(refusal.reason, refusal.pods, refusal.cause, refusal.left_over, refusal.preemption),
-        *(rejections, with_group, short, refusal.if_empty),
+        *(rejections, with_group, short, refusal.if_empty, refusal.empty_flavors),
     )
