@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,7 @@ from e2e.support import gang_manifests, operator_health, preemption, queues
 from e2e.support.gang_watcher import GangWatcher
 from e2e.support.manifests import Manifest
 from e2e.support.namespaces import Namespace
-from e2e.support.queues import QUEUE, Objects, gang, queue
+from e2e.support.queues import QUEUE, Objects, gang, queue, reason
 from e2e.support.waiting import eventually, until
 from tools import controlplane
 
@@ -93,6 +94,31 @@ def test_a_reclaim_goes_on_as_it_began_when_the_operator_is_killed(
     preemption.let_go(namespace, victims)
     eventually(places, lambda: namespace.bound("own-"))
     assert 4 == len(namespace.bound("first-")) + len(namespace.bound("second-"))
+
+
+def test_a_big_gang_is_promised_a_start_that_only_gangs_which_end_before_pass(
+    namespace: Namespace, objects: Objects
+) -> None:
+    namespace.own_nodes(1, cpu=10)
+    soon = {"enabled": True, "reservationAfter": "1s"}
+    objects.create(queue("root", 10), queue("team", 10, backfill=soon))
+    here: dict[str, Any] = {"on": namespace.here}
+    namespace.create(*gang("runs", 6, "team", activeDeadlineSeconds=1200, **here))
+    eventually(6, lambda: len(namespace.bound("runs-")))
+
+    namespace.create(*gang("big", 8, "team", **here))
+    until(partial(namespace.notes, "big", "ReservationMade"))
+    until(lambda: namespace.status("big").get("queue", {}).get("estimatedStart"))
+    namespace.create(*gang("long", 3, "team", activeDeadlineSeconds=7200, **here))
+    namespace.create(*gang("short", 1, "team", activeDeadlineSeconds=600, **here))
+    eventually(1, lambda: len(namespace.bound("short-")))
+    eventually("WaitingForTurn", lambda: reason(namespace, "long"))
+    assert f"{namespace.name}/big" in namespace.condition_of_gang("long", "Scheduled")["message"]
+
+    namespace.delete_gangs("runs")
+
+    eventually(8, lambda: len(namespace.bound("big-")))
+    assert {} == namespace.bound("long-")
 
 
 def starts(namespace: Namespace, name: str, queue: str) -> set[str]:
