@@ -14,7 +14,8 @@ NONE: Final = "none"
 FAIRNESS: Final = ("Priority", "DRS", "DRF", "FairShare")
 WITHIN: Final = ("Never", "LowerPriority", "LowerPriority", "LowerOrNewerEqualPriority")
 RECLAIM: Final = ("Never", "LowerPriority", "LowerOrNewerEqualPriority", "Any", "Any")
-BEGAN: Final = -100_000
+TIGHT: Final = 0.5
+"""How many of the systems are small and full."""
 NO_LIMIT: Final = None
 
 
@@ -96,6 +97,8 @@ def system(seed: int) -> System:
         for number in range(dice.choice((1, 1, 2, 3)))
     }
     made = System(nodes)
+    if dice.random() < TIGHT:
+        return _tight(dice)
     whole = {r: sum(room[r] for room in nodes.values()) for r in resources}
     kinds = dice.choice((("ours",), ("ours",), ("kueue",), ("ours", "kueue")))
     most = 12 // len(kinds)
@@ -105,6 +108,23 @@ def system(seed: int) -> System:
     if "kueue" in made.trees:
         made.kueue_fairness = made.trees["kueue"].fairness
     _draw_gangs(dice, made, resources)
+    return made
+
+
+def _tight(dice: Random) -> System:
+    """Return a system of a few queues and gangs of which hardly two run at once."""
+    room = dice.randint(4, 7)
+    made = System({"n0": {"cpu": room}})
+    draw = dice.choice((_ours, _ours, _kueue))
+    tree = draw(dice, ("cpu",), {"cpu": room}, dice.randint(2, 4))
+    made.trees[tree.kind] = tree
+    made.kueue_fairness = tree.fairness if tree.kind == "kueue" else "Priority"
+    leaves = _leaves(made)
+    for number in range(dice.randint(3, 7)):
+        kind, queue = dice.choice(leaves)
+        requests, priority = {"cpu": dice.randint(1, room)}, dice.randint(0, 3)
+        made.gangs.append(Gang(f"g{number}", kind, queue, 1, 1, requests, priority, number * 10))
+    dice.choice(made.gangs).nodes = ("n0",)
     return made
 
 
@@ -174,7 +194,7 @@ def _ours(dice: Random, resources: tuple[str, ...], whole: Mapping[str, int], mo
     tree = NaiveTree([*nodes.values()], resources)
     root: dict[str, Any] = {"fairness": fairness}
     if dice.random() < 0.7:
-        some = {r: dice.randint(amount // 2, amount) for r, amount in whole.items()}
+        some = {r: dice.randint(amount // 2, amount + 3) for r, amount in whole.items()}
         root["quota"] = {"soft": some}
     _pool(tree, said, parents, root, whole)
     written = [_queue("root", root), *(_queue(name, spec) for name, spec in said.items())]
@@ -310,13 +330,17 @@ def _unscoped(version: str, kind: str, name: str) -> Manifest:
 # Gangs.
 
 
-def _draw_gangs(dice: Random, made: System, resources: tuple[str, ...]) -> None:
-    leaves = [
+def _leaves(made: System) -> list[tuple[str, str]]:
+    return [
         (kind, name)
         for kind, tree in made.trees.items()
         for name in tree.policies
         if name not in ("root", "co") and not tree.naive.children(name)
     ]
+
+
+def _draw_gangs(dice: Random, made: System, resources: tuple[str, ...]) -> None:
+    leaves = _leaves(made)
     free = {name: dict(room) for name, room in made.nodes.items()}
     priorities = dice.choice(((0,), (0, 1), (0, 1, 2, 3), (0, 1, 2, 3)))
     most = dice.choice((8, 16, 40))
