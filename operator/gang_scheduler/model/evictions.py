@@ -112,7 +112,7 @@ class RunningGang:
     None where that is not known. `started_at` is the start of its oldest member. `min_runtime` is
     what the gang asks for, within what the settings allow. `class_priority` is that of its
     WorkloadPriorityClass, None if it names none. `saved_at` is when it last saved its work, 0 if it
-    never did. `backfilled` and `yielded` are what its status remembers.
+    never did. `backfilled` is what its status remembers.
     """
 
     uid: str = ""
@@ -123,4 +123,3 @@ class RunningGang:
     class_priority: int | None = None
     saved_at: int = 0
     backfilled: Backfilled | None = None
-    yielded: tuple[YieldedTo, ...] = ()

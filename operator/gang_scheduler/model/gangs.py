@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
-from gang_scheduler.model.evictions import YieldedTo
 from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.pods import Pod, PodClass
 from gang_scheduler.model.problems import Problem
@@ -61,7 +60,6 @@ class Gang:
     `class_priority` is that of its WorkloadPriorityClass, None if it names none. `flavors` are
     pairs of a resource and a flavor that bound members are charged in: later ones keep to these.
     `duration` is how long its members run as declared, in seconds; None where it is not known.
-    `yielded` is which gangs it was evicted for.
     `local_queue` is its LocalQueue where these decide about the order in the queue.
     `absent` are members that there may be beside those that there are: classes and numbers.
     """
@@ -86,7 +84,6 @@ class Gang:
     class_priority: int | None = None
     flavors: frozenset[tuple[str, str]] = frozenset()
     duration: int | None = None
-    yielded: tuple[YieldedTo, ...] = ()
     absent: tuple[tuple[PodClass, int], ...] = ()
     local_queue: LocalQueueWeight | None = None
 
