@@ -1,6 +1,6 @@
 """Builds the parts of the operator and joins them; `app` keeps and runs them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -27,6 +27,7 @@ from gang_scheduler.report.gang_events import GangEvents
 from gang_scheduler.report.left_out_events import LeftOutEvents
 from gang_scheduler.report.missing_members import MissingMembers
 from gang_scheduler.report.pod_events import PodEvents
+from gang_scheduler.report.queues import unknown_names
 from gang_scheduler.report.queues.eviction_writer import EvictionWriter
 from gang_scheduler.report.queues.evictions import EvictionTexts
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
@@ -193,10 +194,17 @@ def _reports(shared: _Shared, binder: Binder) -> _Reports:
         *(backpressure, events, pod_events, gang_events),
         queue_metrics=QueueMetrics(shared.cache, shared.settings.metrics_queues),
         queue_notes=QueueNotes(
-            shared.cache.queues.declared, events, shared.cache.kueue_objects.admission_checks.all
+            *(shared.cache.queues.declared, events),
+            checks=shared.cache.kueue_objects.admission_checks.all,
+            resources=lambda: _counted(shared.cache),
         ),
         queue_places=QueuePlaces(),
     )
+
+
+def _counted(cache: Cache) -> Collection[str]:
+    """Return the resources that pods can be charged for."""
+    return unknown_names.counted(cache.node_usage.table(), cache.queues.rules.requests)
 
 
 def _source(

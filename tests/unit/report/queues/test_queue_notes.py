@@ -47,6 +47,21 @@ def test_fields_without_effect_are_told_once_and_again_when_they_are_others() ->
     ] == events.all
 
 
+def test_a_name_that_means_nothing_is_told_once_it_has_stayed_so() -> None:
+    events = Recorded()
+    declared = {"u": queue(borrowing={"enabled": True, "allowedQueues": ["b"]})}
+    notes = notes_on(declared, events)
+
+    notes.tell()
+    assert [] == events.all
+    notes.tell()
+    notes.tell()
+
+    words = "spec.borrowing.allowedQueues: no queue is called b"
+    about = About("py-gang-scheduler.io/v1alpha1", "Queue", "", "a", "u")
+    assert [(about, "UnknownName", words)] == events.all
+
+
 def test_an_event_is_about_the_object_in_the_version_that_it_came_in() -> None:
     events = Recorded()
     body = {
