@@ -1,6 +1,6 @@
 """Law: evictions between queues are lawful, and the cheapest; none happen only if none can."""
 
-from hypothesis import given
+from hypothesis import given, settings
 
 from property import eviction_cases
 from property.eviction_cases import NONE, Case
@@ -14,6 +14,7 @@ def test_decisions_are_those_of_every_set_tried(seed: int) -> None:
     assert [] == list(differences(a_case(seed)))
 
 
+@settings(max_examples=40)
 @given(seed=SEEDS)
 def test_only_what_exceeds_promises_is_taken_from_other_queues(seed: int) -> None:
     case = a_case(seed)
