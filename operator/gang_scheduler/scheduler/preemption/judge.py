@@ -152,8 +152,13 @@ class Judge:
         """Return what counts of a unit beside its room and its price."""
         held, claim = self.held[unit.gang], self.rights.claim
         charge = frozenset(held.charge_of(unit.uids).items())
-        newer = held.known.created_at > claim.created_at
-        return held.ref, charge, self.rights.possible(held), held.priority, newer
+        ours, theirs = claim.created_at, held.known.created_at
+        age = (theirs > ours) - (theirs < ours)
+        possible = self.rights.possible(held)
+        circling = frozenset(
+            by for by in possible if self._memory.closes_a_circle(claim.gangs, held.key, by)
+        )
+        return held.ref, charge, possible, circling, held.priority, age, held.preempts
 
     # How sets compare.
 
