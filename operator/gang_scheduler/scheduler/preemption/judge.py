@@ -130,11 +130,18 @@ class Judge:
         for gang, some in by_gang(victims.values()).items():
             held = self.held[gang]
             if self._breaks(gang, len(some)):
-                found.append(Part(held, held.charge_of(each.pod.uid for each in some)))
+                charge = held.charge_of(each.pod.uid for each in some)
+                found.append(Part(held, charge, quorum=self._quorum_of(held, some)))
             else:
                 uids = (each.pod.uid for each in some)
                 found += [Part(held, held.charge_of([uid]), whole=False) for uid in uids]
         return found
+
+    def _quorum_of(self, held: Held, members: Sequence[BoundPod]) -> Mapping[FlavorResource, int]:
+        """Return what a gang that goes as a whole asks for without its surplus."""
+        in_order = sorted(members, key=lambda each: natural_key(each.pod.name))
+        surplus = 0 if self.costs is None else self.costs.surplus(held.key)
+        return held.charge_of(each.pod.uid for each in in_order[: len(in_order) - surplus])
 
     def _breaks(self, gang: GangKey, number: int) -> bool:
         return self.costs is None or number > self.costs.surplus(gang)

@@ -36,7 +36,11 @@ def returning(
 
 def _whole(parts: Iterable[Part]) -> Iterable[tuple[Held, Charge]]:
     """Return the gangs that go as a whole and may evict: surplus that waits evicts nothing."""
-    return ((part.held, part.charge) for part in parts if part.whole and part.held.preempts)
+    return (
+        (part.held, part.charge if part.quorum is None else part.quorum)
+        for part in parts
+        if part.whole and part.held.preempts
+    )
 
 
 def _could(quota: Quota, claim: Claim, held: Held, charge: Charge, limits: Limits) -> bool:

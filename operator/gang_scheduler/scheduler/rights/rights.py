@@ -54,11 +54,15 @@ class Quota(Protocol):
 
 
 class Part(NamedTuple):
-    """Victims of one gang that go at once: the `whole` gang, or of its surplus one pod."""
+    """Victims of one gang that go at once: the `whole` gang, or of its surplus one pod.
+
+    `quorum` is what the gang will ask for when it waits again, if that is less than all.
+    """
 
     held: Held
     charge: Charge
     whole: bool = True
+    quorum: Charge | None = None
 
 
 class Judgement(NamedTuple):
