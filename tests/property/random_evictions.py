@@ -375,6 +375,9 @@ def _running(
         if None in places or choices > MOST_CHOICES:
             break
         gang["node"] = places
+        if len(set(places)) > 1:
+            # The model does not choose between members over the quorum.
+            gang["min"] = gang["pods"]
         gang["started"] = dice.choice(STARTED)
         if dice.random() < 0.1:
             gang["budget"] = dice.randint(0, gang["pods"])
