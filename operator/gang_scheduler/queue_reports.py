@@ -2,13 +2,14 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
 
 import anyio
 
 from gang_scheduler import queue_figures
 from gang_scheduler.internal_errors import confined
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.queue_places import QueuePlaces
 from gang_scheduler.report.queues.queue_writer import QueueWriter
@@ -45,6 +46,7 @@ class QueueReports:
         self._changes = changes
         self._clock = clock
         self._had_queues = False
+        self._round = cache.gang_queue.queues.round
 
     async def run(self) -> None:
         """Report until cancelled."""
@@ -62,11 +64,24 @@ class QueueReports:
         """Make figures, and hand them over."""
         now = self._clock()
         figures = queue_figures.figures_of(self._cache, self._rules, int(now))
+        gang_queue = self._cache.gang_queue
+        if self._round != gang_queue.queues.round:
+            self._round = gang_queue.queues.round
+            gang_queue.changed.update(self._misnamed())
         if not (figures or self._had_queues):
             return
         self._had_queues = bool(figures)
         self._writer.show(figures)
         self._metrics.show(figures)
         told = self._places.show(figures, now)
-        gang_queue = self._cache.gang_queue
         gang_queue.changed |= told & gang_queue.infos.keys()
+
+    def _misnamed(self) -> Iterator[GangKey]:
+        """Yield the gangs whose statuses name other queues than they are in."""
+        for key, info in self._cache.gang_queue.infos.items():
+            spec = info.observed.spec
+            named = spec.status.get("queue") if spec is not None else None
+            if isinstance(named, Mapping):
+                ref = self._cache.queue_of(key)
+                if ref is None or named.get("name") != ref.name:
+                    yield key

@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from gang_scheduler import queue_figures, queue_reports
 from gang_scheduler.client.fake.client import FakeApi
-from gang_scheduler.model.queues import QueueFigures
+from gang_scheduler.decode.queues import ours
+from gang_scheduler.model.queues import NONE, QueueFigures, QueueKind
+from gang_scheduler.model.refs import QueueName, QueueNameKind, QueueRequest
 from gang_scheduler.queue_reports import QueueReports
 from gang_scheduler.report.queues.queue_metrics import QueueMetrics
 from gang_scheduler.report.queues.queue_places import Place, QueuePlaces
@@ -15,7 +18,9 @@ from gang_scheduler.report.queues.queue_writer import QueueWriter
 from gang_scheduler.scheduler.policies import QueueRules
 from gang_scheduler.state.cache import Cache
 from gang_scheduler.state.changes import Changes
-from support import builders
+from gang_scheduler.state.queues.stores import QueueStore
+from support import builders, cache_feeding
+from support.queue_builders import queue_ref
 from support.queue_figures import TREE, X
 
 
@@ -73,6 +78,29 @@ def test_that_the_last_queue_is_gone_is_handed_over_once(harness: Harness) -> No
     harness.reports.report()
 
     assert [TREE, ()] == harness.shown
+
+
+def test_a_gang_that_runs_on_in_a_queue_that_is_gone_is_charged_to_none(harness: Harness) -> None:
+    cache, key = harness.cache, builders.gang_key("y")
+    store = QueueStore(cache.queues, QueueKind.QUEUE)
+    for name in ("a", "b"):
+        body = {"metadata": {"name": name, "uid": name}, "spec": {"quota": {"soft": {"cpu": 1}}}}
+        cache.upsert(store, ours.queue(body))
+    spec = replace(builders.gang_spec("y"), status={"queue": {"name": "a"}})
+    cache_feeding.upsert_gang_specs(cache, "scheduling.sigs.k8s.io", spec.uid, [spec])
+    names = QueueRequest((QueueName(QueueNameKind.QUEUE, "a"),))
+    cache.upsert_pod(replace(builders.pod("y-0", gang="y", node="n"), queue_request=names))
+    harness.reports.report()
+    cache.queue_state(0)
+    cache.gang_queue.changed.clear()
+    found = [cache.queue_of(key)]
+
+    cache.delete(store, "a")
+    cache.queue_state(0)
+    harness.reports.report()
+
+    assert [queue_ref("a"), NONE] == [*found, cache.queue_of(key)]
+    assert key in cache.gang_queue.changed
 
 
 async def test_reports_are_made_after_changes_and_not_more_often(

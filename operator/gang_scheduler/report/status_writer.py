@@ -30,7 +30,6 @@ from gang_scheduler.model.evictions import Backfilled
 from gang_scheduler.model.plan import Refused
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Reason
-from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey, PodRef
 from gang_scheduler.report.backpressure import Backpressure
 from gang_scheduler.report.messages import describe
@@ -215,7 +214,7 @@ class StatusWriter:
             deadline=self._cache.gang_queue.deadline(info),
             domain=self._cache.domain_of(nodes_of(info), info.observed.asks),
             room_lost=self._lost_nominations.cause(info.key),
-            queue=self._queue_of(info.key),
+            queue=self._cache.queue_of(info.key),
             place=self._places.of(info.key),
             evictions=self._evictions.status_of(info.key),
             evicted=self._evictions.finding(info.key),
@@ -231,7 +230,7 @@ class StatusWriter:
         """Return whether the place of a gang is to be known soon that has just begun to wait."""
         has_place = not self._places.in_use or self._places.of(info.key) is not None
         waits = _waits_in_line(info.verdict.refusal)
-        if has_place or not waits or self._queue_of(info.key) is None:
+        if has_place or not waits or self._cache.queue_of(info.key) is None:
             told.without_place_since = None
             return False
         if told.without_place_since is None:
@@ -252,10 +251,6 @@ class StatusWriter:
         hides = self._cache.gang_queue.reservations.settings.hides_names
         away = found is not None and found.ahead_of.namespace != info.key.namespace
         return None if hides and away else found
-
-    def _queue_of(self, key: GangKey) -> QueueRef | None:
-        resolved = self._cache.gang_queue.queues.of(key)
-        return resolved.ref if resolved else None
 
     def _is_news(
         self, gvr: GVR, gang_spec: GangSpec, told: _Told, status: Mapping[str, Any]

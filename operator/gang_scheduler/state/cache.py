@@ -14,7 +14,8 @@ from gang_scheduler.model.network.topology_request import TopologyRequest
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pod_affinity import AffinityCounts
 from gang_scheduler.model.pods import Pod
-from gang_scheduler.model.queues import Product, QueueState
+from gang_scheduler.model.queues import Product, QueueRef, QueueState
+from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.model.volumes import NO_VOLUMES, Volumes
 from gang_scheduler.state.changes import Change, Changes
@@ -197,6 +198,17 @@ class Cache:
         state, freed = self.queue_usage.settle(self.pod_store)
         self.gang_queue.quota_waits.freed(freed)
         return None if state is None else self.recent_usages.added(state, now)
+
+    def queue_of(self, key: GangKey) -> QueueRef | None:
+        """Return the queue that a gang is in, None where it cannot be told.
+
+        A gang that runs is then in the queue that its pods are charged to: its own may be gone.
+        """
+        resolved, info = self.gang_queue.queues.of(key), self.gang_queue.infos.get(key)
+        if resolved is None or resolved.ref is not None or info is None:
+            return None if resolved is None else resolved.ref
+        charged = (self.queue_usage.charge_of(pod.uid) for pod in info.observed.with_node())
+        return next((each[0] for each in charged if each is not None), None)
 
     def usage_differences(self) -> int:
         """Compare what queues are charged with a sum made anew; return how many figures differ."""

@@ -1,17 +1,17 @@
 """What the row of a gang says where there are queues."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from gang_scheduler.api.annotations import REPLICATED_JOB_LABEL
 from gang_scheduler.model.plan import Bind
 from gang_scheduler.model.pods import Pod
+from gang_scheduler.model.queues import QueueRef
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.simulation.output import queues
 from gang_scheduler.simulation.run import Outcome
 from gang_scheduler.state.gangs.gang_info import GangInfo
-from gang_scheduler.state.queues.gang_queues import GangQueues
 
 MAIN: Final = "main"
 """The name of a podset that has none, as in Kueue."""
@@ -24,7 +24,7 @@ Flavors = tuple[tuple[str, str], ...]
 class Queued:
     """What was decided of gangs: their places, the flavors of pods by uid, and which borrow."""
 
-    queues: GangQueues
+    queue_of: Callable[[GangKey], QueueRef | None]
     places: Mapping[GangKey, int]
     flavors: Mapping[str, Flavors]
     borrowers: frozenset[GangKey]
@@ -33,7 +33,7 @@ class Queued:
     def of(cls, outcome: Outcome) -> "Queued":
         """Return what an outcome decided."""
         return cls(
-            outcome.cache.gang_queue.queues,
+            outcome.cache.queue_of,
             queues.places(outcome.queues),
             {bind.pod.uid: bind.flavors for bind in _binds(outcome)},
             frozenset(each.gang.key for each in outcome.placed if each.borrows),
@@ -41,9 +41,9 @@ class Queued:
 
     def row(self, info: GangInfo) -> dict[str, Any]:
         """Return the fields of a gang that are about its queue."""
-        resolved = self.queues.of(info.key)
+        ref = self.queue_of(info.key)
         return {
-            "queue": resolved.ref.name if resolved and resolved.ref else None,
+            "queue": ref.name if ref else None,
             "flavors": self._by_podset(info),
             "borrows": info.key in self.borrowers,
             "position": self.places.get(info.key),

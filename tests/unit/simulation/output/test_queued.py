@@ -6,27 +6,16 @@ from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import QueueKind, QueueRef
 from gang_scheduler.model.refs import ChargedTo
 from gang_scheduler.simulation.output.queued import Flavors, Queued
-from gang_scheduler.state.queues.gang_queues import GangQueues, Resolved
 from support import builders, gang_queue_builders
 
 KEY = builders.gang_key("a")
+TEAM_A = QueueRef(QueueKind.QUEUE, "team-a")
 SPOT: Flavors = (("cpu", "spot"),)
 ON_DEMAND: Flavors = (("cpu", "on-demand"),)
 
 
-class OneQueue(GangQueues):
-    """All gangs are in `team-a`."""
-
-    def __init__(self) -> None:
-        """Know no gangs."""
-
-    def of(self, _: object) -> Resolved:
-        """Return the queue of any gang."""
-        return Resolved(QueueRef(QueueKind.QUEUE, "team-a"))
-
-
 def queued(**flavors: Flavors) -> Queued:
-    return Queued(OneQueue(), {KEY: 2}, flavors, frozenset({KEY}))
+    return Queued(lambda _: TEAM_A, {KEY: 2}, flavors, frozenset({KEY}))
 
 
 def row(found: Queued, *members: Pod) -> dict[str, object]:
