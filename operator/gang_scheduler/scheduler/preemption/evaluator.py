@@ -31,7 +31,7 @@ from gang_scheduler.scheduler.trial import Trial, merged
 NO_VICTIMS = PreemptionOutcome(PreemptionVerdict.NO_VICTIMS)
 TERMINATING = PreemptionOutcome(PreemptionVerdict.TERMINATING)
 
-PODS_A_LOOK: Final = 40
+PODS_A_LOOK: Final = 2
 """How many potential victims are looked at in the time of a look."""
 
 _VictimsKey = tuple[int, frozenset[GangKey], frozenset[PodSelector]]

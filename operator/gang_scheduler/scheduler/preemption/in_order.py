@@ -18,6 +18,8 @@ from gang_scheduler.scheduler.preemption.victim_costs import VictimCosts, Victim
 
 MOST_ROUNDS: Final = 16
 """How often victims are left out, and others tried."""
+MOST_CHOICES: Final = 512
+"""How many choices are evicted for one gang at most."""
 ANY_NUMBER: Final = 2**31
 
 Fits = Callable[[Victims], bool]
@@ -28,7 +30,11 @@ def allowed(
 ) -> Victims | None:
     """Return victims that are allowed, and leave room and quota enough; None if none are found."""
     there = choices.choices_of(bound_pods, costs, ANY_NUMBER) or []
-    orders = (_by_cost(there, costs, judge), _own_first(there, costs, judge))
+    by_cost = _by_cost(there, costs, judge)
+    own = judge.rights.claim.ref
+    # Others may go by right once those of the own queue have gone.
+    own_first = sorted(by_cost, key=lambda each: judge.held[each.gang].ref != own)
+    orders = [by_cost] if own_first == by_cost else [by_cost, own_first]
     found = (_first_allowed(order, judge, fits) for order in orders)
     known = [each for each in found if each is not None]
     return min(
@@ -58,13 +64,6 @@ def _within_surplus(order: Iterable[Choice], costs: VictimCosts) -> list[Choice]
         if not each.single or numbers[each.gang] <= costs.surplus(each.gang):
             kept.append(each)
     return kept
-
-
-def _own_first(there: Iterable[Choice], costs: VictimCosts, judge: Judge) -> list[Choice]:
-    """Return choices of the own queue first: others may go by right then."""
-    own = judge.rights.claim.ref
-    order = _by_cost(there, costs, judge)
-    return sorted(order, key=lambda each: judge.held[each.gang].ref != own)
 
 
 def _level(choice: Choice, costs: VictimCosts) -> tuple[object, ...]:
@@ -115,9 +114,9 @@ def _first_enough(order: Sequence[Choice], judge: Judge, fits: Fits) -> Victims 
         victims = victims_of(each.unit for each in order[:number])
         return not judge.lacking(victims) and fits(victims)
 
-    if not suffice(len(order)):
+    low, high = 0, min(len(order), MOST_CHOICES)
+    if not suffice(high):
         return None
-    low, high = 0, len(order)
     while low < high:
         middle = (low + high) // 2
         if suffice(middle):

@@ -44,6 +44,8 @@ from gang_scheduler.scheduler.preemption.slots import Slots
 from gang_scheduler.scheduler.preemption.victim_costs import Cost, Victims
 
 ANY_PRIORITY: Final = 2**31
+VICTIMS_A_LOOK: Final = 10
+"""How many victims are judged in the time of a look."""
 LACKS_QUOTA: Final = "quota"
 MOST_WITHIN_BUDGETS: Final = Cost(highest_class=ANY_PRIORITY, highest_priority=ANY_PRIORITY)
 NO_SELECTORS: Final[frozenset[PodSelector]] = frozenset()
@@ -239,6 +241,7 @@ class _Domain:
         """Return whether the preemptor fits without victims, and queues allow these."""
         if self._judge is None:
             return self._fits(victims)
+        self._preemptor.trial.effort.spend(len(victims) // VICTIMS_A_LOOK)
         if self._judge.lacking(victims) or self._judge.classes(victims) is None:
             return False
         return self._fits(victims)

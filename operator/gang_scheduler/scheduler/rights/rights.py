@@ -103,6 +103,22 @@ class Rights:
             or rules.while_borrowing is not EvictionPolicy.NEVER
         )
 
+    def reaches(self, lowest: float, *, within: bool) -> bool:
+        """Return whether policies let the claim evict any gang of a queue, by its lowest priority.
+
+        Cheap: a queue that it does not reach need not be looked at gang by gang.
+        """
+        row = self._trees.rows.get(self.claim.ref)
+        if row is None:
+            return False
+        rules = self._trees.queues[row].evictions
+        policies = {rules.within_queue} if within else {rules.reclaim, rules.while_borrowing}
+        if EvictionPolicy.ANY in policies:
+            return True
+        most = max(self.claim.priority, self.claim.pod_priority)
+        equal = EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY in policies
+        return lowest < most or (equal and lowest == most)
+
     # What is possible at all.
 
     def possible(self, held: Held) -> frozenset[EvictionClass]:
@@ -192,14 +208,14 @@ class Rights:
 
     @contextmanager
     def _gone(self, parts: Iterable[Part]) -> Iterator[None]:
-        parts = tuple(parts)
-        for each in parts:
-            self._quota.release(each.held.ref, each.charge)
+        together = _by_queue(parts)
+        for ref, charge in together.items():
+            self._quota.release(ref, charge)
         try:
             yield
         finally:
-            for each in parts:
-                self._quota.charge(each.held.ref, each.charge)
+            for ref, charge in together.items():
+                self._quota.charge(ref, charge)
 
     @contextmanager
     def _charged(self, ref: QueueRef, charge: Charge) -> Iterator[None]:
@@ -226,6 +242,16 @@ class Rights:
         return Judgement(
             {key: found for key, found in classes.items() if found is not None}, frozenset(illegal)
         )
+
+
+def _by_queue(parts: Iterable[Part]) -> dict[QueueRef, dict[FlavorResource, int]]:
+    """Return what parts are charged together: each queue is charged once, however many they are."""
+    found: dict[QueueRef, dict[FlavorResource, int]] = {}
+    for each in parts:
+        sums = found.setdefault(each.held.ref, {})
+        for key, amount in each.charge.items():
+            sums[key] = sums.get(key, 0) + amount
+    return found
 
 
 class _Final:

@@ -45,6 +45,7 @@ class Rounds:
         self._borrowers: dict[Hashable, frozenset[int]] = {}
         self._members: dict[GangKey, list[BoundPod]] | None = None
         self._by_queue: dict[QueueRef, list[Held]] = {}
+        self._lowest: dict[QueueRef, float] = {}
         self._backfilled: list[Held] = []
 
     def leave(self, victims: Iterable[BoundPod]) -> None:
@@ -101,14 +102,22 @@ class Rounds:
         self._look_once()
         trees = self.without_leaving().forest.accounts.promises.trees
         own = trees.rows.get(rights.claim.ref)
-        worth = self._worth(rights) if rights.reaches_out else frozenset[int]()
-        for ref, gangs in self._by_queue.items():
-            row = trees.rows.get(ref)
-            if row == own or row in worth:
+        least = min(self._lowest.values(), default=math.inf)
+        out = rights.reaches_out and rights.reaches(least, within=False)
+        worth = self._worth(rights) if out else frozenset[int]()
+        named = [rights.claim.ref] if not worth else self._by_queue
+        for ref in named:
+            row, gangs = trees.rows.get(ref), self._by_queue.get(ref, ())
+            worthwhile = row == own or row in worth
+            if worthwhile and gangs and rights.reaches(self._lowest[ref], within=row == own):
                 yield from (held for held in gangs if rights.possible(held))
         seen = {own, *worth}
         for held in self._backfilled:
-            if trees.rows.get(held.ref) not in seen and rights.possible(held):
+            row = trees.rows.get(held.ref)
+            left_out = row not in seen or not rights.reaches(
+                self._lowest[held.ref], within=row == own
+            )
+            if left_out and rights.possible(held):
                 yield held
 
     def _worth(self, rights: Rights) -> frozenset[int]:
@@ -141,6 +150,8 @@ class Rounds:
             held = held_of(some, self._bound_pods) if any(e.evictable for e in some) else None
             if held is not None:
                 self._by_queue.setdefault(held.ref, []).append(held)
+                lowest = self._lowest.get(held.ref, math.inf)
+                self._lowest[held.ref] = min(lowest, held.priority, held.pod_priority)
                 if held.known.backfilled is not None:
                     self._backfilled.append(held)
         self._members = members
