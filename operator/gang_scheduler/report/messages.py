@@ -46,7 +46,8 @@ def describe(refused: Refused) -> str:
 def _shortage(refused: Refused) -> str:
     misfit = refused.misfit
     if misfit is None:
-        return text_if_any(refused.cause)
+        said = text_if_any(refused.cause)
+        return f"{said}." if said and refused.preemption else said
     if refused.left_over or refused.gang.was_whole:
         gang = f"Gang {refused.gang.key} has started"
         placed = "The quorum has a place" if refused.left_over else gang
