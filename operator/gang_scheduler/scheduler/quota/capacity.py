@@ -29,7 +29,7 @@ def nodes_of(flavor: Flavor | None, nodes: NodeTable) -> BoolArray:
 
 def is_empty(flavor: Flavor, nodes: NodeTable) -> bool:
     """Return whether no node is of a flavor; found once for these nodes."""
-    key = "is empty", flavor.node_labels
+    key = "is_empty", flavor.node_labels
     return nodes.derive(key, lambda: not nodes_of(flavor, nodes).any())
 
 
