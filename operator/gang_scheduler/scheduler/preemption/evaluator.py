@@ -110,11 +110,18 @@ class PreemptionEvaluator:
         self, group: GangGroup, units: Sequence[PlacementUnit], claim: Claim
     ) -> Foreseen | None:
         """Return what an attempt would come to that finds victims; None if it finds none."""
+        if not any(gang.lacking for gang in group.waiting):
+            return None
         if not self._lacks_quota(claim) and self._preemptor(units).place(None) is not None:
             return Foreseen()
+        if any(gang.preemption_block is not None for gang in group.waiting):
+            return None
         potential = self._potential_victims(group, units, claim)
         found = search.find(self._preemptor(units), potential) if potential is not None else None
         if found is None or potential is None or potential.judge is None:
+            return None
+        limit = self._profile.preemption.most_victims
+        if limit and len(found.victims) > limit:
             return None
         borrows = potential.judge.borrows(found.victims)
         return Foreseen(max(found.classes.values(), default=0), borrows)
