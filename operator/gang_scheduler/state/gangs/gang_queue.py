@@ -315,7 +315,12 @@ class GangQueue:
         if refusal.reason in WITH_BACKOFF or isinstance(refusal.cause, DelaysReserved):
             self._retries.later(info.key, now, deadline)
             return
-        moments = (deadline, self.reservations.first_wait_ends(refusal, now))
+        moments = (
+            deadline,
+            self.reservations.first_wait_ends(refusal, now),
+            # Time alone ends what protects gangs: how long they must have run, or may run.
+            now + LAST_RETRY_SECONDS if self.quota_waits.may_take_back(refusal) else None,
+        )
         next_one = min((each for each in moments if each is not None and now < each), default=None)
         if next_one is not None:
             self._retries.at(info.key, next_one)

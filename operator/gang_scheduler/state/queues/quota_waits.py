@@ -138,6 +138,13 @@ class QuotaWaits:
         if ref is not None:
             self._lent.add(ref)
 
+    def may_take_back(self, refusal: Refused) -> bool:
+        """Return whether a gang waits for quota that it may evict gangs of other queues for."""
+        ref = refusal.gang.queue
+        if ref is None or refusal.reason is not Reason.WAITING_FOR_QUOTA:
+            return False
+        return self._trees.takes_back(ref)
+
     def forget(self, key: GangKey) -> None:
         """Forget a gang that is gone."""
         self._borrowers.pop(key, None)

@@ -202,6 +202,22 @@ def test_what_is_borrowed_may_be_taken_back_once_its_gang_runs(
     assert (False, set()) == (waits.pending, waits.helped())
 
 
+@pytest.mark.parametrize(
+    ("rules", "reason", "may"),
+    [
+        (EvictionRules(), QUOTA, True),
+        (EvictionRules(), ROOM, False),
+        (KEEPS, QUOTA, False),
+    ],
+)
+def test_a_gang_may_take_back_what_time_alone_gives_free(
+    rules: EvictionRules, reason: Reason, *, may: bool
+) -> None:
+    waits = waits_in(replace(our_queue("a", 1), evictions=rules))
+
+    assert may == waits.may_take_back(refused("x", A, reason))
+
+
 def test_a_borrower_that_is_gone_is_forgotten() -> None:
     waits = waits_in(our_queue("a", 1), our_queue("b", 1), x=(A, QUOTA))
     waits.borrows(gang_key("z"), B)
