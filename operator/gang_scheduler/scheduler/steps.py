@@ -416,8 +416,13 @@ def prospects(
     group: GangGroup, units: Sequence[PlacementUnit], own: frozenset[GangKey]
 ) -> Hashable | None:
     """Return a key shared by groups for which preemption ends alike; None for a unique group."""
-    if any(unit.bound_members for unit in units) or any(gang.bound for gang in group.waiting):
-        return None
+    # Asked of every gang that waits, in each cycle: loops cost half of what generators do.
+    for unit in units:
+        if unit.bound_members:
+            return None
+    for gang in group.waiting:
+        if gang.bound:
+            return None
     shapes = tuple([(unit.shape, unit.quorum, unit.singly) for unit in units])
     blocks = tuple([gang.preemption_block for gang in group.waiting])
     return shapes, group.priority, own, blocks, group.gangs[0].queue
