@@ -1,7 +1,8 @@
 """The claims of one cycle, on what is charged once leaving pods have left."""
 
+import bisect
 import math
-from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
@@ -11,9 +12,6 @@ from gang_scheduler.model.refs import GangKey
 from gang_scheduler.scheduler.rights.claims import Claim, Held, held_of
 from gang_scheduler.scheduler.rights.permits import Limits
 from gang_scheduler.scheduler.rights.rights import Quota, Rights
-
-_State = tuple[Hashable, int, int]
-"""What is another one once anything else is charged, or leaves."""
 
 
 class Charged(Quota, Protocol):
@@ -39,13 +37,14 @@ class Rounds:
         self._charged = charged
         self._leaving = list(bound_pods.leaving)
         self._expected: list[Claim] = []
-        self._without: tuple[_State, Charged] | None = None
-        self._asked_at: _State | None = None
+        self._without: tuple[Hashable, Charged] | None = None
+        self._asked_at: Hashable | None = None
         self._asked: dict[Hashable, bool] = {}
-        self._borrowers: dict[Hashable, frozenset[int]] = {}
+        self._borrowers: dict[Hashable, Mapping[int, None]] = {}
         self._members: dict[GangKey, list[BoundPod]] | None = None
-        self._by_queue: dict[QueueRef, list[Held]] = {}
-        self._lowest: dict[QueueRef, float] = {}
+        self._by_row: dict[int, list[Held]] = {}
+        self._lowest: dict[int, float] = {}
+        self._places: dict[int, int] = {}
         self._backfilled: list[Held] = []
 
     def leave(self, victims: Iterable[BoundPod]) -> None:
@@ -57,12 +56,13 @@ class Rounds:
         self._expected = [*self._expected, claim] if claim is not None else []
 
     @property
-    def _state(self) -> _State:
+    def state(self) -> Hashable:
+        """What is another one once anything else is charged, or leaves."""
         return self._charged.version, len(self._leaving), len(self._expected)
 
     def without_leaving(self) -> Charged:
         """Return what is charged once all that leaves has left. To be left as it was."""
-        state = self._state
+        state = self.state
         if self._without is None or self._without[0] != state:
             quota = self._charged.copy()
             for each in self._leaving:
@@ -83,7 +83,7 @@ class Rounds:
 
         Worked out once for claims alike, until anything is charged.
         """
-        state = self._state
+        state = self.state
         if self._asked_at != state:
             self._asked_at, self._asked = state, {}
         alike = claim.ref, claim.priority, claim.pod_priority, frozenset(claim.charge.items())
@@ -100,33 +100,26 @@ class Rounds:
     def candidates(self, rights: Rights) -> Iterator[Held]:
         """Yield the gangs that may have to go for a claim in some final state."""
         self._look_once()
-        trees = self.without_leaving().forest.accounts.promises.trees
-        own = trees.rows.get(rights.claim.ref)
+        own = self._rows.get(rights.claim.ref)
         least = min(self._lowest.values(), default=math.inf)
         out = rights.reaches_out and rights.reaches(least, within=False)
-        worth = self._worth(rights) if out else frozenset[int]()
-        named = [rights.claim.ref] if not worth else self._by_queue
-        for ref in named:
-            row, gangs = trees.rows.get(ref), self._by_queue.get(ref, ())
-            worthwhile = row == own or row in worth
-            if worthwhile and gangs and rights.reaches(self._lowest[ref], within=row == own):
-                yield from (held for held in gangs if rights.possible(held))
-        seen = {own, *worth}
+        worth = self._worth(rights) if out else {}
+        rows = [*worth]
+        if own in self._places and own not in worth:
+            bisect.insort(rows, own, key=self._places.__getitem__)
+        reached = {row for row in rows if rights.reaches(self._lowest[row], within=row == own)}
+        for row in rows:
+            if row in reached:
+                yield from filter(rights.possible, self._by_row[row])
         for held in self._backfilled:
-            row = trees.rows.get(held.ref)
-            left_out = row not in seen or not rights.reaches(
-                self._lowest[held.ref], within=row == own
-            )
-            if left_out and rights.possible(held):
+            if self._rows[held.ref] not in reached and rights.possible(held):
                 yield held
 
-    def _worth(self, rights: Rights) -> frozenset[int]:
+    def _worth(self, rights: Rights) -> Mapping[int, None]:
         """Return the queues that use more than promised of what lacks, worked out once."""
         key = rights.short, rights.resources
         if key not in self._borrowers:
-            rows = self.without_leaving().forest.accounts.promises.trees.rows
-            held = (rows[ref] for ref in self._by_queue if ref in rows)
-            self._borrowers[key] = frozenset(rights.borrowers(held))
+            self._borrowers[key] = dict.fromkeys(rights.borrowers(self._by_row))
         return self._borrowers[key]
 
     def members(self, gang: GangKey) -> Sequence[BoundPod]:
@@ -139,6 +132,10 @@ class Rounds:
         """The pods on nodes."""
         return self._bound_pods
 
+    @property
+    def _rows(self) -> Mapping[QueueRef, int]:
+        return self._charged.forest.accounts.promises.trees.rows
+
     def _look_once(self) -> None:
         if self._members is not None:
             return
@@ -148,12 +145,14 @@ class Rounds:
         for some in members.values():
             # A gang of which no pod may go is no candidate.
             held = held_of(some, self._bound_pods) if any(e.evictable for e in some) else None
-            if held is not None:
-                self._by_queue.setdefault(held.ref, []).append(held)
-                lowest = self._lowest.get(held.ref, math.inf)
-                self._lowest[held.ref] = min(lowest, held.priority, held.pod_priority)
+            if held is not None and held.ref in self._rows:
+                row = self._rows[held.ref]
+                self._by_row.setdefault(row, []).append(held)
+                lowest = self._lowest.get(row, math.inf)
+                self._lowest[row] = min(lowest, held.priority, held.pod_priority)
                 if held.known.backfilled is not None:
                     self._backfilled.append(held)
+        self._places = {row: place for place, row in enumerate(self._by_row)}
         self._members = members
 
     def _charge_of(self, bound_pod: BoundPod) -> tuple[QueueRef, Charge]:

@@ -1,7 +1,7 @@
 """What a group asks of its queue: the offers that could do, or why none ever can."""
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from gang_scheduler.model.causes import (
@@ -47,7 +47,7 @@ class Way:
     units: tuple[PlacementUnit, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Request:
     """A group that can be tried, with the ways in the order of the flavors of its queue.
 
@@ -67,6 +67,15 @@ class Request:
     def ref(self) -> QueueRef:
         """The queue that is asked."""
         return self.queue.ref
+
+    @functools.cached_property
+    def kind(self) -> Hashable:
+        """What requests share that lack the same quota, and may free the same by evictions.
+
+        But for evictions of gangs that are newer than the group.
+        """
+        charges = (frozenset(way.charge.items()) for way in self.ways)
+        return self.ref, self.group.queue_priority, self.group.priority, *charges
 
 
 class Requests:

@@ -6,7 +6,7 @@ counts for all later tries.
 
 import functools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final
@@ -103,6 +103,8 @@ class WithinQuota(Steps):
         self._flavored: dict[Way, tuple[PlacementUnit, ...]] = {}
         self._basis = (state.declared, snapshot.nodes, snapshot.tree_specs)
         self._short: dict[QueueRef, tuple[tuple[int, int], Charge, Problem]] = {}
+        self._judged_at: Hashable = None
+        self._for_good: dict[Hashable, Problem | None] = {}
         # The lowest priority for which something is known not to fit.
         self._failed_at: float = math.inf
 
@@ -179,7 +181,22 @@ class WithinQuota(Steps):
         problem = limits.stopped(queue)
         return problem if problem or holds else limits.denied(queue, group, self.declared)
 
-    def lacking_quota(self, request: Request) -> Problem | None:
+    def short_for_good(self, request: Request) -> Problem | None:
+        """Return what a request lacks of quota in all its ways; None if pods may leave for it.
+
+        Worked out once for requests alike, until anything is charged: cheap.
+        """
+        state = self.rounds.state
+        if self._judged_at != state:
+            self._judged_at, self._for_good = state, {}
+        kind = request.kind
+        if kind not in self._for_good:
+            problem = self._lacking_quota(request)
+            may_help = problem is not None and self._may_free_quota(request)
+            self._for_good[kind] = None if may_help else problem
+        return self._for_good[kind]
+
+    def _lacking_quota(self, request: Request) -> Problem | None:
         """Return what a request lacks of quota; None if there is quota for one of its ways."""
         if len(request.ways) == 1 and (known := self._known_short(request)) is not None:
             return known
@@ -187,8 +204,8 @@ class WithinQuota(Steps):
             return None
         return self._quota_short(request)
 
-    def may_free_quota(self, request: Request) -> bool:
-        """Return whether quota may be free once pods have left for a group: cheap."""
+    def _may_free_quota(self, request: Request) -> bool:
+        """Return whether quota may be free once pods have left for a group."""
         if self.rounds.is_idle:
             return False
         claims = (
