@@ -4,6 +4,8 @@
 |--------------|-----------------------------------------------------------------------------|
 | by_turns     | one cycle with queues: turns, then surplus, within quota                    |
 | within_quota | what a cycle can do with one group, within quota and on its flavors         |
+| charging     | what is charged for the decisions so far, and in which flavors              |
+| shortages    | what requests lack of quota, found once for those alike                     |
 | lines        | the gangs of each queue in order, and which of them are tried in a cycle    |
 | open_trees   | the trees in which there may still be quota for a gang that waits           |
 | limits       | what a queue demands of a gang, whatever is free                            |

@@ -214,7 +214,9 @@ class ByTurns(WithinQuota):
             return False
         self.deciding = group
         request = self.plain_request(group, line.queue)
-        may_fit = request is None or (bool(request.ways) and self.short_for_good(request) is None)
+        may_fit = request is None or (
+            bool(request.ways) and self.shortages.for_good(request) is None
+        )
         self.deciding = None
         return may_fit or self._may_be_promised(group, line.queue)
 
@@ -241,7 +243,7 @@ class ByTurns(WithinQuota):
             return False
         if limits.full(queue, self.ledger.running[queue.ref]) is not None:
             return False
-        problem = self.short_for_good(request)
+        problem = self.shortages.for_good(request)
         if problem is None:
             return False
         if self.ledger.kept(queue, (way.charge for way in request.ways)):

@@ -6,59 +6,40 @@ counts for all later tries.
 
 import functools
 import math
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Final
 
-from gang_scheduler.model.bound_pods import BoundPods
-from gang_scheduler.model.causes import ChecksUnanswered, DelaysReserved, QuotaShort
-from gang_scheduler.model.gangs import Gang, GangGroup
+from gang_scheduler.model.causes import ChecksUnanswered, DelaysReserved
+from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.plan import (
-    Bind,
-    Failure,
     IfEmpty,
     Misfit,
-    Placed,
-    Plan,
-    Preemption,
     PreemptionOutcome,
     PreemptionVerdict,
-    Refused,
 )
-from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.problems import Problem, Reason
 from gang_scheduler.model.queues import (
-    NONE,
     Charge,
     FlavorPreference,
-    FlavorResource,
     Fungibility,
     Queue,
-    QueueRef,
     QueueState,
 )
-from gang_scheduler.model.refs import GangKey
 from gang_scheduler.model.snapshot import Nominated, Snapshot
 from gang_scheduler.scheduler import admission
 from gang_scheduler.scheduler.placement.anywhere import Placement, release
-from gang_scheduler.scheduler.placement_units import PlacementUnit, PodSetKey
+from gang_scheduler.scheduler.placement_units import PlacementUnit
 from gang_scheduler.scheduler.policies import Profile
 from gang_scheduler.scheduler.quorums import Outcome
-from gang_scheduler.scheduler.quota.forest import Forest, Shortage
-from gang_scheduler.scheduler.reservation.reservations import Reservations
 from gang_scheduler.scheduler.rights.claims import Claim, claim_of
-from gang_scheduler.scheduler.rights.permits import Limits
-from gang_scheduler.scheduler.rights.rounds import Rounds
-from gang_scheduler.scheduler.steps import Steps
 from gang_scheduler.scheduler.turns import limits
-from gang_scheduler.scheduler.turns.ledger import Ledger
-from gang_scheduler.scheduler.turns.offers import Offer, podset_of
-from gang_scheduler.scheduler.turns.requests import Request, Requests, Way
+from gang_scheduler.scheduler.turns.charging import Charging
+from gang_scheduler.scheduler.turns.requests import Request, Way
+from gang_scheduler.scheduler.turns.shortages import Shortages
 
 NO_VICTIMS: Final = PreemptionVerdict.NO_VICTIMS
-MOST_KEPT: Final = 8192
-"""How many shortages of queues are kept from cycle to cycle."""
 Unfit = tuple[PlacementUnit, Misfit]
 
 
@@ -79,42 +60,15 @@ class Try:
     delaying: list[DelaysReserved] = field(default_factory=list)
 
 
-class WithinQuota(Steps):
+class WithinQuota(Charging):
     """The steps of a cycle, each within quota and on the nodes of flavors."""
 
     def __init__(self, snapshot: Snapshot, profile: Profile, state: QueueState) -> None:
-        super().__init__(snapshot, profile)
-        self.declared = state.declared
-        self.forest = Forest(state, snapshot.nodes)
-        self.ledger = Ledger(self.forest, state.usage.running, state.declared.enforced)
-        self.requests = Requests(snapshot, state, self.ledger)
-        limits_of = Limits.of(profile, snapshot.taken_at)
-        self.rounds = Rounds(snapshot.bound_pods or BoundPods(), self.ledger, limits_of)
-        self.evaluator.rounds = self.rounds
-        self.reservations = Reservations(
-            *(snapshot, profile, self.trial, self.ledger, self.evaluator),
-            units_of=self._units,
-        )
-        self.tried: dict[GangKey, Request] = {}
-        self._offers: dict[GangKey, Offer] = {}
-        self._borrowing: set[GangKey] = set()
-        self._charged: dict[PlacementUnit, Charge] = {}
-        self._pods: dict[str, Pod] = {}
-        self._flavored: dict[Way, tuple[PlacementUnit, ...]] = {}
+        super().__init__(snapshot, profile, state)
+        self.shortages = Shortages(self.ledger, self.rounds)
         self._basis = (state.declared, snapshot.nodes, snapshot.tree_specs)
-        self._short: dict[QueueRef, tuple[tuple[int, int], Charge, Problem]] = {}
-        self._judged_at: Hashable = None
-        self._for_good: dict[Hashable, Problem | None] = {}
         # The lowest priority for which something is known not to fit.
         self._failed_at: float = math.inf
-
-    def set_aside(self, group: GangGroup, problem: Problem) -> None:
-        """Note why a group is not tried: by the same refusals as before for the same problem."""
-        refusals = group.derive(
-            "set_aside", (problem,), functools.partial(_refusals, group.waiting, problem)
-        )
-        for each in refusals:
-            self.refused[each.gang.key] = each
 
     def place_quorums(self, group: GangGroup) -> None:
         """Place the quorums of a group that was tried before, without evictions."""
@@ -123,14 +77,6 @@ class WithinQuota(Steps):
         self.attempt(Try(request, (), evicting=False))
         if group.waiting[0].key not in self.gangs:
             self.refused.update({key: why for key, why in before.items() if why is not None})
-
-    def released(self, request: Request) -> Sequence[Nominated]:
-        """Release the room and the quota that are reserved for a group, to be found again."""
-        keys = [gang.key for gang in request.group.gangs]
-        nominations = self.evaluator.nominated_room.release(keys)
-        if nominations:
-            self.ledger.release(request.ref, self.requests.nominated(request, nominations))
-        return nominations
 
     def attempt(self, trying: Try) -> None:
         """Find flavors with quota and room for a group, and charge what came of it."""
@@ -181,39 +127,6 @@ class WithinQuota(Steps):
         problem = limits.stopped(queue)
         return problem if problem or holds else limits.denied(queue, group, self.declared)
 
-    def short_for_good(self, request: Request) -> Problem | None:
-        """Return what a request lacks of quota in all its ways; None if pods may leave for it.
-
-        Worked out once for requests alike, until anything is charged: cheap.
-        """
-        state = self.rounds.state
-        if self._judged_at != state:
-            self._judged_at, self._for_good = state, {}
-        kind = request.kind
-        if kind not in self._for_good:
-            problem = self._lacking_quota(request)
-            may_help = problem is not None and self._may_free_quota(request)
-            self._for_good[kind] = None if may_help else problem
-        return self._for_good[kind]
-
-    def _lacking_quota(self, request: Request) -> Problem | None:
-        """Return what a request lacks of quota; None if there is quota for one of its ways."""
-        if len(request.ways) == 1 and (known := self._known_short(request)) is not None:
-            return known
-        if any(self.ledger.fits(request.ref, way.charge) for way in request.ways):
-            return None
-        return self._quota_short(request)
-
-    def _may_free_quota(self, request: Request) -> bool:
-        """Return whether quota may be free once pods have left for a group."""
-        if self.rounds.is_idle:
-            return False
-        claims = (
-            claim_of(request.group, request.ref, way.charge, way.offer.charge_of)
-            for way in request.ways
-        )
-        return any(map(self.rounds.may_help, claims))
-
     def _with_quota(self, request: Request) -> list[Way]:
         """Return the ways that there is quota for."""
         if request.singly:
@@ -226,30 +139,10 @@ class WithinQuota(Steps):
         if self.ledger.fits(request.ref, way.charge):
             return way
         required = [pod for unit in way.units for pod in unit.members if pod.uid in unit.required]
-        some, charge = self._payable(request.ref, way.offer, required)
+        some, charge = self.payable(request.ref, way.offer, required)
         uids = frozenset(pod.uid for pod in some)
         units = tuple(replace(unit, required=unit.required & uids) for unit in way.units)
         return Way(way.offer, charge, units) if some else None
-
-    def _payable(
-        self, ref: QueueRef, offer: Offer, pods: Iterable[Pod]
-    ) -> tuple[list[Pod], Charge]:
-        """Return the pods that there is quota for, one after the other, and what they charge."""
-        some: list[Pod] = []
-        charge: dict[FlavorResource, int] = {}
-        refused: set[PodSetKey] = set()
-        for pod in pods:
-            key = podset_of(pod)
-            if key in refused or key not in offer.choices:
-                continue
-            more = offer.charge({key: 1})
-            with_it = {fr: charge.get(fr, 0) + more.get(fr, 0) for fr in {**charge, **more}}
-            if self.ledger.fits(ref, with_it):
-                some.append(pod)
-                charge = with_it
-            else:
-                refused.add(key)
-        return some, charge
 
     def _not_now(self, request: Request, ways: Sequence[Way]) -> Problem | None:
         """Return why the group cannot be admitted now, whatever room there is."""
@@ -261,31 +154,11 @@ class WithinQuota(Steps):
             if full is not None:
                 return full
         if not ways:
-            return self._quota_short(request)
+            return self.shortages.of(request)
         if not request.holds and all(limits.checks(queue, way.offer.names) for way in ways):
             names = limits.checks(queue, ways[0].offer.names)
             return Problem(Reason.WAITING_FOR_CHECKS, ChecksUnanswered(ref.name, names))
         return None
-
-    def _quota_short(self, request: Request) -> Problem:
-        """Return what is lacking: the same object for requests alike, until anything is charged."""
-        known = self._known_short(request)
-        if known is not None:
-            return known
-        charge = request.ways[0].charge
-        short = self.ledger.shortage(request.ref, charge)
-        if short is None:
-            raise AssertionError(request.ref)
-        problem = _problem_of(request.ref, short)
-        self._short[request.ref] = (self.ledger.version, charge, problem)
-        return problem
-
-    def _known_short(self, request: Request) -> Problem | None:
-        """Return what the first way is known to lack, if nothing was charged since."""
-        known = self._short.get(request.ref)
-        if known is None or known[0] != self.ledger.version or known[1] != request.ways[0].charge:
-            return None
-        return known[2]
 
     def _find(self, trying: Try, paid: Sequence[Way]) -> bool:
         """Take the best way by the rules of the queue; return whether there is one.
@@ -336,7 +209,7 @@ class WithinQuota(Steps):
         """Return whether there is room for a way with quota, and leave it free."""
         if way in trying.unpaid:
             return False
-        units = self._units(way)
+        units = self.units_of(way)
         outcome = self.known_misfits.known(units) or self.quorums.in_any_order(units)
         if not isinstance(outcome, dict):
             trying.full.append((way, outcome))
@@ -349,7 +222,7 @@ class WithinQuota(Steps):
         """Take room for the quorums on the nodes of their flavors, if there is enough."""
         if way in trying.unpaid:
             return False
-        request, units = trying.request, self._units(way)
+        request, units = trying.request, self.units_of(way)
         group, ref = request.group, request.ref
         outcome = self.find_place(group, units, trying.nominations)
         if isinstance(outcome, dict) and not self.ledger.fits(ref, self._charge(way, outcome)):
@@ -367,7 +240,7 @@ class WithinQuota(Steps):
                 trying.delaying.append(delayed)
                 return False
             outcome = beside
-        self._choose(request, way)
+        self.choose(request, way)
         self.units[group.gangs[0].key] = units
         self.keep(group, outcome)
         return True
@@ -384,7 +257,7 @@ class WithinQuota(Steps):
         found: Outcome | None = None
         with self.reservations.kept_free(request.group):
             if self.ledger.fits(request.ref, way.charge):
-                found = self.quorums.in_any_order(self._units(way))
+                found = self.quorums.in_any_order(self.units_of(way))
         if not isinstance(found, dict):
             return None
         if self.reservations.delayed(request, way, [*found.values()]) is None:
@@ -430,7 +303,7 @@ class WithinQuota(Steps):
         """Return the ways in which evictions help, those of lower classes first."""
         found = []
         for way in self._short_of(trying, ways):
-            units = tuple(unit for unit in self._units(way) if unit.quorum)
+            units = tuple(unit for unit in self.units_of(way) if unit.quorum)
             foreseen = self.evaluator.foreseen(
                 trying.request.group, units, self._claim(trying.request, way)
             )
@@ -439,7 +312,7 @@ class WithinQuota(Steps):
         return [way for _, way in sorted(found, key=itemgetter(0))]
 
     def _evicts_in(self, trying: Try, way: Way) -> bool:
-        request, units = trying.request, tuple(unit for unit in self._units(way) if unit.quorum)
+        request, units = trying.request, tuple(unit for unit in self.units_of(way) if unit.quorum)
         claim = self._claim(request, way)
         outcome = self.make_room_for(request.group, units, trying.nominations, claim)
         trying.nominations = ()
@@ -450,26 +323,21 @@ class WithinQuota(Steps):
         if full is not None:
             self.refuse(request.group, *full)
         else:
-            self.set_aside(request.group, self._quota_short(replace(request, ways=(way,))))
+            self.set_aside(request.group, self.shortages.of(replace(request, ways=(way,))))
         self.note_preemption(request.group, outcome)
-        self._choose(request, way)
+        self.choose(request, way)
         self.ledger.charge(request.ref, self._charge_of_nominated(request, way))
         self.reservations.nominated(request, way)
         return True
 
     def _claim(self, request: Request, way: Way) -> Claim:
         """Return what a group asks for in one way."""
-        return claim_of(request.group, request.ref, way.charge, self._charger(request, way))
-
-    def _charger(self, request: Request, way: Way) -> Callable[[Iterable[Pod]], Charge]:
-        """Return what says what members are charged: by the requests that they were declared."""
-        as_they_are = {pod.uid: pod for unit in request.units for pod in unit.members}
-        return lambda pods: way.offer.charge_of(as_they_are[pod.uid] for pod in pods)
+        return claim_of(request.group, request.ref, way.charge, self.charger(request, way))
 
     def _charge_of_nominated(self, request: Request, way: Way) -> Charge:
         room = self.evaluator.nominated_room
         binds = (bind for gang in request.group.waiting for bind in room.binds(gang.key))
-        return self._charger(request, way)(bind.pod for bind in binds)
+        return self.charger(request, way)(bind.pod for bind in binds)
 
     def _refuse_all(self, trying: Try) -> None:
         """Note why the first way that has nodes has no room, and why none can be made."""
@@ -486,26 +354,7 @@ class WithinQuota(Steps):
     def would_fit_empty(self, group: GangGroup) -> IfEmpty | None:
         """Return whether the group would fit the empty cluster in any way, on nodes of flavors."""
         ways = self.tried[group.gangs[0].key].ways
-        return self.empty_cluster.would_fit(group, map(self._units, ways))
-
-    def _choose(self, request: Request, way: Way) -> None:
-        """Note by which way a group is charged."""
-        key = request.group.gangs[0].key
-        self._offers[key] = way.offer
-        self._pods.update((pod.uid, pod) for unit in request.units for pod in unit.members)
-        if not request.holds:
-            self.ledger.running[request.ref] += 1
-        if self.forest.borrows(request.ref, way.charge):
-            self._borrowing.add(key)
-
-    def _units(self, way: Way) -> tuple[PlacementUnit, ...]:
-        """Return the units on the nodes of their flavors: the same ones each time."""
-        if way not in self._flavored:
-            units = way.offer.units(way.units, self.snapshot)
-            if isinstance(units, Problem):
-                raise AssertionError(units)
-            self._flavored[way] = units
-        return self._flavored[way]
+        return self.empty_cluster.would_fit(group, map(self.units_of, ways))
 
     def _suits(self, way: Way, nominations: Sequence[Nominated]) -> bool:
         """Return whether all nominated nodes are of the flavors."""
@@ -513,127 +362,8 @@ class WithinQuota(Steps):
             self.requests.is_of(way.offer, each.pod, each.pod.nominated) for each in nominations
         )
 
-    def has_reserved_room(self, group: GangGroup) -> bool:
-        """Return whether a group waits for pods to leave."""
-        refused = self.refused.get(group.waiting[0].key)
-        return refused is not None and refused.reason is Reason.WAITING_FOR_VICTIMS
-
-    # What is charged.
-
-    def put(self, unit: PlacementUnit, placement: Placement) -> None:
-        """Note where members of a unit are from now on, and charge them."""
-        super().put(unit, placement)
-        group = self.groups[unit.gangs[0].key]
-        ref, offer = group.queue or NONE, self._offers[group.gangs[0].key]
-        charge = offer.charge_of(self._pods[bind.pod.uid] for bind in placement.binds)
-        before = self._charged.get(unit, {})
-        self.reservations.put(unit, group, placement)
-        if charge != before:
-            self.reservations.charge(unit, ref, before, charge)
-            self.ledger.release(ref, before)
-            self.ledger.charge(ref, charge)
-            self._charged[unit] = charge
-
-    def place_surplus(self, group: GangGroup, *, moving: bool = True) -> None:
-        """Place the surplus that there is quota and room for, and note why the rest waits."""
-        key, ref = group.gangs[0].key, group.queue or NONE
-        for unit in self.units[key]:
-            placed = self.placements.get(unit)
-            if placed is None or len(placed.binds) == len(unit.members):
-                continue
-            there = {bind.pod.uid for bind in placed.binds}
-            rest = [self._pods[pod.uid] for pod in unit.members if pod.uid not in there]
-            with self.reservations.kept_free(group):
-                more, charge = self._payable(ref, self._offers[key], rest)
-                if more:
-                    some = unit.only(there | {pod.uid for pod in more})
-                    self.grow(group, unit, some, moving=moving)
-            if len(more) < len(rest):
-                paid = {pod.uid for pod in more}
-                unpaid = [pod for pod in rest if pod.uid not in paid]
-                self._report_unpaid(group, unit, unpaid, charge)
-
-    def _report_unpaid(
-        self, group: GangGroup, unit: PlacementUnit, unpaid: Sequence[Pod], charge: Charge
-    ) -> None:
-        """Note that there is no quota for members beside what is charged for others."""
-        ref, offer = group.queue or NONE, self._offers[group.gangs[0].key]
-        one = offer.charge_of(unpaid[:1])
-        short = self.ledger.shortage(ref, one)
-        if short is None:
-            short = self.ledger.shortage(ref, {fr: n + charge.get(fr, 0) for fr, n in one.items()})
-        cause = _cause_of(ref, short) if short else None
-        why = Refused(unit.gangs[0], Reason.WAITING_FOR_QUOTA, (), cause=cause, left_over=True)
-        self.report_left_over(unit.only({pod.uid for pod in unpaid}), why)
-
-    def make_room(self, group: GangGroup, claim: Claim | None = None) -> None:
-        """Nominate the members that a quorum still lacks, if there is quota for them or will be."""
-        key, ref = group.gangs[0].key, group.queue or NONE
-        lacking = self.lacking(group)
-        pods = [pod for unit in lacking for pod in unit.members if pod.uid in unit.required]
-        charge = self._offers[key].charge_of(self._pods[pod.uid] for pod in pods)
-        if pods and claim is None:
-            way = Way(self._offers[key], charge, lacking)
-            super().make_room(
-                group, claim_of(group, ref, charge, self._charger(self.tried[key], way))
-            )
-            if self.has_reserved_room(group):
-                self.ledger.charge(ref, charge)
-
-    # What is said.
-
-    def plan(self, failures: Sequence[Failure]) -> Plan:
-        """Return the plan, with the pods as they are and the flavors that they are charged in."""
-        plan = super().plan(failures)
-        return replace(
-            plan,
-            reservations=self.reservations.made(),
-            placed=tuple(map(self._with_flavors, plan.placed)),
-            preemptions=tuple(map(self._as_they_are, plan.preemptions)),
-        )
-
-    def _with_flavors(self, placed: Placed) -> Placed:
-        key = self.groups[placed.gang.key].gangs[0].key
-        binds = tuple(self._bind(key, bind) for bind in placed.binds)
-        backfilled = self.reservations.backfilled.get(key)
-        return replace(placed, binds=binds, borrows=key in self._borrowing, backfilled=backfilled)
-
-    def _as_they_are(self, preemption: Preemption) -> Preemption:
-        nominations = preemption.nominations
-        if preemption.gangs and nominations:
-            key = self.groups[preemption.gangs[0].key].gangs[0].key
-            nominations = tuple(self._bind(key, bind) for bind in nominations)
-        displaced = tuple(
-            replace(self._pods.get(pod.uid, pod), nominated=pod.nominated)
-            for pod in preemption.displaced
-        )
-        return replace(preemption, nominations=nominations, displaced=displaced)
-
-    def _bind(self, key: GangKey, bind: Bind) -> Bind:
-        pod = self._pods[bind.pod.uid]
-        return replace(bind, pod=pod, flavors=self._offers[key].flavors_of(pod))
-
-
-def _refusals(gangs: Iterable[Gang], problem: Problem) -> tuple[Refused, ...]:
-    return tuple(Refused(gang, problem.reason, gang.pending, cause=problem.cause) for gang in gangs)
-
-
-@functools.lru_cache(MOST_KEPT)
-def _problem_of(ref: QueueRef, short: Shortage) -> Problem:
-    # The same object for equal ones: a gang that waits on with the same words is no news.
-    return Problem(Reason.WAITING_FOR_QUOTA, _cause_of(ref, short))
-
 
 def in_order(request: Request, ways: Sequence[Way]) -> list[Way]:
     """Return ways in the order of the flavors of the queue."""
     order = {way.offer: place for place, way in enumerate(request.ways)}
     return sorted(ways, key=lambda way: order[way.offer])
-
-
-def _cause_of(ref: QueueRef, short: Shortage) -> QuotaShort:
-    borrowers = tuple(map(_name_of, short.borrowers))
-    return QuotaShort(_name_of(ref), *short.key, short.asked, short.available, borrowers)
-
-
-def _name_of(ref: QueueRef) -> str:
-    return "" if ref == NONE else ref.name
