@@ -45,7 +45,8 @@ def test_a_team_borrows_what_another_leaves_and_waits_for_what_is_given_back(
 ) -> None:
     namespace.own_nodes(1, cpu=32)
     team_a = queue("team-a", 4, borrowing={"enabled": True})
-    objects.create(queue("root", 8), team_a, queue("team-b", 4))
+    patient = queue("team-b", 4, preemption={"reclaim": "Never"})
+    objects.create(queue("root", 8), team_a, patient)
     on = namespace.here
     namespace.create(*gang("a", 4, "team-a", on=on), *gang("lent", 4, "team-a", on=on))
     eventually(8, lambda: len(namespace.bound()))
