@@ -9,6 +9,8 @@ from typing import Protocol
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
 from gang_scheduler.model.queues import NONE, Charge, QueueRef
 from gang_scheduler.model.refs import GangKey
+from gang_scheduler.scheduler.quota.trees import NO_ROW
+from gang_scheduler.scheduler.rights import permits
 from gang_scheduler.scheduler.rights.claims import Claim, Held, held_of
 from gang_scheduler.scheduler.rights.permits import Limits
 from gang_scheduler.scheduler.rights.rights import Quota, Rights
@@ -45,6 +47,7 @@ class Rounds:
         self._by_row: dict[int, list[Held]] = {}
         self._lowest: dict[int, float] = {}
         self._places: dict[int, int] = {}
+        self._gates: dict[int, int] = {}
         self._backfilled: list[Held] = []
 
     def leave(self, victims: Iterable[BoundPod]) -> None:
@@ -104,7 +107,7 @@ class Rounds:
         least = min(self._lowest.values(), default=math.inf)
         out = rights.reaches_out and rights.reaches(least, within=False)
         worth = self._worth(rights) if out else {}
-        rows = [*worth]
+        rows = self._open_to(own, worth) if own is not None else []
         if own in self._places and own not in worth:
             bisect.insort(rows, own, key=self._places.__getitem__)
         reached = {row for row in rows if rights.reaches(self._lowest[row], within=row == own)}
@@ -114,6 +117,13 @@ class Rounds:
         for held in self._backfilled:
             if self._rows[held.ref] not in reached and rights.possible(held):
                 yield held
+
+    def _open_to(self, own: int, rows: Iterable[int]) -> list[int]:
+        """Return the queues that no fence or veto keeps a queue from: one look at each."""
+        accounts = self._charged.forest.accounts
+        reach = permits.reach(accounts, own)
+        inside = {NO_ROW, *accounts.promises.trees.ways[own]}
+        return [row for row in rows if row in reach and self._gates[row] in inside]
 
     def _worth(self, rights: Rights) -> Mapping[int, None]:
         """Return the queues that use more than promised of what lacks, worked out once."""
@@ -152,7 +162,9 @@ class Rounds:
                 self._lowest[row] = min(lowest, held.priority, held.pod_priority)
                 if held.known.backfilled is not None:
                     self._backfilled.append(held)
+        accounts = self._charged.forest.accounts
         self._places = {row: place for place, row in enumerate(self._by_row)}
+        self._gates = {row: permits.gate(accounts, row) for row in self._by_row}
         self._members = members
 
     def _charge_of(self, bound_pod: BoundPod) -> tuple[QueueRef, Charge]:
