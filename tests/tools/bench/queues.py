@@ -137,24 +137,28 @@ class QueuedCluster:
         for number in range(self._scale.nodes):
             yield api_objects.node_body(f"node-{number}", allocatable=allocatable)
         for number in range(self._scale.running):
-            yield self._group(f"run-{number}", number)
+            yield self._group(f"run-{number}", self.leaf_of(number, runs=True), number)
             yield from self._running(number)
         for number in range(self._scale.gangs):
-            yield self._group(f"wait-{number}", number)
+            yield self._group(f"wait-{number}", self.leaf_of(number, runs=False), number)
             yield from self._pods(f"wait-{number}", 1 + number // self._scale.leaves % SHAPES)
 
-    def _group(self, name: str, number: int) -> Body:
+    def leaf_of(self, number: int, *, runs: bool) -> int:  # noqa: ARG002 - others tell them apart.
+        """Return the number of the queue of a gang that runs, or waits."""
+        return number % self._scale.leaves
+
+    def _group(self, name: str, leaf: int, number: int) -> Body:
         # Gangs of several shapes in each queue, created one after the other.
         minutes, seconds = divmod(number, 60)
         hours, minutes = divmod(minutes, 60)
         metadata: Body = {"creationTimestamp": CREATED.format(hours % 24, minutes, seconds)}
         if self._queues:
-            metadata["labels"] = {QUEUE: _leaf(number % self._scale.leaves)}
+            metadata["labels"] = {QUEUE: _leaf(leaf)}
         return api_objects.pod_group_body(name, min_member=SIZE, metadata=metadata)
 
     def _running(self, number: int) -> Iterator[Body]:
         status = {"phase": "Running", "startTime": CREATED.format(0, 0, 0)}
-        queue = _leaf(number % self._scale.leaves) if self._queues else ""
+        queue = _leaf(self.leaf_of(number, runs=True)) if self._queues else ""
         for rank, body in enumerate(self._pods(f"run-{number}", 1)):
             node = (number * SIZE + rank) // PODS_OF_NODE
             body["spec"]["nodeName"] = f"node-{node}"
