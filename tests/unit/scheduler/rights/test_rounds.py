@@ -1,0 +1,136 @@
+"""The claims of one cycle: what counts as left, what is kept, and which gangs are looked at."""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from gang_scheduler.model.bound_pods import BoundPods
+from gang_scheduler.model.evictions import Backfilled, RunningGang
+from gang_scheduler.model.queues import EvictionPolicy, EvictionRules
+from gang_scheduler.scheduler.rights.claims import Claim
+from gang_scheduler.scheduler.rights.rights import Rights
+from gang_scheduler.scheduler.rights.rounds import Rounds
+from support.builders import gang_key
+from support.queue_builders import CPU, cluster_queue, cohort, cq_ref
+from support.rights_builders import LIMITS, NOW, Nodes, claim, cpu_of
+
+NEVER, LOWER, NEWER_EQUAL, ANY = EvictionPolicy
+A, B, C = cq_ref("a"), cq_ref("b"), cq_ref("c")
+QUEUES = [cohort("all"), *(cluster_queue(name, "all", 10) for name in "abc")]
+PEACEFUL = EvictionRules(NEVER, NEVER, NEVER)
+
+
+class Counted(Rounds):
+    """Rounds that count how often rights are worked out."""
+
+    asked = 0
+
+    def rights(self, claim: Claim, resources: Collection[str] = ()) -> Rights:
+        """Return the rights of a claim, and count it."""
+        self.asked += 1
+        return super().rights(claim, resources)
+
+
+def names(rounds: Rounds, asking: Claim) -> list[str]:
+    return [each.key.name for each in rounds.candidates(rounds.rights(asking))]
+
+
+def test_what_leaves_is_charged_no_longer_and_what_is_expected_is() -> None:
+    nodes = Nodes()
+    (victim,) = nodes.run(B, "v", 20)
+    rounds = nodes.rounds(QUEUES)
+
+    rounds.leave([victim])
+    rounds.expect(claim(A, 7))
+    left = rounds.without_leaving()
+    assert (0, 7) == (left.forest.used(B, CPU), left.forest.used(A, CPU))
+
+    rounds.expect(None)
+    assert rounds.without_leaving().forest.used(A, CPU) == 0
+
+
+def test_the_charges_are_copied_once_until_anything_changes() -> None:
+    nodes = Nodes()
+    (victim,) = nodes.run(B, "v", 20)
+    charged = nodes.ledger(QUEUES)
+    rounds = Rounds(nodes.bound_pods(), charged, LIMITS)
+    first = rounds.without_leaving()
+    assert first is rounds.without_leaving()
+
+    charged.charge(A, {CPU: 3})
+    second = rounds.without_leaving()
+    rounds.leave([victim])
+    third = rounds.without_leaving()
+
+    assert (first is second, second is third) == (False, False)
+    assert (3, 23) == (third.forest.used(A, CPU), cpu_of(charged, A) + cpu_of(charged, B))
+
+
+def test_claims_alike_are_worked_out_once_until_anything_changes() -> None:
+    nodes = Nodes()
+    (victim,) = nodes.run(B, "v", 30)
+    rounds = Counted(nodes.bound_pods(), nodes.ledger(QUEUES), LIMITS)
+
+    assert all(rounds.may_help(claim(A, 5, name=name, created_at=n)) for n, name in enumerate("xy"))
+    assert rounds.asked == 1
+    assert rounds.may_help(claim(A, 6))
+    assert rounds.asked == 2
+    rounds.leave([victim])
+    assert rounds.may_help(claim(A, 5))
+    assert rounds.asked == 3
+
+
+def test_what_may_help_an_older_claim_alike_is_not_ruled_out_for_a_newer_one() -> None:
+    nodes = Nodes()
+    nodes.run(A, "v", 10, known=RunningGang(created_at=5))
+    rules = EvictionRules(NEWER_EQUAL, NEVER, NEVER)
+    rounds = nodes.rounds([cluster_queue("a", nominal=10, evictions=rules)])
+
+    assert rounds.may_help(claim(A, 5, created_at=9))
+    assert [] == names(rounds, claim(A, 5, created_at=9))
+    assert ["v"] == names(rounds, claim(A, 5, created_at=3))
+
+
+def test_only_the_own_queue_and_those_that_borrow_what_lacks_are_candidates() -> None:
+    nodes = Nodes()
+    nodes.run(A, "own", 1, priority=-1)
+    nodes.run(B, "borrows", 20)
+    nodes.run(C, "keeps", 9)
+    rounds = nodes.rounds(QUEUES)
+
+    assert ["own", "borrows"] == names(rounds, claim(A, 9))
+
+
+def test_gangs_without_a_pod_that_may_go_are_no_candidates() -> None:
+    nodes = Nodes()
+    nodes.run(B, "fixed", 15, evictable=False)
+    nodes.run(B, "loose", 15)
+
+    assert ["loose"] == names(nodes.rounds(QUEUES), claim(A, 9))
+
+
+def test_a_gang_that_overran_its_end_is_one_whatever_the_policies() -> None:
+    queues = [QUEUES[0], *(replace(each, evictions=PEACEFUL) for each in QUEUES[1:])]
+    nodes = Nodes()
+    for ref, name in ((A, "own"), (B, "within"), (C, "early")):
+        until = NOW + 1 if name == "early" else NOW
+        known = RunningGang(backfilled=Backfilled(until, gang_key("p")))
+        nodes.run(ref, name, 10, known=known, priority=9)
+    rounds = nodes.rounds(queues)
+
+    assert ["own", "within"] == names(rounds, claim(A, 9))
+    assert [] == names(rounds, claim(A, 9, name="q"))
+
+
+def test_where_no_pod_runs_or_leaves_there_is_nothing_to_look_for() -> None:
+    nodes = Nodes()
+    (victim,) = nodes.run(B, "v", 1)
+    nothing = Nodes().rounds(QUEUES)
+    leaving = Rounds(BoundPods(leaving=(victim,)), nodes.ledger(QUEUES), LIMITS)
+
+    assert (True, False, False) == (
+        nothing.is_idle,
+        nodes.rounds(QUEUES).is_idle,
+        leaving.is_idle,
+    )
+    assert [victim] == nodes.rounds(QUEUES).members(victim.gang)
+    assert [] == [*leaving.members(victim.gang)]
