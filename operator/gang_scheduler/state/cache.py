@@ -255,10 +255,15 @@ class Cache:
         if queues is None:
             return evictable.bound_pods_for(groups, infos, self.pods, now, ranked)
         promising = self.gang_queue.reservations.wanted(groups, now)
+        enforcing = self.gang_queue.reservations.settings.enforce_backfill
         bound_pods: BoundPods | None
         if promising and not evictable.rules.preemption:
             bound_pods = expected_ends.all_bound(self.pod_store)
-        elif promising or running_gangs.may_evict(groups, queues.declared):
+        elif (
+            promising
+            or running_gangs.may_evict(groups, queues.declared)
+            or (enforcing and running_gangs.were_overrun(groups, infos, now))
+        ):
             bound_pods = evictable.bound_pods(infos, self.pods, now, ranked)
         else:
             bound_pods = evictable.leaving_for(groups, now)
@@ -270,6 +275,7 @@ class Cache:
             infos,
             self.gang_queue.queues,
             evictable.rules.max_min_runtime_seconds,
+            enforcing=enforcing,
         )
         if not promising:
             return bound_pods

@@ -1,4 +1,4 @@
-"""When the gangs on nodes will have ended, and which of them were let pass because of that.
+"""When the gangs on nodes will have ended.
 
 Linear in pods on nodes, so it is worked out only where a gang may be promised a start by it.
 """
@@ -7,16 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from gang_scheduler.model import gang_sources
 from gang_scheduler.model.bound_pods import BoundPods
-from gang_scheduler.model.evictions import Backfilled, RunningGang
+from gang_scheduler.model.evictions import RunningGang
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.refs import GangKey
 from gang_scheduler.state import terminating
 from gang_scheduler.state.gangs.gang_info import GangInfo
 from gang_scheduler.state.pod_store import PodStore
 from gang_scheduler.state.queues.gang_queues import GangQueues
-from gang_scheduler.state.queues.reservations import Reservations
 
 
 class Gangs(Protocol):
@@ -29,10 +27,6 @@ class Gangs(Protocol):
     @property
     def queues(self) -> GangQueues:
         """What gangs are declared to be, beside their specs."""
-
-    @property
-    def reservations(self) -> Reservations:
-        """Which gangs are promised a start."""
 
 
 def all_bound(pods: PodStore) -> BoundPods:
@@ -63,21 +57,7 @@ def added(bound_pods: BoundPods, gangs: Gangs, now: int) -> BoundPods:
 def _with_end(
     running: RunningGang, key: GangKey, pods: Sequence[Pod], gangs: Gangs, now: int
 ) -> RunningGang:
-    info, enforcing = gangs.infos.get(key), gangs.reservations.settings.enforce_backfill
+    info = gangs.infos.get(key)
     spec = info.observed.spec if info is not None else None
     ends_at = gangs.queues.run_times.ends_at(pods, spec.run_time if spec else None, now)
-    backfilled = _backfilled(info, gangs) if info is not None and enforcing else None
-    if ends_at is None and backfilled is None:
-        return running
-    return replace(running, ends_at=ends_at, backfilled=backfilled)
-
-
-def _backfilled(info: GangInfo, gangs: Gangs) -> Backfilled | None:
-    """Return which gang a gang was let pass: as decided here, else as is written."""
-    spec = info.observed.spec
-    if info.admitted_here or spec is None or spec.backfilled is None:
-        return info.backfilled
-    until, name = spec.backfilled
-    keys = (GangKey(source.name, *name) for source in gang_sources.SOURCES)
-    found = next((key for key in keys if key in gangs.infos), None)
-    return Backfilled(until, found) if found is not None else None
+    return running if ends_at is None else replace(running, ends_at=ends_at)

@@ -6,8 +6,9 @@ from typing import Final
 
 from gang_scheduler.api.parsing import InvalidField
 from gang_scheduler.decode import fields
+from gang_scheduler.model import gang_sources
 from gang_scheduler.model.bound_pods import BoundPod, BoundPods
-from gang_scheduler.model.evictions import RunningGang
+from gang_scheduler.model.evictions import Backfilled, RunningGang
 from gang_scheduler.model.gangs import GangGroup
 from gang_scheduler.model.pods import Pod
 from gang_scheduler.model.queues import Charge, EvictionRules, QueueRef, QueueSet
@@ -26,15 +27,32 @@ def may_evict(groups: Iterable[GangGroup], declared: QueueSet) -> bool:
     return any(rules.get(ref, _DEFAULT).may_evict for ref in refs if ref is not None)
 
 
+def were_overrun(groups: Iterable[GangGroup], infos: Mapping[GangKey, GangInfo], now: int) -> bool:
+    """Return whether gangs that passed one of these should have ended by now.
+
+    No policy of a queue protects those. `now` is in seconds. Linear in gangs.
+    """
+    waiting = {gang.key for group in groups for gang in group.waiting}
+    found = (_backfilled(info, infos) for info in infos.values())
+    return any(each.until <= now and each.ahead_of in waiting for each in found if each is not None)
+
+
 def in_queues(
     bound_pods: BoundPods,
     charges: Mapping[str, tuple[QueueRef, Charge]],
     infos: Mapping[GangKey, GangInfo],
     queues: GangQueues,
     max_min_runtime_seconds: int,
+    *,
+    enforcing: bool,
 ) -> BoundPods:
-    """Return bound pods with what they are charged, and what is known of their gangs."""
+    """Return bound pods with what they are charged, and what is known of their gangs.
+
+    `enforcing`: gangs that were let pass because they end in time are told.
+    """
     gangs = _running_gangs(bound_pods.pods, infos, queues, max_min_runtime_seconds)
+    if enforcing:
+        gangs = {key: _with_passed(key, gang, infos) for key, gang in gangs.items()}
     return replace(
         bound_pods,
         queues={uid: ref for uid, (ref, _) in charges.items()},
@@ -73,6 +91,24 @@ def _running(
         class_priority=resolved.class_priority if resolved is not None else None,
         saved_at=_saved_at(spec.status),
     )
+
+
+def _with_passed(
+    key: GangKey, running: RunningGang, infos: Mapping[GangKey, GangInfo]
+) -> RunningGang:
+    found = _backfilled(infos[key], infos) if key in infos else None
+    return running if found is None else replace(running, backfilled=found)
+
+
+def _backfilled(info: GangInfo, infos: Mapping[GangKey, GangInfo]) -> Backfilled | None:
+    """Return which gang a gang was let pass: as decided here, else as is written."""
+    spec = info.observed.spec
+    if info.admitted_here or spec is None or spec.backfilled is None:
+        return info.backfilled
+    until, name = spec.backfilled
+    keys = (GangKey(source.name, *name) for source in gang_sources.SOURCES)
+    found = next((key for key in keys if key in infos), None)
+    return Backfilled(until, found) if found is not None else None
 
 
 def _began(pod: Pod) -> int:
