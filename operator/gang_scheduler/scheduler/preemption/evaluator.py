@@ -34,6 +34,9 @@ TERMINATING = PreemptionOutcome(PreemptionVerdict.TERMINATING)
 PODS_A_LOOK: Final = 2
 """How many potential victims are looked at in the time of a look."""
 
+MOST_LOOKS: Final = 1_500
+"""Looks that all potential victims of one gang count as at most."""
+
 _VictimsKey = tuple[int, frozenset[GangKey], frozenset[PodSelector]]
 """Up to which priority pods may be evicted, the gangs that are spared, and the pods that are."""
 
@@ -369,7 +372,8 @@ class PreemptionEvaluator:
         if not judge.held:
             return None
         members = [each for gang in judge.held for each in self.rounds.members(gang)]
-        self._trial.effort.spend(len(members) // PODS_A_LOOK)
+        # Never so much that the search itself could not begin.
+        self._trial.effort.spend(min(len(members) // PODS_A_LOOK, MOST_LOOKS))
         spared = _sparing(
             self.own(group), self._leant_on, replace(self._bound_pods, pods=tuple(members))
         )
