@@ -87,14 +87,16 @@ def test_victims_of_the_own_queue_may_go_together_with_those_of_others() -> None
     assert {"own": IN_QUEUE, "other": RECLAIM} == found
 
 
-@pytest.mark.parametrize(("evicted", "by"), [(60, AT_FIRST), (40, FAIR_SHARE)])
+@pytest.mark.parametrize(
+    ("evicted", "asked", "by"), [(60, 55, AT_FIRST), (50, 50, FAIR_SHARE), (40, 35, FAIR_SHARE)]
+)
 def test_by_shares_the_final_state_counts_or_that_with_one_victim_put_back(
-    evicted: int, by: EvictionClass
+    evicted: int, asked: int, by: EvictionClass
 ) -> None:
     queues = [cohort("all", nominal=100), cluster_queue("a", "all"), cluster_queue("b", "all")]
     victim, other = held(B, "v", evicted), held(B, "w", 100 - evicted)
 
-    found = judged(queues, claim(A, evicted - 5), [victim], other, fairness=Fairness.DRS)
+    found = judged(queues, claim(A, asked), [victim], other, fairness=Fairness.DRS)
 
     assert {"v": by} == found
 
@@ -136,7 +138,7 @@ def test_by_fair_shares_a_queue_gets_up_to_its_own_from_one_that_is_over(
 def test_room_of_another_tree_is_for_gangs_within_their_promise_up_to_the_root(
     asked: int, victim: Held, by: EvictionClass | None
 ) -> None:
-    queues = [*sharing(a=10, b=0), our_queue("ours", 5, borrowing=True)]
+    queues = [*sharing(a=10, b=10), our_queue("ours", 5, borrowing=True)]
 
     found = judged(queues, claim(A, asked, priority=9), [victim], resources=["cpu"])
 
