@@ -220,6 +220,17 @@ class Reservations:
         self._note_backfilled(request.group, gone_before)
         return None
 
+    def passed_over(self, request: Request, way: Way) -> DelaysReserved | None:
+        """Return the reserved gang of the same queue that a group must not evict others before.
+
+        Of other queues, rights come before promised starts.
+        """
+        for promise in self._kept_from(request, way):
+            same = promise.request.ref == request.ref
+            if same and not self._is_gone(promise, request.group):
+                return self._cause(promise, request)
+        return None
+
     def _cause(self, promise: Promise, request: Request) -> DelaysReserved:
         away = promise.key.namespace != request.group.waiting[0].key.namespace
         key = None if away and self._rules.hides_names else promise.key

@@ -290,8 +290,12 @@ class WithinQuota(Charging):
         stay within its promise.
         """
         left = self._short_of(trying, ways)
-        if len(left) > 1 or not borrowing:
+        delayed = self.reservations.passed_over(trying.request, left[0]) if left else None
+        if len(left) > 1 or not borrowing or delayed is not None:
             left = self._by_class(trying, left, borrowing=borrowing)
+        if left and delayed is not None:
+            trying.delaying.append(delayed)
+            return False
         return any(self._evicts_in(trying, way) for way in left)
 
     def _short_of(self, trying: Try, ways: Sequence[Way]) -> list[Way]:
