@@ -89,12 +89,22 @@ class Rounds:
         state = self.state
         if self._asked_at != state:
             self._asked_at, self._asked = state, {}
-        alike = claim.ref, claim.priority, claim.pod_priority, frozenset(claim.charge.items())
+        alike = (
+            *(claim.ref, claim.priority, claim.pod_priority, frozenset(claim.charge.items())),
+            # Some were let pass by certain gangs only.
+            claim.gangs if self.has_backfilled else (),
+        )
         if alike not in self._asked:
             # As if it were older than all: what is equal and newer may be possible then.
             rights = self.rights(replace(claim, created_at=-math.inf))
             self._asked[alike] = not rights.short or any(self.candidates(rights))
         return self._asked[alike]
+
+    @property
+    def has_backfilled(self) -> bool:
+        """Whether a gang on nodes was let pass by its declared end."""
+        self._look_once()
+        return bool(self._backfilled)
 
     def rights(self, claim: Claim, resources: Collection[str] = ()) -> Rights:
         """Return the rights of a claim now; `resources` are those of which room lacks."""

@@ -39,7 +39,7 @@ class Shortages:
         state = self._rounds.state
         if self._judged_at != state:
             self._judged_at, self._for_good = state, {}
-        kind = request.kind
+        kind = request.kind, self._rounds.has_backfilled and request.group.name
         if kind not in self._for_good:
             problem = self.lacking(request)
             may_help = problem is not None and self._may_free_quota(request)
