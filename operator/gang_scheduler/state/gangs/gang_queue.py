@@ -326,11 +326,10 @@ class GangQueue:
             self._retries.at(info.key, next_one)
 
     def admitted(self, placed: Placed) -> None:
-        """Note whether a gang borrows, and which gang it was let pass, once it has found room."""
+        """Note what is to be known of a gang of a queue that has found room, once it runs."""
         if placed.gang.queue is None:
             return
-        if placed.borrows:
-            self.quota_waits.borrows(placed.gang.key, placed.gang.queue)
+        self.quota_waits.admitted(placed)
         if placed.gang.quorum:
             info = self._info(placed.gang.key)
             info.backfilled, info.admitted_here = placed.backfilled, True

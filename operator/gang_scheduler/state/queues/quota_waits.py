@@ -2,13 +2,14 @@
 
 A tree of queues shares its quota: what one queue gives back may help gangs of all its queues. And
 where the order of gangs decides, none is tried without those that may come before it. What a gang
-borrows can be taken back once it runs, and not while it is nominated or being bound.
+borrows can be taken back once it runs, and not while it is nominated or being bound; nor does it
+give way to higher priorities before.
 """
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
-from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.plan import Placed, Refused
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import (
     ROOT,
@@ -74,6 +75,20 @@ class _Trees:
         rules = self._queue(ref).evictions
         return {rules.reclaim, rules.while_borrowing} != {EvictionPolicy.NEVER}
 
+    def outranks(self, ref: QueueRef, priority: int, other: int) -> bool:
+        """Return whether a gang may evict another one of its queue, by their priorities."""
+        match self._queue(ref).evictions.within_queue:
+            case EvictionPolicy.NEVER:
+                return False
+            case EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY:
+                return priority >= other
+        return priority > other
+
+    def evicts(self, ref: QueueRef) -> bool:
+        """Return whether gangs of a queue may evict any."""
+        within = self._queue(ref).evictions.within_queue
+        return self.takes_back(ref) or within is not EvictionPolicy.NEVER
+
     def _queue(self, ref: QueueRef) -> Queue:
         return self._queues.get(ref) or Queue(ref)
 
@@ -96,8 +111,10 @@ class QuotaWaits:
         self._waiting: dict[QueueRef, dict[GangKey, Reason]] = {}
         self._freed: set[QueueRef] = set()
         self._nodes_changed = False
-        self._borrowers: dict[GangKey, QueueRef] = {}
+        self._priorities: dict[GangKey, int] = {}
+        self._admitted: dict[GangKey, Placed] = {}
         self._lent: set[QueueRef] = set()
+        self._lowest: dict[QueueRef, int] = {}
 
     @property
     def pending(self) -> bool:
@@ -115,6 +132,7 @@ class QuotaWaits:
         if before is not None and (ref := before.gang.queue) is not None:
             of_queue = self._waiting.get(ref, {})
             of_queue.pop(key, None)
+            self._priorities.pop(key, None)
             if not of_queue:
                 self._waiting.pop(ref, None)
             still = after is not None and (after.gang.queue, after.reason) == (ref, before.reason)
@@ -123,31 +141,36 @@ class QuotaWaits:
                 self._freed.add(ref)
         if after is not None and (ref := after.gang.queue) is not None:
             self._waiting.setdefault(ref, {})[key] = after.reason
+            self._priorities[key] = after.gang.queue_priority
 
     def freed(self, refs: Iterable[QueueRef]) -> None:
         """Note that queues hold less than before."""
         self._freed.update(refs)
 
-    def borrows(self, key: GangKey, ref: QueueRef) -> None:
-        """Note that a gang of a queue is being bound that borrows quota."""
-        self._borrowers[key] = ref
+    def admitted(self, placed: Placed) -> None:
+        """Note that a gang of a queue is being bound."""
+        self._admitted[placed.gang.key] = placed
 
     def runs(self, key: GangKey) -> None:
-        """Note that a gang is bound: what it borrows may be taken back from now on."""
-        ref = self._borrowers.pop(key, None)
-        if ref is not None:
+        """Note that a gang is bound: from now on it may be evicted."""
+        placed = self._admitted.pop(key, None)
+        if placed is None or placed.gang.queue is None:
+            return
+        ref, priority = placed.gang.queue, placed.gang.queue_priority
+        self._lowest[ref] = min(priority, self._lowest.get(ref, priority))
+        if placed.borrows:
             self._lent.add(ref)
 
     def may_take_back(self, refusal: Refused) -> bool:
-        """Return whether a gang waits for quota that it may evict gangs of other queues for."""
+        """Return whether a gang waits for quota that it may evict others for."""
         ref = refusal.gang.queue
         if ref is None or refusal.reason is not Reason.WAITING_FOR_QUOTA:
             return False
-        return self._trees.takes_back(ref)
+        return self._trees.evicts(ref)
 
     def forget(self, key: GangKey) -> None:
         """Forget a gang that is gone."""
-        self._borrowers.pop(key, None)
+        self._admitted.pop(key, None)
 
     def nodes_changed(self) -> None:
         """Note that there are other nodes."""
@@ -160,6 +183,7 @@ class QuotaWaits:
             found.update(self._of_queues(self._waiting, HELPED_BY_POOL))
         self._freed.clear()
         self._lent.clear()
+        self._lowest.clear()
         self._nodes_changed = False
         return found
 
@@ -193,11 +217,15 @@ class QuotaWaits:
             )
 
     def _taking_back(self) -> Iterator[GangKey]:
-        """Yield the gangs that wait for quota and may take back what is borrowed in their tree."""
+        """Yield the gangs that wait for quota and may evict what runs now: borrowers, and lower."""
         trees = self._trees
         roots = {trees.root(ref) for ref in self._lent}
         refs = (r for r in self._waiting if trees.root(r) in roots and trees.takes_back(r))
         yield from self._of_queues(refs, WAITING_FOR_QUOTA) if roots else ()
+        for ref, lowest in self._lowest.items():
+            for key in self._of_queues([ref], WAITING_FOR_QUOTA):
+                if trees.outranks(ref, self._priorities[key], lowest):
+                    yield key
 
     def _of_queues(self, refs: Iterable[QueueRef], reasons: frozenset[Reason]) -> Iterator[GangKey]:
         for ref in refs:

@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from gang_scheduler.model.plan import Bind
-from support.builders import node, pod
+from gang_scheduler.model.plan import Bind, Placed
+from support.builders import gang, node, pod
 from support.queue_builders import queue_ref
 from support.two_member_gang import due, free_cpu, new_cache, record_members
 
@@ -119,7 +119,7 @@ def test_a_gang_runs_when_the_last_of_its_binds_is_confirmed() -> None:
         cache.upsert_pod(each)
         cache.assume(Bind(each, "n1"))
     waits = cache.gang_queue.quota_waits
-    waits.borrows(members[0].gang, queue_ref("b"))
+    waits.admitted(Placed(replace(gang("a"), queue=queue_ref("b")), (), borrows=True))
 
     cache.upsert_pod(replace(members[0], node="n1"))
     assert not waits._lent

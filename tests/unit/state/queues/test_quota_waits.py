@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from gang_scheduler.model.plan import Refused
+from gang_scheduler.model.plan import Placed, Refused
 from gang_scheduler.model.problems import Reason
 from gang_scheduler.model.queues import EvictionPolicy, EvictionRules, Queue, QueueRef, Strategy
 from gang_scheduler.model.refs import GangKey
@@ -24,6 +24,10 @@ STRICT = Strategy.STRICT_FIFO
 def refused(name: str, ref: QueueRef, reason: Reason = QUOTA) -> Refused:
     found = replace(gang(name), queue=ref)
     return Refused(found, reason, found.pending)
+
+
+def placed(name: str, ref: QueueRef, *, borrows: bool = False, priority: int = 0) -> Placed:
+    return Placed(replace(gang(name), queue=ref, priority=priority), (), borrows=borrows)
 
 
 def waits_in(*queues: Queue, **waiting: tuple[QueueRef, Reason]) -> QuotaWaits:
@@ -193,7 +197,7 @@ def test_what_is_borrowed_may_be_taken_back_once_its_gang_runs(
         y=(A, ROOM),
         u=(cq_ref("c"), QUOTA),
     )
-    waits.borrows(gang_key("z"), B)
+    waits.admitted(placed("z", B, borrows=True))
     assert (False, set()) == (waits.pending, waits.helped())
 
     waits.runs(gang_key("z"))
@@ -207,10 +211,11 @@ def test_what_is_borrowed_may_be_taken_back_once_its_gang_runs(
     [
         (EvictionRules(), QUOTA, True),
         (EvictionRules(), ROOM, False),
-        (KEEPS, QUOTA, False),
+        (KEEPS, QUOTA, True),
+        (replace(KEEPS, within_queue=EvictionPolicy.NEVER), QUOTA, False),
     ],
 )
-def test_a_gang_may_take_back_what_time_alone_gives_free(
+def test_a_gang_may_get_by_evictions_what_time_alone_gives_free(
     rules: EvictionRules, reason: Reason, *, may: bool
 ) -> None:
     waits = waits_in(replace(our_queue("a", 1), evictions=rules))
@@ -218,9 +223,32 @@ def test_a_gang_may_take_back_what_time_alone_gives_free(
     assert may == waits.may_take_back(refused("x", A, reason))
 
 
+@pytest.mark.parametrize(
+    ("policy", "priority", "woken"),
+    [
+        (EvictionPolicy.LOWER_PRIORITY, -1, "x"),
+        (EvictionPolicy.LOWER_PRIORITY, 0, ""),
+        (EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY, 0, "x"),
+        (EvictionPolicy.NEVER, -1, ""),
+    ],
+)
+def test_a_gang_that_runs_may_give_way_to_a_higher_one_of_its_queue(
+    policy: EvictionPolicy, priority: int, woken: str
+) -> None:
+    rules = EvictionRules(within_queue=policy)
+    waits = waits_in(
+        replace(our_queue("a", 1), evictions=rules), our_queue("b", 1), x=(A, QUOTA), y=(B, QUOTA)
+    )
+
+    waits.admitted(placed("z", A, priority=priority))
+    waits.runs(gang_key("z"))
+
+    assert woken == names(waits.helped())
+
+
 def test_a_borrower_that_is_gone_is_forgotten() -> None:
     waits = waits_in(our_queue("a", 1), our_queue("b", 1), x=(A, QUOTA))
-    waits.borrows(gang_key("z"), B)
+    waits.admitted(placed("z", B, borrows=True))
     waits.forget(gang_key("z"))
     waits.runs(gang_key("z"))
 
