@@ -106,6 +106,7 @@ LEADER = Gauge("pgs_leader", "1 while this replica schedules.")
 
 KINDS_NOT_SERVED = "Unresolved resources cannot be served"
 HANDSHAKE_FAILED = "Fatal error on SSL protocol"
+WATCH_CLOSED = "an error occurred during closing of asynchronous generator"
 
 _own = logging.getLogger("gang_scheduler")
 
@@ -153,6 +154,7 @@ def _route_standard_logging(
     )
     handler.addFilter(_is_no_repetition)
     handler.addFilter(_is_no_abandoned_handshake)
+    handler.addFilter(_is_no_watch_cut_short)
     logging.basicConfig(level=max(level, logging.WARNING), handlers=[handler], force=True)
     # Kopf logs every handled event at INFO, and every watch that ends and is opened again.
     logging.getLogger("kopf").setLevel(max(level, logging.WARNING))
@@ -172,6 +174,16 @@ def _is_no_abandoned_handshake(record: logging.LogRecord) -> bool:
     error = record.exc_info[1] if record.exc_info else None
     is_closed = isinstance(error, RuntimeError) and "the handler is closed" in str(error)
     return not (is_closed and str(record.msg).startswith(HANDSHAKE_FAILED))
+
+
+def _is_no_watch_cut_short(record: logging.LogRecord) -> bool:
+    """Drop what asyncio says of a watch of Kopf that it closes as the process ends.
+
+    Kopf's generators go on after they were told to end, where a connection breaks at that moment.
+    """
+    error = record.exc_info[1] if record.exc_info else None
+    went_on = isinstance(error, RuntimeError) and "didn't stop after athrow()" in str(error)
+    return not (went_on and str(record.msg).startswith(WATCH_CLOSED))
 
 
 def _warn_of_retries(

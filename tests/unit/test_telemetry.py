@@ -24,7 +24,7 @@ try:
 except ValueError:
     logging.getLogger("kopf").exception("a task has failed")
 """
-FAIL_IN_A_HANDSHAKE = """
+FAIL_IN_THE_LOOP = """
 import asyncio, sys, uvloop
 from gang_scheduler import telemetry
 from gang_scheduler.settings import Settings
@@ -35,6 +35,8 @@ async def main():
 uvloop.run(main())
 """
 HANDSHAKE = "Fatal error on SSL protocol"
+CUT_SHORT = "an error occurred during closing of asynchronous generator <infinite_watch>"
+WENT_ON = "generator didn't stop after athrow()"
 CLOSED = "unable to perform operation on <TCPTransport closed=True>; the handler is closed"
 RETRIED = "Request attempt #1 failed; will retry: GET https://api -> APITooManyRequestsError()"
 GIVEN_UP = "Request attempt #9 failed; escalating: GET https://api -> APITooManyRequestsError()"
@@ -66,11 +68,16 @@ def test_an_error_of_kopf_is_a_line_with_its_traceback_as_text() -> None:
     assert found["exception"].endswith("ValueError: why")
 
 
-def test_what_uvloop_says_of_a_handshake_that_was_given_up_is_no_line() -> None:
-    assert "" == written_of(FAIL_IN_A_HANDSHAKE, HANDSHAKE, CLOSED)
+@pytest.mark.parametrize(("message", "error"), [(HANDSHAKE, CLOSED), (CUT_SHORT, WENT_ON)])
+def test_what_is_said_of_connections_that_were_given_up_is_no_line(
+    message: str, error: str
+) -> None:
+    assert "" == written_of(FAIL_IN_THE_LOOP, message, error)
 
 
-@pytest.mark.parametrize(("message", "error"), [(HANDSHAKE, "why"), ("why", CLOSED)])
+@pytest.mark.parametrize(
+    ("message", "error"), [(HANDSHAKE, "why"), ("why", CLOSED), (CUT_SHORT, "why")]
+)
 def test_other_errors_of_the_event_loop_are_lines(message: str, error: str) -> None:
-    (line,) = written_of(FAIL_IN_A_HANDSHAKE, message, error).splitlines()
+    (line,) = written_of(FAIL_IN_THE_LOOP, message, error).splitlines()
     assert message == json.loads(line)["event"]
