@@ -169,9 +169,14 @@ def is_young(
     accounts: Accounts, theirs: int, met: Meeting | None, held: Held, limits: Limits
 ) -> bool:
     """Return whether a gang has not run for as long as it, or a queue of it, asks for."""
+    least = max(held.known.min_runtime, min_runtime(accounts, theirs, met, limits))
+    return limits.now - held.known.started_at < least
+
+
+def min_runtime(accounts: Accounts, theirs: int, met: Meeting | None, limits: Limits) -> int:
+    """Return for how long queues ask that any gang of a queue may run, in seconds."""
     queues = accounts.promises.trees.queues
     # Of the child where the ways meet only the leaf itself counts.
     rows = {theirs, *(met.theirs[:-1] if met is not None else ())}
     asked = max(queues[row].evictions.min_runtime for row in rows)
-    least = max(held.known.min_runtime, min(asked, limits.max_min_runtime_seconds))
-    return limits.now - held.known.started_at < least
+    return min(asked, limits.max_min_runtime_seconds)

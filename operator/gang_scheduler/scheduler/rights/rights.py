@@ -119,6 +119,16 @@ class Rights:
         equal = EvictionPolicy.LOWER_OR_NEWER_EQUAL_PRIORITY in policies
         return lowest < most or (equal and lowest == most)
 
+    def may_have_run(self, row: int, oldest: int) -> bool:
+        """Return whether any gang of a queue has run for as long as its queues ask.
+
+        `oldest` is when the first of them started. Cheap, as `reaches` is.
+        """
+        met = self.permits_at(row).meeting
+        return self.limits.now - oldest >= permits.min_runtime(
+            self._accounts, row, met, self.limits
+        )
+
     # What is possible at all.
 
     def possible(self, held: Held) -> frozenset[EvictionClass]:

@@ -46,6 +46,7 @@ class Rounds:
         self._members: dict[GangKey, list[BoundPod]] | None = None
         self._by_row: dict[int, list[Held]] = {}
         self._lowest: dict[int, float] = {}
+        self._oldest: dict[int, int] = {}
         self._places: dict[int, int] = {}
         self._gates: dict[int, int] = {}
         self._backfilled: list[Held] = []
@@ -120,7 +121,12 @@ class Rounds:
         rows = self._open_to(own, worth) if own is not None else []
         if own in self._places and own not in worth:
             bisect.insort(rows, own, key=self._places.__getitem__)
-        reached = {row for row in rows if rights.reaches(self._lowest[row], within=row == own)}
+        reached = {
+            row
+            for row in rows
+            if rights.reaches(self._lowest[row], within=row == own)
+            and rights.may_have_run(row, self._oldest[row])
+        }
         for row in rows:
             if row in reached:
                 yield from filter(rights.possible, self._by_row[row])
@@ -170,6 +176,8 @@ class Rounds:
                 self._by_row.setdefault(row, []).append(held)
                 lowest = self._lowest.get(row, math.inf)
                 self._lowest[row] = min(lowest, held.priority, held.pod_priority)
+                began = held.known.started_at
+                self._oldest[row] = min(began, self._oldest.get(row, began))
                 if held.known.backfilled is not None:
                     self._backfilled.append(held)
         accounts = self._charged.forest.accounts
