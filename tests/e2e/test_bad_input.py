@@ -15,6 +15,7 @@ from e2e.support.namespaces import Namespace
 from e2e.support.waiting import eventually, until
 from tools import controlplane
 from tools.controlplane import nodes
+from tools.controlplane.wholeness import PodEvent
 
 pytestmark = [pytest.mark.e2e, pytest.mark.usefixtures("scheduler")]
 
@@ -60,7 +61,9 @@ def test_pods_of_a_pod_group_that_does_not_exist_say_so_after_5_seconds(
         eventually(
             "PodGroupNotFound", lambda: namespace.condition_of_pod("nowhere-0").get("reason")
         )
-        seen_at = [e.received_at for e in watcher.history if e.name == "nowhere-0"]
+        # What a request shows comes a moment later by a watch.
+        watcher.wait_until(lambda seen: len(seen_of(seen, "nowhere-0")) > 1)
+        seen_at = [each.received_at for each in seen_of(watcher, "nowhere-0")]
 
         assert 4 < seen_at[-1] - seen_at[0]
         condition = namespace.condition_of_pod("nowhere-0")
@@ -121,6 +124,11 @@ def test_a_pod_that_asks_for_an_impossible_amount_waits_and_others_go_on(
     assert "spec.containers[0].resources.requests.cpu" in note
     assert '"9E"' in note
     assert namespace.node_of("impossible") is None
+
+
+def seen_of(watcher: controlplane.Watcher, pod: str) -> list[PodEvent]:
+    """Return what a watch has shown of a pod."""
+    return [each for each in watcher.history if each.name == pod]
 
 
 def said_of_gang(namespace: Namespace, name: str) -> tuple[str | None, str | None]:
