@@ -72,9 +72,12 @@ def test_a_thousand_gangs_get_what_simulate_says(
 
 
 def every_queue() -> list[Manifest]:
-    """Return the queues; every other one may borrow."""
-    every = range(QUEUES)
-    return [queue(f"q{n}", PROMISED_CPU, borrowing={"enabled": n % 2 == 0}) for n in every]
+    """Return the queues; every other one may borrow. What is lent stays lent: no pod comes back."""
+    never = {"reclaim": "Never"}
+    return [
+        queue(f"q{n}", PROMISED_CPU, borrowing={"enabled": n % 2 == 0}, preemption=never)
+        for n in range(QUEUES)
+    ]
 
 
 def every_member(namespace: Namespace) -> Iterator[Manifest]:
