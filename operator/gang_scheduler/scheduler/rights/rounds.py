@@ -46,6 +46,7 @@ class Rounds:
         self._members: dict[GangKey, list[BoundPod]] | None = None
         self._by_row: dict[int, list[Held]] = {}
         self._lowest: dict[int, float] = {}
+        self._least = math.inf
         self._oldest: dict[int, int] = {}
         self._places: dict[int, int] = {}
         self._gates: dict[int, int] = {}
@@ -115,8 +116,7 @@ class Rounds:
         """Yield the gangs that may have to go for a claim in some final state."""
         self._look_once()
         own = self._rows.get(rights.claim.ref)
-        least = min(self._lowest.values(), default=math.inf)
-        out = rights.reaches_out and rights.reaches(least, within=False)
+        out = rights.reaches_out and rights.reaches(self._least, within=False)
         worth = self._worth(rights) if out else {}
         rows = self._open_to(own, worth) if own is not None else []
         if own in self._places and own not in worth:
@@ -181,6 +181,7 @@ class Rounds:
                 if held.known.backfilled is not None:
                     self._backfilled.append(held)
         accounts = self._charged.forest.accounts
+        self._least = min(self._lowest.values(), default=math.inf)
         self._places = {row: place for place, row in enumerate(self._by_row)}
         self._gates = {row: permits.gate(accounts, row) for row in self._by_row}
         self._members = members
