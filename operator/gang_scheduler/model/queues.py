@@ -220,8 +220,12 @@ class EvictionRules:
     @property
     def may_evict(self) -> bool:
         """Whether a gang of the queue may evict any other."""
-        policies = {self.within_queue, self.reclaim, self.while_borrowing}
-        return policies != {EvictionPolicy.NEVER}
+        return self.reaches_out or self.within_queue is not EvictionPolicy.NEVER
+
+    @property
+    def reaches_out(self) -> bool:
+        """Whether a gang of the queue may evict any of other queues."""
+        return {self.reclaim, self.while_borrowing} != {EvictionPolicy.NEVER}
 
 
 @dataclass(frozen=True, slots=True)

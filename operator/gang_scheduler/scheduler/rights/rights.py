@@ -97,11 +97,7 @@ class Rights:
     def reaches_out(self) -> bool:
         """Whether the queue of the claim lets it evict from other queues at all."""
         row = self._trees.rows.get(self.claim.ref)
-        rules = None if row is None else self._trees.queues[row].evictions
-        return rules is not None and (
-            rules.reclaim is not EvictionPolicy.NEVER
-            or rules.while_borrowing is not EvictionPolicy.NEVER
-        )
+        return row is not None and self._trees.queues[row].evictions.reaches_out
 
     def reaches(self, lowest: float, *, within: bool) -> bool:
         """Return whether policies let the claim evict any gang of a queue, by its lowest priority.

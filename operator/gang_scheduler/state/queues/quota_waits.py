@@ -72,8 +72,7 @@ class _Trees:
 
     def takes_back(self, ref: QueueRef) -> bool:
         """Return whether gangs of a queue may evict gangs of others."""
-        rules = self._queue(ref).evictions
-        return {rules.reclaim, rules.while_borrowing} != {EvictionPolicy.NEVER}
+        return self._queue(ref).evictions.reaches_out
 
     def outranks(self, ref: QueueRef, priority: int, other: int) -> bool:
         """Return whether a gang may evict another one of its queue, by their priorities."""
@@ -86,8 +85,7 @@ class _Trees:
 
     def evicts(self, ref: QueueRef) -> bool:
         """Return whether gangs of a queue may evict any."""
-        within = self._queue(ref).evictions.within_queue
-        return self.takes_back(ref) or within is not EvictionPolicy.NEVER
+        return self._queue(ref).evictions.may_evict
 
     def _queue(self, ref: QueueRef) -> Queue:
         return self._queues.get(ref) or Queue(ref)
