@@ -9,10 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from e2e.support import operator_health
+from e2e.support import operator_health, queues
 from e2e.support.fault_proxy import FaultProxy
 from e2e.support.namespaces import Namespace
 from e2e.support.operator_health import Start
+from e2e.support.queues import Objects
 from tools import controlplane
 
 CRDS = Path(__file__).parents[2] / "crds"
@@ -104,6 +105,13 @@ def namespace(
 ) -> Iterator[Namespace]:
     """Give a namespace of the test's own."""
     with Namespace(plane, request.node.name) as made:
+        yield made
+
+
+@pytest.fixture
+def objects(plane: controlplane.ControlPlane) -> Iterator[Objects]:
+    """Give what creates objects without a namespace, for the test alone."""
+    with queues.objects(plane) as made:
         yield made
 
 

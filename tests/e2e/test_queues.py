@@ -34,12 +34,6 @@ def operator_process(plane: controlplane.ControlPlane) -> Iterator[controlplane.
         yield started
 
 
-@pytest.fixture
-def objects(plane: controlplane.ControlPlane) -> Iterator[Objects]:
-    with queues.objects(plane) as made:
-        yield made
-
-
 def test_a_team_borrows_what_another_leaves_and_waits_for_what_is_given_back(
     namespace: Namespace, objects: Objects
 ) -> None:

@@ -37,12 +37,6 @@ def plane(crds: Path) -> Iterator[controlplane.ControlPlane]:
         yield started
 
 
-@pytest.fixture
-def objects(plane: controlplane.ControlPlane) -> Iterator[Objects]:
-    with queues.objects(plane) as made:
-        yield made
-
-
 @pytest.mark.parametrize("is_killed", [False, True])
 def test_a_thousand_gangs_get_what_simulate_says(
     namespace: Namespace, objects: Objects, *, is_killed: bool

@@ -132,12 +132,6 @@ def operator_process(plane: controlplane.ControlPlane) -> Iterator[controlplane.
 
 
 @pytest.fixture
-def objects(plane: controlplane.ControlPlane) -> Iterator[Objects]:
-    with queues.objects(plane) as made:
-        yield made
-
-
-@pytest.fixture
 def research(plane: controlplane.ControlPlane) -> Iterator[Namespace]:
     """Give the namespace of a LocalQueue, with a node of each flavor: 8 GPUs, and a taint."""
     namespace = Namespace(plane, "research")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from e2e.support import gang_manifests, operator_health, preemption, queues
+from e2e.support import gang_manifests, operator_health, preemption
 from e2e.support.gang_watcher import GangWatcher
 from e2e.support.manifests import Manifest
 from e2e.support.namespaces import Namespace
@@ -35,12 +35,6 @@ def operator(plane: controlplane.ControlPlane) -> Iterator[controlplane.Schedule
     with controlplane.Scheduler(plane) as started:
         yield started
         assert [] == operator_health.take_tracebacks(started)
-
-
-@pytest.fixture
-def objects(plane: controlplane.ControlPlane) -> Iterator[Objects]:
-    with queues.objects(plane) as made:
-        yield made
 
 
 def test_a_job_gives_back_what_it_borrowed_and_runs_again_when_there_is_quota(
